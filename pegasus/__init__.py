@@ -1,0 +1,1 @@
+"""Multirotor simulator: exact dynamics, honest sensors, many vehicles."""

@@ -1,0 +1,59 @@
+"""What stands between a vehicle and whoever flies it or listens to it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pegasus.arrays import Array
+from pegasus.state import VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.control.reference import Reference
+    from pegasus.multirotor import Multirotor
+    from pegasus.sensors.sensor import Reading
+
+
+class Backend:
+    """Receive a vehicle's state and readings at every step and, when it drives, answer with rotor speeds.
+
+    At every step the simulation calls `publish` on all backends of all vehicles and only then `command`
+    on the driving ones, so that many autopilots compute at the same time.
+    """
+
+    drives: bool = False
+    """Whether this backend commands the rotors. Exactly one backend of a vehicle may."""
+
+    reference: "Reference | None" = None
+    """What the backend is following at this step, where it knows; recorded beside the state."""
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Get to know the vehicle; called once, when the vehicle joins a simulation.
+
+        Args:
+            vehicle: The vehicle, with its mass, inertia, rotors, motor and thrust curve.
+
+        Raises:
+            ConfigError: If this backend cannot serve this vehicle.
+        """
+
+    def start(self) -> None:
+        """Begin from a fresh state; called when the simulation leaves its stopped state."""
+
+    def publish(self, t: float, state: VehicleState, readings: "Mapping[str, Reading]") -> None:
+        """Take the state at simulation time t and the readings that are new at this step.
+
+        Args:
+            t: Simulation time [s].
+            state: True state; live arrays, to be copied if kept.
+            readings: New readings by sensor name; a sensor that was not due is absent.
+        """
+
+    def command(self, t: float) -> Array | None:
+        """Return the rotor speeds to hold until the next step [rad/s], shape (N, R); None for rotors at rest.
+
+        Args:
+            t: Simulation time [s], that of the last `publish`.
+        """
+        return None
+
+    def stop(self) -> None:
+        """End what `start` began; calling it twice is allowed."""

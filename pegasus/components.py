@@ -1,0 +1,151 @@
+"""Build a component (motor, thrust curve, drag, sensor, wind, ...) from a mapping in a YAML file.
+
+A component is a dataclass whose fields are its parameters. A mapping names it by `model` and gives the
+parameters; `model: package.module:Class` names a user's own.
+"""
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from pegasus.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class StrictModel(BaseModel):
+    """Base of all models of files: unknown fields and non-finite numbers are errors."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+
+def build(base: type[T], kinds: Mapping[str, type[T]], spec: Mapping[str, Any], *, field: str) -> T:
+    """Return the component that a mapping describes.
+
+    Args:
+        base: Class that every component of this sort derives from.
+        kinds: Shipped components by model name.
+        spec: Mapping with `model` and the parameters.
+        field: Dotted path of the mapping in its file, for error messages.
+
+    Raises:
+        ConfigError: If the model is not known, or a parameter is unknown, missing or not allowed.
+    """
+    parameters = dict(spec)
+    name = parameters.pop("model", None)
+    cls = _find(base, kinds, name, field=f"{field}.model")
+    model = _parameters_model(cls)
+    try:
+        validated = model(**parameters)
+    except ValidationError as error:
+        raise config_error(error, model).within(field=field) from None
+    values = {key: _plain(getattr(validated, key)) for key in validated.model_fields_set}
+    try:
+        return cls(**_nested(cls, values))
+    except ConfigError as error:
+        raise error.within(field=field) from None
+
+
+def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
+    """Return the first error of a validation as one line.
+
+    Args:
+        error: What pydantic reported.
+        model: Model that was validated; its fields are listed when one is unknown.
+    """
+    first = error.errors()[0]
+    path = ".".join(str(part) for part in first["loc"])
+    more = error.error_count() - 1
+    problem = first["msg"][:1].lower() + first["msg"][1:]
+    remedy = f"{more} more error{'s' if more > 1 else ''} in the same place" if more else None
+    if first["type"] == "extra_forbidden":
+        allowed = ", ".join(sorted(_fields_at(model, first["loc"][:-1])))
+        return ConfigError(
+            "unknown field", field=path, remedy=f"allowed here: {allowed}" if allowed else remedy
+        )
+    if first["type"] == "missing":
+        return ConfigError("required field is missing", field=path, remedy=remedy)
+    if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
+        return cause.within(field=path)
+    return ConfigError(problem.removeprefix("value error, "), field=path, value=first["input"], remedy=remedy)
+
+
+def require(condition: bool, field: str, value: Any, allowed: str, remedy: str | None = None) -> None:
+    """Raise a ConfigError unless a condition holds.
+
+    Args:
+        condition: What must hold.
+        field: Name of the parameter.
+        value: Its value.
+        allowed: What is allowed, such as "must be above 0 kg".
+        remedy: What to do about it.
+    """
+    if not condition:
+        raise ConfigError(allowed, field=field, value=value, remedy=remedy)
+
+
+def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str) -> type[T]:
+    known = ", ".join(sorted(kinds))
+    if not isinstance(name, str):
+        raise ConfigError(f"must be one of {known}, or package.module:Class", field=field, value=name)
+    if name in kinds:
+        return kinds[name]
+    if ":" not in name:
+        raise ConfigError(
+            f"must be one of {known}", field=field, value=name, remedy="or package.module:Class"
+        )
+    module, _, attribute = name.partition(":")
+    try:
+        cls = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"cannot be imported: {error}", field=field, value=name) from None
+    if not (isinstance(cls, type) and issubclass(cls, base) and dataclasses.is_dataclass(cls)):
+        raise ConfigError(f"must be a dataclass derived from {base.__name__}", field=field, value=name)
+    return cls
+
+
+def _parameters_model(cls: type) -> type[BaseModel]:
+    """Return a strict model of a dataclass's parameters, nested dataclasses included."""
+    hints = get_type_hints(cls)
+    fields: dict[str, Any] = {}
+    for item in dataclasses.fields(cls):
+        if not item.init:
+            continue
+        kind = hints[item.name]
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+            kind = _parameters_model(kind)
+        required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+        fields[item.name] = (kind, ... if required else None)
+    return create_model(cls.__name__, __base__=StrictModel, **fields)
+
+
+def _nested(cls: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Turn the mappings of nested dataclasses into those dataclasses."""
+    hints = get_type_hints(cls)
+    for key, value in values.items():
+        kind = hints[key]
+        if dataclasses.is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
+            try:
+                values[key] = kind(**_nested(kind, value))
+            except ConfigError as error:
+                raise error.within(field=key) from None
+    return values
+
+
+def _plain(value: Any) -> Any:
+    return (
+        {key: _plain(getattr(value, key)) for key in value.model_fields_set}
+        if isinstance(value, BaseModel)
+        else value
+    )
+
+
+def _fields_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
+    for part in path:
+        fields = getattr(model, "model_fields", {})
+        if part in fields:
+            model = fields[part].annotation
+    return list(getattr(model, "model_fields", {}))

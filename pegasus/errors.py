@@ -1,0 +1,49 @@
+"""Errors that a user can mend: one line that names the place, the value, what is allowed, and the remedy."""
+
+from pathlib import Path
+from typing import Any
+
+
+class ConfigError(ValueError):
+    """Report input that a user wrote and can mend.
+
+    The message is one line: ``file: field = value: problem; remedy``. Parts that are not known are left out.
+
+    Args:
+        problem: What is wrong and what is allowed.
+        file: File in which the value stands.
+        field: Dotted path of the field in that file, or the name of the argument.
+        value: The offending value; left out of the message when None.
+        remedy: What to do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | Path | None = None,
+        field: str | None = None,
+        value: Any = None,
+        remedy: str | None = None,
+    ) -> None:
+        self.problem, self.file, self.field, self.value, self.remedy = problem, file, field, value, remedy
+        place = f"{file}: " if file is not None else ""
+        subject = field or ""
+        if value is not None:
+            shown = repr(value)
+            shown = shown if len(shown) <= 120 else shown[:117] + "..."
+            subject = f"{subject} = {shown}" if subject else shown
+        message = place + (f"{subject}: " if subject else "") + problem + (f"; {remedy}" if remedy else "")
+        super().__init__(" ".join(message.split()))
+
+    def within(self, *, file: str | Path | None = None, field: str | None = None) -> "ConfigError":
+        """Return the same error with its file, and with a field put in front of its own.
+
+        Args:
+            file: File that the value came from.
+            field: Dotted path that the error's own field stands under.
+        """
+        path = ".".join(part for part in (field, self.field) if part)
+        return ConfigError(
+            self.problem, file=file or self.file, field=path or None, value=self.value, remedy=self.remedy
+        )

@@ -1,0 +1,237 @@
+"""Rotations and frames: quaternions in xyzw, ENU/FLU against NED/FRD.
+
+All functions are pure, accept any array-API namespace and broadcast over leading axes. A quaternion
+(x, y, z, w) is of unit length and rotates vectors of the body frame into the world frame.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pegasus.arrays import Array, namespace
+
+# A rotation matrix is linear in the products q_i q_j: row 4 i + j of this table holds the coefficients
+# of q_i q_j in the nine entries of the matrix (row by row).
+_TABLE = np.zeros((4, 4, 3, 3))
+for _i, _j, _row, _column, _sign in (
+    [(k, k, k, k, 1.0) for k in range(3)]
+    + [(k, k, m, m, -1.0) for k in range(3) for m in range(3) if m != k]
+    + [(3, 3, m, m, 1.0) for m in range(3)]
+    + [(0, 1, 0, 1, 2.0), (0, 1, 1, 0, 2.0), (0, 2, 0, 2, 2.0), (0, 2, 2, 0, 2.0), (1, 2, 1, 2, 2.0)]
+    + [(1, 2, 2, 1, 2.0), (2, 3, 0, 1, -2.0), (2, 3, 1, 0, 2.0), (1, 3, 0, 2, 2.0), (1, 3, 2, 0, -2.0)]
+    + [(0, 3, 1, 2, -2.0), (0, 3, 2, 1, 2.0)]
+):
+    _TABLE[_i, _j, _row, _column] = _sign
+_PRODUCTS = _TABLE.reshape(16, 9)
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """Return the quaternion product a b: the rotation b followed by the rotation a.
+
+    Args:
+        a: Left quaternion, shape (..., 4).
+        b: Right quaternion, shape (..., 4).
+    """
+    xp = namespace(a)
+    ax, ay, az, aw = (a[..., k] for k in range(4))
+    bx, by, bz, bw = (b[..., k] for k in range(4))
+    product: Array = xp.stack(
+        [
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ],
+        axis=-1,
+    )
+    return product
+
+
+def conjugate(quaternion: Array) -> Array:
+    """Return the inverse rotation of a unit quaternion.
+
+    Args:
+        quaternion: Unit quaternion, shape (..., 4).
+    """
+    xp = namespace(quaternion)
+    conjugated: Array = xp.concat([-quaternion[..., :3], quaternion[..., 3:]], axis=-1)
+    return conjugated
+
+
+def normalize(vector: Array) -> Array:
+    """Return vectors or quaternions scaled to unit length.
+
+    Args:
+        vector: Vector of any length but zero, shape (..., K).
+    """
+    xp = namespace(vector)
+    unit: Array = vector / xp.sqrt(xp.sum(vector * vector, axis=-1, keepdims=True))
+    return unit
+
+
+def matrix_from_quaternion(quaternion: Array) -> Array:
+    """Return the rotation matrix of a unit quaternion, shape (..., 3, 3).
+
+    Args:
+        quaternion: Unit quaternion, shape (..., 4).
+    """
+    xp = namespace(quaternion)
+    products = xp.reshape(quaternion[..., :, None] * quaternion[..., None, :], (*quaternion.shape[:-1], 16))
+    table = _PRODUCTS if isinstance(quaternion, np.ndarray) else xp.asarray(_PRODUCTS, dtype=quaternion.dtype)
+    matrix: Array = xp.reshape(products @ table, (*quaternion.shape[:-1], 3, 3))
+    return matrix
+
+
+def quaternion_from_matrix(matrix: Array) -> Array:
+    """Return the unit quaternion (w >= 0) of a rotation matrix, shape (..., 4).
+
+    The largest of the four components is computed first and the others divided by it, which is exact to
+    rounding for every rotation (Shepperd 1978).
+
+    Args:
+        matrix: Rotation matrix, shape (..., 3, 3).
+    """
+    xp = namespace(matrix)
+    m = [[matrix[..., i, j] for j in range(3)] for i in range(3)]
+    xx, yy, zz = m[0][0], m[1][1], m[2][2]
+    xw, yw, zw = m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]
+    xy, xz, yz = m[0][1] + m[1][0], m[0][2] + m[2][0], m[1][2] + m[2][1]
+    # Row k is 4 q_k times the whole quaternion: the row of the largest component is far from zero.
+    rows = xp.stack(
+        [
+            xp.stack([1 + xx - yy - zz, xy, xz, xw], axis=-1),
+            xp.stack([xy, 1 - xx + yy - zz, yz, yw], axis=-1),
+            xp.stack([xz, yz, 1 - xx - yy + zz, zw], axis=-1),
+            xp.stack([xw, yw, zw, 1 + xx + yy + zz], axis=-1),
+        ],
+        axis=-2,
+    )
+    squares = xp.stack([rows[..., k, k] for k in range(4)], axis=-1)
+    best = xp.argmax(squares, axis=-1, keepdims=True)
+    quaternion = xp.where(best == 0, rows[..., 0, :], xp.where(best == 1, rows[..., 1, :], rows[..., 2, :]))
+    quaternion = normalize(xp.where(best == 3, rows[..., 3, :], quaternion))
+    positive: Array = xp.where(quaternion[..., 3:] < 0, -quaternion, quaternion)
+    return positive
+
+
+def quaternion_from_euler(roll: Any, pitch: Any, yaw: Any) -> Array:
+    """Return the quaternion of the rotations yaw about z, then pitch about y, then roll about x (ZYX).
+
+    Args:
+        roll: Roll angle [rad], scalar or shape (...).
+        pitch: Pitch angle [rad], scalar or shape (...).
+        yaw: Yaw angle [rad], scalar or shape (...).
+    """
+    roll, pitch, yaw = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (roll, pitch, yaw)))
+    cr, sr = np.cos(roll / 2), np.sin(roll / 2)
+    cp, sp = np.cos(pitch / 2), np.sin(pitch / 2)
+    cy, sy = np.cos(yaw / 2), np.sin(yaw / 2)
+    x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
+    z, w = cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy
+    return np.stack([x, y, z, w], axis=-1)
+
+
+def euler_from_quaternion(quaternion: Array) -> Array:
+    """Return roll, pitch and yaw (ZYX) of a unit quaternion [rad], shape (..., 3).
+
+    At a pitch of +-90 degrees roll and yaw turn about the same axis; only their sum or difference is
+    determined there.
+
+    Args:
+        quaternion: Unit quaternion, shape (..., 4).
+    """
+    xp = namespace(quaternion)
+    x, y, z, w = (quaternion[..., k] for k in range(4))
+    roll = xp.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = xp.asin(xp.clip(2 * (w * y - z * x), -1.0, 1.0))
+    yaw = xp.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    angles: Array = xp.stack([roll, pitch, yaw], axis=-1)
+    return angles
+
+
+def quaternion_from_rotation_vector(vector: Array) -> Array:
+    """Return the quaternion of a rotation by |v| about v (the exponential map), exact down to zero.
+
+    Args:
+        vector: Rotation vector [rad], shape (..., 3).
+    """
+    xp = namespace(vector)
+    angle = xp.sqrt(xp.sum(vector * vector, axis=-1, keepdims=True))
+    small = angle < 1e-6
+    scale = xp.where(small, 0.5 - angle * angle / 48, xp.sin(angle / 2) / xp.where(small, 1.0, angle))
+    quaternion: Array = xp.concat([vector * scale, xp.cos(angle / 2)], axis=-1)
+    return quaternion
+
+
+def rotate(matrix: Array, vector: Array) -> Array:
+    """Return R v, the body vector v in the world frame, shape (..., 3).
+
+    Args:
+        matrix: Rotation matrix body to world, shape (..., 3, 3).
+        vector: Vector in the body frame, shape (..., 3).
+    """
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def rotate_inverse(matrix: Array, vector: Array) -> Array:
+    """Return R^T v, the world vector v in the body frame, shape (..., 3).
+
+    Args:
+        matrix: Rotation matrix body to world, shape (..., 3, 3).
+        vector: Vector in the world frame, shape (..., 3).
+    """
+    return (vector[..., None, :] @ matrix)[..., 0, :]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return the cross product a x b; some ten times faster than the general one on small arrays.
+
+    Args:
+        a: Vector, shape (..., 3).
+        b: Vector, shape (..., 3).
+    """
+    xp = namespace(a)
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    product: Array = xp.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+    return product
+
+
+def swap_enu_ned(vector: Array) -> Array:
+    """Return an ENU vector in NED, or an NED vector in ENU (the map is its own inverse).
+
+    Args:
+        vector: Vector, shape (..., 3).
+    """
+    xp = namespace(vector)
+    swapped: Array = xp.stack([vector[..., 1], vector[..., 0], -vector[..., 2]], axis=-1)
+    return swapped
+
+
+def swap_flu_frd(vector: Array) -> Array:
+    """Return an FLU vector in FRD, or an FRD vector in FLU (the map is its own inverse).
+
+    Args:
+        vector: Vector, shape (..., 3).
+    """
+    xp = namespace(vector)
+    swapped: Array = xp.stack([vector[..., 0], -vector[..., 1], -vector[..., 2]], axis=-1)
+    return swapped
+
+
+def swap_attitude_convention(quaternion: Array) -> Array:
+    """Return the FLU-to-ENU attitude as FRD-to-NED, or back (its own inverse up to the quaternion's sign).
+
+    Both frames are turned: q' = q_enu_ned * q * q_flu_frd, with q_enu_ned the half turn about (1, 1, 0)
+    and q_flu_frd the half turn about x.
+
+    Args:
+        quaternion: Unit quaternion, shape (..., 4).
+    """
+    xp = namespace(quaternion)
+    x, y, z, w = (quaternion[..., k] for k in range(4))
+    s = math.sqrt(0.5)
+    # (s, s, 0, 0) * q * (1, 0, 0, 0), written out.
+    swapped: Array = xp.stack([s * (x + y), s * (x - y), s * (w - z), s * (w + z)], axis=-1)
+    return swapped

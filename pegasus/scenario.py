@@ -1,0 +1,287 @@
+"""Models of the files that users write: vehicles, worlds and scenarios."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import numpy as np
+import yaml
+from pydantic import Field, ValidationError, field_validator
+
+from pegasus.arrays import Array
+from pegasus.components import StrictModel, config_error
+from pegasus.errors import ConfigError
+from pegasus.settings import find
+
+Vec3 = tuple[float, float, float]
+Positive = Annotated[float, Field(gt=0)]
+Component = dict[str, Any]
+"""A mapping with `model` and that model's parameters; see `pegasus.components.build`."""
+
+M = TypeVar("M", bound=StrictModel)
+
+
+class RotorSpec(StrictModel):
+    """One rotor, in the body frame."""
+
+    position: Vec3
+    """Centre of the rotor disc [m]."""
+    direction: Literal["ccw", "cw"]
+    """Sense of rotation about `axis`, seen from its tip (from above for an upright rotor)."""
+    axis: Vec3 = (0.0, 0.0, 1.0)
+    """Direction of positive thrust; need not be of unit length."""
+
+    @field_validator("axis")
+    @classmethod
+    def _axis_has_a_direction(cls, axis: Vec3) -> Vec3:
+        if not np.linalg.norm(axis) > 1e-6:
+            raise ConfigError("must not be zero", value=axis)
+        return axis
+
+
+class RotorRing(StrictModel):
+    """Rotors evenly on a ring about the z axis, senses of rotation alternating."""
+
+    count: Annotated[int, Field(ge=2)]
+    radius: Positive
+    """Distance of the rotor centres from the z axis [m]."""
+    height: float = 0.03
+    """Height of the discs above the body's origin [m]."""
+    first_angle: float | None = None
+    """Angle of the first rotor from the x axis, counter-clockwise [rad]; half a spacing when left out."""
+    first_direction: Literal["ccw", "cw"] = "ccw"
+
+    def rotors(self) -> list[RotorSpec]:
+        """Return the rotors, counter-clockwise from the first."""
+        first = np.pi / self.count if self.first_angle is None else self.first_angle
+        senses: tuple[Literal["ccw", "cw"], ...] = (
+            ("ccw", "cw") if self.first_direction == "ccw" else ("cw", "ccw")
+        )
+        angles = first + 2 * np.pi * np.arange(self.count) / self.count
+        return [
+            RotorSpec(
+                position=(float(self.radius * np.cos(a)), float(self.radius * np.sin(a)), self.height),
+                direction=senses[i % 2],
+            )
+            for i, a in enumerate(angles)
+        ]
+
+
+class BodySpec(StrictModel):
+    """Look and collision shape of the airframe that is drawn when no USD is named."""
+
+    size: tuple[Positive, Positive, Positive] = (0.25, 0.25, 0.08)
+    """Lengths of the central body along x, y, z [m]."""
+    color: Vec3 = (0.1, 0.1, 0.12)
+    """Linear RGB."""
+    arm_diameter: Positive = 0.016
+    """Diameter of the arms [m]."""
+    leg_height: Annotated[float, Field(ge=0)] = 0.06
+    """Height of the landing gear below the central body [m]; 0 for none."""
+
+
+class PropellerSpec(StrictModel):
+    """Look of the propellers."""
+
+    diameter: Positive = 0.254
+    """Diameter [m]."""
+    blade_count: Annotated[int, Field(ge=2, le=8)] = 2
+
+
+class VehicleSpec(StrictModel):
+    """A multirotor: everything that its YAML file says."""
+
+    name: str
+    description: str = ""
+    mass: Positive
+    """Mass [kg]."""
+    inertia: Vec3 | tuple[float, float, float, float, float, float]
+    """Inertia about the centre of mass [kg m^2]: xx, yy, zz, or these and xy, xz, yz (tensor entries)."""
+    center_of_mass: Vec3 = (0.0, 0.0, 0.0)
+    """Centre of mass in the body frame [m]."""
+    usd: Path | None = None
+    """The user's own model, taken as it is; relative to the YAML file. Drawn from this file when None."""
+    body: BodySpec = BodySpec()
+    propeller: PropellerSpec = PropellerSpec()
+    rotors: list[RotorSpec] | RotorRing
+    motor: Component = {"model": "ideal"}
+    thrust_curve: Component
+    drag: Component | None = None
+    sensors: dict[str, Component] = {
+        "imu": {"model": "imu"},
+        "gps": {"model": "gps"},
+        "barometer": {"model": "barometer"},
+        "magnetometer": {"model": "magnetometer"},
+    }
+    """Sensors by name."""
+
+    @field_validator("inertia")
+    @classmethod
+    def _inertia_is_physical(cls, inertia: tuple[float, ...]) -> tuple[float, ...]:
+        principal = np.linalg.eigvalsh(inertia_tensor(inertia))
+        if not principal[0] > 0:
+            raise ConfigError(
+                "principal moments must be above 0", value=inertia, remedy="give them in kg m^2"
+            )
+        # The triangle inequality of principal moments: no mass distribution violates it.
+        if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
+            raise ConfigError(
+                "violates the triangle inequality (the two smaller principal moments must add up to at least "
+                f"the largest: {principal[0]:g} + {principal[1]:g} < {principal[2]:g})",
+                value=inertia,
+                remedy="no rigid body has these moments; check their order and units (kg m^2)",
+            )
+        return inertia
+
+    @field_validator("rotors")
+    @classmethod
+    def _there_are_rotors(cls, rotors: list[RotorSpec] | RotorRing) -> list[RotorSpec] | RotorRing:
+        if isinstance(rotors, list) and not rotors:
+            raise ConfigError("must hold at least one rotor", value=rotors)
+        return rotors
+
+    def rotor_list(self) -> list[RotorSpec]:
+        """Return the rotors one by one."""
+        return self.rotors.rotors() if isinstance(self.rotors, RotorRing) else self.rotors
+
+
+class OriginSpec(StrictModel):
+    """Geographic place of the world's origin."""
+
+    latitude: Annotated[float, Field(ge=-90, le=90)] = 38.736832
+    """Latitude [deg]."""
+    longitude: Annotated[float, Field(ge=-180, le=180)] = -9.137977
+    """Longitude [deg]."""
+    altitude: Annotated[float, Field(ge=-1000, le=85000)] = 90.0
+    """Altitude above mean sea level [m]."""
+
+
+class SpawnPoint(StrictModel):
+    """A free place to start from."""
+
+    position: Vec3
+    """Position in the world [m]."""
+    heading: float = 0.0
+    """Heading, counter-clockwise from east [rad]."""
+
+
+class WorldSpec(StrictModel):
+    """A world: its scene, its place on Earth, its air."""
+
+    name: str
+    description: str = ""
+    usd: Path
+    """Scene; relative to the YAML file."""
+    origin: OriginSpec = OriginSpec()
+    gravity: Component = {"model": "inverse_square"}
+    atmosphere: Component = {"model": "us_standard_1976"}
+    magnetic_field: Component = {"model": "wmm2025"}
+    wind: Component = {"model": "none"}
+    spawn_points: list[SpawnPoint] = [SpawnPoint(position=(0.0, 0.0, 0.1))]
+
+
+class ScenarioVehicle(StrictModel):
+    """One entry of a scenario's vehicles."""
+
+    model: str
+    """Name of a shipped vehicle, or the path of a YAML file."""
+    name: str | None = None
+    count: Annotated[int, Field(ge=1)] = 1
+    position: Vec3 | None = None
+    """Where it starts [m]; the world's first free spawn point when left out."""
+    heading: float | None = None
+    """Heading at the start [rad]."""
+    spacing: Positive | None = None
+    """Distance between the copies [m]; chosen so that they do not touch when left out."""
+    backends: list[Component] = []
+
+
+class RecordSpec(StrictModel):
+    """What is recorded, and how often."""
+
+    state_rate: Positive = 100.0
+    """States, commands and references per second [Hz]; readings are recorded as they come."""
+    readings: bool = True
+
+
+class ScenarioSpec(StrictModel):
+    """A run: world, vehicles, and how they are flown."""
+
+    name: str
+    description: str = ""
+    world: str = "courtyard"
+    vehicles: list[ScenarioVehicle] = Field(min_length=1)
+    rate: Positive = 250.0
+    """Physics steps per simulated second [Hz]."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    duration: Positive | None = None
+    """Simulated time [s]; the end of the longest mission when left out."""
+    speed: Positive | Literal["max"] = "max"
+    """Times real time, or as fast as it goes."""
+    record: RecordSpec = RecordSpec()
+
+
+def inertia_tensor(inertia: tuple[float, ...]) -> Array:
+    """Return the symmetric tensor of (xx, yy, zz) or (xx, yy, zz, xy, xz, yz), shape (3, 3).
+
+    Args:
+        inertia: Three or six entries [kg m^2].
+    """
+    tensor = np.diag(np.asarray(inertia[:3], dtype=np.float64))
+    if len(inertia) == 6:
+        for (i, j), value in zip(((0, 1), (0, 2), (1, 2)), inertia[3:], strict=True):
+            tensor[i, j] = tensor[j, i] = value
+    return tensor
+
+
+def read_file(path: Path, model: type[M]) -> M:
+    """Return the content of a YAML file as a model.
+
+    Args:
+        path: The file.
+        model: What it must describe.
+
+    Raises:
+        ConfigError: If the file cannot be read, is no YAML, or does not fit the model.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"is not valid YAML: {error}", file=path) from None
+    if not isinstance(content, dict):
+        raise ConfigError("must hold a mapping of fields", file=path, value=content)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise config_error(error, model).within(file=path) from None
+
+
+def load_vehicle(name: str | Path) -> tuple[VehicleSpec, Path]:
+    """Return a vehicle's description and the file that it came from.
+
+    Args:
+        name: Name of a vehicle, or the path of its YAML file.
+    """
+    path = find("vehicles", name)
+    return read_file(path, VehicleSpec), path
+
+
+def load_world(name: str | Path) -> tuple[WorldSpec, Path]:
+    """Return a world's description and the file that it came from.
+
+    Args:
+        name: Name of a world, or the path of its YAML file.
+    """
+    path = find("worlds", name)
+    return read_file(path, WorldSpec), path
+
+
+def load_scenario(name: str | Path) -> tuple[ScenarioSpec, Path]:
+    """Return a scenario and the file that it came from.
+
+    Args:
+        name: Name of a scenario, or the path of its YAML file.
+    """
+    path = find("scenarios", name)
+    return read_file(path, ScenarioSpec), path
