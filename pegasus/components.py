@@ -7,7 +7,7 @@ parameters; `model: package.module:Class` names a user's own.
 import dataclasses
 import importlib
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -104,7 +104,7 @@ def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str)
         raise ConfigError(f"cannot be imported: {error}", field=field, value=name) from None
     if not (isinstance(cls, type) and issubclass(cls, base) and dataclasses.is_dataclass(cls)):
         raise ConfigError(f"must be a dataclass derived from {base.__name__}", field=field, value=name)
-    return cls
+    return cast("type[T]", cls)
 
 
 def _parameters_model(cls: type) -> type[BaseModel]:

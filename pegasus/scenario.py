@@ -1,5 +1,6 @@
 """Models of the files that users write: vehicles, worlds and scenarios."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -80,11 +81,13 @@ class BodySpec(StrictModel):
 
 
 class PropellerSpec(StrictModel):
-    """Look of the propellers."""
+    """Size of the propellers."""
 
     diameter: Positive = 0.254
     """Diameter [m]."""
     blade_count: Annotated[int, Field(ge=2, le=8)] = 2
+    inertia: Annotated[float, Field(ge=0)] = 0.0
+    """Moment of inertia of propeller and rotor about their axis [kg m^2]; 0 leaves their momentum out."""
 
 
 class VehicleSpec(StrictModel):
@@ -252,9 +255,25 @@ def read_file(path: Path, model: type[M]) -> M:
     if not isinstance(content, dict):
         raise ConfigError("must hold a mapping of fields", file=path, value=content)
     try:
-        return model.model_validate(content)
+        return parse(content, model)
+    except ConfigError as error:
+        raise error.within(file=path) from None
+
+
+def parse(content: Mapping[str, Any], model: type[M]) -> M:
+    """Return the content of a file, or the same made in Python, as a model.
+
+    Args:
+        content: Fields by name.
+        model: What they must describe.
+
+    Raises:
+        ConfigError: If a field is unknown, missing or not allowed.
+    """
+    try:
+        return model.model_validate(dict(content))
     except ValidationError as error:
-        raise config_error(error, model).within(file=path) from None
+        raise config_error(error, model) from None
 
 
 def load_vehicle(name: str | Path) -> tuple[VehicleSpec, Path]:

@@ -1,0 +1,245 @@
+"""Multirotors: where the rotors are, and the wrench that they and the air put on the airframe."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.aerodynamics import DRAGS, Drag
+from pegasus.arrays import Array
+from pegasus.backends.backend import Backend
+from pegasus.components import build
+from pegasus.errors import ConfigError
+from pegasus.frames import cross, rotate, rotate_inverse
+from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor, ThrustCurve
+from pegasus.scenario import RotorSpec, VehicleSpec, inertia_tensor, load_vehicle, parse
+from pegasus.sensors.sensor import Sensor
+from pegasus.vehicle import Vehicle
+
+
+@dataclass(frozen=True, eq=False)
+class RotorLayout:
+    """Where R rotors sit in the body frame, which way they push and how they turn."""
+
+    position: Array
+    """Centres of the discs [m], shape (R, 3)."""
+    axis: Array
+    """Unit directions of positive thrust, shape (R, 3)."""
+    spin: Array
+    """+1 for counter-clockwise about the axis, -1 for clockwise, shape (R,)."""
+
+    @classmethod
+    def from_specs(cls, rotors: Sequence[RotorSpec]) -> "RotorLayout":
+        """Return the layout of a vehicle file's rotors.
+
+        Args:
+            rotors: The rotors in order.
+        """
+        axis = np.array([rotor.axis for rotor in rotors], dtype=np.float64)
+        return cls(
+            position=np.array([rotor.position for rotor in rotors], dtype=np.float64),
+            axis=axis / np.linalg.norm(axis, axis=1, keepdims=True),
+            spin=np.array([1.0 if rotor.direction == "ccw" else -1.0 for rotor in rotors]),
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of rotors R."""
+        return len(self.spin)
+
+    def thrust_map(self, center_of_mass: Array) -> Array:
+        """Return the wrench (force, torque about the centre of mass) per thrust, shape (R, 6).
+
+        Args:
+            center_of_mass: Centre of mass in the body frame [m], shape (3,).
+        """
+        return np.concatenate([self.axis, np.cross(self.position - center_of_mass, self.axis)], axis=1)
+
+    def torque_map(self) -> Array:
+        """Return the wrench per rotor torque, shape (R, 6): the airframe feels the reaction."""
+        return np.concatenate([np.zeros_like(self.axis), -self.spin[:, None] * self.axis], axis=1)
+
+    def inflow_map(self) -> Array:
+        """Return what (velocity, angular velocity) of the body frame contribute to the inflow, shape (6, R).
+
+        The rotor at r moves along its axis a with a . (v + w x r) = a . v + (r x a) . w.
+        """
+        return np.concatenate([self.axis, np.cross(self.position, self.axis)], axis=1).T
+
+
+class Multirotor(Vehicle):
+    """N identical multirotors.
+
+    Args:
+        model: Name of a shipped vehicle, path of a YAML file, or what such a file holds.
+        count: Number of vehicles N.
+        name: Unique name; that of the model, with a number where it is taken, when left out.
+        position: Where the body frames start [m]: one point, or shape (N, 3). One point and a count make a
+            square grid around it that does not collide.
+        heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,).
+        spacing: Distance of neighbours in that grid [m]; clears the rotors when left out.
+        backends: Who flies it and who listens; exactly one of them may drive.
+        sensors: Sensors by name, in place of those of the vehicle's file.
+        motor: Motor in place of that of the vehicle's file.
+        thrust_curve: Thrust curve in place of that of the vehicle's file.
+        drag: Drag in place of that of the vehicle's file.
+
+    Raises:
+        ConfigError: If the model is not known or its file is wrong, or an argument is not allowed.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | Mapping[str, Any] | VehicleSpec,
+        *,
+        count: int = 1,
+        name: str | None = None,
+        position: npt.ArrayLike = (0.0, 0.0, 0.1),
+        heading: npt.ArrayLike = 0.0,
+        spacing: float | None = None,
+        backends: Sequence[Backend] = (),
+        sensors: Mapping[str, Sensor] | None = None,
+        motor: Motor | None = None,
+        thrust_curve: ThrustCurve | None = None,
+        drag: Drag | None = None,
+    ) -> None:
+        file: Path | None = None
+        if isinstance(model, VehicleSpec):
+            spec = model
+        elif isinstance(model, Mapping):
+            spec = parse(model, VehicleSpec)
+        else:
+            spec, file = load_vehicle(model)
+        try:
+            self.motor: Motor = motor or build(Motor, MOTORS, spec.motor, field="motor")
+            self.thrust_curve: ThrustCurve = thrust_curve or build(
+                ThrustCurve, THRUST_CURVES, spec.thrust_curve, field="thrust_curve"
+            )
+            self.drag: Drag | None = drag
+            if drag is None and spec.drag is not None:
+                self.drag = build(Drag, DRAGS, spec.drag, field="drag")
+            super().__init__(
+                spec,
+                file,
+                count=count,
+                name=name,
+                position=position,
+                heading=heading,
+                spacing=spacing,
+                backends=backends,
+                sensors=sensors,
+            )
+        except ConfigError as error:
+            raise error.within(file=file) from None
+        self.layout = RotorLayout.from_specs(spec.rotor_list())
+        self.center_of_mass: Array = np.array(spec.center_of_mass, dtype=np.float64)
+        self.mass = spec.mass
+        self.inertia = inertia_tensor(spec.inertia)
+        self._thrust_map = self.layout.thrust_map(self.center_of_mass)
+        self._torque_map = self.layout.torque_map()
+        self._inflow_map = self.layout.inflow_map()
+        self._offset = self.center_of_mass if self.center_of_mass.any() else None
+        self._uses_air_density = self.thrust_curve.uses_air_density or (
+            self.drag is not None and self.drag.uses_air_density
+        )
+        self._rotor_momentum = spec.propeller.inertia * self.layout.spin[:, None] * self.layout.axis
+        self._has_rotor_momentum = spec.propeller.inertia > 0
+        self.rotor_command: Array = np.zeros((count, self.layout.count))
+        """Commanded rotor speeds of the last step, within the motor's limits [rad/s], shape (N, R)."""
+        self._rotor_wrench = np.zeros((count, 6))
+        self._drag_wrench = np.zeros((count, 6))
+
+    @property
+    def rotor_count(self) -> int:
+        """Number of rotors R of each vehicle."""
+        return self.layout.count
+
+    @property
+    def rotor_force(self) -> Array:
+        """Force of all rotors during the step that begins now, world frame [N], shape (N, 3)."""
+        return rotate(self.state.rotation, self._rotor_wrench[:, :3])
+
+    @property
+    def rotor_torque(self) -> Array:
+        """Torque of all rotors about the centre of mass, world frame [N m], shape (N, 3)."""
+        return rotate(self.state.rotation, self._rotor_wrench[:, 3:])
+
+    @property
+    def drag_force(self) -> Array:
+        """Drag during the step that begins now, world frame [N], shape (N, 3)."""
+        return rotate(self.state.rotation, self._drag_wrench[:, :3])
+
+    @property
+    def drag_torque(self) -> Array:
+        """Torque of the drag about the centre of mass, world frame [N m], shape (N, 3)."""
+        return rotate(self.state.rotation, self._drag_wrench[:, 3:])
+
+    def reset_actuators(self) -> None:
+        """Bring the rotors to rest."""
+        self.state.rotor_speed[...] = 0.0
+        self.rotor_command = np.zeros((self.count, self.layout.count))
+        self._rotor_wrench = np.zeros((self.count, 6))
+        self._drag_wrench = np.zeros((self.count, 6))
+
+    def actuate(self, t: float, dt: float) -> None:
+        """Turn the last command into the wrench of the step from t to t + dt.
+
+        The rotors answer to the command held over the step; the wrench is that of their mean speed, the
+        attitude and the velocity at t.
+
+        Args:
+            t: Simulation time [s].
+            dt: Length of the step [s].
+        """
+        state, motor = self.state, self.motor
+        command = np.minimum(np.maximum(self.command, motor.min_speed), motor.max_speed)
+        start = state.rotor_speed
+        end = motor.step(start, command, dt)
+        speed = motor.mean_speed(start, end)
+        self.rotor_command = command
+
+        through_air = state.velocity
+        if not self.environment.wind.calm:
+            through_air = through_air - self.environment.wind_velocity(state.position, t)
+        velocity = rotate_inverse(state.rotation, through_air)
+        angular_velocity = state.angular_velocity
+        density = self._air_density()
+        inflow = velocity @ self._inflow_map[:3] + angular_velocity @ self._inflow_map[3:]
+        thrust, torque = self.thrust_curve.thrust(speed, inflow, density)
+        wrench = thrust @ self._thrust_map + torque @ self._torque_map
+        if self._has_rotor_momentum:
+            wrench[:, 3:] += self._gyroscopic_torque(speed, (end - start) / dt)
+        force, moment = wrench[:, :3], wrench[:, 3:]
+        self._rotor_wrench = wrench
+        if self.drag is not None:
+            if self._offset is not None:
+                velocity = velocity + cross(angular_velocity, self._offset)
+            drag_force, drag_torque = self.drag.wrench(velocity, angular_velocity, density)
+            self._drag_wrench[:, :3] = drag_force
+            force = force + drag_force
+            if drag_torque is not None:
+                self._drag_wrench[:, 3:] = drag_torque
+                moment = moment + drag_torque
+        self.applied_force[...] = rotate(state.rotation, force)
+        self.applied_torque[...] = rotate(state.rotation, moment)
+        state.rotor_speed[...] = end
+
+    def _air_density(self) -> Array:
+        if self._uses_air_density:
+            return self.environment.air_density(self.state.position)[:, None]
+        return self._no_density
+
+    _no_density: Array = np.full((1, 1), np.nan)
+
+    def _gyroscopic_torque(self, speed: Array, rotor_acceleration: Array) -> Array:
+        """Return the torque of the rotors' angular momentum h on the airframe: -w x h - dh/dt.
+
+        Args:
+            speed: Rotor speeds [rad/s], shape (N, R).
+            rotor_acceleration: Their rates of change [rad/s^2], shape (N, R).
+        """
+        momentum = speed @ self._rotor_momentum
+        return cross(momentum, self.state.angular_velocity) - rotor_acceleration @ self._rotor_momentum

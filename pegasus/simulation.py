@@ -1,0 +1,358 @@
+"""The simulation: one clock, one pipeline, and the ways to run it."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from pegasus.components import require
+from pegasus.engines.engine import Engine
+from pegasus.environment import Environment
+from pegasus.errors import ConfigError
+from pegasus.scenario import WorldSpec, load_world
+from pegasus.scene import translate
+from pegasus.scene.scene import Scene
+from pegasus.streams import stream
+from pegasus.vehicle import Vehicle
+from pegasus.vehicle_manager import VehicleManager
+
+V = TypeVar("V", bound=Vehicle)
+
+_LONGEST_SLEEP = 0.05
+_LARGEST_LAG = 0.25
+
+
+class Observer(Protocol):
+    """Whoever watches a simulation step by step: a recorder, an audit."""
+
+    def start(self, simulation: "Simulation") -> None:
+        """Begin; called when the simulation leaves its stopped state."""
+
+    def record(self, simulation: "Simulation") -> None:
+        """See a step: state and readings at its start, commands and wrench that act during it."""
+
+    def stop(self) -> None:
+        """End; calling it twice is allowed."""
+
+
+class Playback(Enum):
+    """Whether a simulation runs."""
+
+    STOPPED = "stopped"
+    PLAYING = "playing"
+    PAUSED = "paused"
+
+
+class Simulation:
+    """A world with vehicles in it, advanced step by step.
+
+    Use it as a context manager: whatever happens, backends are stopped and recordings closed.
+
+    Args:
+        world: Name of a shipped world, path of a YAML or USD file, or a description.
+        engine: `auto` or `mujoco`, or an engine.
+        rate: Physics steps per simulated second [Hz].
+        seed: Seed of every random stream.
+        observers: Whoever watches every step.
+
+    Raises:
+        ConfigError: If the world cannot be loaded or an argument is not allowed.
+    """
+
+    def __init__(
+        self,
+        world: str | Path | WorldSpec = "flat",
+        *,
+        engine: str | Engine = "auto",
+        rate: float = 250.0,
+        seed: int = 0,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        require(0 < rate <= 1e5, "rate", rate, "must be above 0 and at most 100000 Hz")
+        require(isinstance(seed, int) and seed >= 0, "seed", seed, "must be a whole number from 0 up")
+        self.world, file = _world(world)
+        self.rate, self.seed = float(rate), seed
+        try:
+            self.environment = Environment.from_spec(self.world)
+        except ConfigError as error:
+            raise error.within(file=file) from None
+        folder = file.parent if file is not None else Path()
+        self.scene: Scene = translate(folder / self.world.usd)
+        self.engine = _engine(engine)
+        self.engine.load(self.scene, gravity=self.environment.surface_gravity)
+        self.environment.bind(stream(seed, "environment"))
+        self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=seed)
+        self.step_count = 0
+        self._observers = list(observers)
+        self._playback = Playback.STOPPED
+        self._closed = False
+        self._interrupted = False
+        # Guards everything that a panel may do while another thread runs the simulation.
+        self._changed = threading.Condition(threading.RLock())
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.step_count / self.rate
+
+    @property
+    def dt(self) -> float:
+        """Length of a step [s]."""
+        return 1.0 / self.rate
+
+    @property
+    def world_name(self) -> str:
+        """Name of the world."""
+        return self.world.name
+
+    @property
+    def playback(self) -> Playback:
+        """Whether the simulation runs."""
+        return self._playback
+
+    def add(self, vehicle: V) -> V:
+        """Add a vehicle, also while others fly, and return it.
+
+        Args:
+            vehicle: The vehicle.
+
+        Raises:
+            ConfigError: If it does not fit into this simulation.
+        """
+        with self._changed:
+            self.vehicles.add(vehicle)
+            if self._playback is not Playback.STOPPED:
+                try:
+                    for backend in vehicle.backends:
+                        backend.start()
+                except Exception:
+                    self.vehicles.remove(vehicle.name)
+                    raise
+        return vehicle
+
+    def remove(self, vehicle: Vehicle | str) -> None:
+        """Remove a vehicle; the others fly on undisturbed.
+
+        Args:
+            vehicle: The vehicle or its name.
+        """
+        with self._changed:
+            self.vehicles.remove(vehicle if isinstance(vehicle, str) else vehicle.name)
+
+    def add_observer(self, observer: Observer) -> None:
+        """Add whoever watches every step from now on.
+
+        Args:
+            observer: The observer.
+        """
+        with self._changed:
+            self._observers.append(observer)
+            if self._playback is not Playback.STOPPED:
+                observer.start(self)
+
+    def play(self) -> None:
+        """Start, or go on after a pause."""
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("this simulation is closed; make a new one")
+            if self._playback is Playback.STOPPED:
+                try:
+                    for vehicle in self.vehicles:
+                        for backend in vehicle.backends:
+                            backend.start()
+                    for observer in self._observers:
+                        observer.start(self)
+                except BaseException:
+                    self._end()
+                    raise
+            self._playback = Playback.PLAYING
+            self._changed.notify_all()
+
+    def pause(self) -> None:
+        """Hold still; nothing is lost."""
+        with self._changed:
+            if self._playback is Playback.PLAYING:
+                self._playback = Playback.PAUSED
+                self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End the run: backends and observers stop, vehicles and clock go back to the start."""
+        with self._changed:
+            self._end()
+            self._playback = Playback.STOPPED
+            self.step_count = 0
+            self.environment.bind(stream(self.seed, "environment"))
+            self.vehicles.reset()
+            self._changed.notify_all()
+
+    def reset(self) -> None:
+        """Stop, and play again if it was playing."""
+        with self._changed:
+            before = self._playback
+            self.stop()
+            if before is not Playback.STOPPED:
+                self.play()
+            if before is Playback.PAUSED:
+                self.pause()
+
+    def step(self, count: int = 1) -> None:
+        """Advance by whole steps, also while paused.
+
+        Args:
+            count: Number of steps.
+        """
+        if self._playback is Playback.STOPPED:
+            self.play()
+        for _ in range(count):
+            with self._changed:
+                self.advance()
+                self.engine.step(self.dt)
+                self.observe_step()
+
+    def advance(self) -> None:
+        """Do all of a step that comes before the physics: sense, publish, command, actuate, apply.
+
+        An engine that keeps its own time calls this before, and `observe_step` after, each of its steps.
+        """
+        t, step, dt = self.time, self.step_count, self.dt
+        vehicles = self.vehicles
+        for vehicle in vehicles:
+            vehicle.sense(step, t)
+        # All publish before any is waited for, so that N autopilots compute at the same time.
+        for vehicle in vehicles:
+            vehicle.publish(t)
+        for vehicle in vehicles:
+            vehicle.collect(t)
+        for vehicle in vehicles:
+            vehicle.actuate(t, dt)
+        for observer in self._observers:
+            observer.record(self)
+        vehicles.apply()
+
+    def observe_step(self) -> None:
+        """Do all of a step that comes after the physics: move the clock on and read the new state."""
+        self.step_count += 1
+        self.vehicles.observe()
+
+    def run(self, duration: float, *, speed: float | None = None) -> None:
+        """Play for a stretch of simulated time; return early when stopped.
+
+        While paused by another thread it waits. Ctrl-C takes effect between two steps, never within one.
+
+        Args:
+            duration: Simulated time to run [s].
+            speed: Times real time; as fast as it goes when None.
+
+        Raises:
+            KeyboardInterrupt: After Ctrl-C, with everything recorded up to the last whole step.
+        """
+        for _ in self.stepping(duration, speed=speed):
+            pass
+
+    def stepping(self, duration: float, *, speed: float | None = None) -> Iterator[float]:
+        """Run like `run`, and yield the simulated time after each step.
+
+        Args:
+            duration: Simulated time to run [s].
+            speed: Times real time; as fast as it goes when None.
+        """
+        require(duration > 0, "duration", duration, "must be above 0 s")
+        require(speed is None or speed > 0, "speed", speed, "must be above 0 times real time")
+        last = self.step_count + round(duration * self.rate)
+        self.play()
+        with self._deferred_interrupt():
+            began, first = time.perf_counter(), self.step_count
+            while self.step_count < last:
+                if self._interrupted:
+                    raise KeyboardInterrupt
+                if speed is not None:
+                    ahead = (self.step_count - first) * self.dt / speed - (time.perf_counter() - began)
+                    if ahead > 0:
+                        time.sleep(min(ahead, _LONGEST_SLEEP))
+                        continue
+                    if ahead < -_LARGEST_LAG:
+                        # What is lost is lost: no burst of hurried steps afterwards.
+                        began, first = time.perf_counter(), self.step_count
+                with self._changed:
+                    if self._playback is Playback.PAUSED:
+                        self._changed.wait(_LONGEST_SLEEP)
+                        began, first = time.perf_counter(), self.step_count
+                        continue
+                    if self._playback is Playback.STOPPED:
+                        return
+                    self.step()
+                yield self.time
+
+    def close(self) -> None:
+        """Stop backends and observers and free the engine; calling it twice is allowed."""
+        with self._changed:
+            if self._closed:
+                return
+            self._closed = True
+            self._end()
+            self._playback = Playback.STOPPED
+            self.engine.close()
+            self._changed.notify_all()
+
+    def __enter__(self) -> "Simulation":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _end(self) -> None:
+        """Stop every backend and observer, each one even if another fails, then raise the first failure."""
+        failures: list[Exception] = []
+        stoppable: list[Any] = [b for vehicle in self.vehicles for b in vehicle.backends]
+        for part in [*stoppable, *self._observers]:
+            try:
+                part.stop()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    @contextmanager
+    def _deferred_interrupt(self) -> Iterator[None]:
+        """Let Ctrl-C set a flag that is looked at between steps; only the main thread can."""
+        self._interrupted = False
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.getsignal(signal.SIGINT)
+
+        def interrupt(*_: Any) -> None:
+            self._interrupted = True
+
+        signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+
+
+def _world(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
+    """Return the description of a world and the file that its paths are relative to."""
+    if isinstance(world, WorldSpec):
+        return world, None
+    path = Path(world).expanduser()
+    if path.suffix.lower() in {".usd", ".usda", ".usdc", ".usdz"}:
+        return WorldSpec(name=path.stem, usd=path.resolve()), None
+    return load_world(world)
+
+
+def _engine(engine: str | Engine) -> Engine:
+    if not isinstance(engine, str):
+        return engine
+    if engine in ("auto", "mujoco"):
+        from pegasus.engines.mujoco_engine import MujocoEngine
+
+        return MujocoEngine()
+    raise ConfigError("must be auto or mujoco, or an engine", field="engine", value=engine)

@@ -1,0 +1,304 @@
+"""Vehicles: a rigid body, its sensors, and those who fly it and listen to it."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.arrays import Array, BoolArray
+from pegasus.backends.backend import Backend
+from pegasus.components import build, require
+from pegasus.control.reference import Reference
+from pegasus.engines.engine import BodyState, RayHits, RigidBody
+from pegasus.environment import Environment
+from pegasus.errors import ConfigError
+from pegasus.frames import quaternion_from_euler
+from pegasus.scenario import VehicleSpec
+from pegasus.scene.scene import Scene
+from pegasus.scene.vehicle_asset import vehicle_scene
+from pegasus.sensors import SENSORS
+from pegasus.sensors.sensor import Reading, Schedule, Sensor
+from pegasus.state import VehicleState
+from pegasus.streams import stream
+
+if TYPE_CHECKING:
+    from pegasus.vehicle_manager import VehicleManager
+
+
+class Vehicle(ABC):
+    """N identical vehicles, each one rigid body, with sensors and backends.
+
+    `Multirotor` is the one to use; another kind of vehicle derives from this one and says in `actuate` which
+    wrench acts on it.
+    """
+
+    mass: float
+    """Mass of one vehicle [kg]."""
+    inertia: Array
+    """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
+    center_of_mass: Array
+    """Centre of mass in the body frame [m], shape (3,)."""
+    environment: Environment
+    """Where it flies; set when it joins a simulation."""
+
+    def __init__(
+        self,
+        spec: VehicleSpec,
+        file: Path | None,
+        *,
+        count: int,
+        name: str | None,
+        position: npt.ArrayLike,
+        heading: npt.ArrayLike,
+        spacing: float | None,
+        backends: Sequence[Backend],
+        sensors: Mapping[str, Sensor] | None,
+    ) -> None:
+        require(isinstance(count, int) and count >= 1, "count", count, "must be a whole number from 1 up")
+        self.spec, self.file, self.count = spec, file, count
+        self.name = name or spec.name
+        self.named_by_user = name is not None
+        valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
+        require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
+        self.start_position = _start_positions(position, count, spacing, _clearance(spec))
+        try:
+            headings = np.broadcast_to(np.asarray(heading, dtype=np.float64), (count,))
+        except ValueError:
+            raise ConfigError(
+                "must be one number or one per vehicle", field="heading", value=heading
+            ) from None
+        require(bool(np.isfinite(headings).all()), "heading", heading, "must be finite")
+        self.start_orientation = quaternion_from_euler(0.0, 0.0, headings)
+        self.backends = list(backends)
+        drivers = [backend for backend in self.backends if backend.drives]
+        if len(drivers) > 1:
+            kinds = ", ".join(type(backend).__name__ for backend in drivers)
+            raise ConfigError(
+                "at most one backend may drive a vehicle",
+                field="backends",
+                value=kinds,
+                remedy="remove the others",
+            )
+        self._driver = drivers[0] if drivers else None
+        self.sensors: dict[str, Sensor] = (
+            dict(sensors)
+            if sensors is not None
+            else {k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()}
+        )
+        self.scene: Scene = vehicle_scene(spec, file)
+        self.state = VehicleState.at_rest(count, len(spec.rotor_list()))
+        self.readings: dict[str, Reading] = {}
+        self.new_readings: dict[str, Reading] = {}
+        self.command = np.zeros((count, len(spec.rotor_list())))
+        self.applied_force = np.zeros((count, 3))
+        """Force at the centre of mass during the step that begins now, world frame, no gravity [N]."""
+        self.applied_torque = np.zeros((count, 3))
+        """Torque about the centre of mass during the step that begins now, world frame [N m]."""
+        self._no_command = np.zeros_like(self.command)
+        self._schedules: list[tuple[str, Sensor, Schedule]] = []
+        self._manager: VehicleManager | None = None
+
+    @abstractmethod
+    def actuate(self, t: float, dt: float) -> None:
+        """Turn `command` into `applied_force` and `applied_torque` of the step from t to t + dt.
+
+        Args:
+            t: Simulation time [s].
+            dt: Length of the step [s].
+        """
+
+    @abstractmethod
+    def reset_actuators(self) -> None:
+        """Bring everything that moves the vehicle to rest."""
+
+    @property
+    def reference(self) -> Reference | None:
+        """What the driving backend is following, where it knows."""
+        return self._driver.reference if self._driver is not None else None
+
+    @property
+    def in_contact(self) -> BoolArray:
+        """Whether it touched something during the last step, shape (N,)."""
+        return self._joined().in_contact(self)
+
+    def bodies(self) -> list[RigidBody]:
+        """Return the rigid bodies of the N vehicles where they start."""
+        return [
+            RigidBody(
+                name=f"{self.name}/{i}",
+                mass=self.mass,
+                center_of_mass=self.center_of_mass,
+                inertia=self.inertia,
+                colliders=self.scene.colliders,
+                position=self.start_position[i],
+                orientation=self.start_orientation[i],
+            )
+            for i in range(self.count)
+        ]
+
+    def teleport(
+        self,
+        position: npt.ArrayLike,
+        *,
+        heading: npt.ArrayLike = 0.0,
+        velocity: npt.ArrayLike = 0.0,
+        angular_velocity: npt.ArrayLike = 0.0,
+    ) -> None:
+        """Put the vehicles elsewhere, level; no sensor feels an acceleration from it.
+
+        Args:
+            position: New positions [m], shape (3,) or (N, 3).
+            heading: New headings [rad], one or shape (N,).
+            velocity: New velocities in the world [m/s], broadcast to (N, 3).
+            angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (N, 3).
+
+        Raises:
+            RuntimeError: If the vehicle is in no simulation.
+        """
+        target = BodyState.zeros(self.count)
+        target.position[...] = position
+        target.orientation[...] = quaternion_from_euler(0.0, 0.0, heading)
+        target.velocity[...] = velocity
+        target.angular_velocity[...] = angular_velocity
+        self._joined().place(self, target)
+
+    def raycast(
+        self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
+    ) -> RayHits:
+        """Cast rays from each vehicle; a vehicle's own body does not stop them.
+
+        Args:
+            directions: Directions in the body frame, shape (K, 3).
+            max_range: Longest distance [m].
+            origin: Where the rays start in the body frame [m], shape (3,).
+
+        Returns:
+            N * K hits, those of the first vehicle first.
+        """
+        return self._joined().raycast(self, directions, max_range, np.asarray(origin, dtype=np.float64))
+
+    def sense(self, step: int, t: float) -> None:
+        """Take the readings that are due at a step.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        self.new_readings = {
+            name: sensor.measure(self.state, t) for name, sensor, due in self._schedules if due.due(step)
+        }
+        self.readings.update(self.new_readings)
+
+    def publish(self, t: float) -> None:
+        """Hand state and new readings to every backend.
+
+        Args:
+            t: Simulation time [s].
+        """
+        for backend in self.backends:
+            backend.publish(t, self.state, self.new_readings)
+
+    def collect(self, t: float) -> None:
+        """Take the command of the driving backend.
+
+        Args:
+            t: Simulation time [s].
+
+        Raises:
+            ConfigError: If the command has the wrong shape or is not finite.
+        """
+        command = self._driver.command(t) if self._driver is not None else None
+        if command is None:
+            self.command = self._no_command
+            return
+        if command.shape != self._no_command.shape or not math.isfinite(command.sum()):
+            raise self._bad_command(command, t)
+        self.command = command
+
+    def join(self, manager: "VehicleManager", environment: Environment) -> None:
+        """Enter a simulation: bind sensors and backends.
+
+        Args:
+            manager: Manager that the vehicle now belongs to.
+            environment: Where it flies.
+        """
+        if self._manager is not None:
+            raise ConfigError("is already in a simulation", field="vehicle", value=self.name)
+        self.environment = environment
+        self.bind_sensors(manager.rate, manager.seed)
+        for backend in self.backends:
+            backend.bind(self)
+        self._manager = manager
+
+    def leave(self) -> None:
+        """Leave the simulation: stop the backends."""
+        for backend in self.backends:
+            backend.stop()
+        self._manager = None
+
+    def bind_sensors(self, rate: float, seed: int) -> None:
+        """Give the sensors a fresh start, each with its own stream.
+
+        Args:
+            rate: Physics rate [Hz].
+            seed: Seed of the simulation.
+        """
+        self.readings, self.new_readings = {}, {}
+        self._schedules = [
+            (name, sensor, Schedule(sensor.rate_hz, rate, name=name)) for name, sensor in self.sensors.items()
+        ]
+        for name, sensor in self.sensors.items():
+            sensor.bind(self, self.environment, stream(seed, self.name, name))
+
+    def _joined(self) -> "VehicleManager":
+        if self._manager is None:
+            raise RuntimeError(f"vehicle {self.name!r} is in no simulation; add it to one first")
+        return self._manager
+
+    def _bad_command(self, command: Array, t: float) -> ConfigError:
+        who = f"command of {type(self._driver).__name__} for vehicle {self.name!r} at t = {t:g} s"
+        if command.shape != self._no_command.shape:
+            return ConfigError(
+                f"must have shape {self._no_command.shape}: one rotor speed [rad/s] per vehicle and rotor",
+                field=f"shape of {who}",
+                value=command.shape,
+            )
+        vehicle, rotor = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
+        return ConfigError(
+            "rotor speeds must be finite",
+            field=f"{who}, copy {vehicle}, rotor {rotor}",
+            value=float(command[vehicle, rotor]),
+            remedy="check the controller's inputs and gains",
+        )
+
+
+def _clearance(spec: VehicleSpec) -> float:
+    """Return the radius about the z axis that rotors and propellers stay within [m]."""
+    reach = max(math.hypot(*rotor.position[:2]) for rotor in spec.rotor_list())
+    return reach + spec.propeller.diameter / 2
+
+
+def _start_positions(position: npt.ArrayLike, count: int, spacing: float | None, clearance: float) -> Array:
+    try:
+        points = np.array(position, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ConfigError("must be numbers", field="position", value=position) from None
+    require(bool(np.isfinite(points).all()), "position", position, "must be finite")
+    require(
+        points.shape in ((3,), (count, 3)), "position", points.shape, f"must be of shape (3,) or ({count}, 3)"
+    )
+    if points.ndim == 2:
+        return points
+    gap = 2 * clearance + 0.5 if spacing is None else spacing
+    require(
+        gap > 2 * clearance, "spacing", spacing, f"must be above {2 * clearance:.3g} m, or rotors overlap"
+    )
+    side = math.ceil(math.sqrt(count))
+    index = np.arange(count)
+    grid = np.stack([index % side, index // side, np.zeros(count)], axis=1).astype(np.float64)
+    grid[:, :2] -= grid[:, :2].mean(axis=0)
+    return points + grid * gap

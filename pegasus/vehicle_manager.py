@@ -1,0 +1,197 @@
+"""The vehicles of a simulation: added, removed and looked up by name, moved as one batch."""
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from pegasus.arrays import Array, BoolArray
+from pegasus.engines.engine import BodyIds, BodyState, Engine, RayHits
+from pegasus.environment import Environment
+from pegasus.errors import ConfigError
+from pegasus.frames import matrix_from_quaternion
+from pegasus.vehicle import Vehicle
+
+
+class VehicleManager(Collection[Vehicle]):
+    """All vehicles of a simulation, in the order of their adding; their states are rows of one array.
+
+    Iterating gives the vehicles, indexing finds one by its name.
+
+    Args:
+        engine: Physics engine with the world loaded.
+        environment: Where the vehicles fly.
+        rate: Physics rate [Hz].
+        seed: Seed of the simulation.
+    """
+
+    def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
+        self.rate, self.seed = rate, seed
+        self._engine, self._environment = engine, environment
+        self._engine_gravity = np.array([0.0, 0.0, -environment.surface_gravity])
+        self._vehicles: dict[str, Vehicle] = {}
+        self._ids: dict[str, BodyIds] = {}
+        self._rearrange()
+
+    def __getitem__(self, name: str) -> Vehicle:
+        """Return the vehicle of a name."""
+        try:
+            return self._vehicles[name]
+        except KeyError:
+            raise ConfigError(
+                f"no such vehicle; there are {', '.join(self._vehicles) or 'none'}",
+                field="vehicle",
+                value=name,
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._vehicles
+
+    def __iter__(self) -> Iterator[Vehicle]:
+        return iter(self._vehicles.values())
+
+    def __len__(self) -> int:
+        return len(self._vehicles)
+
+    def add(self, vehicle: Vehicle) -> None:
+        """Add a vehicle, also while others fly; none of them is disturbed.
+
+        Args:
+            vehicle: The vehicle.
+
+        Raises:
+            ConfigError: If its name is taken, or a sensor or backend does not fit.
+        """
+        if vehicle.name in self._vehicles:
+            if vehicle.named_by_user:
+                raise ConfigError(
+                    "is taken", field="vehicle name", value=vehicle.name, remedy="choose another"
+                )
+            number = next(k for k in range(1, len(self) + 2) if f"{vehicle.name}{k}" not in self._vehicles)
+            vehicle.name = f"{vehicle.name}{number}"
+        vehicle.join(self, self._environment)
+        try:
+            self._ids[vehicle.name] = self._engine.add_bodies(vehicle.bodies())
+        except Exception:
+            vehicle.leave()
+            raise
+        self._vehicles[vehicle.name] = vehicle
+        self._rearrange()
+
+    def remove(self, name: str) -> None:
+        """Remove a vehicle and stop its backends; no other one is disturbed.
+
+        Args:
+            name: Name of the vehicle.
+        """
+        vehicle = self[name]
+        vehicle.leave()
+        self._engine.remove_bodies(self._ids.pop(name))
+        del self._vehicles[name]
+        vehicle.state = vehicle.state.copy()
+        self._rearrange()
+
+    def clear(self) -> None:
+        """Remove all vehicles."""
+        for name in list(self._vehicles):
+            self.remove(name)
+
+    def observe(self) -> None:
+        """Read the state after a step, and what changed over it."""
+        np.copyto(self._last_velocity, self._bodies.velocity)
+        np.copyto(self._last_angular_velocity, self._bodies.angular_velocity)
+        self._engine.read(self._bodies)
+        np.subtract(self._bodies.velocity, self._last_velocity, out=self._acceleration)
+        np.subtract(
+            self._bodies.angular_velocity, self._last_angular_velocity, out=self._angular_acceleration
+        )
+        self._acceleration *= self.rate
+        self._angular_acceleration *= self.rate
+        self._rotation[...] = matrix_from_quaternion(self._bodies.orientation)
+
+    def apply(self) -> None:
+        """Hand the wrenches of all vehicles to the engine."""
+        # The engine pulls with the gravity of the world's origin; the difference at altitude is added here.
+        excess = self._environment.gravity_vector(self._bodies.position) - self._engine_gravity
+        self._engine.apply(self._force + self._mass * excess, self._torque)
+
+    def in_contact(self, vehicle: Vehicle) -> BoolArray:
+        """Return whether each copy of a vehicle touched something during the last step, shape (N,).
+
+        Args:
+            vehicle: The vehicle.
+        """
+        contacts = self._engine.contacts()
+        touching: BoolArray = np.isin(self._ids[vehicle.name], (contacts.body, contacts.other))
+        return touching
+
+    def place(self, vehicle: Vehicle, target: BodyState) -> None:
+        """Put the bodies of a vehicle elsewhere without an acceleration.
+
+        Args:
+            vehicle: The vehicle.
+            target: Its new poses and velocities, N rows.
+        """
+        self._engine.write(self._ids[vehicle.name], target)
+        state = vehicle.state
+        state.position[...], state.orientation[...] = target.position, target.orientation
+        state.velocity[...], state.angular_velocity[...] = target.velocity, target.angular_velocity
+        state.rotation[...] = matrix_from_quaternion(target.orientation)
+        state.acceleration[...] = 0.0
+        state.angular_acceleration[...] = 0.0
+
+    def raycast(self, vehicle: Vehicle, directions: Array, max_range: float, origin: Array) -> RayHits:
+        """Cast rays from each copy of a vehicle; see `Vehicle.raycast`."""
+        state, rays = vehicle.state, len(directions)
+        origins = state.position + (state.rotation @ origin)
+        world = (state.rotation @ np.asarray(directions, dtype=np.float64).T).transpose(0, 2, 1)
+        return self._engine.raycast(
+            np.repeat(origins, rays, axis=0),
+            world.reshape(-1, 3),
+            max_range,
+            skip=np.repeat(self._ids[vehicle.name], rays),
+        )
+
+    def reset(self) -> None:
+        """Put every vehicle back to where it started, at rest, its sensors as new."""
+        for vehicle in self:
+            target = BodyState.zeros(vehicle.count)
+            target.position[...], target.orientation[...] = vehicle.start_position, vehicle.start_orientation
+            self.place(vehicle, target)
+            vehicle.reset_actuators()
+            vehicle.applied_force[...] = 0.0
+            vehicle.applied_torque[...] = 0.0
+            vehicle.bind_sensors(self.rate, self.seed)
+
+    def _rearrange(self) -> None:
+        """Give every vehicle its rows in the arrays over all bodies."""
+        total = sum(vehicle.count for vehicle in self)
+        kept = {
+            name: (vehicle.state.acceleration, vehicle.state.angular_acceleration)
+            for name, vehicle in self._vehicles.items()
+        }
+        self._bodies = BodyState.zeros(total)
+        self._last_velocity, self._last_angular_velocity = np.zeros((total, 3)), np.zeros((total, 3))
+        self._acceleration, self._angular_acceleration = np.zeros((total, 3)), np.zeros((total, 3))
+        self._rotation = np.zeros((total, 3, 3))
+        self._force, self._torque = np.zeros((total, 3)), np.zeros((total, 3))
+        self._mass = np.repeat([v.mass for v in self], [v.count for v in self])[:, None]
+        self._engine.read(self._bodies)
+        self._rotation[...] = matrix_from_quaternion(self._bodies.orientation)
+        first = 0
+        for name, vehicle in self._vehicles.items():
+            rows = slice(first, first + vehicle.count)
+            first += vehicle.count
+            self._acceleration[rows], self._angular_acceleration[rows] = kept[name]
+            state = vehicle.state
+            state.position, state.orientation = self._bodies.position[rows], self._bodies.orientation[rows]
+            state.velocity, state.angular_velocity = (
+                self._bodies.velocity[rows],
+                self._bodies.angular_velocity[rows],
+            )
+            state.rotation = self._rotation[rows]
+            state.acceleration, state.angular_acceleration = (
+                self._acceleration[rows],
+                self._angular_acceleration[rows],
+            )
+            self._force[rows], self._torque[rows] = vehicle.applied_force, vehicle.applied_torque
+            vehicle.applied_force, vehicle.applied_torque = self._force[rows], self._torque[rows]
