@@ -6,6 +6,7 @@ parameters; `model: package.module:Class` names a user's own.
 
 import dataclasses
 import importlib
+import inspect
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -109,12 +110,11 @@ def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str)
 
 def _parameters_model(cls: type) -> type[BaseModel]:
     """Return a strict model of a dataclass's parameters, nested dataclasses included."""
-    hints = get_type_hints(cls)
     fields: dict[str, Any] = {}
     for item in dataclasses.fields(cls):
         if not item.init:
             continue
-        kind = hints[item.name]
+        kind = _field_type(cls, item)
         if dataclasses.is_dataclass(kind) and isinstance(kind, type):
             kind = _parameters_model(kind)
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
@@ -122,11 +122,21 @@ def _parameters_model(cls: type) -> type[BaseModel]:
     return create_model(cls.__name__, __base__=StrictModel, **fields)
 
 
+def _field_type(cls: type, item: "dataclasses.Field[Any]") -> Any:
+    """Return the type of a field; one written as a string is looked up where its class was defined."""
+    if not isinstance(item.type, str):
+        return item.type
+    owner = next(c for c in cls.__mro__ if item.name in inspect.get_annotations(c))
+    return get_type_hints(
+        type("_", (), {"__annotations__": {"t": item.type}, "__module__": owner.__module__})
+    )["t"]
+
+
 def _nested(cls: type, values: dict[str, Any]) -> dict[str, Any]:
     """Turn the mappings of nested dataclasses into those dataclasses."""
-    hints = get_type_hints(cls)
+    kinds = {item.name: _field_type(cls, item) for item in dataclasses.fields(cls) if item.name in values}
     for key, value in values.items():
-        kind = hints[key]
+        kind = kinds[key]
         if dataclasses.is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
             try:
                 values[key] = kind(**_nested(kind, value))

@@ -164,8 +164,8 @@ class Multirotor(Vehicle):
 
     @property
     def rotor_torque(self) -> Array:
-        """Torque of all rotors about the centre of mass, world frame [N m], shape (N, 3)."""
-        return rotate(self.state.rotation, self._rotor_wrench[:, 3:])
+        """Torque of all rotors about the centre of mass, body frame [N m], shape (N, 3)."""
+        return self._rotor_wrench[:, 3:]
 
     @property
     def drag_force(self) -> Array:
@@ -174,8 +174,8 @@ class Multirotor(Vehicle):
 
     @property
     def drag_torque(self) -> Array:
-        """Torque of the drag about the centre of mass, world frame [N m], shape (N, 3)."""
-        return rotate(self.state.rotation, self._drag_wrench[:, 3:])
+        """Torque of the drag about the centre of mass, body frame [N m], shape (N, 3)."""
+        return self._drag_wrench[:, 3:]
 
     def reset_actuators(self) -> None:
         """Bring the rotors to rest."""
@@ -224,7 +224,7 @@ class Multirotor(Vehicle):
                 self._drag_wrench[:, 3:] = drag_torque
                 moment = moment + drag_torque
         self.applied_force[...] = rotate(state.rotation, force)
-        self.applied_torque[...] = rotate(state.rotation, moment)
+        self.applied_torque[...] = moment
         state.rotor_speed[...] = end
 
     def _air_density(self) -> Array:

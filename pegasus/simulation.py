@@ -84,7 +84,7 @@ class Simulation:
         folder = file.parent if file is not None else Path()
         self.scene: Scene = translate(folder / self.world.usd)
         self.engine = _engine(engine)
-        self.engine.load(self.scene, gravity=self.environment.surface_gravity)
+        self.engine.load(self.scene)
         self.environment.bind(stream(seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=seed)
         self.step_count = 0

@@ -97,7 +97,7 @@ class Vehicle(ABC):
         self.applied_force = np.zeros((count, 3))
         """Force at the centre of mass during the step that begins now, world frame, no gravity [N]."""
         self.applied_torque = np.zeros((count, 3))
-        """Torque about the centre of mass during the step that begins now, world frame [N m]."""
+        """Torque about the centre of mass during the step that begins now, body frame [N m]."""
         self._no_command = np.zeros_like(self.command)
         self._schedules: list[tuple[str, Sensor, Schedule]] = []
         self._manager: VehicleManager | None = None

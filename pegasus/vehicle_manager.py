@@ -27,7 +27,6 @@ class VehicleManager(Collection[Vehicle]):
     def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
         self.rate, self.seed = rate, seed
         self._engine, self._environment = engine, environment
-        self._engine_gravity = np.array([0.0, 0.0, -environment.surface_gravity])
         self._vehicles: dict[str, Vehicle] = {}
         self._ids: dict[str, BodyIds] = {}
         self._rearrange()
@@ -109,10 +108,9 @@ class VehicleManager(Collection[Vehicle]):
         self._rotation[...] = matrix_from_quaternion(self._bodies.orientation)
 
     def apply(self) -> None:
-        """Hand the wrenches of all vehicles to the engine."""
-        # The engine pulls with the gravity of the world's origin; the difference at altitude is added here.
-        excess = self._environment.gravity_vector(self._bodies.position) - self._engine_gravity
-        self._engine.apply(self._force + self._mass * excess, self._torque)
+        """Hand the wrenches of all vehicles, and their weight, to the engine."""
+        weight = self._mass * self._environment.gravity_vector(self._bodies.position)
+        self._engine.apply(self._force + weight, self._torque)
 
     def in_contact(self, vehicle: Vehicle) -> BoolArray:
         """Return whether each copy of a vehicle touched something during the last step, shape (N,).

@@ -95,8 +95,8 @@ class Engine(Protocol):
     Arrays over all bodies (`read`, `apply`) have one row per living body in the order of their adding.
     """
 
-    def load(self, scene: "Scene", *, gravity: float) -> None:
-        """Replace the world by the colliders of a scene, under a uniform gravity [m/s^2]; bodies are gone."""
+    def load(self, scene: "Scene") -> None:
+        """Replace the world by the colliders of a scene; bodies are gone."""
 
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
         """Add bodies, also while running; no other body is disturbed. Return their handles, shape (K,)."""
@@ -111,7 +111,11 @@ class Engine(Protocol):
         """Set poses and velocities of some bodies (teleport, reset); rows of `state` follow `ids`."""
 
     def apply(self, force: Array, torque: Array) -> None:
-        """Set the wrench of the next step on all bodies: world frame, at the centre of mass, shape (M, 3)."""
+        """Set the wrench that acts on all bodies during the next step, at the centre of mass.
+
+        Force in the world frame and torque in the body frame, each of shape (M, 3) and held in its frame. The
+        engine adds nothing of its own but contacts: gravity, which varies with altitude, is in the force.
+        """
 
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""

@@ -54,9 +54,15 @@ def box(size=(0.15, 0.1, 0.05)):
 
 def engine_with(*colliders, bodies=(), gravity=G):
     engine = MujocoEngine()
-    engine.load(Scene("test", colliders=list(colliders)), gravity=gravity)
+    engine.load(Scene("test", colliders=list(colliders)))
     ids = engine.add_bodies(bodies)
+    weigh(engine, len(bodies), gravity)
     return engine, ids
+
+
+def weigh(engine, count, gravity=G):
+    """Let gravity act on all bodies; an engine has none of its own."""
+    engine.apply(np.tile([0, 0, -1.5 * gravity], (count, 1)), np.zeros((count, 3)))
 
 
 def state_of(engine, count=1):
@@ -341,11 +347,14 @@ def test_adding_and_removing_while_running_changes_no_bit():
     engine, ids = engine_with(ground(), bodies=[bouncing("one", 0)])
     first = trajectory(engine, steps=100)
     added = engine.add_bodies([bouncing("two", 30), bouncing("three", 40)])
+    weigh(engine, 3)
     assert len({*ids.tolist(), *added.tolist()}) == 3
     second = trajectory(engine, steps=100, count=3)
     engine.remove_bodies(added[:1])
+    weigh(engine, 2)
     third = trajectory(engine, steps=200, count=2)
     later = engine.add_bodies([bouncing("two", 30)])
+    weigh(engine, 3)
     assert later[0] not in {*ids.tolist(), *added.tolist()}
     fourth = trajectory(engine, steps=200, count=3)
     np.testing.assert_array_equal(np.concatenate([first, second, third, fourth]), expected)
@@ -377,3 +386,30 @@ def test_close_twice():
     engine, _ = engine_with(ground())
     engine.close()
     engine.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_looking_ahead_for_collisions_changes_no_bit(seed, monkeypatch):
+    """A fleet skips collision detection while nothing can touch; skipped too long, it would pass through."""
+    rng = np.random.default_rng(seed)
+    starts = np.stack(np.meshgrid(np.arange(6), np.arange(6), [1.0]), axis=-1).reshape(-1, 3) * [1.5, 1.5, 1]
+    velocity = rng.normal(scale=6, size=(len(starts), 3))
+    spin = rng.normal(scale=10, size=(len(starts), 3))
+
+    def fly(fleet):
+        monkeypatch.setattr("pegasus.engines.mujoco_engine._FLEET", fleet)
+        bodies = [body(str(i), position=p, colliders=[box()]) for i, p in enumerate(starts)]
+        wall = collider(ColliderShape.BOX, (0.1, 20, 5), position=(12, 0, 0))
+        engine, ids = engine_with(ground(), wall, bodies=bodies)
+        set_motion(engine, ids, velocity=velocity, angular_velocity=spin)
+        contact_count, rows = 0, []
+        for _ in range(400):
+            engine.step(0.004)
+            contact_count += len(engine.contacts().body)
+            rows.append(state_of(engine, len(starts)).position.copy())
+        return np.array(rows), contact_count
+
+    always, contact_count = fly(fleet=10_000)
+    looking, _ = fly(fleet=2)
+    assert contact_count > 100
+    np.testing.assert_array_equal(looking, always)
