@@ -58,7 +58,7 @@ def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
         model: Model that was validated; its fields are listed when one is unknown.
     """
     first = error.errors()[0]
-    path = ".".join(str(part) for part in first["loc"])
+    path = ".".join(str(part) for part in first["loc"] if not str(part).startswith("["))
     more = error.error_count() - 1
     problem = first["msg"][:1].lower() + first["msg"][1:]
     remedy = f"{more} more error{'s' if more > 1 else ''} in the same place" if more else None

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 
 from pegasus.arrays import Array
 from pegasus.components import StrictModel, config_error
@@ -67,6 +67,13 @@ class RotorRing(StrictModel):
         ]
 
 
+# The tags in brackets pick the one form to check, and are left out of error messages.
+Rotors = Annotated[
+    Annotated[list[RotorSpec], Tag("[list]")] | Annotated[RotorRing, Tag("[ring]")],
+    Discriminator(lambda value: "[list]" if isinstance(value, list | tuple) else "[ring]"),
+]
+
+
 class BodySpec(StrictModel):
     """Look and collision shape of the airframe that is drawn when no USD is named."""
 
@@ -97,7 +104,7 @@ class VehicleSpec(StrictModel):
     description: str = ""
     mass: Positive
     """Mass [kg]."""
-    inertia: Vec3 | tuple[float, float, float, float, float, float]
+    inertia: tuple[float, ...]
     """Inertia about the centre of mass [kg m^2]: xx, yy, zz, or these and xy, xz, yz (tensor entries)."""
     center_of_mass: Vec3 = (0.0, 0.0, 0.0)
     """Centre of mass in the body frame [m]."""
@@ -105,7 +112,7 @@ class VehicleSpec(StrictModel):
     """The user's own model, taken as it is; relative to the YAML file. Drawn from this file when None."""
     body: BodySpec = BodySpec()
     propeller: PropellerSpec = PropellerSpec()
-    rotors: list[RotorSpec] | RotorRing
+    rotors: Rotors
     motor: Component = {"model": "ideal"}
     thrust_curve: Component
     drag: Component | None = None
@@ -120,6 +127,8 @@ class VehicleSpec(StrictModel):
     @field_validator("inertia")
     @classmethod
     def _inertia_is_physical(cls, inertia: tuple[float, ...]) -> tuple[float, ...]:
+        if len(inertia) not in (3, 6):
+            raise ConfigError("must hold 3 or 6 numbers", value=inertia)
         principal = np.linalg.eigvalsh(inertia_tensor(inertia))
         if not principal[0] > 0:
             raise ConfigError(

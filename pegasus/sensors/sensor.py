@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pegasus.environment import Environment
     from pegasus.multirotor import Multirotor
 
+_LOWEST_RATE = 1e-3  # [Hz]
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -74,13 +76,13 @@ class Schedule:
         name: Name of the sensor, for the error message.
 
     Raises:
-        ConfigError: If the rate is not positive or is above the rate of the physics.
+        ConfigError: If the rate is too low to be told from zero, or above the rate of the physics.
     """
 
     def __init__(self, rate_hz: float, physics_rate_hz: float, *, name: str) -> None:
-        if not 0 < rate_hz <= physics_rate_hz:
+        if not _LOWEST_RATE <= rate_hz <= physics_rate_hz:
             raise ConfigError(
-                f"must be above 0 and at most the physics rate of {physics_rate_hz:g} Hz",
+                f"must be {_LOWEST_RATE:g} Hz or more and at most the physics rate of {physics_rate_hz:g} Hz",
                 field=f"sensors.{name}.rate_hz",
                 value=rate_hz,
                 remedy="lower the sensor's rate or raise the simulation's",
@@ -89,7 +91,6 @@ class Schedule:
         ratio = physics / sensor
         self._numerator, self._denominator = ratio.numerator, ratio.denominator
         self._due = 0
-        self._reading_count = 0
 
     def due(self, step: int) -> bool:
         """Return whether a reading is due at a step, and if so move on to the next one.
@@ -99,16 +100,17 @@ class Schedule:
         """
         if step < self._due:
             return False
-        self._reading_count += 1
-        # The first step at or after k * physics_rate / rate.
-        self._due = -(-self._reading_count * self._numerator // self._denominator)
+        # The next due instant k / rate after this step, and the first step at or after it.
+        k = step * self._denominator // self._numerator + 1
+        self._due = -(-k * self._numerator // self._denominator)
         return True
 
 
 class NoiseBlock:
     """Standard normal numbers drawn in blocks, handed out one row of shape `shape` at a time.
 
-    The sequence of numbers is that of the generator, whatever the size of the blocks.
+    The sequence of numbers is that of the generator, whatever the size of the blocks, as long as nothing else
+    draws from it.
 
     Args:
         rng: Stream to draw from.

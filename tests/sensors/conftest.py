@@ -1,0 +1,133 @@
+"""A plain environment, a plain vehicle, and the statistics that noise is judged by."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pegasus.arrays import Array
+from pegasus.sensors import Reading, Sensor
+from pegasus.state import VehicleState
+
+IRIS_AXES = np.tile([0.0, 0.0, 1.0], (4, 1))
+
+
+@dataclass
+class PlainEnvironment:
+    """Uniform fields, and a map that is flat: a degree is a metre, so that GPS errors are read off."""
+
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
+    pressure: float = 100_000.0
+    temperature: float = 288.15
+    magnetic_field: tuple[float, float, float] = (-1e-6, 25e-6, -36e-6)
+
+    def gravity_vector(self, position: Array) -> Array:
+        return np.tile(self.gravity, (len(position), 1))
+
+    def air(self, position: Array) -> SimpleNamespace:
+        n = len(position)
+        return SimpleNamespace(pressure=np.full(n, self.pressure), temperature=np.full(n, self.temperature))
+
+    def magnetic_field_at(self, position: Array) -> Array:
+        return np.tile(self.magnetic_field, (len(position), 1))
+
+    def geodetic(self, position: Array) -> tuple[Array, Array, Array]:
+        return position[:, 1], position[:, 0], position[:, 2]
+
+
+@dataclass
+class Bench:
+    """Binds sensors to a vehicle that stands still, and takes readings at their nominal instants."""
+
+    environment: PlainEnvironment
+
+    def bind(self, sensor: Sensor, *, count: int = 1, seed: int = 0, axis: Array = IRIS_AXES) -> VehicleState:
+        layout = SimpleNamespace(axis=axis, position=np.zeros_like(axis))
+        vehicle: Any = SimpleNamespace(count=count, layout=layout)
+        environment: Any = self.environment
+        sensor.bind(vehicle, environment, np.random.default_rng(seed))
+        return VehicleState.at_rest(count, len(axis))
+
+    def readings(self, sensor: Sensor, state: VehicleState, reading_count: int) -> list[Any]:
+        return [sensor.measure(state, k / sensor.rate_hz) for k in range(reading_count)]
+
+    def series(self, sensor: Sensor, name: str, *, seconds: float, count: int = 1, seed: int = 0) -> Array:
+        """Readings of a fresh sensor on a vehicle at rest, shape (time, N, ...)."""
+        state = self.bind(sensor, count=count, seed=seed)
+        readings = self.readings(sensor, state, round(seconds * sensor.rate_hz) + 1)
+        return np.array([getattr(reading, name) for reading in readings])
+
+
+@pytest.fixture
+def environment() -> PlainEnvironment:
+    return PlainEnvironment()
+
+
+@pytest.fixture
+def bench(environment: PlainEnvironment) -> Bench:
+    return Bench(environment)
+
+
+@pytest.fixture
+def same_readings() -> Callable[[Reading, Reading], bool]:
+    """Whether two readings are equal bit for bit."""
+
+    def same(one: Reading, other: Reading) -> bool:
+        return all(np.array_equal(value, vars(other)[name]) for name, value in vars(one).items())
+
+    return same
+
+
+@pytest.fixture
+def allan_deviation() -> Callable[..., Array]:
+    """Allan deviation over the first axis, pooled over the second (vehicles)."""
+
+    def deviation(samples: Array, *, rate_hz: float, tau: float) -> Array:
+        width = round(tau * rate_hz)
+        assert width == tau * rate_hz
+        bins = len(samples) // width
+        means = samples[: bins * width].reshape(bins, width, *samples.shape[1:]).mean(axis=1)
+        return np.sqrt(0.5 * np.mean(np.diff(means, axis=0) ** 2, axis=(0, 1)))
+
+    return deviation
+
+
+@pytest.fixture
+def assert_white(allan_deviation: Callable[..., Array]) -> Callable[..., None]:
+    """Assert that each axis is white noise of a density: slope -1/2, and the density itself at 1 s."""
+
+    def check(samples: Array, *, rate_hz: float, density: Any) -> None:
+        taus = np.array([0.2, 0.5, 1.0, 2.0])
+        curve = np.array([allan_deviation(samples, rate_hz=rate_hz, tau=tau) for tau in taus])
+        # The estimate at tau has some 2/3 (bins - 1) N degrees of freedom; five of its sigmas are allowed.
+        freedom = 2 / 3 * (len(samples) / (taus * rate_hz) - 1) * samples.shape[1]
+        error = 5 / np.sqrt(2 * freedom)
+        curve = curve.reshape(len(taus), -1)
+        expected = np.asarray(density) / np.sqrt(taus)[:, None]
+        assert np.all(np.abs(curve / expected - 1) < error[:, None])
+        slope = np.polyfit(np.log(taus), np.log(curve), 1)[0]
+        np.testing.assert_allclose(slope, -0.5, atol=error[-1] / np.log(10))
+
+    return check
+
+
+@pytest.fixture
+def assert_gauss_markov() -> Callable[..., None]:
+    """Assert stationary sigma at every instant, and a correlation of 1/e one time constant later."""
+
+    def check(samples: Array, *, rate_hz: float, sigma: float, correlation_time: float) -> None:
+        flat = samples.reshape(len(samples), -1) / sigma
+        n = flat.shape[1]
+        lag = round(correlation_time * rate_hz)
+        assert len(flat) > 3 * lag
+        # Variance of n independent samples: sigma sqrt(2 / n); five of these are allowed.
+        for k in (0, lag, len(flat) - 1):
+            assert abs(np.mean(flat[k] ** 2) - 1) < 5 * np.sqrt(2 / n)
+        expected = np.exp(-lag / rate_hz / correlation_time)
+        correlation = np.mean(flat[0] * flat[lag])
+        assert abs(correlation - expected) < 5 * np.sqrt((1 + expected**2) / n)
+
+    return check
