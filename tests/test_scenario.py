@@ -36,7 +36,7 @@ def test_every_shipped_file_loads(kind, load):
 
 
 def test_a_ring_of_rotors():
-    """Rotors off the ring, or two neighbours of one sense, would give a vehicle that cannot hold its heading."""
+    """Rotors off the ring, or two neighbours of one sense, would give a vehicle that cannot hold yaw."""
     rotors = RotorRing(count=6, radius=0.3, height=0.05).rotors()
     points = np.array([rotor.position for rotor in rotors])
     np.testing.assert_allclose(np.hypot(points[:, 0], points[:, 1]), 0.3)
@@ -62,7 +62,7 @@ def test_inertia_of_six_numbers():
         ({"rotors": {"count": 1, "radius": 0.3}}, "input should be greater than or equal to 2"),
     ],
 )
-def test_wrong_vehicles_are_refused(change, message, tmp_path):
+def test_wrong_vehicles_are_refused(change, message):
     """A vehicle that cannot exist must fail at the door, with one line."""
     with pytest.raises(ConfigError) as caught:
         parse(MINIMAL | change, VehicleSpec)

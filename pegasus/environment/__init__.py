@@ -1,0 +1,35 @@
+"""Gravity, air, wind, magnetic field and the place on Earth of a world."""
+
+from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976, speed_of_sound
+from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, Environment
+from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_geodetic
+from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
+from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
+from pegasus.environment.wind import ConstantWind, DiscreteGust, Gusts, NoWind, Wind
+
+__all__ = [
+    "ATMOSPHERES",
+    "GRAVITIES",
+    "MAGNETIC_FIELDS",
+    "WINDS",
+    "Air",
+    "Atmosphere",
+    "ConstantWind",
+    "DiscreteGust",
+    "Environment",
+    "Geodetic",
+    "Gravity",
+    "Gusts",
+    "InverseSquareGravity",
+    "MagneticField",
+    "NoWind",
+    "TiltedDipole",
+    "UniformField",
+    "UniformGravity",
+    "UsStandardAtmosphere1976",
+    "Wind",
+    "WorldMagneticModel",
+    "geodetic_from_local",
+    "local_from_geodetic",
+    "speed_of_sound",
+]
