@@ -8,7 +8,7 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -115,11 +115,17 @@ def _parameters_model(cls: type) -> type[BaseModel]:
         if not item.init:
             continue
         kind = _field_type(cls, item)
-        if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-            kind = _parameters_model(kind)
+        if (inner := _dataclass_in(kind)) is not None:
+            kind = _parameters_model(inner) | None if inner is not kind else _parameters_model(inner)
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         fields[item.name] = (kind, ... if required else None)
     return create_model(cls.__name__, __base__=StrictModel, **fields)
+
+
+def _dataclass_in(kind: Any) -> Any:
+    """Return the dataclass that a type is, or is an option of; None where there is none."""
+    options = [kind, *get_args(kind)]
+    return next((o for o in options if isinstance(o, type) and dataclasses.is_dataclass(o)), None)
 
 
 def _field_type(cls: type, item: "dataclasses.Field[Any]") -> Any:
@@ -136,10 +142,10 @@ def _nested(cls: type, values: dict[str, Any]) -> dict[str, Any]:
     """Turn the mappings of nested dataclasses into those dataclasses."""
     kinds = {item.name: _field_type(cls, item) for item in dataclasses.fields(cls) if item.name in values}
     for key, value in values.items():
-        kind = kinds[key]
-        if dataclasses.is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
+        inner = _dataclass_in(kinds[key])
+        if inner is not None and isinstance(value, dict):
             try:
-                values[key] = kind(**_nested(kind, value))
+                values[key] = inner(**_nested(inner, value))
             except ConfigError as error:
                 raise error.within(field=key) from None
     return values
@@ -153,9 +159,19 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _fields_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
+def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+    """Return the names of the fields that are allowed at a place in a model."""
     for part in path:
-        fields = getattr(model, "model_fields", {})
-        if part in fields:
-            model = fields[part].annotation
-    return list(getattr(model, "model_fields", {}))
+        if part in model.model_fields:
+            inner = _model_in(model.model_fields[str(part)].annotation)
+            if inner is None:
+                return []
+            model = inner
+    return list(model.model_fields)
+
+
+def _model_in(kind: Any) -> type[BaseModel] | None:
+    """Return the model that a type is or holds, as an option or as the items of a list."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind
+    return next((model for inner in get_args(kind) if (model := _model_in(inner)) is not None), None)

@@ -147,10 +147,7 @@ class Multirotor(Vehicle):
         )
         self._rotor_momentum = spec.propeller.inertia * self.layout.spin[:, None] * self.layout.axis
         self._has_rotor_momentum = spec.propeller.inertia > 0
-        self.rotor_command: Array = np.zeros((count, self.layout.count))
-        """Commanded rotor speeds of the last step, within the motor's limits [rad/s], shape (N, R)."""
-        self._rotor_wrench = np.zeros((count, 6))
-        self._drag_wrench = np.zeros((count, 6))
+        self.reset_actuators()
 
     @property
     def rotor_count(self) -> int:

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pegasus.components import require
 from pegasus.engines.engine import Engine
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
+from pegasus.recording.observer import Observer
 from pegasus.scenario import WorldSpec, load_world
 from pegasus.scene import translate
 from pegasus.scene.scene import Scene
@@ -25,19 +26,6 @@ V = TypeVar("V", bound=Vehicle)
 
 _LONGEST_SLEEP = 0.05
 _LARGEST_LAG = 0.25
-
-
-class Observer(Protocol):
-    """Whoever watches a simulation step by step: a recorder, an audit."""
-
-    def start(self, simulation: "Simulation") -> None:
-        """Begin; called when the simulation leaves its stopped state."""
-
-    def record(self, simulation: "Simulation") -> None:
-        """See a step: state and readings at its start, commands and wrench that act during it."""
-
-    def stop(self) -> None:
-        """End; calling it twice is allowed."""
 
 
 class Playback(Enum):

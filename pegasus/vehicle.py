@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from pegasus.state import VehicleState
 from pegasus.streams import stream
 
 if TYPE_CHECKING:
+    from pegasus.multirotor import Multirotor
     from pegasus.vehicle_manager import VehicleManager
 
 
@@ -44,6 +45,8 @@ class Vehicle(ABC):
     """Centre of mass in the body frame [m], shape (3,)."""
     environment: Environment
     """Where it flies; set when it joins a simulation."""
+    rotor_command: Array
+    """Commanded rotor speeds of the last step, within the motor's limits [rad/s], shape (N, R)."""
 
     def __init__(
         self,
@@ -114,6 +117,26 @@ class Vehicle(ABC):
     @abstractmethod
     def reset_actuators(self) -> None:
         """Bring everything that moves the vehicle to rest."""
+
+    @property
+    @abstractmethod
+    def rotor_force(self) -> Array:
+        """Force of all rotors during the step that begins now, world frame [N], shape (N, 3)."""
+
+    @property
+    @abstractmethod
+    def rotor_torque(self) -> Array:
+        """Torque of all rotors about the centre of mass, body frame [N m], shape (N, 3)."""
+
+    @property
+    @abstractmethod
+    def drag_force(self) -> Array:
+        """Drag during the step that begins now, world frame [N], shape (N, 3)."""
+
+    @property
+    @abstractmethod
+    def drag_torque(self) -> Array:
+        """Torque of the drag about the centre of mass, body frame [N m], shape (N, 3)."""
 
     @property
     def reference(self) -> Reference | None:
@@ -231,7 +254,7 @@ class Vehicle(ABC):
         self.environment = environment
         self.bind_sensors(manager.rate, manager.seed)
         for backend in self.backends:
-            backend.bind(self)
+            backend.bind(self._as_multirotor())
         self._manager = manager
 
     def leave(self) -> None:
@@ -252,7 +275,11 @@ class Vehicle(ABC):
             (name, sensor, Schedule(sensor.rate_hz, rate, name=name)) for name, sensor in self.sensors.items()
         ]
         for name, sensor in self.sensors.items():
-            sensor.bind(self, self.environment, stream(seed, self.name, name))
+            sensor.bind(self._as_multirotor(), self.environment, stream(seed, self.name, name))
+
+    def _as_multirotor(self) -> "Multirotor":
+        # Whoever is bound asks for what it needs; every vehicle so far has rotors.
+        return cast("Multirotor", self)
 
     def _joined(self) -> "VehicleManager":
         if self._manager is None:

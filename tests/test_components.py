@@ -22,6 +22,7 @@ class Noise:
 class Thing:
     size: float
     noise: Noise = field(default_factory=Noise)
+    more: Noise | None = None
     hidden: int = field(default=7, init=False)
 
 
@@ -46,6 +47,7 @@ def test_nested_parameters_reach_their_dataclass():
     thing = made(model="thing", size=2, noise={"density": 0.5, "axes": [1, 2, 3]})
     assert thing.size == 2.0
     assert thing.noise == Noise(0.5, (1.0, 2.0, 3.0))
+    assert made(model="thing", size=2, more={"density": 2}).more == Noise(2.0)
 
 
 def test_a_users_own_class_by_its_path():
@@ -66,7 +68,7 @@ def test_a_users_own_class_by_its_path():
         ({"model": "thing"}, "parts.first.size: required field is missing"),
         (
             {"model": "thing", "size": 1, "sise": 2},
-            "parts.first.sise: unknown field; allowed here: noise, size",
+            "parts.first.sise: unknown field; allowed here: more, noise, size",
         ),
         ({"model": "thing", "size": "big"}, "parts.first.size = 'big': input should be a valid number"),
         ({"model": "thing", "size": float("nan")}, "parts.first.size = nan: input should be a finite number"),
@@ -74,6 +76,10 @@ def test_a_users_own_class_by_its_path():
         (
             {"model": "thing", "size": 1, "noise": {"densty": 1}},
             "parts.first.noise.densty: unknown field; allowed here: axes, density",
+        ),
+        (
+            {"model": "thing", "size": 1, "more": {"densty": 1}},
+            "parts.first.more.densty: unknown field; allowed here: axes, density",
         ),
         (
             {"model": "thing", "size": 1, "noise": {"density": -1}},

@@ -193,7 +193,8 @@ class MujocoEngine:
         count = self._data.ncon
         if count == 0:
             none = np.zeros(0, dtype=np.int64)
-            return Contacts(none, none, *(np.zeros((0, 3)) for _ in range(3)), distance=np.zeros(0))
+            nowhere = np.zeros((0, 3))
+            return Contacts(none, none, nowhere, nowhere, nowhere, np.zeros(0))
         # MuJoCo's normal points from the first geom to the second and its force acts on the second.
         other, body = (self._handle_of_geom(contact.geom[:, k].astype(np.int64)) for k in (0, 1))
         frame = contact.frame.reshape(-1, 3, 3)

@@ -1,0 +1,178 @@
+"""The `pegasus` command."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pegasus.errors import ConfigError
+
+app = typer.Typer(
+    name="pegasus",
+    help="Multirotor simulator: exact dynamics, honest sensors, many vehicles.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+show = typer.Typer(help="Show everything about one thing.", no_args_is_help=True)
+app.add_typer(show, name="show")
+
+_EXIT_INPUT = 2
+_EXIT_INTERRUPTED = 130
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    WORLDS = "worlds"
+    VEHICLES = "vehicles"
+    SCENARIOS = "scenarios"
+    BACKENDS = "backends"
+
+
+@app.command()
+def run(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a YAML file.")] = "first_flight",
+    duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    rate: Annotated[float | None, typer.Option(help="Physics steps per simulated second [Hz].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
+    speed: Annotated[str | None, typer.Option(help="Times real time, or max.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder that holds the runs (default: runs).")] = None,
+    record: Annotated[bool, typer.Option("--record/--no-record", help="Write log, summary and plot.")] = True,
+) -> None:
+    """Fly a scenario and report how it went."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from pegasus.run import Flight, Overrides
+
+    flight = Flight(scenario, Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed)))
+    console = Console()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.1f} / {task.total:.1f} s simulated"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(flight.spec.name, total=flight.duration)
+        result = flight.fly(
+            out=out, record=record, progress=lambda now: bar.update(task, completed=min(now, flight.duration))
+        )
+    console.print(result.summary)
+    if result.folder is not None:
+        console.print(Text(f"{result.folder}/: {', '.join(sorted(p.name for p in result.folder.iterdir()))}"))
+    if result.interrupted:
+        console.print(Text("interrupted; what was flown until then is kept"))
+        raise typer.Exit(_EXIT_INTERRUPTED)
+
+
+@app.command("list")
+def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
+    """List worlds, vehicles, scenarios or backends."""
+    from pegasus import settings
+    from pegasus.backends.registry import BACKENDS
+    from pegasus.scenario import (
+        ScenarioSpec,
+        VehicleSpec,
+        WorldSpec,
+        load_scenario,
+        load_vehicle,
+        load_world,
+    )
+
+    table = Table("name", "description", box=None)
+    if kind is Kind.BACKENDS:
+        for name, backend in sorted(BACKENDS.items()):
+            table.add_row(Text(name), Text((backend.__doc__ or "").strip().splitlines()[0]))
+    else:
+        for name in settings.names(kind.value):
+            spec: WorldSpec | VehicleSpec | ScenarioSpec
+            if kind is Kind.WORLDS:
+                spec, _ = load_world(name)
+            elif kind is Kind.VEHICLES:
+                spec, _ = load_vehicle(name)
+            else:
+                spec, _ = load_scenario(name)
+            table.add_row(Text(name), Text(spec.description))
+    Console().print(table)
+
+
+@show.command()
+def vehicle(name: Annotated[str, typer.Argument(help="Name of a vehicle, or a YAML file.")]) -> None:
+    """Show a vehicle's figures and what follows from them."""
+    from pegasus.vehicle_sheet import vehicle_sheet
+
+    table = Table("", "", show_header=False, box=None)
+    for label, value in vehicle_sheet(name):
+        table.add_row(Text(label), Text(value))
+    Console().print(table)
+
+
+@app.command()
+def plot(folder: Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]) -> None:
+    """Draw the flight of a recorded run again."""
+    from pegasus.run import plot_run
+
+    Console().print(Text(str(plot_run(folder))))
+
+
+@app.command()
+def doctor() -> None:
+    """Check what is installed and found, and say what to do about what is not."""
+    from pegasus.doctor import Status, examine
+
+    table = Table("", "what", "found", "remedy", box=None)
+    styles = {Status.OK: "green", Status.OPTIONAL: "yellow", Status.MISSING: "red"}
+    findings = examine()
+    for finding in findings:
+        mark = Text(finding.status.value, style=styles[finding.status])
+        table.add_row(mark, Text(finding.subject), Text(finding.found), Text(finding.remedy))
+    Console().print(table)
+    if any(finding.status is Status.MISSING for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    vehicles: Annotated[
+        str, typer.Option(help="Numbers of vehicles, separated by commas.")
+    ] = "1,10,100,1000",
+    seconds: Annotated[float, typer.Option(help="Wall time for each measurement [s].")] = 2.0,
+    json: Annotated[Path | None, typer.Option(help="Write the figures to this file as well.")] = None,
+) -> None:
+    """Measure the speed of the simulator on this machine, split by part."""
+    from pegasus.benchmark import report
+
+    try:
+        counts = [int(part) for part in vehicles.split(",")]
+    except ValueError:
+        raise ConfigError(
+            "must be whole numbers separated by commas", field="vehicles", value=vehicles
+        ) from None
+    report(counts, seconds=seconds, json=json)
+
+
+def main() -> None:
+    """Run the command; an error that the user can mend is one line on stderr and exit code 2."""
+    try:
+        app()
+    except ConfigError as error:
+        print(f"pegasus: {error}", file=sys.stderr)
+        sys.exit(_EXIT_INPUT)
+    except KeyboardInterrupt:
+        sys.exit(_EXIT_INTERRUPTED)
+
+
+def _speed(speed: str | None) -> float | str | None:
+    if speed is None or speed == "max":
+        return speed
+    try:
+        return float(speed)
+    except ValueError:
+        raise ConfigError("must be a number (times real time) or max", field="speed", value=speed) from None

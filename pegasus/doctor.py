@@ -1,0 +1,139 @@
+"""Look at the machine: what Pegasus finds, what is missing, and what to do about it."""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
+
+_OLDEST, _NEWEST = (3, 11), (3, 13)
+_CORE = ("numpy", "mujoco", "usd-core", "pygeomag", "pydantic", "mcap", "matplotlib")
+# First port of each link, and what listens there; instance N takes the N-th or 10 N-th after it.
+_PORTS = (
+    ("PX4 simulator link (TCP 4560)", socket.SOCK_STREAM, 4560),
+    ("ground station (UDP 14550)", socket.SOCK_DGRAM, 14550),
+    ("ArduPilot servo packets (UDP 9002)", socket.SOCK_DGRAM, 9002),
+)
+_TIMEOUT = 10.0
+
+
+class Status(Enum):
+    """How a finding is to be taken."""
+
+    OK = "ok"
+    OPTIONAL = "-"
+    """Not found, and only needed for some things."""
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    status: Status
+    subject: str
+    found: str
+    remedy: str = ""
+
+
+def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:
+    """Return what was found on this machine.
+
+    Args:
+        environment: Environment variables to look into; those of this process when None.
+    """
+    environment = os.environ if environment is None else environment
+    findings = [_python(), *(_package(name) for name in _CORE)]
+    findings += [_gpu(), _px4(environment), _ardupilot(environment), _ros2(environment)]
+    findings += [_port(*port) for port in _PORTS]
+    return findings
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    fits = _OLDEST <= sys.version_info[:2] <= _NEWEST
+    remedy = "" if fits else "use Python 3.11, 3.12 or 3.13"
+    return Finding(Status.OK if fits else Status.MISSING, "Python", f"{version} ({sys.executable})", remedy)
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(Status.OK, name, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(Status.MISSING, name, "not installed", f"pip install {name}")
+
+
+def _gpu() -> Finding:
+    subject = "NVIDIA GPU"
+    program = shutil.which("nvidia-smi")
+    remedy = "needed for Isaac Sim only; the standalone simulator runs on the CPU"
+    if program is None:
+        return Finding(Status.OPTIONAL, subject, "none found", remedy)
+    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=_TIMEOUT, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(Status.OPTIONAL, subject, f"nvidia-smi failed: {error}", "check the driver")
+    return Finding(Status.OK, subject, "; ".join(answer.stdout.strip().splitlines()))
+
+
+def _px4(environment: Mapping[str, str]) -> Finding:
+    places = _places(environment.get("PX4_DIR"), "PX4-Autopilot")
+    program = _first_file(places, Path("build/px4_sitl_default/bin/px4"))
+    if program is not None:
+        return Finding(Status.OK, "PX4", str(program))
+    source = next((place for place in places if place.is_dir()), None)
+    if source is not None:
+        return Finding(Status.OPTIONAL, "PX4", f"{source}, not built", f"make -C {source} px4_sitl_default")
+    remedy = "clone PX4-Autopilot into your home folder and build px4_sitl_default, or set PX4_DIR"
+    return Finding(Status.OPTIONAL, "PX4", "not found", remedy)
+
+
+def _ardupilot(environment: Mapping[str, str]) -> Finding:
+    places = _places(environment.get("ARDUPILOT_DIR"), "ardupilot")
+    program = _first_file(places, Path("build/sitl/bin/arducopter"))
+    if program is not None:
+        return Finding(Status.OK, "ArduPilot", str(program))
+    remedy = (
+        "clone ardupilot into your home folder and build it with waf for the board sitl, or set ARDUPILOT_DIR"
+    )
+    return Finding(Status.OPTIONAL, "ArduPilot", "not found", remedy)
+
+
+def _ros2(environment: Mapping[str, str]) -> Finding:
+    distribution = environment.get("ROS_DISTRO")
+    if distribution and find_spec("rclpy") is not None:
+        return Finding(Status.OK, "ROS 2", f"{distribution}, rclpy for this Python")
+    if distribution:
+        remedy = "run Pegasus with the Python that this ROS 2 was built for"
+        return Finding(
+            Status.OPTIONAL, "ROS 2", f"{distribution} sourced, but no rclpy for this Python", remedy
+        )
+    if find_spec("cyclonedds") is not None:
+        return Finding(Status.OK, "ROS 2", f"cyclonedds {importlib.metadata.version('cyclonedds')}")
+    return Finding(Status.OPTIONAL, "ROS 2", "not found", "source a ROS 2, or pip install cyclonedds")
+
+
+def _port(subject: str, kind: socket.SocketKind, port: int) -> Finding:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            remedy = "end what holds it; with ss -tulpn you see who does"
+            return Finding(Status.OPTIONAL, subject, f"not free: {error.strerror}", remedy)
+    return Finding(Status.OK, subject, "free")
+
+
+def _places(given: str | None, name: str) -> list[Path]:
+    return [Path(given).expanduser()] if given else [Path.home() / name, Path.cwd().parent / name]
+
+
+def _first_file(places: Iterable[Path], inner: Path) -> Path | None:
+    return next((place / inner for place in places if (place / inner).is_file()), None)
