@@ -92,7 +92,7 @@ class Vehicle(ABC):
             if sensors is not None
             else {k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()}
         )
-        self.scene: Scene = vehicle_scene(spec, file)
+        self.scene: Scene = vehicle_scene(spec, file or Path())
         self.state = VehicleState.at_rest(count, len(spec.rotor_list()))
         self.readings: dict[str, Reading] = {}
         self.new_readings: dict[str, Reading] = {}

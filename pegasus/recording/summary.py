@@ -1,0 +1,150 @@
+"""What a run amounts to: tracking errors, energy and speed, for a terminal and as JSON."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from pegasus.errors import ConfigError
+from pegasus.recording.energy import EnergyAudit, EnergyBalance
+from pegasus.recording.observer import ObservedSimulation
+from pegasus.recording.tracking import TrackingAudit, TrackingError, VehicleTracking
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Figures of a run; `rich.print` shows them as tables."""
+
+    world: str
+    """Name of the world."""
+    seed: int
+    """Seed of the run."""
+    rate: float
+    """Physics steps per simulated second [Hz]."""
+    simulated_time: float
+    """Simulated time [s]."""
+    wall_time: float
+    """Time that it took [s]."""
+    tracking: dict[str, VehicleTracking]
+    """Tracking errors by vehicle."""
+    energy: dict[str, EnergyBalance]
+    """Energy balances by vehicle."""
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated time over wall time."""
+        return self.simulated_time / self.wall_time if self.wall_time > 0 else 0.0
+
+    def to_json(self) -> bytes:
+        """Return the summary as JSON, fields named as here, in SI units."""
+        content: dict[str, Any] = asdict(self)
+        content["real_time_factor"] = self.real_time_factor
+        for name, balance in self.energy.items():
+            content["energy"][name]["relative_residual"] = balance.relative_residual
+        return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+    def write(self, path: str | Path) -> None:
+        """Write the summary to a JSON file.
+
+        Args:
+            path: The file.
+
+        Raises:
+            ConfigError: If it cannot be written.
+        """
+        try:
+            Path(path).write_bytes(self.to_json())
+        except OSError as error:
+            raise ConfigError(
+                f"cannot be written: {error.strerror}", file=path, remedy="give a writable folder"
+            ) from None
+
+    def __rich__(self) -> "Group":
+        """Return the tables that a terminal shows."""
+        from rich.console import Group
+
+        tables = [self._tracking_table()] if self.tracking else []
+        return Group(*tables, *([self._energy_table()] if self.energy else []), self._time_table())
+
+    def _tracking_table(self) -> "Table":
+        table = _table("vehicle", "segment", "time [s]", "error RMS [m]", "maximum [m]", label_count=2)
+        for vehicle, tracking in self.tracking.items():
+            name = vehicle
+            for segment, error in tracking.segments.items():
+                _add_row(table, name, segment or "-", *_cells(error))
+                name = ""
+            _add_row(table, name, "overall", *_cells(tracking.overall), last=True)
+        return table
+
+    def _energy_table(self) -> "Table":
+        table = _table("energy [J]", *self.energy, label_count=1)
+        balances = list(self.energy.values())
+        rows = {
+            "gained, kinetic and potential": "gained",
+            "work of the rotors": "rotors",
+            "work of the drag": "drag",
+            "work of other forces": "others",
+            "lost in contacts": "contacts",
+        }
+        for label, field in rows.items():
+            _add_row(table, label, *(f"{getattr(balance, field):.3f}" for balance in balances))
+        _add_row(table, "integration residual", *(f"{balance.residual:.2e}" for balance in balances))
+        relative = (f"{balance.relative_residual:.1e}" for balance in balances)
+        _add_row(table, "residual over gross work", *relative)
+        return table
+
+    def _time_table(self) -> "Table":
+        table = _table(
+            "simulated [s]", "wall [s]", "real-time factor", "world", "seed", "rate [Hz]", label_count=0
+        )
+        times = f"{self.simulated_time:.2f}", f"{self.wall_time:.2f}", f"{self.real_time_factor:.1f}"
+        _add_row(table, *times, self.world, str(self.seed), f"{self.rate:g}")
+        return table
+
+
+def summarize(
+    simulation: ObservedSimulation, tracking: TrackingAudit, energy: EnergyAudit, *, wall_time: float
+) -> Summary:
+    """Return the figures of a run.
+
+    Args:
+        simulation: The simulation at its end.
+        tracking: Tracking errors, observed from the start.
+        energy: Energy, observed from the start.
+        wall_time: Time that the run took by the clock of whoever ran it [s].
+    """
+    return Summary(
+        world=simulation.world_name,
+        seed=simulation.seed,
+        rate=simulation.rate,
+        simulated_time=simulation.time,
+        wall_time=wall_time,
+        tracking=tracking.errors(),
+        energy=energy.balances(),
+    )
+
+
+def _table(*columns: str, label_count: int) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for i, column in enumerate(columns):
+        # As text, since rich takes units in brackets and some names for markup.
+        table.add_column(Text(column), justify="left" if i < label_count else "right")
+    return table
+
+
+def _add_row(table: "Table", *cells: str, last: bool = False) -> None:
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) for cell in cells), style="bold" if last else None, end_section=last)
+
+
+def _cells(error: TrackingError) -> tuple[str, str, str]:
+    return f"{error.duration:.2f}", f"{error.rms:.3f}", f"{error.maximum:.3f}"

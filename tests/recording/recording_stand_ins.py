@@ -1,0 +1,165 @@
+"""Tiny stand-ins for a simulation and its vehicles, with the attributes that observers read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pegasus.arrays import Array, IntArray
+from pegasus.control.reference import Reference
+from pegasus.frames import matrix_from_quaternion, multiply, normalize, quaternion_from_rotation_vector
+from pegasus.sensors.sensor import Reading, Schedule
+from pegasus.state import VehicleState
+
+
+@dataclass(frozen=True, eq=False)
+class GyroReading(Reading):
+    """Angular velocity as a gyroscope gives it."""
+
+    angular_velocity: Array
+    """Angular velocity in the body frame [rad/s], shape (N, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixReading(Reading):
+    """Fix of a receiver, with every sort of field that can be recorded."""
+
+    position: Array
+    """Position [m], shape (N, 3)."""
+    satellite_count: IntArray
+    """Satellites in use, shape (N,)."""
+    valid: Array
+    """Whether there is a fix, shape (N,)."""
+    speed: Array
+    """Speed over ground in single precision [m/s], shape (N,)."""
+    mode: str = "3D"
+    quality: int = 1
+    healthy: bool = True
+
+
+class UniformGravity:
+    """Gravity that is the same everywhere."""
+
+    def gravity_vector(self, position: Array) -> Array:
+        vectors = np.zeros_like(position)
+        vectors[:, 2] = -9.81
+        return vectors
+
+
+class Vehicle:
+    """A vehicle of N copies, at rest until somebody moves it."""
+
+    def __init__(self, name: str = "iris", count: int = 1, rotor_count: int = 4) -> None:
+        self.name, self.count = name, count
+        self.state = VehicleState.at_rest(count, rotor_count)
+        self.rotor_command = np.zeros((count, rotor_count))
+        self.reference: Reference | None = None
+        self.new_readings: Mapping[str, Reading] = {}
+        self.mass, self.inertia = 1.5, np.diag([0.03, 0.03, 0.055])
+        self.center_of_mass = np.zeros(3)
+        self.environment = UniformGravity()
+        self.in_contact = np.zeros(count, dtype=bool)
+        for part in ("applied", "rotor", "drag"):
+            setattr(self, f"{part}_force", np.zeros((count, 3)))
+            setattr(self, f"{part}_torque", np.zeros((count, 3)))
+
+
+@dataclass
+class Simulation:
+    """A clock and some vehicles."""
+
+    vehicles: list[Vehicle]
+    rate: float = 250.0
+    world_name: str = "flat"
+    seed: int = 7
+    step_count: int = field(default=0)
+
+    @property
+    def time(self) -> float:
+        return self.step_count / self.rate
+
+
+def random_flight(
+    observer,
+    *,
+    steps: int,
+    seed: int = 3,
+    rate: float = 250.0,
+    count: int = 1,
+    names: tuple[str, ...] = ("iris",),
+) -> dict[str, list[tuple[float, object]]]:
+    """Show an observer random states, commands, references and readings; return what was shown by topic."""
+    simulation = Simulation([Vehicle(name, count) for name in names], rate=rate)
+    rngs = {name: np.random.default_rng([seed, *name.encode()]) for name in names}
+    gyro = Schedule(min(250.0, rate), rate, name="gyro")
+    fix = Schedule(5.0, rate, name="fix")
+    shown: dict[str, list[tuple[float, object]]] = {}
+    observer.start(simulation)
+    for step in range(steps):
+        simulation.step_count = step
+        gyro_due, fix_due = gyro.due(step), fix.due(step)
+        for vehicle in simulation.vehicles:
+            rng, t = rngs[vehicle.name], simulation.time
+            randomize(vehicle, rng, t)
+            readings: dict[str, Reading] = {}
+            if gyro_due:
+                readings["gyro"] = GyroReading(t, wild(rng, (count, 3)))
+            if fix_due:
+                satellites = rng.integers(0, 30, count)
+                valid, speed = satellites > 5, rng.random(count, dtype=np.float32)
+                readings["fix"] = FixReading(t, wild(rng, (count, 3)), satellites, valid, speed)
+            vehicle.new_readings = readings
+            for name, reading in readings.items():
+                shown.setdefault(f"{vehicle.name}/sensors/{name}", []).append((t, reading))
+            shown.setdefault(f"{vehicle.name}/state", []).append((t, vehicle.state.copy()))
+            shown.setdefault(f"{vehicle.name}/reference", []).append((t, vehicle.reference))
+            shown.setdefault(f"{vehicle.name}/command", []).append((t, vehicle.rotor_command.copy()))
+        observer.record(simulation)
+    observer.stop()
+    return shown
+
+
+def randomize(vehicle: Vehicle, rng: np.random.Generator, t: float) -> None:
+    """Give a vehicle a random state, command and reference; the state's arrays are written in place."""
+    for array in vars(vehicle.state).values():
+        array[...] = wild(rng, array.shape)
+    vehicle.rotor_command = wild(rng, vehicle.rotor_command.shape)
+    vehicle.reference = Reference.hold(wild(rng, (vehicle.count, 3)), wild(rng, (vehicle.count,)))
+    vehicle.reference.segment = "climb" if t < 1 else "circle"
+
+
+def wild(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Return finite numbers of all sizes and signs, subnormal ones and negative zero among them."""
+    bits = rng.integers(0, 2**64, shape, dtype=np.uint64, endpoint=False)
+    numbers = bits.view(np.float64)
+    numbers = np.where(np.isfinite(numbers), numbers, 5e-324)
+    return np.where(rng.random(shape) < 0.1, -0.0, numbers)
+
+
+def fly(
+    observers: list,
+    vehicle: Vehicle,
+    move: Callable[[Vehicle, float], None],
+    *,
+    steps: int,
+    rate: float = 250.0,
+) -> Simulation:
+    """Show observers a motion: `move` sets state and wrench of a time; return the simulation at its end."""
+    simulation = Simulation([vehicle], rate=rate)
+    for observer in observers:
+        observer.start(simulation)
+    for step in range(steps + 1):
+        simulation.step_count = step
+        move(vehicle, simulation.time)
+        for observer in observers:
+            observer.record(simulation)
+    for observer in observers:
+        observer.stop()
+    return simulation
+
+
+def turn(vehicle: Vehicle, rotation_vector: Array) -> None:
+    """Turn a vehicle's attitude by a rotation vector in the world [rad]."""
+    step = quaternion_from_rotation_vector(rotation_vector)
+    vehicle.state.orientation[:] = normalize(multiply(step, vehicle.state.orientation))
+    vehicle.state.rotation[:] = matrix_from_quaternion(vehicle.state.orientation)

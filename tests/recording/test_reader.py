@@ -1,0 +1,142 @@
+"""Tests of reading logs back."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mcap.writer import Writer
+from recording_stand_ins import GyroReading, Simulation, Vehicle, random_flight
+
+from pegasus.errors import ConfigError
+from pegasus.recording import McapRecorder, read_log
+from pegasus.recording.reader import Log
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    """A log of several chunks."""
+    path = tmp_path_factory.mktemp("run") / "flight.mcap"
+    random_flight(McapRecorder(path), steps=1000)
+    return read_log(path)
+
+
+def is_beginning(part: Log, whole: Log) -> bool:
+    """Tell whether all that a log holds is what the whole one holds first."""
+    return all(
+        values.tobytes() == whole[topic].fields[name][: len(values)].tobytes()
+        for topic, series in part.series.items()
+        for name, values in series.fields.items()
+        if values.dtype.kind != "U"
+    )
+
+
+def test_a_log_cut_anywhere_gives_what_is_there(tmp_path: Path, whole: Log) -> None:
+    """Were this to fail, a cut log could not be read, or would be read as something else."""
+    data = whole.path.read_bytes()
+    lengths = []
+    for cut in [8, 9, 20, 100, *range(2000, len(data), len(data) // 40), len(data) - 1]:
+        (tmp_path / "cut").write_bytes(data[:cut])
+        log = read_log(tmp_path / "cut")
+        assert not log.complete
+        assert is_beginning(log, whole)
+        lengths.append(len(log["iris/state"]) if "iris/state" in log else 0)
+    assert lengths == sorted(lengths)
+    assert lengths[0] == 0
+    assert lengths[-1] == len(whole["iris/state"])
+    assert len(set(lengths)) > 3
+
+
+def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path, whole: Log) -> None:
+    """Were this to fail, a flipped bit would turn into wrong numbers, or cost what is before it."""
+    data = whole.path.read_bytes()
+    lengths = []
+    for place in np.linspace(500, 0.9 * len(data), 60).astype(int):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x10
+        (tmp_path / "damaged").write_bytes(damaged)
+        log = read_log(tmp_path / "damaged")
+        assert is_beginning(log, whole)
+        lengths.append(len(log["iris/state"]) if "iris/state" in log else 0)
+        assert log.complete == (lengths[-1] == len(whole["iris/state"]))
+    assert lengths[0] == 0
+    assert len(set(lengths)) > 3
+
+
+def test_log_says_what_it_holds(whole: Log) -> None:
+    """Were this to fail, a user could not find the way around a log."""
+    assert whole.complete
+    assert whole.vehicles == {"iris": 1}
+    assert set(whole.series) == {
+        *(f"iris/{signal}" for signal in ("state", "command", "reference")),
+        *(f"iris/sensors/{sensor}" for sensor in ("gyro", "fix")),
+    }
+    assert whole["iris/reference"].segment[[0, -1]].tolist() == ["climb", "circle"]
+
+
+def test_a_runs_folder_stands_for_its_log(whole: Log) -> None:
+    """Were this to fail, `pegasus plot RUN` would not find the log of a run."""
+    assert len(read_log(whole.path.parent)["iris/state"]) == len(whole["iris/state"])
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a log", b"\x89MCAP1\r\n"])
+def test_what_is_no_log_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+    """Were this to fail, a wrong path would end in a traceback."""
+    path = tmp_path / "log.mcap"
+    if content is not None:
+        path.write_bytes(content)
+    problem = "No such file" if content is None else "not an MCAP file"
+    with pytest.raises(ConfigError, match=problem) as error:
+        read_log(path)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_topic_or_field_names_the_known_ones(whole: Log) -> None:
+    """Were this to fail, a typing error would have to be hunted down in the source."""
+    with pytest.raises(ConfigError, match=r"iris/stat.*no such topic.*iris/state"):
+        whole["iris/stat"]
+    with pytest.raises(AttributeError, match=r"iris/state has no field 'positions'.*position"):
+        whole["iris/state"].positions  # noqa: B018
+
+
+def test_what_is_not_a_number_comes_back_as_nan(tmp_path: Path) -> None:
+    """Were this to fail, a reading without a value would break the log or come back as a number."""
+    vehicle = Vehicle()
+    vehicle.new_readings = {"gyro": GyroReading(0.0, np.array([[1.0, np.nan, np.inf]]))}
+    recorder = McapRecorder(tmp_path / "log")
+    recorder.start(Simulation([vehicle]))
+    recorder.record(Simulation([vehicle]))
+    recorder.stop()
+    values = read_log(tmp_path / "log")["iris/sensors/gyro"].angular_velocity
+    np.testing.assert_array_equal(values, [[[1.0, np.nan, np.nan]]])
+
+
+def test_arrays_that_change_their_shape_are_one_line(tmp_path: Path) -> None:
+    """Were this to fail, a sensor with a varying number of values would end in a traceback."""
+    vehicle = Vehicle()
+    simulation = Simulation([vehicle])
+    recorder = McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    for step, width in enumerate((3, 4)):
+        simulation.step_count = step
+        vehicle.new_readings = {"gyro": GyroReading(0.0, np.zeros((1, width)))}
+        recorder.record(simulation)
+    recorder.stop()
+    with pytest.raises(ConfigError, match=r"iris/sensors/gyro: its arrays change their shape"):
+        read_log(tmp_path / "log")
+
+
+def test_topics_of_other_programs_are_left_alone(tmp_path: Path) -> None:
+    """Were this to fail, a log that a viewer or another recorder added to could not be read."""
+    with (tmp_path / "log").open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        schema = writer.register_schema("other.Thing", "protobuf", b"\x00\x01")
+        channel = writer.register_channel("/other", "protobuf", schema)
+        writer.add_message(channel, 0, b"\x00\xff", 0)
+        writer.finish()
+    log = read_log(tmp_path / "log")
+    assert log.complete
+    assert not log.series
+    with pytest.raises(ConfigError, match="none at all"):
+        log["other"]

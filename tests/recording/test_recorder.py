@@ -1,0 +1,405 @@
+"""Tests of the MCAP recorder."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import mcap.records
+import numpy as np
+import pytest
+from mcap.exceptions import EndOfFile
+from mcap.reader import make_reader
+from mcap.stream_reader import StreamReader
+from recording_stand_ins import GyroReading, Simulation, Vehicle, random_flight, randomize
+
+from pegasus.errors import ConfigError
+from pegasus.recording import McapRecorder, read_log
+from pegasus.sensors.sensor import Reading
+
+
+def messages(path: Path, topic: str | None = None) -> Iterator[tuple[Any, Any, Any]]:
+    """Give schema, channel and message of each message, by the mcap package's own seeking reader."""
+    with path.open("rb") as file:
+        yield from make_reader(file, validate_crcs=True).iter_messages(topics=topic)
+
+
+def read_chunks(path: Path) -> list[Any]:
+    """Return the index of a log's chunks."""
+    with path.open("rb") as file:
+        summary = make_reader(file).get_summary()
+    assert summary is not None
+    return list(summary.chunk_indexes)
+
+
+def same_bits(read: np.ndarray, shown: np.ndarray) -> bool:
+    """Tell whether two arrays are of the same type and the same down to the sign of zero."""
+    return read.dtype == shown.dtype and read.shape == shown.shape and read.tobytes() == shown.tobytes()
+
+
+def fits(value: Any, schema: dict[str, Any]) -> bool:
+    """Tell whether a value fits a JSON schema made of the keywords that are written here."""
+    kind = schema["type"]
+    if kind == "object":
+        known = schema["properties"]
+        return (
+            isinstance(value, dict)
+            and set(schema["required"]) <= set(value) <= set(known)
+            and all(fits(item, known[name]) for name, item in value.items())
+        )
+    if kind == "array":
+        low, high = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+        in_range = isinstance(value, list) and low <= len(value) <= high
+        return in_range and all(fits(item, schema["items"]) for item in value)
+    if kind == "string":
+        return isinstance(value, str)
+    if kind == "boolean":
+        return isinstance(value, bool)
+    number = isinstance(value, int) or (kind == "number" and isinstance(value, float))
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    return number and not isinstance(value, bool) and low <= value <= high
+
+
+def opens_in_foxglove(schema: dict[str, Any]) -> bool:
+    """Tell whether Foxglove takes a schema: one type each, and arrays of plain values or objects only."""
+    kind = schema["type"]
+    if kind == "object":
+        return all(opens_in_foxglove(item) for item in schema["properties"].values())
+    if kind == "array":
+        return schema["items"]["type"] != "array" and opens_in_foxglove(schema["items"])
+    return kind in ("number", "integer", "boolean", "string")
+
+
+def test_identical_runs_give_identical_bytes(tmp_path: Path) -> None:
+    """Were this to fail, a log would tell runs apart that are the same, by its clock or its packing."""
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        random_flight(McapRecorder(tmp_path / name), steps=1500, seed=seed)
+    a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
+    assert len(read_chunks(tmp_path / "a")) > 3
+    assert a == b
+    assert a != c
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_messages_round_trip_bit_for_bit(tmp_path: Path, count: int) -> None:
+    """Were this to fail, a log would hold other numbers than the simulation had."""
+    shown = random_flight(McapRecorder(tmp_path / "log"), steps=300, count=count)
+    log = read_log(tmp_path / "log")
+    due = [math.ceil(k * 250 / 100) for k in range(120)]
+    for topic in ("iris/state", "iris/reference", "iris/command", "iris/sensors/gyro", "iris/sensors/fix"):
+        series, items = log[topic], shown[topic]
+        items = items if "sensors" in topic else [items[step] for step in due]
+        assert series.time.tolist() == [t for t, _ in items]
+        for name, values in series.fields.items():
+            wanted = [item if topic == "iris/command" else getattr(item, name) for _, item in items]
+            assert same_bits(values, np.array(wanted)), (topic, name)
+    assert set(log["iris/state"].fields) == {f.name for f in fields(shown["iris/state"][0][1])} - {"rotation"}
+    assert log["iris/state"].position.shape == (120, count, 3)
+    assert log["iris/sensors/fix"].satellite_count.dtype == np.int64
+    assert log["iris/sensors/fix"].speed.dtype == np.float32
+
+
+@pytest.mark.parametrize("rate", [250.0, 333.0, 1000.0])
+def test_states_come_at_their_exact_rate(tmp_path: Path, rate: float) -> None:
+    """Were this to fail, the log's rate would depend on the rate of the physics."""
+    simulation = Simulation([Vehicle()], rate=rate)
+    recorder = McapRecorder(tmp_path / "log", state_rate=100.0)
+    recorder.start(simulation)
+    for step in range(int(3 * rate)):
+        simulation.step_count = step
+        recorder.record(simulation)
+    recorder.stop()
+    time = read_log(tmp_path / "log")["iris/state"].time
+    late = time - np.arange(300) / 100
+    assert len(time) == 300
+    assert late.min() > -1e-9
+    assert late.max() < 1 / rate
+
+
+def test_state_rate_above_the_physics_gives_one_state_per_step(tmp_path: Path) -> None:
+    """Were this to fail, a slow simulation could not be recorded with the default rate."""
+    random_flight(McapRecorder(tmp_path / "log", state_rate=100.0), steps=40, rate=50.0)
+    assert len(read_log(tmp_path / "log")["iris/state"]) == 40
+
+
+def test_stamps_are_simulation_time(tmp_path: Path) -> None:
+    """Were this to fail, messages would be stamped by another clock or be rounded away from the step."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=100, rate=333.0)
+    stamps = [(m.log_time, m.publish_time) for _, _, m in messages(tmp_path / "log", "/iris/sensors/gyro")]
+    due = [math.ceil(k * 333 / 250) for k in range(len(stamps))]
+    assert stamps == [(round(step / 333 * 1e9),) * 2 for step in due]
+
+
+def test_every_message_fits_its_schema(tmp_path: Path) -> None:
+    """Were this to fail, a viewer that trusts the schemas would refuse or misread the log."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=300, count=2)
+    titles = set()
+    for schema, channel, message in messages(tmp_path / "log"):
+        description = json.loads(schema.data)
+        assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
+        assert schema.name == description["title"]
+        assert opens_in_foxglove(description), schema.name
+        assert fits(json.loads(message.data), description), (channel.topic, message.data)
+        titles.add(schema.name)
+    ours = {"pegasus.VehicleState", "pegasus.RotorCommand", "pegasus.Reference", "foxglove.FrameTransforms"}
+    assert titles == ours | {"recording_stand_ins.GyroReading", "recording_stand_ins.FixReading"}
+    assert not fits({**json.loads(message.data), "unknown": 1.0}, description)
+
+
+def test_schema_tells_units_and_shapes(tmp_path: Path) -> None:
+    """Were this to fail, a log could not be understood without the program that wrote it."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=3, count=2)
+    schema, _, _ = next(messages(tmp_path / "log", "/iris/state"))
+    velocity = json.loads(schema.data)["properties"]["velocity"]
+    assert "[m/s]" in velocity["description"]
+    assert (velocity["shape"], velocity["dtype"], velocity["maxItems"]) == ([2, 3], "float64", 6)
+    schema, _, _ = next(messages(tmp_path / "log", "/iris/sensors/gyro"))
+    properties = json.loads(schema.data)["properties"]
+    assert properties["stamp"] == {
+        "type": "number",
+        "description": "Simulation time at which the reading was given [s].",
+    }
+    assert "[rad/s]" in properties["angular_velocity"]["description"]
+
+
+def test_frames_follow_the_state(tmp_path: Path) -> None:
+    """Were this to fail, Foxglove's 3D view would show the vehicles elsewhere than they were."""
+    simulation = Simulation([Vehicle("swarm", 40), Vehicle("solo")], step_count=500)
+    for vehicle in simulation.vehicles:
+        randomize(vehicle, np.random.default_rng(1), 0.0)
+    recorder = McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    recorder.record(simulation)
+    recorder.stop()
+    frames = {
+        transform["child_frame_id"]: transform
+        for topic in ("/swarm/tf", "/solo/tf")
+        for _, _, message in messages(tmp_path / "log", topic)
+        for transform in json.loads(message.data)["transforms"]
+    }
+    assert list(frames) == [f"swarm/{i}" for i in range(16)] + ["solo"]
+    swarm, solo = simulation.vehicles
+    for frame, state, i in (("swarm/7", swarm.state, 7), ("solo", solo.state, 0)):
+        transform = frames[frame]
+        assert [transform["translation"][axis] for axis in "xyz"] == state.position[i].tolist()
+        assert [transform["rotation"][axis] for axis in "xyzw"] == state.orientation[i].tolist()
+        assert transform["parent_frame_id"] == "world"
+        assert transform["timestamp"] == {"sec": 2, "nsec": 0}
+
+
+def test_metadata_says_what_was_run(tmp_path: Path) -> None:
+    """Were this to fail, nobody could tell from a log which world, seed and rate it is of."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=3, names=("iris", "hexa"), count=2)
+    metadata = read_log(tmp_path / "log").metadata
+    assert metadata["version"][0].isdigit()
+    assert (metadata["world"], metadata["seed"]) == ("flat", "7")
+    assert (float(metadata["rate"]), float(metadata["state_rate"])) == (250.0, 100.0)
+    assert json.loads(metadata["vehicles"]) == {"iris": 2, "hexa": 2}
+
+
+def test_a_vehicles_messages_do_not_depend_on_others(tmp_path: Path) -> None:
+    """Were this to fail, adding a vehicle far away would change the log of the first."""
+    random_flight(McapRecorder(tmp_path / "alone"), steps=200)
+    random_flight(McapRecorder(tmp_path / "two"), steps=200, names=("hexa", "iris"))
+    alone, two = (
+        [
+            (channel.topic, schema.data, channel.metadata, message.log_time, message.data)
+            for schema, channel, message in messages(tmp_path / name)
+            if channel.topic.startswith("/iris/")
+        ]
+        for name in ("alone", "two")
+    )
+    assert sorted(alone, key=repr) == sorted(two, key=repr)
+    assert {topic for topic, *_ in alone} >= {"/iris/state", "/iris/tf", "/iris/sensors/gyro"}
+
+
+def test_vehicles_come_and_go(tmp_path: Path) -> None:
+    """Were this to fail, a vehicle added while running would be missing, or mix with one of its name."""
+    simulation = Simulation([Vehicle("iris")])
+    recorder = McapRecorder(tmp_path / "log", state_rate=250.0)
+    recorder.start(simulation)
+    for step in range(60):
+        simulation.step_count = step
+        if step == 10:
+            simulation.vehicles.append(Vehicle("late"))
+        if step == 20:
+            simulation.vehicles[:] = [Vehicle("late")]
+        if step == 40:
+            simulation.vehicles.append(Vehicle("iris", 3))
+        if step == 50:
+            simulation.vehicles[:] = [Vehicle("iris", 1)]
+        recorder.record(simulation)
+    recorder.stop()
+    log = read_log(tmp_path / "log")
+    steps = {topic: np.round(log[topic].time * 250).astype(int).tolist() for topic in log.series}
+    assert steps["iris/state"] == [*range(20), *range(50, 60)]
+    assert steps["late/state"] == list(range(10, 50))
+    assert steps["iris/state~2"] == list(range(40, 50))
+    assert log["iris/state~2"].position.shape == (10, 3, 3)
+
+
+def test_readings_can_be_left_out(tmp_path: Path) -> None:
+    """Were this to fail, `readings: false` in a scenario would have no effect."""
+    random_flight(McapRecorder(tmp_path / "log", readings=False), steps=50)
+    topics = {channel.topic for _, channel, _ in messages(tmp_path / "log")}
+    assert topics == {"/iris/state", "/iris/command", "/iris/reference", "/iris/tf"}
+
+
+def test_index_and_statistics_are_complete(tmp_path: Path) -> None:
+    """Were this to fail, a viewer that seeks by the index would miss messages."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=1500)
+    with (tmp_path / "log").open("rb") as file:
+        summary = make_reader(file).get_summary()
+    assert summary is not None
+    assert summary.statistics is not None
+    assert summary.statistics.message_count == len(list(messages(tmp_path / "log"))) == 1500 + 30 + 4 * 600
+    assert sum(summary.statistics.channel_message_counts.values()) == summary.statistics.message_count
+
+
+@pytest.mark.parametrize("place", ["missing/log", "file/log", "."])
+def test_file_that_cannot_be_written_is_one_line(tmp_path: Path, place: str) -> None:
+    """Were this to fail, a wrong folder would end in a traceback, or leave something half-made behind."""
+    (tmp_path / "file").write_text("")
+    recorder = McapRecorder(tmp_path / place)
+    with pytest.raises(ConfigError, match="cannot be written") as error:
+        recorder.start(Simulation([Vehicle()]))
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) in str(error.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    recorder.stop()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_full_disk_is_one_line() -> None:
+    """Were this to fail, a full disk would end a run with a traceback of the file's library."""
+    with pytest.raises(ConfigError, match="cannot be written: No space left"):
+        random_flight(McapRecorder("/dev/full"), steps=1500)
+    recorder = McapRecorder("/dev/full")
+    simulation = Simulation([Vehicle()])
+    recorder.start(simulation)
+    with pytest.raises(ConfigError, match="cannot be written: No space left"):
+        recorder.record(simulation)
+    recorder.stop()
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf])
+def test_wrong_rate_fails_at_the_door(tmp_path: Path, rate: float) -> None:
+    """Were this to fail, a wrong rate would surface in the middle of a flight, or never."""
+    with pytest.raises(ConfigError, match="state_rate"):
+        McapRecorder(tmp_path / "log", state_rate=rate)
+
+
+@dataclass(frozen=True, eq=False)
+class ListReading(Reading):
+    """A reading that cannot be recorded."""
+
+    ranges: list
+
+
+def test_reading_that_cannot_be_recorded_names_its_field(tmp_path: Path) -> None:
+    """Were this to fail, a user's own sensor would break the log, or be recorded wrongly."""
+    vehicle = Vehicle()
+    vehicle.new_readings = {"lidar": ListReading(0.0, [1.0, 2.0])}
+    simulation = Simulation([vehicle])
+    recorder = McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    with pytest.raises(ConfigError, match=r"ListReading\.ranges"):
+        recorder.record(simulation)
+    recorder.stop()
+    assert read_log(tmp_path / "log").complete
+
+
+def test_sensor_may_have_the_name_of_a_signal(tmp_path: Path) -> None:
+    """Were this to fail, a sensor called `state` would end up in the channel of the state."""
+    vehicle = Vehicle()
+    vehicle.new_readings = {"state": GyroReading(0.0, np.ones((1, 3)))}
+    recorder = McapRecorder(tmp_path / "log")
+    recorder.start(Simulation([vehicle]))
+    recorder.record(Simulation([vehicle]))
+    recorder.stop()
+    log = read_log(tmp_path / "log")
+    assert log["iris/sensors/state"].angular_velocity.tolist() == [[[1.0, 1.0, 1.0]]]
+    assert "position" in log["iris/state"].fields
+
+
+def test_stop_after_an_error_keeps_every_message(tmp_path: Path) -> None:
+    """Were this to fail, an exception or Ctrl-C between two steps would cost part of the log."""
+    recorder = McapRecorder(tmp_path / "log", state_rate=250.0)
+
+    def fly() -> None:
+        simulation = Simulation([Vehicle()])
+        recorder.start(simulation)
+        try:
+            for step in range(701):
+                simulation.step_count = step
+                recorder.record(simulation)
+            raise KeyboardInterrupt
+        finally:
+            recorder.stop()
+            recorder.stop()
+
+    with pytest.raises(KeyboardInterrupt):
+        fly()
+    log = read_log(tmp_path / "log")
+    assert log.complete
+    assert len(log["iris/state"]) == 701
+
+
+def test_interrupt_in_the_middle_of_a_message_keeps_the_chunks_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were this to fail, Ctrl-C at a bad moment would leave a chunk that reads as other numbers."""
+    recorder = McapRecorder(tmp_path / "log")
+    shown = random_flight(McapRecorder(tmp_path / "whole"), steps=1200)
+
+    def torn(self: mcap.records.Message, stream: Any) -> None:
+        if self.log_time >= 4_000_000_000:
+            stream.start_record(5)
+            raise KeyboardInterrupt
+        write(self, stream)
+
+    write = mcap.records.Message.write
+    monkeypatch.setattr(mcap.records.Message, "write", torn)
+    with pytest.raises(KeyboardInterrupt):
+        random_flight(recorder, steps=1200)
+    recorder.stop()
+    log = read_log(tmp_path / "log")
+    gyro = log["iris/sensors/gyro"]
+    assert not log.complete
+    assert 500 < len(gyro) < 1000
+    wanted = [reading.angular_velocity for _, reading in shown["iris/sensors/gyro"][: len(gyro)]]
+    assert same_bits(gyro.angular_velocity, np.array(wanted))
+    # Other programs find the file cut short, and nothing wrong in it before that.
+    with (tmp_path / "log").open("rb") as file, pytest.raises(EndOfFile):
+        list(StreamReader(file, emit_chunks=True).records)
+
+
+def test_a_killed_process_leaves_all_but_the_last_chunk(tmp_path: Path) -> None:
+    """Were this to fail, a crash of the machine or of a library would cost the whole log."""
+    program = (
+        "import os, signal, sys\n"
+        "from recording_stand_ins import random_flight\n"
+        "from pegasus.recording import McapRecorder\n"
+        "class Killed(McapRecorder):\n"
+        "    def stop(self):\n"
+        "        if self._log is not None:\n"
+        "            os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"random_flight(Killed({str(tmp_path / 'log')!r}), steps=1500)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    random_flight(McapRecorder(tmp_path / "whole"), steps=1500)
+    log, whole = read_log(tmp_path / "log"), read_log(tmp_path / "whole")
+    assert not log.complete
+    kept, all_of_them = log["iris/state"], whole["iris/state"]
+    # A chunk holds 256 KiB of messages.
+    size = sum(len(message.data) for _, _, message in messages(tmp_path / "whole"))
+    assert len(kept) > len(all_of_them) * (1 - 1.2 * 256 * 1024 / size)
+    assert same_bits(kept.position, all_of_them.position[: len(kept)])

@@ -1,0 +1,90 @@
+"""Tests of the summary of a run."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from recording_stand_ins import Simulation, Vehicle
+from rich.console import Console
+
+from pegasus.errors import ConfigError
+from pegasus.recording import (
+    EnergyAudit,
+    EnergyBalance,
+    Summary,
+    TrackingAudit,
+    TrackingError,
+    VehicleTracking,
+    summarize,
+)
+
+
+def example() -> Summary:
+    """Return a summary with figures that are easy to find again."""
+    segments = {"square": TrackingError(12.5, 0.123, 0.456), "": TrackingError(1.0, 0.2, 0.3)}
+    tracking = VehicleTracking(TrackingError(13.5, 0.13, 0.456), segments)
+    balance = EnergyBalance(
+        gained=1.25, rotors=9.5, drag=-2.25, others=0.0, contacts=6.0, residual=-3e-9, gross=60.0
+    )
+    return Summary("courtyard", 4, 250.0, 60.0, 2.5, {"iris[b]": tracking}, {"iris[b]": balance})
+
+
+def shown(summary: Summary) -> str:
+    """Return what a terminal of 100 columns shows."""
+    console = Console(file=io.StringIO(), width=100)
+    console.print(summary)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_terminal_shows_every_figure_with_its_unit() -> None:
+    """Were this to fail, a figure or a unit would be missing (rich takes units in brackets for markup)."""
+    text = shown(example())
+    rows = [
+        [cell.strip() for cell in line.strip("│┃").replace("┃", "│").split("│")] for line in text.splitlines()
+    ]
+    assert ["vehicle", "segment", "time [s]", "error RMS [m]", "maximum [m]"] in rows
+    assert ["iris[b]", "square", "12.50", "0.123", "0.456"] in rows
+    assert ["", "-", "1.00", "0.200", "0.300"] in rows
+    assert ["", "overall", "13.50", "0.130", "0.456"] in rows
+    assert ["energy [J]", "iris[b]"] in rows
+    assert ["work of the drag", "-2.250"] in rows
+    assert ["lost in contacts", "6.000"] in rows
+    assert ["integration residual", "-3.00e-09"] in rows
+    assert ["residual over gross work", "5.0e-11"] in rows
+    assert ["60.00", "2.50", "24.0", "courtyard", "4", "250"] in rows
+
+
+def test_file_holds_every_figure(tmp_path: Path) -> None:
+    """Were this to fail, a script could not compare runs by their files."""
+    example().write(tmp_path / "summary.json")
+    content = json.loads((tmp_path / "summary.json").read_text())
+    assert content["real_time_factor"] == 24.0
+    assert (content["simulated_time"], content["wall_time"]) == (60.0, 2.5)
+    tracking, energy = content["tracking"]["iris[b]"], content["energy"]["iris[b]"]
+    assert tracking["segments"]["square"] == {"duration": 12.5, "rms": 0.123, "maximum": 0.456}
+    assert tracking["overall"]["rms"] == 0.13
+    assert energy["relative_residual"] == pytest.approx(5e-11)
+    assert energy["drag"] == -2.25
+
+
+def test_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """Were this to fail, a folder that is gone would end a run with a traceback."""
+    with pytest.raises(ConfigError, match=r"summary.json: cannot be written: No such file") as error:
+        example().write(tmp_path / "gone" / "summary.json")
+    assert "\n" not in str(error.value)
+
+
+def test_summary_of_a_run_without_flight() -> None:
+    """Were this to fail, a run in which nothing flew would end with an error."""
+    simulation = Simulation([Vehicle()], step_count=500)
+    tracking, energy = TrackingAudit(), EnergyAudit()
+    for observer in (tracking, energy):
+        observer.start(simulation)
+        observer.record(simulation)
+        observer.stop()
+    summary = summarize(simulation, tracking, energy, wall_time=0.0)
+    assert (summary.world, summary.seed, summary.rate, summary.simulated_time) == ("flat", 7, 250.0, 2.0)
+    assert summary.real_time_factor == 0.0
+    assert "simulated [s]" in shown(summary)
+    assert "energy" not in shown(summary)
