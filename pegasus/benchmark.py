@@ -140,7 +140,7 @@ def report(vehicle_counts: Sequence[int], *, seconds: float, json: Path | None =
 def _batches(simulation: Simulation, seconds: float, steps: Callable[[], object]) -> list[float]:
     """Return the wall time per step of each batch [us]; every batch begins in the same state."""
     steps()
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < end:
         # Rotors held at hover speed do not hold a vehicle for long: each batch begins anew.

@@ -6,6 +6,7 @@ constraints with elliptic friction cones; the surface of the scene decides frict
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +38,6 @@ _DISABLED = int(mujoco.mjtDisableBit.mjDSBL_WARMSTART | mujoco.mjtDisableBit.mjD
 _FLEET = 32
 _LOOK_DISTANCE = 0.4  # [m]
 _LOOK_INTERVAL = 10  # steps between two looks while something is near
-_LARGEST_ACCELERATION = 2000.0  # [m/s^2]; no body gains more speed than this within a step of free flight
 
 _GEOM_TYPES = {
     ColliderShape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
@@ -61,7 +61,7 @@ class MujocoEngine:
         self._bodies: dict[int, Any] = {}
         self._ids = np.zeros(0, dtype=np.int64)
         self._next_id = 0
-        self._mesh_count = 0
+        self._meshes: dict[int, tuple[str, Collider]] = {}
         self._poses_stale = False
         self._reach = 0.0
         self._free_distance, self._steps_to_next_look = -1.0, 0
@@ -80,7 +80,7 @@ class MujocoEngine:
             mujoco.mjtDisableBit.mjDSBL_WARMSTART | mujoco.mjtDisableBit.mjDSBL_AUTORESET
         )
         self._spec, self._model, self._data = spec, None, None
-        self._bodies, self._ids, self._mesh_count = {}, np.zeros(0, dtype=np.int64), 0
+        self._bodies, self._meshes, self._ids = {}, {}, np.zeros(0, dtype=np.int64)
         for collider in scene.colliders:
             # The scene's surface has priority: it alone sets friction and restitution of a contact.
             self._add_geom(spec.worldbody, collider, priority=1)
@@ -89,10 +89,14 @@ class MujocoEngine:
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
         """Add bodies, also while running; no other body is disturbed. Return their handles, shape (K,)."""
         ids = np.arange(self._next_id, self._next_id + len(bodies), dtype=np.int64)
-        added = []
+        names = [element.name for element in self._bodies.values()] + [body.name for body in bodies]
+        for name, count in Counter(names).items():
+            require(count == 1, "body name", name, "is taken", "choose another")
+        added: list[Any] = []
         try:
             for body in bodies:
-                added.append(self._add_body(body))
+                added.append(self._spec.worldbody.add_body(name=body.name))
+                self._describe(added[-1], body)
             self._compile()
         except Exception:
             for element in added:
@@ -241,6 +245,10 @@ class MujocoEngine:
         offset = np.linalg.norm(self._model.geom_pos, axis=1) + self._model.geom_rbound
         self._reach = float(np.max(offset[self._model.geom_bodyid > 0], initial=0.0))
         self._free_distance, self._steps_to_next_look = -1.0, 0
+        inertia = self._model.body_inertia[1:]
+        self._least_mass = float(np.min(self._model.body_mass[1:], initial=math.inf))
+        self._least_inertia = float(np.min(inertia, initial=math.inf))
+        self._inertia_ratio = float(np.max(inertia, initial=0.0)) / self._least_inertia
 
     def _skip_collisions_in_free_flight(self, dt: float) -> None:
         """Switch collision detection off for as long as nothing can possibly touch.
@@ -248,10 +256,13 @@ class MujocoEngine:
         RK4 looks for collisions four times a step, a third of its time. So the look is taken once with every
         shape grown, and not again before the fastest body could have used up the distance found free.
         """
-        speed = math.sqrt(float(np.max(np.sum(self._velocity[:, :3] ** 2, axis=1))))
-        spin = math.sqrt(float(np.max(np.sum(self._velocity[:, 3:] ** 2, axis=1))))
-        # Two bodies may approach each other, each faster at the end of the step than at its start.
-        travel = 2 * dt * (speed + spin * self._reach + _LARGEST_ACCELERATION * dt)
+        speed, spin = (_largest_norm(v) for v in (self._velocity[:, :3], self._velocity[:, 3:]))
+        push, twist = (_largest_norm(w) for w in (self._wrench[:, :3], self._wrench[:, 3:]))
+        # Bounds of how fast a body can get within the step; its gyroscopic torque is no more than J w^2.
+        speed += push / self._least_mass * dt
+        spin += (twist / self._least_inertia + spin * spin * self._inertia_ratio) * dt
+        # Two bodies may approach each other.
+        travel = 2 * dt * (speed + spin * self._reach)
         self._free_distance -= travel
         self._steps_to_next_look -= 1
         if self._free_distance < 0 and self._steps_to_next_look <= 0:
@@ -260,9 +271,10 @@ class MujocoEngine:
             self._model.geom_margin[:] = self._model.body_margin[:] = _LOOK_DISTANCE / 2
             mujoco.mj_collision(self._model, self._data)
             self._model.geom_margin[:] = self._model.body_margin[:] = 0.0
-            self._steps_to_next_look = _LOOK_INTERVAL
             if self._data.ncon == 0:
                 self._free_distance = _LOOK_DISTANCE - travel
+            else:
+                self._steps_to_next_look = _LOOK_INTERVAL
         self._allow_contacts(self._free_distance < 0)
 
     def _allow_contacts(self, allowed: bool) -> None:
@@ -279,18 +291,22 @@ class MujocoEngine:
         found: IntArray = handles[self._model.geom_bodyid[geom]]
         return found
 
-    def _add_body(self, body: RigidBody) -> Any:
+    def _describe(self, element: Any, body: RigidBody) -> None:
+        """Give a new body of the model its pose, mass properties and colliders."""
         x, y, z, w = (float(c) for c in body.orientation)
-        element = self._spec.worldbody.add_body(name=body.name, pos=body.position, quat=[w, x, y, z])
+        element.pos, element.quat = body.position, [w, x, y, z]
         element.add_freejoint()
         inertia = body.inertia
         element.mass = body.mass
         element.ipos = body.center_of_mass
-        element.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+        if np.any(inertia - np.diag(np.diag(inertia))):
+            element.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+        else:
+            # Said like this, MuJoCo keeps the body's axes and takes a path that is a third faster.
+            element.inertia = np.diag(inertia)
         element.explicitinertial = True
         for collider in body.colliders:
             self._add_geom(element, collider, priority=0)
-        return element
 
     def _add_geom(self, parent: Any, collider: Collider, *, priority: int) -> None:
         x, y, z, w = (float(c) for c in collider.orientation)
@@ -314,11 +330,14 @@ class MujocoEngine:
         )
 
     def _add_mesh(self, collider: Collider) -> str:
-        """Add the mesh of a collider to the model; it collides as its convex hull."""
-        name = f"mesh{self._mesh_count}"
-        self._mesh_count += 1
+        """Add the mesh of a collider to the model, once; it collides as its convex hull."""
         assert collider.vertices is not None
         assert collider.faces is not None
+        if (known := self._meshes.get(id(collider))) is not None:
+            return known[0]
+        name = f"mesh{len(self._meshes)}"
+        # Kept beside its name, so that no other collider can take its identity.
+        self._meshes[id(collider)] = name, collider
         vertices, faces = np.asarray(collider.vertices, dtype=np.float64), np.asarray(collider.faces)
         center = vertices.mean(axis=0)
         _, extent, axes = np.linalg.svd(vertices - center, full_matrices=False)
@@ -335,6 +354,11 @@ class MujocoEngine:
             inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
         )
         return name
+
+
+def _largest_norm(vectors: Array) -> float:
+    """Return the length of the longest of M vectors, shape (M, 3)."""
+    return math.sqrt(float(np.max(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)))
 
 
 def contact_response(material: PhysicsMaterial) -> tuple[float, float]:
