@@ -248,6 +248,36 @@ def test_same_seed_same_bits_and_another_seed_others():
     ).all()
 
 
+def test_every_sensor_and_vehicle_has_its_own_noise():
+    """One stream for all would make two vehicles err alike."""
+    with Simulation("flat") as sim:
+        first, second = (
+            sim.add(Multirotor("iris", name=n, position=(3 * i, 0, 0.1))) for i, n in enumerate("ab")
+        )
+        sim.step()
+        errors = [v.readings["imu"].angular_velocity for v in (first, second)]
+        assert (errors[0] != errors[1]).all()
+
+
+def test_the_wind_blows_alike_after_a_reset():
+    """A gust field drawn anew on reset would make the second flight another one."""
+    gusty = load_world("flat")[0].model_copy(
+        update={
+            "wind": {"model": "gusts", "mean_velocity": [4, 0, 0], "intensity": 1.0},
+            "usd": load_world("flat")[1].parent / "../../data/worlds/flat.usda",
+        }
+    )
+    with Simulation(gusty, seed=2) as sim:
+        vehicle = sim.add(Multirotor("iris", position=(0, 0, 100)))
+        positions = []
+        for _ in range(2):
+            sim.step(200)
+            positions.append(vehicle.state.position.copy())
+            sim.reset()
+        np.testing.assert_array_equal(*positions)
+        assert abs(positions[0][0, 0]) > 0.1
+
+
 def test_a_vehicle_far_away_changes_no_bit():
     """Streams by order of creation, or a solver over all bodies, would change a vehicle's log."""
     far = [
@@ -524,6 +554,8 @@ def test_rays_from_a_vehicle():
     with Simulation("flat") as sim:
         vehicle = sim.add(hovering(count=2, position=(0, 0, 5)))
         sim.step(1)
+        beside = vehicle.raycast(np.array([[0.0, 0, -1]]), 20.0, origin=(0.5, 0.0, 0.2))
+        np.testing.assert_allclose(beside.distance, vehicle.state.position[:, 2] + 0.2, rtol=1e-4)
         hits = vehicle.raycast(np.array([[0.0, 0, -1], [0, 0, 1]]), 20.0)
         np.testing.assert_allclose(hits.distance[[0, 2]], vehicle.state.position[:, 2], rtol=1e-6)
         assert not hits.hit[[1, 3]].any()
