@@ -1,0 +1,40 @@
+"""Worlds and vehicles: OpenUSD in, plain geometry out."""
+
+from pegasus.scene.colliders import bounds, lowest_point
+from pegasus.scene.scene import (
+    Collider,
+    ColliderShape,
+    Geometry,
+    Instance,
+    Light,
+    Material,
+    PhysicsMaterial,
+    Scene,
+    SceneCamera,
+    Texture,
+)
+from pegasus.scene.stage import open_stage
+from pegasus.scene.translation import translate
+from pegasus.scene.vehicle_asset import build_vehicle_stage, rotor_of, vehicle_scene
+from pegasus.scene.worlds import make_world
+
+__all__ = [
+    "Collider",
+    "ColliderShape",
+    "Geometry",
+    "Instance",
+    "Light",
+    "Material",
+    "PhysicsMaterial",
+    "Scene",
+    "SceneCamera",
+    "Texture",
+    "bounds",
+    "build_vehicle_stage",
+    "lowest_point",
+    "make_world",
+    "open_stage",
+    "rotor_of",
+    "translate",
+    "vehicle_scene",
+]

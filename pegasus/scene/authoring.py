@@ -1,0 +1,350 @@
+"""Write prims of a stage: shapes, materials, labels, colliders, instances.
+
+Numbers are rounded before they are written, so that a file comes out the same on every machine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics, UsdShade, Vt
+
+from pegasus.arrays import Array, IntArray
+from pegasus.frames import quaternion_from_matrix
+from pegasus.scene.scene import Color, PhysicsMaterial
+
+Vector = Sequence[float] | Array
+_DECIMALS = 5
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What a shape looks like, and how it feels when it collides."""
+
+    material: UsdShade.Material
+    physics: UsdShade.Material | None = None
+    """Contact properties; the shape does not collide when None."""
+
+
+def new_stage(root: str) -> Usd.Stage:
+    """Return a stage in memory in metres and kilograms with z up and one root Xform, its default prim.
+
+    Args:
+        root: Name of the root prim.
+    """
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, f"/{root}").GetPrim())
+    return stage
+
+
+def material(
+    stage: Usd.Stage,
+    path: str,
+    color: Color,
+    *,
+    roughness: float = 0.8,
+    metallic: float = 0.0,
+    emission: Color = (0.0, 0.0, 0.0),
+) -> UsdShade.Material:
+    """Return a preview surface.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the material.
+        color: Diffuse colour, linear.
+        roughness: Roughness, 0 to 1.
+        metallic: Metalness, 0 to 1.
+        emission: Emitted colour, linear.
+    """
+    schema = UsdShade.Material.Define(stage, path)
+    shader = UsdShade.Shader.Define(stage, f"{path}/Surface")
+    shader.CreateIdAttr("UsdPreviewSurface")
+    shader.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).Set(_vec3f(color))
+    shader.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(roughness)
+    shader.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(metallic)
+    if any(emission):
+        shader.CreateInput("emissiveColor", Sdf.ValueTypeNames.Color3f).Set(_vec3f(emission))
+    schema.CreateSurfaceOutput().ConnectToSource(shader.ConnectableAPI(), "surface")
+    return schema
+
+
+def physics_material(stage: Usd.Stage, path: str, contact: PhysicsMaterial) -> UsdShade.Material:
+    """Return a material with contact properties.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the material.
+        contact: Its properties.
+    """
+    schema = UsdShade.Material.Define(stage, path)
+    physics = UsdPhysics.MaterialAPI.Apply(schema.GetPrim())
+    physics.CreateStaticFrictionAttr(contact.static_friction)
+    physics.CreateDynamicFrictionAttr(contact.dynamic_friction)
+    physics.CreateRestitutionAttr(contact.restitution)
+    return schema
+
+
+def label(prim: Usd.Prim, name: str) -> None:
+    """Give a prim and all below it a semantic class.
+
+    Args:
+        prim: A prim.
+        name: The class.
+    """
+    UsdSemantics.LabelsAPI.Apply(prim, "class").CreateLabelsAttr([name])
+
+
+def group(stage: Usd.Stage, path: str, name: str | None = None) -> Usd.Prim:
+    """Return a new Xform, with a semantic class where one is given.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        name: Semantic class of what comes below it.
+    """
+    prim = UsdGeom.Xform.Define(stage, path).GetPrim()
+    if name is not None:
+        label(prim, name)
+    return prim
+
+
+def box(
+    stage: Usd.Stage, path: str, center: Vector, size: Vector, surface: Surface, *, yaw: float = 0.0
+) -> Usd.Prim:
+    """Return a box.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        center: Centre [m], shape (3,).
+        size: Lengths along x, y, z [m], shape (3,).
+        surface: Look and contact.
+        yaw: Rotation about z [deg].
+    """
+    cube = UsdGeom.Cube.Define(stage, path)
+    cube.CreateSizeAttr(1.0)
+    place(cube.GetPrim(), center, yaw=yaw, scale=size)
+    return _finish(cube.GetPrim(), surface)
+
+
+def cylinder(
+    stage: Usd.Stage, path: str, start: Vector, end: Vector, radius: float, surface: Surface
+) -> Usd.Prim:
+    """Return a cylinder between two points.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        start: Centre of one end [m], shape (3,).
+        end: Centre of the other [m], shape (3,).
+        radius: Radius [m].
+        surface: Look and contact.
+    """
+    schema = UsdGeom.Cylinder.Define(stage, path)
+    a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
+    axis = b - a
+    length = float(np.sqrt(axis @ axis))
+    schema.CreateRadiusAttr(round(radius, _DECIMALS))
+    schema.CreateHeightAttr(round(length, _DECIMALS))
+    place(schema.GetPrim(), (a + b) / 2, rotation=rotation_to(axis))
+    return _finish(schema.GetPrim(), surface)
+
+
+def sphere(stage: Usd.Stage, path: str, center: Vector, radius: float, surface: Surface) -> Usd.Prim:
+    """Return a sphere.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        center: Centre [m], shape (3,).
+        radius: Radius [m].
+        surface: Look and contact.
+    """
+    schema = UsdGeom.Sphere.Define(stage, path)
+    schema.CreateRadiusAttr(round(radius, _DECIMALS))
+    place(schema.GetPrim(), center)
+    return _finish(schema.GetPrim(), surface)
+
+
+def mesh(
+    stage: Usd.Stage,
+    path: str,
+    points: Array,
+    faces: Sequence[Sequence[int]] | IntArray,
+    surface: Surface,
+    *,
+    approximation: str = "none",
+) -> UsdGeom.Mesh:
+    """Return a mesh with flat faces.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        points: Points [m], shape (P, 3).
+        faces: Points of each face, counter-clockwise seen from outside.
+        surface: Look and contact.
+        approximation: How it collides: `none` for its triangles, `convexHull` for its hull.
+    """
+    schema = UsdGeom.Mesh.Define(stage, path)
+    schema.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.round(points, _DECIMALS).astype(np.float32)))
+    schema.CreateFaceVertexCountsAttr([len(face) for face in faces])
+    schema.CreateFaceVertexIndicesAttr([int(index) for face in faces for index in face])
+    schema.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+    prim = _finish(schema.GetPrim(), surface)
+    if surface.physics is not None:
+        UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(approximation)
+    return schema
+
+
+def subset(of: UsdGeom.Mesh, name: str, faces: Sequence[int], look: UsdShade.Material) -> Usd.Prim:
+    """Return some faces of a mesh with a material of their own.
+
+    Args:
+        of: The mesh.
+        name: Name of the subset, also its semantic class.
+        faces: Indices of the faces.
+        look: Their material.
+    """
+    schema = UsdShade.MaterialBindingAPI(of).CreateMaterialBindSubset(name, Vt.IntArray(list(faces)))
+    UsdShade.MaterialBindingAPI.Apply(schema.GetPrim()).Bind(look)
+    label(schema.GetPrim(), name)
+    return schema.GetPrim()
+
+
+def tiles(x: Array, y: Array) -> tuple[Array, IntArray]:
+    """Return level ground cut along lines: points, shape (P, 3), and faces of four points, shape (F, 4).
+
+    Args:
+        x: Where lines along y run [m], ascending, shape (X,).
+        y: Where lines along x run [m], ascending, shape (Y,).
+    """
+    points = np.stack([np.tile(x, len(y)), np.repeat(y, len(x)), np.zeros(len(x) * len(y))], axis=1)
+    first = (np.arange(len(y) - 1)[:, None] * len(x) + np.arange(len(x) - 1)).ravel()
+    return points, np.stack([first, first + 1, first + len(x) + 1, first + len(x)], axis=1)
+
+
+def ground_plane(stage: Usd.Stage, path: str, physics: UsdShade.Material) -> None:
+    """Write an infinite level collider through the origin that is not drawn.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        physics: Contact properties.
+    """
+    schema = UsdGeom.Plane.Define(stage, path)
+    schema.CreateAxisAttr(UsdGeom.Tokens.z)
+    schema.CreatePurposeAttr(UsdGeom.Tokens.guide)
+    collide(schema.GetPrim(), physics)
+
+
+def instance(
+    stage: Usd.Stage, path: str, prototype: str, position: Vector, *, yaw: float = 0.0, scale: float = 1.0
+) -> None:
+    """Write an instance of a prototype.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the instance.
+        prototype: Path of the prototype.
+        position: Position [m], shape (3,).
+        yaw: Rotation about z [deg].
+        scale: Scale along all axes.
+    """
+    prim = UsdGeom.Xform.Define(stage, path).GetPrim()
+    prim.GetReferences().AddInternalReference(prototype)
+    prim.SetInstanceable(True)
+    place(prim, position, yaw=yaw, scale=(scale, scale, scale))
+
+
+def sun_and_sky(stage: Usd.Stage, root: str) -> None:
+    """Write a sun 50 degrees above the south-west and a clear sky, as strong as RTX expects them.
+
+    Args:
+        stage: Stage to write to.
+        root: Path of the prim that they come below.
+    """
+    sun = UsdLux.DistantLight.Define(stage, f"{root}/Sun")
+    sun.CreateIntensityAttr(3000.0)
+    sun.CreateAngleAttr(0.53)
+    sun.CreateColorAttr(_vec3f((1.0, 0.96, 0.88)))
+    UsdGeom.Xformable(sun).AddRotateXYZOp().Set(Gf.Vec3f(40.0, 0.0, -35.0))
+    sky = UsdLux.DomeLight.Define(stage, f"{root}/Sky")
+    sky.CreateIntensityAttr(1000.0)
+    sky.CreateColorAttr(_vec3f((0.53, 0.73, 1.0)))
+
+
+def place(
+    prim: Usd.Prim,
+    position: Vector,
+    *,
+    rotation: Array | None = None,
+    yaw: float = 0.0,
+    scale: Vector = (1.0, 1.0, 1.0),
+) -> None:
+    """Write the transform of a prim; parts that change nothing are left out.
+
+    Args:
+        prim: A prim that has no transform yet.
+        position: Position [m], shape (3,).
+        rotation: Rotation matrix, shape (3, 3), in place of `yaw`.
+        yaw: Rotation about z [deg].
+        scale: Scale along x, y, z.
+    """
+    schema = UsdGeom.Xformable(prim)
+    if np.any(position):
+        schema.AddTranslateOp().Set(Gf.Vec3d(*_rounded(position)))
+    if rotation is not None and not np.array_equal(rotation, np.eye(3)):
+        x, y, z, w = quaternion_from_matrix(np.asarray(rotation, dtype=np.float64)).tolist()
+        schema.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(w, x, y, z))
+    elif yaw:
+        schema.AddRotateZOp().Set(round(yaw, _DECIMALS))
+    if any(factor != 1.0 for factor in scale):
+        schema.AddScaleOp().Set(_vec3f(_rounded(scale)))
+
+
+def collide(prim: Usd.Prim, physics: UsdShade.Material) -> None:
+    """Make a prim collide.
+
+    Args:
+        prim: A gprim.
+        physics: Contact properties.
+    """
+    UsdPhysics.CollisionAPI.Apply(prim)
+    UsdShade.MaterialBindingAPI.Apply(prim).Bind(physics, materialPurpose="physics")
+
+
+def rotation_to(axis: Vector) -> Array:
+    """Return the shortest rotation from z to an axis, shape (3, 3).
+
+    Args:
+        axis: Direction, shape (3,).
+    """
+    z = np.asarray(axis, dtype=np.float64)
+    z = z / np.sqrt(z @ z)
+    if z[2] < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    # Rodrigues with the rotation vector (z0 x z) whose sine and cosine are known (|v|, z_z).
+    v = np.array([[0.0, 0.0, z[0]], [0.0, 0.0, z[1]], [-z[0], -z[1], 0.0]])
+    rotation: Array = np.eye(3) + v + v @ v / (1.0 + z[2])
+    return rotation
+
+
+def _finish(prim: Usd.Prim, surface: Surface) -> Usd.Prim:
+    """Write extent, material and contact of a shape."""
+    extent = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
+    UsdGeom.Boundable(prim).CreateExtentAttr(extent)
+    UsdShade.MaterialBindingAPI.Apply(prim).Bind(surface.material)
+    if surface.physics is not None:
+        collide(prim, surface.physics)
+    return prim
+
+
+def _rounded(values: Vector) -> list[float]:
+    return [round(float(value), _DECIMALS) + 0.0 for value in values]
+
+
+def _vec3f(values: Vector) -> Gf.Vec3f:
+    return Gf.Vec3f(*(float(value) for value in values))

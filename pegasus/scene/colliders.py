@@ -1,0 +1,300 @@
+"""UsdPhysics colliders as exact primitives where they are such, else as meshes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
+
+from pegasus.arrays import Array
+from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
+from pegasus.scene.meshes import Polygons
+from pegasus.scene.notices import Notices
+from pegasus.scene.primitives import Primitive, read_primitive
+from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
+from pegasus.scene.stage import TIME, StageFrame
+
+# Relative deviation up to which axes count as orthogonal and scales as equal: authored rotations are float32.
+_EXACT = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A transform taken apart: position, rotation, and what is left of the linear part."""
+
+    position: Array
+    """Position [m], shape (3,)."""
+    rotation: Array
+    """Proper rotation, shape (3, 3)."""
+    rest: Array
+    """Scale, mirror and shear, applied before the rotation, shape (3, 3)."""
+
+    @property
+    def scale(self) -> Array | None:
+        """Scale along x, y and z without its sign, shape (3,); None for a shear."""
+        scale = np.abs(np.diagonal(self.rest))
+        sheared = np.abs(self.rest - np.diag(np.diagonal(self.rest))).max() > _EXACT * scale.max()
+        return None if sheared else scale
+
+
+def take_apart(transform: Array) -> Placement:
+    """Return a transform as position, rotation and rest.
+
+    Without a shear the rotation is that of the axes, and the rest is diagonal; with one, the nearest rotation
+    (polar decomposition).
+
+    Args:
+        transform: Matrix that acts on column vectors, shape (4, 4).
+    """
+    linear = transform[:3, :3]
+    lengths = np.sqrt((linear * linear).sum(axis=0))
+    axes = linear / np.where(lengths > 0, lengths, 1.0)
+    orthogonal = np.abs(axes.T @ axes - np.eye(3)).max() < _EXACT
+    left, _, right = np.linalg.svd(axes if orthogonal else linear)
+    rotation = left @ right
+    if np.linalg.det(rotation) < 0:
+        flip = np.diag([1.0, 1.0, -1.0])
+        rotation = rotation @ flip if orthogonal else left @ flip @ right
+    rest = rotation.T @ linear
+    return Placement(transform[:3, 3].copy(), rotation, np.diag(np.diagonal(rest)) if orthogonal else rest)
+
+
+class PhysicsMaterials:
+    """Find the contact properties bound to prims."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, PhysicsMaterial] = {}
+
+    def of(self, prim: Usd.Prim) -> PhysicsMaterial:
+        """Return the material bound for physics, else that bound for all purposes, else the default.
+
+        Args:
+            prim: A collider.
+        """
+        material = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")[0]
+        if not material:
+            return PhysicsMaterial()
+        path = str(material.GetPath())
+        if path not in self._known:
+            self._known[path] = _physics_material(material.GetPrim())
+        return self._known[path]
+
+
+def is_collider(prim: Usd.Prim) -> bool:
+    """Return whether a prim collides.
+
+    Args:
+        prim: Any prim.
+    """
+    return bool(prim.HasAPI(UsdPhysics.CollisionAPI)) and bool(
+        UsdPhysics.CollisionAPI(prim).GetCollisionEnabledAttr().Get(TIME)
+    )
+
+
+def collider(
+    prim: Usd.Prim,
+    path: str,
+    transform: Array,
+    frame: StageFrame,
+    polygons: Polygons | None,
+    material: PhysicsMaterial,
+    notices: Notices,
+) -> Collider | None:
+    """Return the collision shape of a prim, or None if it has no geometry to collide with.
+
+    Args:
+        prim: A prim with UsdPhysicsCollisionAPI.
+        path: Its path in the scene.
+        transform: Local to stage, shape (4, 4).
+        frame: Units and up axis of the stage.
+        polygons: Its triangles, if it is a mesh that has some.
+        material: Its contact properties.
+        notices: Where a collider that cannot be taken is noted.
+    """
+    placement = take_apart(frame.convert(transform))
+    if not abs(np.linalg.det(placement.rest)) > 0:
+        notices.add("collider with a scale of zero left out", prim.GetPath())
+        return None
+    if prim.IsA(UsdGeom.Mesh):
+        if polygons is None:
+            notices.add("collider without triangles left out", prim.GetPath())
+            return None
+        return _mesh(prim, path, placement, frame.meters_per_unit, polygons, material)
+    primitive = read_primitive(prim, frame.meters_per_unit)
+    if primitive is None:
+        notices.add("collider without a geometry of its own left out", prim.GetPath())
+        return None
+    return _primitive(primitive, path, placement, material)
+
+
+def lowest_point(colliders: list[Collider]) -> float:
+    """Return the lowest z that colliders reach [m]; infinite if there are none, minus infinity for a plane.
+
+    Args:
+        colliders: Collision shapes in one frame.
+    """
+    return min((bounds(item)[0][2] for item in colliders), default=np.inf)
+
+
+def bounds(item: Collider) -> tuple[Array, Array]:
+    """Return the corners of the axis-aligned box around a collider [m], each of shape (3,).
+
+    Args:
+        item: A collision shape; a plane is unbounded.
+    """
+    rotation = matrix_from_quaternion(item.orientation)
+    if item.shape is ColliderShape.PLANE:
+        return np.full(3, -np.inf), np.full(3, np.inf)
+    if item.shape is ColliderShape.MESH:
+        assert item.vertices is not None
+        vertices = item.vertices @ rotation.T + item.position
+        return vertices.min(axis=0), vertices.max(axis=0)
+    size = item.size
+    if item.shape is ColliderShape.BOX:
+        reach = np.abs(rotation) @ size
+    elif item.shape is ColliderShape.SPHERE:
+        reach = np.full(3, size[0])
+    elif item.shape is ColliderShape.ELLIPSOID:
+        reach = np.sqrt((rotation**2) @ np.square(size))
+    elif item.shape is ColliderShape.CAPSULE:
+        reach = size[0] + size[1] * np.abs(rotation[:, 2])
+    else:
+        across = np.sqrt(np.maximum(1.0 - rotation[:, 2] ** 2, 0.0))
+        reach = size[0] * across + size[1] * np.abs(rotation[:, 2])
+    return item.position - reach, item.position + reach
+
+
+def _physics_material(prim: Usd.Prim) -> PhysicsMaterial:
+    if not prim.HasAPI(UsdPhysics.MaterialAPI):
+        return PhysicsMaterial()
+    schema = UsdPhysics.MaterialAPI(prim)
+    return PhysicsMaterial(
+        static_friction=float(schema.GetStaticFrictionAttr().Get(TIME)),
+        dynamic_friction=float(schema.GetDynamicFrictionAttr().Get(TIME)),
+        restitution=float(schema.GetRestitutionAttr().Get(TIME)),
+    )
+
+
+def _primitive(primitive: Primitive, path: str, placement: Placement, material: PhysicsMaterial) -> Collider:
+    """Return a primitive as itself where its scale allows that, else as its hull."""
+    axis = primitive.rotation()
+    if primitive.kind == "Plane":
+        # A normal is carried by the inverse transpose, whatever the shear.
+        normal = placement.rotation @ np.linalg.inv(placement.rest).T @ axis[:, 2]
+        return _posed(path, ColliderShape.PLANE, (), placement.position, _upright(normal), material)
+    if (shape := _scaled(primitive, placement.scale)) is not None:
+        kind, size = shape
+        rotation = (
+            placement.rotation
+            if kind in (ColliderShape.BOX, ColliderShape.ELLIPSOID)
+            else (placement.rotation @ axis)
+        )
+        return _posed(path, kind, size, placement.position, rotation, material)
+    surface = primitive.geometry()
+    return _hull(
+        path,
+        surface.vertices.astype(np.float64),
+        surface.faces.astype(np.int32),
+        placement,
+        material,
+        "convexHull",
+    )
+
+
+def _scaled(primitive: Primitive, scale: Array | None) -> tuple[ColliderShape, tuple[float, ...]] | None:
+    """Return shape and size of a scaled primitive, or None if it is no primitive any more."""
+    if scale is None:
+        return None
+    half, radius = primitive.height / 2, primitive.bottom_radius
+    x, y, z = (float(value) for value in scale)
+    uniform = _equal(x, y) and _equal(y, z)
+    if primitive.kind == "Cube":
+        return ColliderShape.BOX, (primitive.size / 2 * x, primitive.size / 2 * y, primitive.size / 2 * z)
+    if primitive.kind == "Sphere":
+        if uniform:
+            return ColliderShape.SPHERE, (radius * x,)
+        return ColliderShape.ELLIPSOID, (radius * x, radius * y, radius * z)
+    if not _equal(radius, primitive.top_radius):
+        return None
+    along = "XYZ".index(primitive.axis)
+    first, second = (float(scale[k]) for k in range(3) if k != along)
+    if primitive.kind == "Cylinder" and _equal(first, second):
+        return ColliderShape.CYLINDER, (radius * first, half * float(scale[along]))
+    if primitive.kind == "Capsule" and uniform:
+        return ColliderShape.CAPSULE, (radius * x, half * x)
+    return None
+
+
+def _mesh(
+    prim: Usd.Prim,
+    path: str,
+    placement: Placement,
+    meters_per_unit: float,
+    polygons: Polygons,
+    material: PhysicsMaterial,
+) -> Collider:
+    # Points that no face uses take no part.
+    used, triangles = np.unique(polygons.triangles(), return_inverse=True)
+    vertices = polygons.points[used] * meters_per_unit
+    approximation = "none"
+    if prim.HasAPI(UsdPhysics.MeshCollisionAPI):
+        approximation = str(UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get(TIME))
+    center = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    position = placement.position + placement.rotation @ placement.rest @ center
+    if approximation == "boundingCube" and placement.scale is not None:
+        half = (vertices.max(axis=0) - center) * placement.scale
+        size = (float(half[0]), float(half[1]), float(half[2]))
+        return _posed(path, ColliderShape.BOX, size, position, placement.rotation, material)
+    if approximation == "boundingSphere":
+        spokes = (vertices - center) @ placement.rest.T
+        radius = float(np.sqrt((spokes * spokes).sum(axis=1).max()))
+        return _posed(path, ColliderShape.SPHERE, (radius,), position, placement.rotation, material)
+    faces = triangles.reshape(-1, 3).astype(np.int32)
+    return _hull(path, vertices, faces, placement, material, approximation)
+
+
+def _hull(
+    path: str,
+    vertices: Array,
+    faces: npt.NDArray[np.int32],
+    placement: Placement,
+    material: PhysicsMaterial,
+    approximation: str,
+) -> Collider:
+    """Return a mesh with its scale, mirror and shear applied to its vertices."""
+    mirrored = np.linalg.det(placement.rest) < 0
+    return Collider(
+        path=path,
+        shape=ColliderShape.MESH,
+        size=(),
+        position=placement.position,
+        orientation=quaternion_from_matrix(placement.rotation),
+        material=material,
+        approximation=approximation,
+        vertices=vertices @ placement.rest.T,
+        faces=np.ascontiguousarray(faces[:, ::-1] if mirrored else faces),
+    )
+
+
+def _posed(
+    path: str,
+    shape: ColliderShape,
+    size: tuple[float, ...],
+    position: Array,
+    rotation: Array,
+    material: PhysicsMaterial,
+) -> Collider:
+    return Collider(path, shape, size, position, quaternion_from_matrix(rotation), material)
+
+
+def _upright(normal: Array) -> Array:
+    """Return a rotation that turns z to a normal, shape (3, 3)."""
+    z = normal / np.sqrt(normal @ normal)
+    side = np.eye(3)[int(np.abs(z).argmin())]
+    x = side - z * (side @ z)
+    x = x / np.sqrt(x @ x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def _equal(a: float, b: float) -> bool:
+    return abs(a - b) <= _EXACT * max(abs(a), abs(b))

@@ -1,0 +1,92 @@
+"""UsdLux lights and cameras as plain numbers."""
+
+from typing import Any
+
+import numpy as np
+from pxr import Usd, UsdGeom, UsdLux
+
+from pegasus.arrays import Array
+from pegasus.scene.scene import Light, SceneCamera
+from pegasus.scene.stage import TIME, StageFrame
+from pegasus.scene.textures import texture_file
+
+_KINDS = ("DistantLight", "DomeLight", "SphereLight", "RectLight", "DiskLight", "CylinderLight")
+_LENGTHS = ("radius", "width", "height", "length")
+
+
+def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Light | None:
+    """Return a light, or None for a kind that a scene does not hold.
+
+    Args:
+        prim: A prim with UsdLuxLightAPI.
+        path: Its path in the scene.
+        transform: Local to stage, shape (4, 4).
+        frame: Units and up axis of the stage.
+    """
+    kind = str(prim.GetTypeName()).removesuffix("_1")
+    if kind not in _KINDS:
+        return None
+    strength = _input(prim, "intensity", 1.0) * 2.0 ** _input(prim, "exposure", 0.0)
+    color = strength * np.array(_input(prim, "color", (1.0, 1.0, 1.0)), dtype=np.float64)
+    if _input(prim, "enableColorTemperature", False):
+        color = color * np.array(UsdLux.BlackbodyTemperatureAsRgb(_input(prim, "colorTemperature", 6500.0)))
+    parameters = {
+        name: float(value) * frame.meters_per_unit
+        for name in _LENGTHS
+        if (value := _input(prim, name, None)) is not None
+    }
+    if kind == "DistantLight":
+        parameters["angle"] = float(_input(prim, "angle", 0.53))
+    if kind not in ("DistantLight", "DomeLight") and _input(prim, "normalize", False):
+        parameters["normalize"] = 1.0
+        # A normalized light divides its power by its area, which the stage measures in its own units.
+        color = color * frame.meters_per_unit**2
+    attribute = prim.GetAttribute("inputs:texture:file")
+    return Light(
+        path=path,
+        kind=kind,
+        transform=_dome(prim, transform, frame) if kind == "DomeLight" else frame.convert(transform),
+        color=(float(color[0]), float(color[1]), float(color[2])),
+        parameters=parameters,
+        texture=texture_file(attribute) if attribute else None,
+    )
+
+
+def camera(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> SceneCamera:
+    """Return a camera.
+
+    Args:
+        prim: A prim of type Camera.
+        path: Its path in the scene.
+        transform: Local to stage, shape (4, 4).
+        frame: Units and up axis of the stage.
+    """
+    schema = UsdGeom.Camera(prim)
+    near, far = schema.GetClippingRangeAttr().Get(TIME)
+    return SceneCamera(
+        path=path,
+        transform=frame.convert(transform),
+        focal_length=float(schema.GetFocalLengthAttr().Get(TIME)),
+        horizontal_aperture=float(schema.GetHorizontalApertureAttr().Get(TIME)),
+        vertical_aperture=float(schema.GetVerticalApertureAttr().Get(TIME)),
+        clipping_range=(float(near) * frame.meters_per_unit, float(far) * frame.meters_per_unit),
+    )
+
+
+def _dome(prim: Usd.Prim, transform: Array, frame: StageFrame) -> Array:
+    """Return the transform of a dome whose pole is z; by default the pole is the up axis of the stage."""
+    pole = prim.GetAttribute("poleAxis").Get(TIME) if prim.GetAttribute("poleAxis") else "scene"
+    to_pole = np.eye(4)
+    if pole == "Y":
+        to_pole[:3, :3] = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]
+    elif pole == "scene":
+        to_pole[:3, :3] = frame.rotation.T
+    return frame.convert(transform @ to_pole)
+
+
+def _input(prim: Usd.Prim, name: str, default: Any) -> Any:
+    """Return an input of a light; before OpenUSD 21.02 inputs had no prefix."""
+    for attribute in (prim.GetAttribute(f"inputs:{name}"), prim.GetAttribute(name)):
+        if attribute and (value := attribute.Get(TIME)) is not None:
+            return value
+    return default

@@ -1,0 +1,226 @@
+"""Materials of a stage as UsdPreviewSurface describes them."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pxr import Usd, UsdGeom, UsdShade
+
+from pegasus.scene.mdl import approximate_mdl
+from pegasus.scene.notices import Notices
+from pegasus.scene.scene import Color, Material, Texture
+from pegasus.scene.stage import TIME
+from pegasus.scene.textures import texture_file
+
+_COLORS = {
+    "diffuseColor": "diffuse_color",
+    "emissiveColor": "emissive_color",
+    "specularColor": "specular_color",
+}
+_NUMBERS = {
+    "metallic": "metallic",
+    "roughness": "roughness",
+    "clearcoat": "clearcoat",
+    "clearcoatRoughness": "clearcoat_roughness",
+    "opacity": "opacity",
+}
+_CONSTANTS = {"opacityThreshold": "opacity_threshold", "ior": "ior"}
+_WRAPS = ("repeat", "clamp", "mirror", "black")
+_UNTEXTURED: Color = (0.5, 0.5, 0.5)
+
+
+@dataclass(frozen=True)
+class BoundMaterial:
+    """The material of a prim, and what it asks of the prim's primvars."""
+
+    key: str
+    """Key into the materials."""
+    uv_set: str = "st"
+    reads_color: bool = False
+    """Whether the display colour decides the diffuse colour, vertex by vertex."""
+
+
+class Materials:
+    """Translate each material once, and find that of a prim.
+
+    Args:
+        notices: Where what cannot be taken as authored is noted.
+    """
+
+    def __init__(self, notices: Notices) -> None:
+        self.items: dict[str, Material] = {}
+        self._notices = notices
+        self._bound: dict[str, BoundMaterial] = {}
+
+    def of(self, prim: Usd.Prim) -> BoundMaterial:
+        """Return the material bound to a prim or a subset of its faces, or one of its display colour.
+
+        Args:
+            prim: A gprim or subset.
+
+        Raises:
+            ConfigError: If a texture of the material does not exist.
+        """
+        material = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial(UsdShade.Tokens.full)[0]
+        if not material:
+            return self._of_display_color(prim)
+        source = material.GetPrim()
+        shared = source.GetPrimInPrototype() if source.IsInstanceProxy() else source
+        name = str(shared.GetPath())
+        if name not in self._bound:
+            key = str(source.GetPath())
+            self.items[key], reads_color = _translate(material, key, self._notices)
+            uv_sets = _uv_sets(self.items[key])
+            if len(uv_sets) > 1:
+                self._notices.add(f"only the texture coordinates {uv_sets[0]!r} are used", key)
+            self._bound[name] = BoundMaterial(key, uv_sets[0] if uv_sets else "st", reads_color)
+        return self._bound[name]
+
+    def _of_display_color(self, prim: Usd.Prim) -> BoundMaterial:
+        gprim = prim if prim.IsA(UsdGeom.Gprim) else prim.GetParent()
+        color, opacity = (
+            UsdGeom.PrimvarsAPI(gprim).FindPrimvarWithInheritance(name)
+            for name in ("displayColor", "displayOpacity")
+        )
+        diffuse, reads_color = _UNTEXTURED, False
+        if color and color.HasValue() and (values := color.ComputeFlattened(TIME)):
+            reads_color = len(values) > 1 and gprim.IsA(UsdGeom.Mesh)
+            diffuse = (1.0, 1.0, 1.0) if reads_color else _color(values[0])
+        alpha = 1.0
+        if opacity and opacity.HasValue() and (values := opacity.ComputeFlattened(TIME)):
+            alpha = float(values[0])
+        key = "displayColor:" + ":".join(f"{value:g}" for value in (*diffuse, alpha))
+        self.items.setdefault(key, Material(path=key, diffuse_color=diffuse, opacity=alpha))
+        return BoundMaterial(key, reads_color=reads_color)
+
+
+def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tuple[Material, bool]:
+    """Return a material, and whether the display colour decides its diffuse colour."""
+    shader = material.ComputeSurfaceSource()[0]
+    if shader and shader.GetIdAttr().Get() == "UsdPreviewSurface":
+        return _preview_surface(shader, path, notices)
+    mdl = material.ComputeSurfaceSource("mdl")[0]
+    if mdl and mdl.GetSourceAsset("mdl"):
+        return approximate_mdl(mdl, path, notices), False
+    kind = f"surface {shader.GetIdAttr().Get()!r}" if shader else "material without a surface"
+    notices.add(f"{kind} drawn grey: only UsdPreviewSurface and OmniPBR are known", path)
+    return Material(path=path, diffuse_color=_UNTEXTURED), False
+
+
+def _preview_surface(shader: UsdShade.Shader, path: str, notices: Notices) -> tuple[Material, bool]:
+    fields: dict[str, Any] = {}
+    reads_color = False
+    specular = bool(_constant(shader, "useSpecularWorkflow", 0))
+    for name, field in (_COLORS | _NUMBERS | _CONSTANTS | {"normal": "normal"}).items():
+        if name == "specularColor" and not specular:
+            continue
+        source = _source(shader, name)
+        if source is None:
+            continue
+        node, output, value = source
+        if node is None:
+            if name != "normal" and value is not None:
+                fields[field] = _color(value) if name in _COLORS else float(value)
+            continue
+        kind = node.GetIdAttr().Get()
+        if kind == "UsdUVTexture" and name not in _CONSTANTS:
+            if (texture := _texture(node, output, name, notices)) is not None:
+                fields[field] = texture
+            elif (fallback := _constant(node, "fallback", None)) is not None and name != "normal":
+                fields[field] = _color(fallback) if name in _COLORS else float(fallback[0])
+        elif kind == "UsdPrimvarReader_float3" and name == "diffuseColor":
+            reads_color = _varname(node) == "displayColor"
+            fields[field] = (1.0, 1.0, 1.0)
+        else:
+            notices.add(f"input {name} left out: it comes from a {kind}", path)
+    if specular:
+        fields.setdefault("specular_color", (0.0, 0.0, 0.0))
+    return Material(path=path, **fields), reads_color
+
+
+def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) -> Texture | None:
+    """Return a texture node as one input of a surface, or None if it names no image."""
+    file = _source(node, "file")
+    attribute = node.GetInput("file").GetValueProducingAttributes()[0] if file else None
+    if attribute is None or (image := texture_file(attribute)) is None:
+        notices.add("texture without an image", node.GetPath())
+        return None
+    color_space = _constant(node, "sourceColorSpace", "auto")
+    is_normal = name == "normal"
+    scale, bias = ((2.0, 2.0, 2.0, 1.0), (-1.0, -1.0, -1.0, 0.0)) if is_normal else ((1.0,) * 4, (0.0,) * 4)
+    uv_set, placement = _coordinates(node, notices)
+    return Texture(
+        path=image,
+        channel="rgb" if name in _COLORS or is_normal else output.replace("rgb", "r"),
+        srgb=color_space == "sRGB" or (color_space == "auto" and name in _COLORS),
+        wrap=(_wrap(node, "wrapS"), _wrap(node, "wrapT")),
+        scale=_floats(_constant(node, "scale", scale)),
+        bias=_floats(_constant(node, "bias", bias)),
+        uv_set=uv_set,
+        **placement,
+    )
+
+
+def _coordinates(node: UsdShade.Shader, notices: Notices) -> tuple[str, dict[str, Any]]:
+    """Return the primvar that a texture is laid out by, and the transform of it as fields of a Texture."""
+    placement: dict[str, Any] = {}
+    source = _source(node, "st")
+    while source is not None and source[0] is not None:
+        reader = source[0]
+        kind = str(reader.GetIdAttr().Get())
+        if kind.startswith("UsdPrimvarReader"):
+            return _varname(reader), placement
+        if kind != "UsdTransform2d":
+            notices.add(f"texture coordinates of a {kind} are taken from 'st'", node.GetPath())
+            break
+        if placement:
+            notices.add("only the last of its texture transforms is used", node.GetPath())
+        else:
+            placement = {
+                "uv_scale": _floats(_constant(reader, "scale", (1.0, 1.0))),
+                "uv_rotation": math.radians(_constant(reader, "rotation", 0.0)),
+                "uv_translation": _floats(_constant(reader, "translation", (0.0, 0.0))),
+            }
+        source = _source(reader, "in")
+    return "st", placement
+
+
+def _source(shader: UsdShade.Shader, name: str) -> tuple[UsdShade.Shader | None, str, Any] | None:
+    """Return the node and output that an input is connected to, or (None, "", its value)."""
+    shader_input = shader.GetInput(name)
+    attributes = shader_input.GetValueProducingAttributes() if shader_input else []
+    if not attributes:
+        return None
+    base, kind = UsdShade.Utils.GetBaseNameAndType(attributes[0].GetName())
+    if kind == UsdShade.AttributeType.Output:
+        return UsdShade.Shader(attributes[0].GetPrim()), str(base), None
+    return None, "", attributes[0].Get(TIME)
+
+
+def _constant(shader: UsdShade.Shader, name: str, default: Any) -> Any:
+    source = _source(shader, name)
+    return default if source is None or source[2] is None else source[2]
+
+
+def _varname(reader: UsdShade.Shader) -> str:
+    return str(_constant(reader, "varname", "st"))
+
+
+def _wrap(node: UsdShade.Shader, name: str) -> str:
+    """Return a wrap mode; images hardly ever carry one, and repeating is what renderers then do."""
+    mode = _constant(node, name, "repeat")
+    return mode if mode in _WRAPS else "repeat"
+
+
+def _uv_sets(material: Material) -> list[str]:
+    textures = (value for value in vars(material).values() if isinstance(value, Texture))
+    return list(dict.fromkeys(texture.uv_set for texture in textures))
+
+
+def _color(value: Any) -> Color:
+    red, green, blue = (float(part) for part in tuple(value)[:3])
+    return red, green, blue
+
+
+def _floats(values: Any) -> Any:
+    return tuple(float(value) for value in values)

@@ -1,0 +1,99 @@
+"""Opening USD files, and what a user sees when that fails."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pxr import Usd, UsdGeom
+
+from pegasus.errors import ConfigError
+from pegasus.scene.notices import Notices
+from pegasus.scene.stage import open_stage, stage_frame
+from pegasus.scene.translation import translate
+
+CUBE = 'def Cube "Box" {}\n'
+HEADER = '#usda 1.0\n( metersPerUnit = 1\n  upAxis = "Z" )\n'
+
+
+def write(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_missing_file_is_one_line(tmp_path: Path) -> None:
+    """A path that does not exist would show as an OpenUSD traceback."""
+    with pytest.raises(ConfigError, match=r"nowhere\.usda: no such USD file") as caught:
+        open_stage(tmp_path / "nowhere.usda")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("broken.usda", '#usda 1.0\ndef Xform "a" {\n  double x = \n}\n', "not valid USD: 3:3"),
+        ("empty.usda", "", "not valid USD"),
+        ("prose.usda", "hello", "not valid USD"),
+        ("crate.usdc", "PXR-USDC" + "\0" * 100, "not valid USD"),
+        ("zip.usdz", "PK" + "\0" * 100, "the file is damaged"),
+        ("model.obj", "v 0 0 0", "is no USD file"),
+        ("bare.usda", HEADER + 'def Xform "a" {}\n', "holds no geometry"),
+    ],
+)
+def test_what_is_no_usable_stage_is_one_line_and_all_that_is_printed(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, content: str, reason: str
+) -> None:
+    """OpenUSD's own diagnostics would reach the user's terminal, or the reason would be lost."""
+    path = write(tmp_path / name, content)
+    with pytest.raises(ConfigError) as caught:
+        open_stage(path)
+    assert reason in str(caught.value)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_unresolved_references_and_sublayers_are_warnings(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A world with a missing part would not load at all, or would lack the part without a word."""
+    path = write(
+        tmp_path / "world.usda",
+        '#usda 1.0\n( metersPerUnit = 1\n  upAxis = "Z"\n  subLayers = [@./below.usda@] )\n'
+        + CUBE
+        + 'def Xform "Gone" ( references = @./gone.usda@ ) {}\n',
+    )
+    warnings = "\n".join(translate(path).warnings)
+    assert "below.usda" in warnings
+    assert "gone.usda" in warnings
+    assert capfd.readouterr() == ("", "")
+
+
+def test_resolved_references_are_followed(tmp_path: Path) -> None:
+    """Geometry behind a reference would be missing."""
+    write(tmp_path / "part.usda", HEADER.replace("( ", '( defaultPrim = "Box"\n  ') + CUBE)
+    path = write(tmp_path / "world.usda", HEADER + 'def "Part" ( references = @./part.usda@ ) {}\n')
+    scene = translate(path)
+    assert [instance.path for instance in scene.instances] == ["/Part"]
+    assert scene.source == str(path)
+
+
+def test_a_stage_without_units_falls_back_as_openusd_says() -> None:
+    """A file without units would come out a hundred times too large, and nobody would be told."""
+    notices = Notices()
+    frame = stage_frame(Usd.Stage.CreateInMemory(), notices)
+    assert frame.meters_per_unit == 0.01
+    np.testing.assert_array_equal(frame.rotation @ [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+    assert [line.split(": ")[1].split()[:3] for line in notices.lines()] == [
+        ["authors", "no", "metersPerUnit"],
+        ["authors", "no", "upAxis"],
+    ]
+
+
+def test_animated_attributes_are_read_at_their_first_sample(stage: Usd.Stage) -> None:
+    """An exporter that writes time samples only would give an empty world."""
+    cube = UsdGeom.Cube.Define(stage, "/Box")
+    cube.GetSizeAttr().Set(3.0, 10.0)
+    UsdGeom.Xformable(cube).AddTranslateOp().Set((1.0, 2.0, 3.0), 10.0)
+    scene = translate(stage)
+    assert scene.geometries[scene.instances[0].geometry].vertices.max() == 1.5
+    np.testing.assert_array_equal(scene.instances[0].transform[:3, 3], [1.0, 2.0, 3.0])
