@@ -78,7 +78,7 @@ class Multirotor(Vehicle):
         count: Number of vehicles N.
         name: Unique name; that of the model, with a number where it is taken, when left out.
         position: Where the body frames start [m]: one point, or shape (N, 3). One point and a count make a
-            square grid around it that does not collide.
+            square grid around it that does not collide. Left out, they stand at the world's origin.
         heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,).
         spacing: Distance of neighbours in that grid [m]; clears the rotors when left out.
         backends: Who flies it and who listens; exactly one of them may drive.
@@ -97,7 +97,7 @@ class Multirotor(Vehicle):
         *,
         count: int = 1,
         name: str | None = None,
-        position: npt.ArrayLike = (0.0, 0.0, 0.1),
+        position: npt.ArrayLike | None = None,
         heading: npt.ArrayLike = 0.0,
         spacing: float | None = None,
         backends: Sequence[Backend] = (),

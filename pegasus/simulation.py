@@ -1,5 +1,6 @@
 """The simulation: one clock, one pipeline, and the ways to run it."""
 
+import logging
 import signal
 import threading
 import time
@@ -23,6 +24,8 @@ from pegasus.vehicle import Vehicle
 from pegasus.vehicle_manager import VehicleManager
 
 V = TypeVar("V", bound=Vehicle)
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_SLEEP = 0.05
 _LARGEST_LAG = 0.25
@@ -71,6 +74,8 @@ class Simulation:
             raise error.within(file=file) from None
         folder = file.parent if file is not None else Path()
         self.scene: Scene = translate(folder / self.world.usd)
+        for line in self.scene.warnings:
+            _log.warning(line)
         self.engine = _engine(engine)
         self.engine.load(self.scene)
         self.environment.bind(stream(seed, "environment"))
@@ -114,6 +119,8 @@ class Simulation:
         """
         with self._changed:
             self.vehicles.add(vehicle)
+            for line in vehicle.scene.warnings:
+                _log.warning(line)
             if self._playback is not Playback.STOPPED:
                 try:
                     for backend in vehicle.backends:

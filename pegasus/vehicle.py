@@ -18,6 +18,7 @@ from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import quaternion_from_euler
 from pegasus.scenario import VehicleSpec
+from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import Scene
 from pegasus.scene.vehicle_asset import vehicle_scene
 from pegasus.sensors import SENSORS
@@ -28,6 +29,9 @@ from pegasus.streams import stream
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
     from pegasus.vehicle_manager import VehicleManager
+
+_START_HEIGHT = 0.1  # [m]
+_CLEAR_OF_GROUND = 0.01  # [m]
 
 
 class Vehicle(ABC):
@@ -55,7 +59,7 @@ class Vehicle(ABC):
         *,
         count: int,
         name: str | None,
-        position: npt.ArrayLike,
+        position: npt.ArrayLike | None,
         heading: npt.ArrayLike,
         spacing: float | None,
         backends: Sequence[Backend],
@@ -67,7 +71,6 @@ class Vehicle(ABC):
         self.named_by_user = name is not None
         valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
         require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
-        self.start_position = _start_positions(position, count, spacing, _clearance(spec))
         try:
             headings = np.broadcast_to(np.asarray(heading, dtype=np.float64), (count,))
         except ValueError:
@@ -93,6 +96,11 @@ class Vehicle(ABC):
             else {k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()}
         )
         self.scene: Scene = vehicle_scene(spec, file or Path())
+        if position is None:
+            # The feet clear the ground, however long the legs are.
+            height = max(_START_HEIGHT, _CLEAR_OF_GROUND - lowest_point(self.scene.colliders))
+            position = (0.0, 0.0, height)
+        self.start_position = _start_positions(position, count, spacing, _clearance(spec))
         self.state = VehicleState.at_rest(count, len(spec.rotor_list()))
         self.readings: dict[str, Reading] = {}
         self.new_readings: dict[str, Reading] = {}
