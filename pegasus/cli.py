@@ -1,8 +1,10 @@
 """The `pegasus` command."""
 
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -24,7 +26,9 @@ show = typer.Typer(help="Show everything about one thing.", no_args_is_help=True
 app.add_typer(show, name="show")
 
 _EXIT_INPUT = 2
-_EXIT_INTERRUPTED = 130
+_EXIT_INTERRUPTED = 128 + signal.SIGINT
+_EXIT_TERMINATED = 128 + signal.SIGTERM
+_WIDE = 10_000
 
 
 class Kind(StrEnum):
@@ -51,24 +55,28 @@ def run(
 
     from pegasus.run import Flight, Overrides
 
+    _import_from_beside(scenario)
     flight = Flight(scenario, Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed)))
-    console = Console()
+    for warning in flight.warnings:
+        print(f"pegasus: warning: {warning}", file=sys.stderr)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:.1f} / {task.total:.1f} s simulated"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console) as bar:
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
         task = bar.add_task(flight.spec.name, total=flight.duration)
         result = flight.fly(
-            out=out, record=record, progress=lambda now: bar.update(task, completed=min(now, flight.duration))
+            out=out,
+            record=record,
+            progress=lambda now: bar.update(task, completed=now, total=flight.duration),
         )
-    console.print(result.summary)
+    _console().print(result.summary)
     if result.folder is not None:
-        console.print(Text(f"{result.folder}/: {', '.join(sorted(p.name for p in result.folder.iterdir()))}"))
+        print(f"{result.folder}: {', '.join(sorted(path.name for path in result.folder.iterdir()))}")
     if result.interrupted:
-        console.print(Text("interrupted; what was flown until then is kept"))
         raise typer.Exit(_EXIT_INTERRUPTED)
 
 
@@ -100,7 +108,7 @@ def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
             else:
                 spec, _ = load_scenario(name)
             table.add_row(Text(name), Text(spec.description))
-    Console().print(table)
+    _console().print(table)
 
 
 @show.command()
@@ -108,32 +116,38 @@ def vehicle(name: Annotated[str, typer.Argument(help="Name of a vehicle, or a YA
     """Show a vehicle's figures and what follows from them."""
     from pegasus.vehicle_sheet import vehicle_sheet
 
+    _import_from_beside(name)
     table = Table("", "", show_header=False, box=None)
+    table.columns[1].overflow = "fold"
     for label, value in vehicle_sheet(name):
         table.add_row(Text(label), Text(value))
-    Console().print(table)
+    _console().print(table)
 
 
 @app.command()
-def plot(folder: Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")]) -> None:
+def plot(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, or its log.", metavar="RUN")],
+) -> None:
     """Draw the flight of a recorded run again."""
     from pegasus.run import plot_run
 
-    Console().print(Text(str(plot_run(folder))))
+    print(plot_run(run))
 
 
 @app.command()
 def doctor() -> None:
-    """Check what is installed and found, and say what to do about what is not."""
+    """Say what is installed and found, and the remedy for what is not."""
     from pegasus.doctor import Status, examine
 
-    table = Table("", "what", "found", "remedy", box=None)
+    table = Table("", "what", "found", box=None)
+    table.columns[2].overflow = "fold"
     styles = {Status.OK: "green", Status.OPTIONAL: "yellow", Status.MISSING: "red"}
     findings = examine()
     for finding in findings:
         mark = Text(finding.status.value, style=styles[finding.status])
-        table.add_row(mark, Text(finding.subject), Text(finding.found), Text(finding.remedy))
-    Console().print(table)
+        found = "; ".join(part for part in (finding.found, finding.remedy) if part)
+        table.add_row(mark, Text(finding.subject), Text(found))
+    _console().print(table)
     if any(finding.status is Status.MISSING for finding in findings):
         raise typer.Exit(1)
 
@@ -146,27 +160,56 @@ def bench(
     seconds: Annotated[float, typer.Option(help="Wall time for each measurement [s].")] = 2.0,
     json: Annotated[Path | None, typer.Option(help="Write the figures to this file as well.")] = None,
 ) -> None:
-    """Measure the speed of the simulator on this machine, split by part."""
+    """Measure the simulator's speed on this machine, split by part."""
     from pegasus.benchmark import report
 
     try:
         counts = [int(part) for part in vehicles.split(",")]
     except ValueError:
         raise ConfigError(
-            "must be whole numbers separated by commas", field="vehicles", value=vehicles
+            "must be whole numbers separated by commas", field="--vehicles", value=vehicles
         ) from None
     report(counts, seconds=seconds, json=json)
 
 
 def main() -> None:
     """Run the command; an error that the user can mend is one line on stderr and exit code 2."""
+    terminated = False
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = True
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):
+            raise KeyboardInterrupt
+        interrupt(number, frame)
+
+    # A run that is told to end leaves what was flown until then, whoever tells it.
+    before = signal.signal(signal.SIGTERM, terminate)
     try:
-        app()
+        app(prog_name="pegasus")
     except ConfigError as error:
-        print(f"pegasus: {error}", file=sys.stderr)
+        print("pegasus:", "; ".join([str(error), *getattr(error, "__notes__", ())]), file=sys.stderr)
         sys.exit(_EXIT_INPUT)
-    except KeyboardInterrupt:
-        sys.exit(_EXIT_INTERRUPTED)
+    except SystemExit as end:
+        if terminated and end.code == _EXIT_INTERRUPTED:
+            sys.exit(_EXIT_TERMINATED)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _console() -> Console:
+    """Return where results go; one line stays one line where no terminal has a width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_WIDE)
+
+
+def _import_from_beside(name: str) -> None:
+    """Let a file name components (`model: module:Class`) that lie beside it or in the current folder."""
+    for folder in Path(name).expanduser().resolve().parent, Path.cwd():
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
 
 
 def _speed(speed: str | None) -> float | str | None:
@@ -175,4 +218,9 @@ def _speed(speed: str | None) -> float | str | None:
     try:
         return float(speed)
     except ValueError:
-        raise ConfigError("must be a number (times real time) or max", field="speed", value=speed) from None
+        raise ConfigError(
+            "must be a number (times real time) or max",
+            field="--speed",
+            value=speed,
+            remedy="see pegasus run --help",
+        ) from None

@@ -1,22 +1,40 @@
 """Fly a scenario: build what its file describes, run it, and leave its log, figures and plot in a folder."""
 
+import contextlib
+import math
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pegasus import settings
 from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
 from pegasus.components import build
 from pegasus.control import Controller
 from pegasus.errors import ConfigError
 from pegasus.multirotor import Multirotor
-from pegasus.recording import EnergyAudit, McapRecorder, Summary, TrackingAudit, make_run_folder, summarize
+from pegasus.recording import (
+    EnergyAudit,
+    McapRecorder,
+    Summary,
+    TrackingAudit,
+    make_run_folder,
+    plot_flight,
+    read_log,
+    summarize,
+)
+from pegasus.recording.reader import LOG_NAME
 from pegasus.scenario import ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
-from pegasus.simulation import Simulation
+from pegasus.simulation import Playback, Simulation
 
 _AFTER_MISSION = 1.0
 """How long a run goes on when its last mission is over [s]."""
+_SPAWN_CLEARANCE = 1.0
+"""A spawn point this near to a vehicle with a position of its own is taken [m]."""
+_PROGRESS_COUNT = 200
+"""How often progress is shown, whatever the length of the run."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +56,16 @@ class Overrides:
             ConfigError: If a value is not allowed.
         """
         changes = {name: value for name, value in vars(self).items() if value is not None}
-        return parse(spec.model_dump(exclude_unset=True) | changes, ScenarioSpec)
+        try:
+            return parse(spec.model_dump(exclude_unset=True) | changes, ScenarioSpec)
+        except ConfigError as error:
+            # The scenario by itself was fine, so it is an option that is not.
+            raise ConfigError(
+                error.problem,
+                field=f"--{error.field}",
+                value=error.value,
+                remedy=error.remedy or "see pegasus run --help",
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -67,25 +94,36 @@ class Flight:
         loaded, file = load_scenario(scenario)
         self.spec = (overrides or Overrides()).apply(loaded)
         try:
-            self.simulation = Simulation(
-                _beside(self.spec.world, file), rate=self.spec.rate, seed=self.spec.seed
-            )
+            world = _found("worlds", self.spec.world, beside=file, field="world")
+            self.simulation = Simulation(world, rate=self.spec.rate, seed=self.spec.seed)
             try:
                 self._add_vehicles(file)
+                self._require_an_end()
             except BaseException:
                 self.simulation.close()
                 raise
         except ConfigError as error:
-            raise error if error.file else error.within(file=file) from None
-        self.duration = self.spec.duration or self._mission_duration()
-        """Simulated time of the whole run [s]."""
+            raise error.within(file=file) from None
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of the whole run [s]; an estimate before take-off where the mission gives it."""
+        wanted = self.spec.duration
+        return max(self._mission_end() if wanted is None else wanted, self.simulation.dt)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What could not be taken as the world and the vehicles have it, a line each."""
+        scenes = self.simulation.scene, *(vehicle.scene for vehicle in self.simulation.vehicles)
+        return list(dict.fromkeys(line for scene in scenes for line in scene.warnings))
 
     def fly(
         self, *, out: Path | None = None, record: bool = True, progress: Callable[[float], None] | None = None
     ) -> Run:
         """Fly, and leave log, summary and plot in a new folder.
 
-        Ctrl-C ends the flight between two steps; what was flown until then is kept.
+        Whatever ends the flight early, those of what was flown until then are left; a run that does not get
+        past its first step leaves nothing. Ctrl-C takes effect between two steps, and is no error.
 
         Args:
             out: Folder that holds the runs; `runs` in the current one when None.
@@ -93,100 +131,141 @@ class Flight:
             progress: Called with the simulated time now and then.
 
         Raises:
-            ConfigError: If the folder cannot be written.
+            ConfigError: If the folder cannot be written, or a command is not finite or of the wrong shape.
         """
-        simulation, spec = self.simulation, self.spec
+        simulation, recorded = self.simulation, self.spec.record
         tracking, energy = TrackingAudit(), EnergyAudit()
-        simulation.add_observer(tracking)
-        simulation.add_observer(energy)
-        folder = make_run_folder(out, spec.name) if record else None
-        if folder is not None:
-            settings = spec.record
-            simulation.add_observer(
-                McapRecorder(
-                    folder / "flight.mcap", state_rate=settings.state_rate, readings=settings.readings
+        ended_by: BaseException | None = None
+        with contextlib.ExitStack() as undo, simulation:
+            simulation.add_observer(tracking)
+            simulation.add_observer(energy)
+            folder = _new_folder(out, self.spec.name, undo) if record else None
+            if folder is not None:
+                log = folder / LOG_NAME
+                simulation.add_observer(
+                    McapRecorder(log, state_rate=recorded.state_rate, readings=recorded.readings)
                 )
-            )
-        speed = None if spec.speed == "max" else float(spec.speed)
-        interrupted = False
-        with simulation:
             began = time.perf_counter()
             try:
-                # Progress is shown some hundred times, whatever the length of the run.
-                interval = max(1, round(self.duration * spec.rate / 200))
-                for now in simulation.stepping(self.duration, speed=speed):
-                    if progress is not None and simulation.step_count % interval == 0:
-                        progress(now)
-            except KeyboardInterrupt:
-                interrupted = True
+                self._step_to_the_end(progress)
+            except BaseException as error:
+                if simulation.step_count == 0:
+                    raise
+                ended_by = error
+            undo.pop_all()
             summary = summarize(simulation, tracking, energy, wall_time=time.perf_counter() - began)
         if folder is not None:
             summary.write(folder / "summary.json")
             plot_run(folder)
-        return Run(folder, summary, interrupted)
+        if ended_by is not None and not isinstance(ended_by, KeyboardInterrupt):
+            if folder is not None:
+                ended_by.add_note(f"what was flown until then is in {folder}")
+            raise ended_by
+        return Run(folder, summary, interrupted=ended_by is not None)
+
+    def _step_to_the_end(self, progress: Callable[[float], None] | None) -> None:
+        simulation, rate = self.simulation, self.spec.rate
+        speed = None if self.spec.speed == "max" else float(self.spec.speed)
+        interval = max(1, round(self.duration * rate / _PROGRESS_COUNT))
+        # How long a mission takes is known once the vehicles are in the air, so the end is looked at again.
+        while (left := round((self.duration - simulation.time) * rate)) > 0:
+            for now in simulation.stepping(left / rate, speed=speed):
+                if progress is not None and simulation.step_count % interval == 0:
+                    progress(now)
+            if simulation.playback is Playback.STOPPED:
+                return
+        if progress is not None:
+            progress(simulation.time)
 
     def _add_vehicles(self, file: Path) -> None:
-        spawn_points = iter(self.simulation.world.spawn_points)
+        spawn_points = self._free_spawn_points()
         for i, entry in enumerate(self.spec.vehicles):
-            field = f"vehicles.{i}"
-            backends = [
-                build(Backend, BACKENDS, backend, field=f"{field}.backends.{j}")
-                for j, backend in enumerate(entry.backends)
-            ]
-            position, heading = _place(entry, spawn_points, field)
-            vehicle = Multirotor(
-                _beside(entry.model, file),
-                count=entry.count,
-                name=entry.name,
-                position=position,
-                heading=heading,
-                spacing=entry.spacing,
-                backends=backends,
-            )
-            self.simulation.add(vehicle)
+            try:
+                model = _found("vehicles", entry.model, beside=file, field="model")
+                backends = [
+                    build(Backend, BACKENDS, backend, field=f"backends.{j}")
+                    for j, backend in enumerate(entry.backends)
+                ]
+                position, heading = _place(entry, spawn_points)
+                vehicle = Multirotor(
+                    model,
+                    count=entry.count,
+                    name=entry.name,
+                    position=position,
+                    heading=heading,
+                    spacing=entry.spacing,
+                    backends=backends,
+                )
+                self.simulation.add(vehicle)
+            except ConfigError as error:
+                raise error.within(field=f"vehicles.{i}") from None
 
-    def _mission_duration(self) -> float:
+    def _free_spawn_points(self) -> Iterator[SpawnPoint]:
+        """Give the world's spawn points that no vehicle with a position of its own stands on."""
+        taken = [entry.position for entry in self.spec.vehicles if entry.position is not None]
+        for point in self.simulation.world.spawn_points:
+            if all(math.dist(point.position, position) >= _SPAWN_CLEARANCE for position in taken):
+                yield point
+
+    def _mission_end(self) -> float:
         missions = [
             backend.mission.duration
             for vehicle in self.simulation.vehicles
             for backend in vehicle.backends
             if isinstance(backend, Controller)
         ]
-        longest = max(missions, default=float("inf"))
-        if longest == float("inf"):
-            self.simulation.close()
+        return max(missions, default=math.inf) + _AFTER_MISSION
+
+    def _require_an_end(self) -> None:
+        if math.isinf(self.duration):
             raise ConfigError(
-                "is needed, since no vehicle's mission ends by itself",
+                "is needed, since not every mission ends by itself",
                 field="duration",
                 remedy="give it in the scenario or as --duration [s]",
             )
-        return longest + _AFTER_MISSION
 
 
-def plot_run(folder: Path) -> Path:
-    """Draw the flight in a run's folder and return the picture's path.
+def plot_run(run: Path) -> Path:
+    """Draw the flight of a run, and return the path of the picture `flight.png` beside its log.
 
     Args:
-        folder: Folder with `flight.mcap`.
+        run: Folder of the run, or its log.
 
     Raises:
         ConfigError: If there is no log, or the picture cannot be written.
     """
-    from pegasus.recording import plot_flight, read_log
-
-    picture = folder / "flight.png"
-    plot_flight(read_log(folder / "flight.mcap"), picture)
+    log = read_log(run)
+    picture = log.path.with_name("flight.png")
+    plot_flight(log, picture)
     return picture
 
 
-def _beside(name: str, file: Path) -> str | Path:
-    """Return a name as it is, and the path of a file relative to the file that names it."""
+def _new_folder(out: Path | None, scenario: str, undo: contextlib.ExitStack) -> Path:
+    """Make the folder of a run, and hand over how to remove what was made."""
+    parent = Path("runs") if out is None else out
+    if not parent.exists():
+        undo.callback(_remove_if_empty, parent)
+    folder = make_run_folder(parent, scenario)
+    undo.callback(shutil.rmtree, folder)
+    return folder
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _found(kind: str, name: str, *, beside: Path, field: str) -> Path:
+    """Return the file that another file means by a name, or by a path that is relative to itself."""
     path = Path(name).expanduser()
-    return file.parent / path if path.suffix else name
+    try:
+        return settings.find(kind, beside.parent / path if path.suffix else name)
+    except ConfigError as error:
+        raise ConfigError(error.problem, field=field, value=name, remedy=error.remedy) from None
 
 
 def _place(
-    entry: ScenarioVehicle, spawn_points: Iterator[SpawnPoint], field: str
+    entry: ScenarioVehicle, spawn_points: Iterator[SpawnPoint]
 ) -> tuple[tuple[float, float, float], float]:
     """Return where a vehicle starts: its own place, or the world's next spawn point."""
     if entry.position is not None:
@@ -195,7 +274,7 @@ def _place(
     if point is None:
         raise ConfigError(
             "is needed, since all spawn points of the world are taken",
-            field=f"{field}.position",
+            field="position",
             remedy="give a position [m]",
         )
     return point.position, point.heading if entry.heading is None else entry.heading

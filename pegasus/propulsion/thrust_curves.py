@@ -136,6 +136,16 @@ class PolynomialThrust(ThrustCurve):
             force = force - self.inflow_quadratic * inflow * namespace(inflow).abs(inflow)
         return force, force * self.moment_ratio + rotor_speed * self.moment_linear
 
+    def rotor_speed(self, force: Array, air_density: Array) -> Array:
+        """Return the larger root of the polynomial; by bisection above the second degree."""
+        if len(self.coefficients) != 3 or self.coefficients[2] <= 0:
+            return super().rotor_speed(force, air_density)
+        xp = namespace(force)
+        c0, c1, c2 = self.coefficients
+        root = xp.sqrt(xp.maximum(c1 * c1 - 4 * c2 * (c0 - force), xp.zeros_like(force)))
+        speed: Array = xp.maximum((root - c1) / (2 * c2), xp.zeros_like(force))
+        return speed
+
 
 @dataclass(frozen=True, kw_only=True)
 class PropellerThrust(ThrustCurve):
@@ -176,6 +186,15 @@ class PropellerThrust(ThrustCurve):
         pressure = air_density * turns * namespace(turns).abs(turns) * self.diameter**4
         thrust_coefficient, power_coefficient = self._coefficients(turns, inflow)
         return pressure * thrust_coefficient, pressure * power_coefficient * (self.diameter / (2 * math.pi))
+
+    def rotor_speed(self, force: Array, air_density: Array) -> Array:
+        """Return the speed in closed form: in still air the coefficients do not depend on it."""
+        turns = np.ones((1, 1))
+        thrust_coefficient, _ = self._coefficients(turns, 0 * turns)
+        xp = namespace(force)
+        square = force / (air_density * thrust_coefficient * self.diameter**4)
+        speed: Array = 2 * math.pi * xp.sign(square) * xp.sqrt(xp.abs(square))
+        return speed
 
     def _coefficients(self, turns: Array, inflow: Array) -> tuple[Any, Any]:
         if self.advance_ratio is None:

@@ -79,7 +79,14 @@ def test_crazyflie_polynomial():
     "curve",
     [
         PolynomialThrust(coefficients=(0.0, 1e-5, 1e-5)),
+        PolynomialThrust(coefficients=(0.0, 1e-5, 1e-5, 1e-8)),
         PropellerThrust(diameter=0.25, thrust_coefficient=0.1, power_coefficient=0.05),
+        PropellerThrust(
+            diameter=0.25,
+            thrust_coefficient=(0.1, 0.05),
+            power_coefficient=(0.05, 0.04),
+            advance_ratio=(0.0, 0.5),
+        ),
         QuadraticThrust(thrust_constant=1e-5, moment_ratio=0.02),
     ],
 )
