@@ -1,0 +1,81 @@
+"""What every trajectory is: a shape over time that a controller samples."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+Vec3: TypeAlias = tuple[float, float, float]
+
+Yaw: TypeAlias = float | str | None
+"""A fixed heading [rad], "forward" for along the path, or None for that of the part before."""
+
+ZERO: Vec3 = (0.0, 0.0, 0.0)
+
+
+class Point(NamedTuple):
+    """One instant of a trajectory, in its own frame."""
+
+    position: Sequence[float]
+    """Position [m], three numbers."""
+    velocity: Sequence[float] = ZERO
+    """Velocity [m/s], three numbers."""
+    acceleration: Sequence[float] = ZERO
+    """Acceleration [m/s^2], three numbers."""
+    jerk: Sequence[float] = ZERO
+    """Jerk [m/s^3], three numbers."""
+    yaw: float | None = None
+    """Heading of the body's x axis, counter-clockwise from east [rad]; None keeps what it was before."""
+    yaw_rate: float = 0.0
+    """Rate of the heading [rad/s]."""
+    idle: bool = False
+    """Whether the rotors only idle (armed, on the ground)."""
+
+    @property
+    def motion(self) -> tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]:
+        """Position, velocity, acceleration and jerk."""
+        return self.position, self.velocity, self.acceleration, self.jerk
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether velocity, acceleration and jerk are zero but for rounding."""
+        return all(abs(part) < 1e-6 for derivative in self.motion[1:] for part in derivative)
+
+
+class Trajectory(ABC):
+    """Base of a trajectory; a user's own sets `duration` and implements `sample`.
+
+    The frame has the axes of the world and z = 0 at the world's origin. Horizontally it begins where the
+    vehicle stood at the start, or at the world's origin when the controller is told `relative=False`:
+    so a hundred vehicles fly a hundred copies, and one that starts at the world's origin flies in world
+    coordinates. The headings of all points are given, or all left out.
+    """
+
+    name = "trajectory"
+    """What the segment is called in references and summaries."""
+
+    duration: float
+    """Time from beginning to end [s]; may be infinite."""
+
+    @abstractmethod
+    def sample(self, t: float) -> Point:
+        """Return the point at a time; the derivatives must be those of the position.
+
+        Args:
+            t: Time since the beginning [s], from 0 to `duration`.
+        """
+
+    def starting_at(self, point: Point) -> "Trajectory":
+        """Return this trajectory as it is flown from a point; one that has a place of its own stays there.
+
+        Args:
+            point: Where the part before it ended.
+        """
+        return self
+
+    def segment(self, t: float) -> str:
+        """Return the name of the part of the flight that a time belongs to.
+
+        Args:
+            t: Time since the beginning [s].
+        """
+        return self.name

@@ -1,0 +1,85 @@
+"""Trajectories through given points."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from pegasus.components import require
+from pegasus.control.trajectories.sequence import Sequence
+from pegasus.control.trajectories.spline import Spline
+from pegasus.control.trajectories.trajectory import Point, Trajectory, Vec3, Yaw
+from pegasus.control.trajectories.transfer import Transfer
+
+_SAMPLING_MARGIN = 1.001
+"""Covers what peaks found on a grid of instants miss."""
+
+
+@dataclass(frozen=True, eq=False)
+class Waypoints(Trajectory):
+    """Fly through points, smoothly with minimum snap, or straight with a stop at each."""
+
+    name = "waypoints"
+
+    points: tuple[Vec3, ...]
+    """Points [m], two or more, no two neighbours the same."""
+    speed: float = 2.0
+    """Largest speed [m/s]."""
+    acceleration: float = 2.0
+    """Largest acceleration [m/s^2]."""
+    stop: bool = False
+    """Whether to fly straight and come to rest at every point."""
+    yaw: Yaw = None
+    """Heading [rad]; "forward" for along the path; that of the part before when left out."""
+    duration: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        require(len(self.points) >= 2, "points", self.points, "must hold at least two points")
+        for k, (a, b) in enumerate(pairwise(self.points)):
+            finite = all(math.isfinite(c) for c in (*a, *b)) and len(a) == len(b) == 3
+            require(finite, f"points.{k}", (a, b), "each must be three finite numbers")
+            require(math.dist(a, b) > 1e-6, f"points.{k + 1}", b, "must differ from the point before it")
+        require(0 < self.speed < math.inf, "speed", self.speed, "must be above 0 m/s")
+        require(0 < self.acceleration < math.inf, "acceleration", self.acceleration, "must be above 0 m/s^2")
+        if isinstance(self.yaw, str):
+            require(self.yaw == "forward", "yaw", self.yaw, 'must be an angle in radians, or "forward"')
+        object.__setattr__(self, "duration", self._legs.duration if self.stop else self._spline.duration)
+
+    @cached_property
+    def _legs(self) -> Sequence:
+        legs, heading = [], 0.0
+        for a, b in pairwise(self.points):
+            if math.hypot(b[0] - a[0], b[1] - a[1]) > 1e-6:
+                heading = math.atan2(b[1] - a[1], b[0] - a[0])
+            yaw = heading if isinstance(self.yaw, str) else self.yaw
+            start, end = Point(a, yaw=yaw), Point(b, yaw=yaw)
+            legs.append(Transfer(start, end, speed=self.speed, acceleration=self.acceleration))
+        return Sequence(*legs)
+
+    @cached_property
+    def _spline(self) -> Spline:
+        durations = [math.dist(a, b) / self.speed for a, b in pairwise(self.points)]
+        speed, acceleration = Spline(self.points, durations).peaks()
+        # Between states of rest the same curve is flown slower: speed falls with the factor, acceleration
+        # with its square.
+        factor = max(speed / self.speed, math.sqrt(acceleration / self.acceleration)) * _SAMPLING_MARGIN
+        return Spline(self.points, [factor * duration for duration in durations])
+
+    def sample(self, t: float) -> Point:
+        """Return the point at a time since the beginning [s]."""
+        if self.stop:
+            return self._legs.sample(t)
+        position, velocity, acceleration, jerk = self._spline.at(t)
+        yaw, yaw_rate = self.yaw, 0.0
+        if isinstance(yaw, str):
+            yaw, yaw_rate = self._along(t)
+        return Point(position, velocity, acceleration, jerk, yaw, yaw_rate)
+
+    def _along(self, t: float) -> tuple[float, float]:
+        """Return heading and its rate along the path; near the ends at rest the limit's constant heading."""
+        margin = 1e-2 * self.duration
+        inside = min(max(t, margin), self.duration - margin)
+        _, (vx, vy, _), (ax, ay, _), _ = self._spline.at(inside).tolist()
+        square = vx * vx + vy * vy
+        moving = square > 1e-12 and inside == t
+        return math.atan2(vy, vx), (vx * ay - vy * ax) / square if moving else 0.0

@@ -1,0 +1,241 @@
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from pegasus.control import Allocation
+from pegasus.control.allocation import limited_thrust
+from pegasus.errors import ConfigError
+
+RATIO = 0.06
+
+
+def wrench_of(layout, center_of_mass, thrust):
+    """Sum forces and torques rotor by rotor: the reaction turns the airframe against the rotor."""
+    force, torque = np.zeros(3), np.zeros(3)
+    for r, a, s, f in zip(layout.position, layout.axis, layout.spin, thrust, strict=True):
+        force += f * a
+        torque += np.cross(r - center_of_mass, f * a) - s * RATIO * f * a
+    return np.concatenate([force, torque])
+
+
+def airframe(rng, vehicles, tilt=0.1):
+    """Return a random airframe: 4 to 12 rotors around the centre of mass, a little askew."""
+    count = int(rng.integers(4, 13))
+    angles = 2 * np.pi * (np.arange(count) + rng.uniform(-0.2, 0.2, count)) / count
+    radius = rng.uniform(0.15, 0.4, count)
+    position = np.stack(
+        [radius * np.cos(angles), radius * np.sin(angles), rng.uniform(-0.05, 0.05, count)], axis=1
+    )
+    axis = np.array([0, 0, 1]) + tilt * rng.uniform(-1, 1, (count, 3))
+    spin = np.where(np.arange(count) % 2, 1.0, -1.0)
+    return vehicles.layout(position, axis, spin), rng.uniform(-0.02, 0.02, 3)
+
+
+def bounds(count, low, high):
+    return np.full((count, 1), low), np.full((count, 1), high)
+
+
+def test_exact_within_the_limits(vehicles):
+    """If this fails, the vehicle gets another thrust or torque than its controller asked for."""
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        layout, center = airframe(rng, vehicles)
+        allocation = Allocation(layout, center, RATIO)
+        wanted = np.concatenate(
+            [np.zeros((20, 2)), rng.uniform([5] + [-0.1] * 3, [40] + [0.1] * 3, (20, 4))], 1
+        )
+        thrust = allocation.allocate(wanted, *bounds(20, -np.inf, np.inf))
+        for asked, given in zip(wanted, thrust, strict=True):
+            np.testing.assert_allclose(wrench_of(layout, center, given)[2:], asked[2:], atol=1e-9)
+        smallest = allocation.allocate(wanted, *bounds(20, 0.0, np.inf))
+        inside = (thrust >= 0).all(axis=1)
+        np.testing.assert_array_equal(smallest[inside], thrust[inside])
+
+
+def test_lateral_force_of_a_fully_actuated_vehicle_is_exact(vehicles):
+    """If this fails, tilted rotors are not used for what they are tilted for."""
+    angles = np.arange(6) * np.pi / 3
+    position = 0.3 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
+    tilt = np.where(np.arange(6) % 2, 1.0, -1.0) * np.radians(25)
+    axis = np.stack([-np.sin(angles) * np.sin(tilt), np.cos(angles) * np.sin(tilt), np.cos(tilt)], axis=1)
+    layout = vehicles.layout(position, axis, np.where(np.arange(6) % 2, 1.0, -1.0))
+    allocation = Allocation(layout, np.zeros(3), RATIO)
+    assert allocation.fully_actuated
+    wanted = np.array([[1.0, -0.5, 15.0, 0.1, -0.1, 0.05]])
+    (thrust,) = allocation.allocate(wanted, *bounds(1, 0.0, 10.0))
+    np.testing.assert_allclose(wrench_of(layout, np.zeros(3), thrust), wanted[0], atol=1e-12)
+    # Asked for more than there is, lateral force gives way before anything else.
+    wanted = np.array([[30.0, 0.0, 15.0, 0.1, -0.1, 0.05]])
+    (thrust,) = allocation.allocate(wanted, *bounds(1, 0.0, 10.0))
+    got = wrench_of(layout, np.zeros(3), thrust)
+    np.testing.assert_allclose(got[1:], wanted[0, 1:], atol=1e-9)
+    assert 1.0 < got[0] < 30.0
+    flat = vehicles.StandIn()
+    assert not Allocation(flat.layout, flat.center_of_mass, RATIO).fully_actuated
+
+
+def plus_quad(vehicles):
+    position = [[0.2, 0, 0], [-0.2, 0, 0], [0, 0.2, 0], [0, -0.2, 0]]
+    layout = vehicles.layout(position, [[0, 0, 1]] * 4, [1, 1, -1, -1])
+    return Allocation(layout, np.zeros(3), 0.05)
+
+
+@pytest.mark.parametrize(
+    ("wrench", "thrust"),
+    [
+        # Inside: 2 N each, 0.2 N m about x is 0.5 N more on the left and less on the right.
+        ([8.0, 0.2, 0.0, 0.0], [2.0, 2.0, 2.5, 1.5]),
+        # Yaw of 0.2 N m would take 1 N from the left and right rotors: the right one has 0.5 N to give.
+        ([4.0, 0.2, 0.0, -0.2], [0.5, 0.5, 2.0, 1.0]),
+        # Torque of 0.4 N m takes 1 N; at 3.5 N each the left would have 4.5 N: lift gives way by 0.5 N each.
+        ([14.0, 0.4, 0.0, 0.0], [3.0, 3.0, 4.0, 2.0]),
+        # The same from below: with a lift of 2 N the right rotor would pull; lift is added.
+        ([2.0, 0.4, 0.0, 0.0], [1.0, 1.0, 2.0, 0.0]),
+        # Torque of 1.6 N m takes 4 N either way; 2 N is half of it, at a lift of 8 N.
+        ([3.0, 1.6, 0.0, 0.3], [2.0, 2.0, 4.0, 0.0]),
+    ],
+)
+def test_what_gives_way_on_a_plus_quadrotor(vehicles, wrench, thrust):
+    """If this fails, a saturated vehicle loses its attitude instead of its heading or height."""
+    wanted = np.array([[0.0, 0.0, *wrench]])
+    if wrench == [4.0, 0.2, 0.0, -0.2]:
+        # Reaction of the counter-clockwise pair (front, rear) is negative: they speed up.
+        thrust = [1.0 + 0.5, 1.0 + 0.5, 1.5 - 0.5, 0.5 - 0.5]
+    got = plus_quad(vehicles).allocate(wanted, *bounds(1, 0.0, 4.0))
+    np.testing.assert_allclose(got, [thrust], atol=1e-12)
+
+
+def test_attitude_before_lift_before_yaw_on_any_airframe(vehicles):
+    """If this fails, the order of what gives way holds for quadrotors only.
+
+    Each step is compared with a linear programme over the same directions in the space of thrusts.
+    """
+    rng = np.random.default_rng(2)
+    checked = {"exact": 0, "torque scaled": 0, "lift moved": 0, "yaw scaled": 0}
+    for _ in range(60):
+        layout, center = airframe(rng, vehicles, tilt=0.05)
+        allocation = Allocation(layout, center, RATIO)
+        count = len(layout.spin)
+        low, high = 0.1, 8.0
+        scale = rng.choice([0.3, 1.0, 4.0])
+        wanted = np.concatenate(
+            [[0, 0], rng.uniform([0, -3, -3, -1], [8 * count, 3, 3, 1]) * [1, *[scale] * 3]]
+        )
+        (thrust,) = allocation.allocate(wanted[None], *bounds(1, low, high))
+        assert thrust.min() >= low
+        assert thrust.max() <= high
+
+        inverse = np.linalg.pinv(allocation.matrix[2:])
+        if allocation.fully_actuated:
+            inverse = np.linalg.pinv(allocation.matrix)[:, 2:]
+        whole = inverse @ wanted[2:]
+        if whole.min() >= low and whole.max() <= high:
+            np.testing.assert_allclose(thrust, whole, atol=1e-9)
+            checked["exact"] += 1
+            continue
+        tilting, lift, yaw = inverse[:, 1:3] @ wanted[3:5], inverse[:, 0], inverse[:, 3] * wanted[5]
+
+        def best(columns, base, limits, cost, low=low, high=high):
+            rows = np.stack(columns, axis=1)
+            result = linprog(
+                cost,
+                A_ub=np.vstack([rows, -rows]),
+                b_ub=np.concatenate([high - base, base - low]),
+                bounds=limits,
+            )
+            assert result.success
+            return result.x
+
+        share, _ = best([tilting, lift], 0 * lift, [(0, 1), (None, None)], [-1, 0])
+        (lowest,) = best([lift], share * (1 - 1e-9) * tilting, [(None, None)], [1])
+        (highest,) = best([lift], share * (1 - 1e-9) * tilting, [(None, None)], [-1])
+        force = min(max(wanted[2], lowest), highest)
+        base = share * tilting + force * lift
+        (turn,) = best([yaw], np.clip(base, low, high), [(0, 1)], [-1])
+        np.testing.assert_allclose(thrust, base + turn * yaw, atol=1e-5)
+        got = wrench_of(layout, center, thrust)
+        np.testing.assert_allclose(got[3:5], share * wanted[3:5], atol=1e-6)
+        checked["torque scaled"] += share < 0.999
+        checked["lift moved"] += abs(force - wanted[2]) > 0.01
+        checked["yaw scaled"] += 0.01 < turn < 0.99
+    assert min(checked.values()) >= 5, checked
+
+
+def test_rows_do_not_touch_each_other(vehicles):
+    """If this fails, one saturated vehicle of a fleet disturbs the others."""
+    rng = np.random.default_rng(3)
+    allocation = plus_quad(vehicles)
+    wanted = np.concatenate([np.zeros((50, 2)), rng.uniform([0, -2, -2, -1], [20, 2, 2, 1], (50, 4))], axis=1)
+    together = allocation.allocate(wanted, *bounds(50, 0.0, 4.0))
+    for row, alone in zip(together, wanted, strict=True):
+        np.testing.assert_allclose(allocation.allocate(alone[None], *bounds(1, 0.0, 4.0)), [row], atol=1e-14)
+
+
+def test_unlimited_rotors(vehicles):
+    """If this fails, a motor without a largest speed cannot be controlled."""
+    got = plus_quad(vehicles).allocate(np.array([[0, 0, 2.0, 0.4, 0, 0]]), *bounds(1, 0.0, np.inf))
+    np.testing.assert_allclose(got, [[1.0, 1.0, 2.0, 0.0]], atol=1e-12)
+
+
+def test_a_pusher_takes_no_part(vehicles):
+    """If this fails, an idling pusher propeller takes the attitude away."""
+    quad = vehicles.StandIn().layout
+    layout = vehicles.layout(
+        np.vstack([quad.position, [[-0.3, 0, 0]]]), np.vstack([quad.axis, [[1, 0, 0]]]), [*quad.spin, 1]
+    )
+    allocation = Allocation(layout, np.zeros(3), RATIO)
+    wanted = np.array([[0.0, 0.0, 14.7, 0.3, -0.2, 0.0]])
+    (thrust,) = allocation.allocate(wanted, *bounds(1, 0.2, 10.0))
+    np.testing.assert_allclose(wrench_of(layout, np.zeros(3), thrust)[2:], wanted[0, 2:], atol=1e-9)
+    assert thrust[-1] == 0.0
+
+
+def test_formula_in_another_array_namespace(vehicles):
+    """If this fails, the formula does not carry over to fleets on an accelerator."""
+    strict = pytest.importorskip("array_api_strict")
+    allocation = plus_quad(vehicles)
+    rng = np.random.default_rng(4)
+    wanted = np.concatenate([np.zeros((20, 2)), rng.uniform([0, -2, -2, -1], [20, 2, 2, 1], (20, 4))], axis=1)
+    arguments = {
+        "inverse": np.linalg.pinv(allocation.matrix).T,
+        "lower": np.zeros((20, 1)),
+        "upper": np.full((20, 1), 4.0),
+    }
+    expected = limited_thrust(wanted, **arguments)
+    got = limited_thrust(
+        strict.asarray(wanted), **{key: strict.asarray(value) for key, value in arguments.items()}
+    )
+    np.testing.assert_allclose(np.asarray(got), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("position", "axis", "spin", "message"),
+    [
+        (
+            [[0.2, 0, 0], [-0.2, 0, 0], [0, 0.2, 0], [0, -0.2, 0]],
+            [[0, 0, 1]] * 4,
+            [1, 1, 1, 1],
+            "rotors: these 4 rotors cannot produce force along z and torque about z independently; "
+            "spread them around the centre of mass and let their directions alternate",
+        ),
+        (
+            [[0.2, 0, 0], [-0.2, 0, 0], [0.1, 0, 0], [-0.1, 0, 0]],
+            [[0, 0, 1]] * 4,
+            [1, 1, -1, -1],
+            "rotors: these 4 rotors cannot produce torque about x independently; "
+            "spread them around the centre of mass and let their directions alternate",
+        ),
+        (
+            [[1.2, 0, 0], [0.8, 0, 0], [1, 0.2, 0], [1, -0.2, 0]],
+            [[0, 0, 1]] * 4,
+            [1, 1, -1, -1],
+            "rotors: hovering without turning would take a rotor that pulls; "
+            "move the centre of mass between the rotors",
+        ),
+    ],
+)
+def test_refuses_what_cannot_be_flown(vehicles, position, axis, spin, message):
+    """If this fails, a wrong airframe tumbles instead of being named."""
+    with pytest.raises(ConfigError) as caught:
+        Allocation(vehicles.layout(position, axis, spin), np.zeros(3), RATIO)
+    assert str(caught.value) == message

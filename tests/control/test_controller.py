@@ -1,0 +1,160 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from pegasus.backends.backend import Backend
+from pegasus.components import build
+from pegasus.control import CONTROLLERS, Controller, GeometricController, trajectories
+from pegasus.errors import ConfigError
+from pegasus.frames import cross
+from pegasus.state import VehicleState
+
+
+@dataclass(eq=False)
+class Own(Controller):
+    """A user's own controller: near hover, in a dozen lines."""
+
+    stiffness: float = 3.0
+
+    def wrench(self, state, reference, dt):
+        wanted = self.stiffness * (reference.position - state.position) - 3.0 * state.velocity - self.gravity
+        up = state.rotation[:, :, 2]
+        force = np.zeros((self.count, 3))
+        force[:, 2] = self.mass * wanted[:, 2]
+        lean = (np.swapaxes(state.rotation, 1, 2) @ cross(up, wanted)[..., None])[..., 0]
+        return force, (12.0 * lean - 15.0 * state.angular_velocity) @ self.inertia
+
+
+def started(vehicles, controller, **vehicle):
+    stand_in = vehicles.StandIn(**vehicle)
+    controller.bind(stand_in)
+    controller.start()
+    return stand_in, controller
+
+
+def test_a_users_own_controller_flies(vehicles):
+    """If this fails, the base does not carry an own control law to the rotors."""
+    vehicle, own = started(vehicles, Own(trajectories.hold(position=(1.0, -1.0, 2.0))))
+    plant = vehicles.Plant(vehicle, position=(0, 0, 0.0))
+    plant.fly(own, 10.0)
+    np.testing.assert_allclose(plant.state.position, [[1.0, -1.0, 2.0]], atol=0.01)
+
+
+def test_an_own_controller_may_command_the_rotors_itself(vehicles):
+    """If this fails, a learnt policy that puts out rotor speeds has to go through the allocation."""
+
+    class Constant(Controller):
+        def rotor_speed(self, state, reference, dt):
+            return np.full((self.count, 4), 321.0)
+
+    _, constant = started(vehicles, Constant(trajectories.hold(height=2.0), spin_up=0.0), count=2)
+    state = VehicleState.at_rest(2, 4)
+    constant.publish(0.0, state, {})
+    np.testing.assert_array_equal(constant.command(0.0), np.full((2, 4), 321.0))
+
+
+def test_idles_before_take_off_and_rests_after_landing(vehicles):
+    """If this fails, rotors stand still or roar on the ground."""
+    trajectory = trajectories.sequence(trajectories.takeoff(1.0), trajectories.land())
+    vehicle, controller = started(vehicles, GeometricController(trajectory, idle_ratio=0.2))
+    plant = vehicles.Plant(vehicle, position=(0, 0, 0.05))
+    hover = np.sqrt(1.5 * 9.80665 / 4 / 8.54858e-6)
+    controller.publish(0.0, plant.state, {})
+    np.testing.assert_allclose(controller.command(0.0), 0.2 * hover)
+    times, states, references = plant.fly(controller, controller.mission.duration + 2.0)
+    assert controller.mission.finished
+    np.testing.assert_array_equal(controller.command(times[-1]), 0.0)
+    assert plant.state.position[0, 2] == pytest.approx(0.0, abs=0.02)
+    assert {r.segment for r in references} == {"idle", "takeoff", "land"}
+    flying = [(s, r) for s, r in zip(states, references, strict=True) if not r.idle[0]]
+    assert max(np.linalg.norm(s.position - r.position) for s, r in flying) < 0.08
+    assert max(-s.velocity[0, 2] for s, _ in flying) < 0.75
+
+
+def test_starts_anew(vehicles):
+    """If this fails, a second run after a reset differs from the first."""
+    vehicle, controller = started(vehicles, GeometricController(trajectories.circle(2.0, height=1.0)))
+    first, second = vehicles.Plant(vehicle), vehicles.Plant(vehicle)
+    first.fly(controller, 4.0)
+    controller.start()
+    second.fly(controller, 4.0)
+    np.testing.assert_array_equal(first.state.position, second.state.position)
+    np.testing.assert_array_equal(first.state.rotor_speed, second.state.rotor_speed)
+
+
+@pytest.mark.parametrize("model", sorted(CONTROLLERS))
+def test_a_fleet_flies_as_its_vehicles_do_alone(vehicles, model):
+    """If this fails, vehicles of a fleet influence each other."""
+    starts = np.array([[0, 0, 0.0], [-7, 3, 0.0]])
+
+    def flight(rows):
+        controller = CONTROLLERS[model](trajectories.circle(2.0, height=1.0, speed=3.0))
+        vehicle, _ = started(vehicles, controller, count=len(rows))
+        plant = vehicles.Plant(vehicle, position=starts[rows], wind_force=(0.3, 0.0, 0.0))
+        plant.fly(controller, 4.0)
+        return plant.state
+
+    together = flight([0, 1])
+    for row in range(2):
+        alone = flight([row])
+        np.testing.assert_allclose(together.position[row], alone.position[0], atol=1e-9)
+        np.testing.assert_allclose(together.rotor_speed[row], alone.rotor_speed[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("model", sorted(CONTROLLERS))
+def test_built_from_a_scenario_file(model):
+    """If this fails, the controllers of a scenario file do not load."""
+    spec = {
+        "model": model,
+        "trajectory": [{"takeoff": {"height": 3.0}}, {"land": {}}],
+        "velocity_gain": [4, 4, 5],
+        "relative": False,
+    }
+    controller = build(Backend, CONTROLLERS, spec, field="vehicles.0.backends.0")
+    assert controller.drives
+    assert isinstance(controller, CONTROLLERS[model])
+    assert controller.velocity_gain == (4.0, 4.0, 5.0)
+    assert controller.mission.duration > 5.0
+
+
+FIELD = "vehicles.0.backends.0"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({}, f"{FIELD}.trajectory: required field is missing"),
+        (
+            {"trajectory": [{"circle": {"radius": -1}}]},
+            f"{FIELD}.trajectory.0.circle.radius = -1.0: must be above 0 m",
+        ),
+        ({"trajectory": ["land"], "spin_up": -1}, f"{FIELD}.spin_up = -1.0: must not be negative"),
+        (
+            {"trajectory": ["land"], "idle_ratio": 1.5},
+            f"{FIELD}.idle_ratio = 1.5: must be above 0 and below 1",
+        ),
+        (
+            {"trajectory": ["land"], "position_gain": [1, 0, 1]},
+            f"{FIELD}.position_gain = (1.0, 0.0, 1.0): all three must be above 0",
+        ),
+        (
+            {"trajectory": ["land"], "integral_limit": -1},
+            f"{FIELD}.integral_limit = -1.0: must not be negative",
+        ),
+    ],
+)
+@pytest.mark.parametrize("model", sorted(CONTROLLERS))
+def test_bad_parameters_are_named(model, spec, message):
+    """If this fails, a mistake in a scenario file shows up in the air."""
+    with pytest.raises(ConfigError) as caught:
+        build(Backend, CONTROLLERS, {"model": model, **spec}, field=FIELD)
+    assert str(caught.value) == message
+
+
+def test_refuses_a_vehicle_that_is_too_heavy(vehicles):
+    """If this fails, a vehicle that cannot lift itself sits on the ground without a word."""
+    with pytest.raises(
+        ConfigError, match=r"^motor.max_speed = 1100.0: the rotors lift 41.38 N, the vehicle weighs"
+    ):
+        GeometricController(trajectories.hold(height=1.0)).bind(vehicles.StandIn(mass=4.3))

@@ -1,0 +1,299 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.signal import impulse
+from scipy.spatial.transform import Rotation
+
+from pegasus.control import GeometricController, trajectories
+from pegasus.control.geometric import attitude_error, attitude_from_thrust, limit_acceleration
+from pegasus.control.reference import Reference
+from pegasus.errors import ConfigError
+from pegasus.frames import matrix_from_quaternion
+
+GRAVITY = 9.80665
+
+
+def flown(
+    vehicles, trajectory, duration, *, vehicle=None, start=(0, 0, 0), spin_up=0.0, wind=(0, 0, 0), **gains
+):
+    """Fly a vehicle and return the plant, the tracking errors (K, N, 3) and the references."""
+    vehicle = vehicle or vehicles.StandIn()
+    controller = GeometricController(trajectory, spin_up=spin_up, **gains)
+    controller.bind(vehicle)
+    controller.start()
+    plant = vehicles.Plant(vehicle, position=start, wind_force=wind)
+    plant.state.rotor_speed[:] = 0.0 if spin_up else 650.0
+    _, states, references = plant.fly(controller, duration)
+    errors = np.array([s.position - r.position for s, r in zip(states, references, strict=True)])
+    return plant, errors, references
+
+
+def test_attitude_error_is_the_chord_of_the_angle():
+    """If this fails, the torque does not grow with the error, or points the wrong way."""
+    rng = np.random.default_rng(1)
+    axis = rng.normal(size=(200, 3))
+    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
+    angle = rng.uniform(0, math.pi - 1e-3, (200, 1))
+    turned = Rotation.from_rotvec(axis * angle).as_matrix()
+    np.testing.assert_allclose(attitude_error(turned), 2 * np.sin(angle / 2) * axis, atol=1e-9)
+
+
+def test_attitude_error_of_half_a_turn_is_full():
+    """If this fails, a vehicle exactly on its back stays there: the gradient of the error is zero."""
+    axis = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0], [-0.48, 0.6, 0.64]])
+    half_turn = 2 * axis[:, :, None] * axis[:, None, :] - np.eye(3)
+    error = attitude_error(half_turn)
+    np.testing.assert_allclose(np.linalg.norm(error, axis=1), 2.0, atol=1e-6)
+    np.testing.assert_allclose(np.abs((error * axis).sum(axis=1)), 2.0, atol=1e-6)
+    mixed = np.stack([half_turn[0], np.eye(3)])
+    np.testing.assert_allclose(attitude_error(mixed)[1], 0.0, atol=1e-12)
+
+
+def test_attitude_carries_the_thrust_and_the_heading():
+    """If this fails, the vehicle pushes or looks in another direction than it should."""
+    rng = np.random.default_rng(2)
+    thrust = rng.uniform([-8, -8, 2], [8, 8, 15], (100, 3))
+    yaw = rng.uniform(-math.pi, math.pi, 100)
+    attitude, _ = attitude_from_thrust(thrust, np.zeros((100, 3)), yaw, np.zeros(100))
+    rotation = attitude.swapaxes(1, 2)
+    np.testing.assert_allclose(rotation @ attitude, np.broadcast_to(np.eye(3), (100, 3, 3)), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.det(rotation), 1.0, atol=1e-12)
+    np.testing.assert_allclose(
+        rotation[:, :, 2], thrust / np.linalg.norm(thrust, axis=1, keepdims=True), atol=1e-12
+    )
+    # The y axis is level across the heading, the x axis in the vertical plane of the heading.
+    across = np.stack([np.cos(yaw), np.sin(yaw), 0 * yaw], axis=1)
+    np.testing.assert_allclose((rotation[:, :, 1] * across).sum(axis=1), 0.0, atol=1e-12)
+    assert np.all((rotation[:, :, 0] * across).sum(axis=1) > 0)
+
+
+def test_body_rates_are_those_of_the_attitude():
+    """If this fails, feed-forward of the jerk turns the vehicle at a wrong rate.
+
+    The attitude along a smooth thrust and heading is differentiated numerically.
+    """
+
+    def course(t):
+        thrust = np.array([[3 * np.sin(t), 4 * np.cos(0.7 * t), 9 + 2 * np.sin(1.3 * t)]])
+        jerk = np.array([[3 * np.cos(t), -2.8 * np.sin(0.7 * t), 2.6 * np.cos(1.3 * t)]])
+        return thrust, jerk, np.array([0.8 * t + np.sin(t)]), np.array([0.8 + np.cos(t)])
+
+    h = 1e-5
+    for t in np.linspace(0, 9, 40):
+        attitude, rates = attitude_from_thrust(*course(t))
+        before, after = (attitude_from_thrust(*course(t + s))[0][0].T for s in (-h, h))
+        turn = attitude[0] @ (after - before) / (2 * h)
+        np.testing.assert_allclose(rates[0], [turn[2, 1], turn[0, 2], turn[1, 0]], atol=1e-8)
+
+
+def test_acceleration_is_limited_height_first():
+    """If this fails, a vehicle that cannot do both falls to keep its position in the plane."""
+    demand = np.array(
+        [[1.0, 2.0, 10.0], [30.0, 40.0, 10.0], [0.0, 30.0, 19.0], [3.0, 0.0, -5.0], [0, 0, 50.0], [0, 0, 0]]
+    )
+    highest = np.full(6, 20.0)
+    limited = limit_acceleration(demand, lowest=1.0, highest=highest, steepest=math.tan(1.0))
+    np.testing.assert_allclose(limited[0], demand[0])
+    # Tilt: 10 tan(1) along (3, 4). Size: sqrt(20^2 - 19^2). Height: never below the lowest.
+    np.testing.assert_allclose(limited[1], [6 * math.tan(1.0), 8 * math.tan(1.0), 10.0])
+    np.testing.assert_allclose(limited[2], [0.0, math.sqrt(39.0), 19.0])
+    np.testing.assert_allclose(limited[3], [math.tan(1.0), 0.0, 1.0])
+    np.testing.assert_allclose(limited[4:], [[0, 0, 20.0], [0, 0, 1.0]])
+
+
+def test_formulas_in_another_array_namespace():
+    """If this fails, the formulas do not carry over to fleets on an accelerator."""
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(3)
+    thrust, jerk = rng.uniform(2, 9, (5, 3)), rng.normal(size=(5, 3))
+    yaw, yaw_rate = rng.normal(size=5), rng.normal(size=5)
+    turned = np.concatenate([Rotation.random(4, rng=rng).as_matrix(), [np.diag([1.0, -1.0, -1.0])]])
+
+    def values(convert):
+        limits = {"lowest": 1.0, "highest": convert(np.full(5, 7.0)), "steepest": 1.0}
+        return [
+            limit_acceleration(convert(thrust), **limits),
+            *attitude_from_thrust(*(convert(a) for a in (thrust, jerk, yaw, yaw_rate))),
+            attitude_error(convert(turned)),
+        ]
+
+    for here, there in zip(values(lambda a: a), values(strict.asarray), strict=True):
+        np.testing.assert_allclose(np.asarray(there), here, atol=1e-12)
+
+
+def test_hovers(vehicles):
+    """If this fails, the vehicle does not stay where it is told."""
+    _, errors, _ = flown(
+        vehicles, trajectories.hold(position=(0.0, 0.0, 2.0)), 6.0, start=(0.3, -0.2, 1.5), relative=False
+    )
+    assert np.linalg.norm(errors[-250:, 0], axis=1).max() < 0.01
+
+
+def test_steady_wind_deflects_by_force_over_stiffness_without_the_integral(vehicles):
+    """If this fails, gains are not accelerations by error: e = F / (m k)."""
+    _, errors, _ = flown(
+        vehicles,
+        trajectories.hold(position=(0, 0, 2)),
+        6.0,
+        start=(0, 0, 2),
+        wind=(1.0, -0.5, 0.3),
+        integral_gain=(0, 0, 0),
+    )
+    # The thrust vector is tilted onto the wanted direction up to the lag of the attitude, which is at rest.
+    np.testing.assert_allclose(errors[-1, 0], np.array([1.0, -0.5, 0.3]) / (1.5 * 6.7), rtol=1e-3)
+
+
+def test_wind_is_taken_out_as_the_gains_say(vehicles):
+    """If this fails, the loops are not what their gains promise, or steady wind leaves an error for ever.
+
+    The linear loop: e''' + G (5.7 e'' + 6.7 e' + 1.0 e) = f'/m, with the attitude loop of 120 and 17 and
+    the motors' lag, 12.5 ms up and 25 ms down, in G.
+    """
+    _, errors, _ = flown(
+        vehicles, trajectories.hold(position=(0, 0, 2)), 12.0, start=(0, 0, 2), wind=(1.0, -0.5, 0.3)
+    )
+    times, motor = np.arange(len(errors)) * 0.004, [0.0175, 1.0]
+    attitude = np.polyadd(np.polymul(motor, [1, 0, 0]), [17, 120])
+    for axis, force, lag, gain in ((0, 1.0, attitude, 120), (1, -0.5, attitude, 120), (2, 0.3, motor, 1)):
+        loop = np.polyadd(np.polymul([1, 0, 0, 0], lag), gain * np.array([5.7, 6.7, 1.0]))
+        _, response = impulse((lag, loop), T=times)
+        np.testing.assert_allclose(errors[:, 0, axis], response * force / 1.5, atol=0.0025)
+    assert np.abs(errors[:, 0]).max(axis=0) == pytest.approx([0.085, 0.043, 0.026], abs=0.003)
+    assert np.linalg.norm(errors[-1, 0]) < 0.02
+
+
+def test_the_integral_does_not_wind_up(vehicles):
+    """If this fails, a vehicle that was held back overshoots by metres when it is let go."""
+    overshoot = []
+    for gain in (0.0, 1.0):
+        controller = GeometricController(
+            trajectories.hold(position=(0, 0, 5)),
+            tilt_limit=0.3,
+            spin_up=0.0,
+            integral_gain=(gain, gain, gain),
+        )
+        vehicle = vehicles.StandIn()
+        controller.bind(vehicle)
+        plant = vehicles.Plant(vehicle, position=(0, 0, 5))
+        plant.state.rotor_speed[:] = 656.0
+        plant.fly(controller, 0.5)
+        plant.state.position[:] = (-8.0, 0.0, 5.0)
+        _, states, _ = plant.fly(controller, 6.0, t=0.5)
+        overshoot.append(max(s.position[0, 0] for s in states))
+        tilt = np.array([math.acos(s.rotation[0, 2, 2]) for s in states])
+        assert tilt.max() < 0.3 + 0.1
+    assert overshoot[1] < overshoot[0] + 0.1
+
+
+def test_step_response(vehicles):
+    """If this fails, the default gains overshoot or crawl.
+
+    Position follows x'' + 5.7 x' + 6.7 x = 0 behind an attitude loop with a pole pair at 11 rad/s.
+    """
+    vehicle = vehicles.StandIn()
+    controller = GeometricController(
+        trajectories.hold(position=(0, 0, 5)), spin_up=0.0, integral_gain=(0, 0, 0)
+    )
+    controller.bind(vehicle)
+    plant = vehicles.Plant(vehicle, position=(0, 0, 5))
+    plant.state.rotor_speed[:] = 656.0
+    plant.fly(controller, 1.0)
+    plant.state.position[:] += (-1.0, 0.0, -1.0)
+    times, states, _ = plant.fly(controller, 5.0, t=1.0)
+    x = np.array([s.position[0] for s in states]) - (0, 0, 5)
+    assert x[:, [0, 2]].max() < 0.05
+    assert np.abs(x[times > 4.5]).max() < 0.01
+    fast, slow = 5.7 / 2 + np.sqrt(5.7**2 / 4 - 6.7), 5.7 / 2 - np.sqrt(5.7**2 / 4 - 6.7)
+    elapsed = times - 1.0
+    ideal = -(fast * np.exp(-slow * elapsed) - slow * np.exp(-fast * elapsed)) / (fast - slow)
+    assert np.abs(x[:, 2] - ideal).max() < 0.06
+
+
+def test_follows_a_circle(vehicles):
+    """If this fails, feed-forward does not carry the vehicle around fast curves."""
+    circle = trajectories.circle(3.0, height=2.0, speed=5.0, laps=2, acceleration=2.0, yaw="forward")
+    _, errors, references = flown(vehicles, circle, circle.duration, start=(3.0, 0.0, 2.0), relative=False)
+    assert max(np.linalg.norm(r.acceleration) for r in references) > 8.0
+    assert np.linalg.norm(errors[:, 0], axis=1).max() < 0.08
+    assert np.sqrt((errors**2).sum(axis=2).mean()) < 0.03
+
+
+@pytest.mark.parametrize("angle", [math.pi, math.radians(179), math.radians(120)])
+def test_recovers_from_being_upside_down(vehicles, angle):
+    """If this fails, the controller is stuck or tumbles where Euler angles are undefined (Lee 2010)."""
+    vehicle = vehicles.StandIn(count=8)
+    controller = GeometricController(trajectories.hold(position=(0, 0, 30)), spin_up=0.0)
+    controller.bind(vehicle)
+    plant = vehicles.Plant(vehicle, position=(0, 0, 30))
+    direction = np.arange(8) * math.pi / 4
+    axis = np.stack([np.cos(direction), np.sin(direction), 0 * direction], axis=1)
+    plant.state.orientation[:] = Rotation.from_rotvec(angle * axis).as_quat()
+    plant.state.rotation[:] = matrix_from_quaternion(plant.state.orientation)
+    plant.state.rotor_speed[:] = 300.0
+    times, states, _ = plant.fly(controller, 4.0)
+    tilt = np.arccos(np.clip([s.rotation[:, 2, 2] for s in states], -1, 1))
+    assert tilt[times > 1.5].max() < math.radians(60)
+    assert tilt[-1].max() < math.radians(2)
+    assert np.linalg.norm(plant.state.position - (0, 0, 30), axis=1).max() < 0.3
+    assert min(s.position[:, 2].min() for s in states) > 25.0
+
+
+def test_same_gains_fly_another_airframe(vehicles):
+    """If this fails, gains depend on mass and inertia: a Crazyflie and a heavy hexarotor prove otherwise."""
+    arm = 0.0325
+    crazyflie = vehicles.StandIn(
+        mass=0.0319,
+        inertia=np.diag([16.8e-6, 16.8e-6, 29.8e-6]),
+        layout=vehicles.layout(
+            [[arm, -arm, 0], [-arm, arm, 0], [arm, arm, 0], [-arm, -arm, 0]], [[0, 0, 1]] * 4, [1, 1, -1, -1]
+        ),
+        thrust_curve=vehicles.QuadraticCurve(constant=2.2e-8, ratio=0.006),
+    )
+    crazyflie.motor.max_speed = 2600.0
+    angles = np.arange(6) * math.pi / 3
+    position = 0.6 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
+    hexarotor = vehicles.StandIn(
+        mass=9.0,
+        inertia=np.array([[0.4, 0.02, 0.0], [0.02, 0.45, -0.01], [0.0, -0.01, 0.7]]),
+        center_of_mass=np.array([0.02, -0.01, 0.03]),
+        layout=vehicles.layout(position, [[0, 0, 1]] * 6, np.where(np.arange(6) % 2, 1.0, -1.0)),
+        thrust_curve=vehicles.QuadraticCurve(constant=4e-5),
+    )
+    for vehicle in (crazyflie, hexarotor):
+        lemniscate = trajectories.lemniscate(1.5, height=2.0, speed=2.0)
+        _, errors, _ = flown(
+            vehicles, lemniscate, lemniscate.duration, vehicle=vehicle, start=(0, 0, 2.0), spin_up=0.0
+        )
+        # Rotors start far from hover; after that the curve is followed closely.
+        assert np.linalg.norm(errors[500:, 0], axis=1).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"tilt_limit": 1.6}, "tilt_limit = 1.6: must be above 0 and at most 1.4 rad (80 degrees)"),
+        ({"rate_gain": (1.0, -1.0, 1.0)}, "rate_gain = (1.0, -1.0, 1.0): all three must be above 0"),
+        ({"integral_gain": (0.0, -1.0, 0.0)}, "integral_gain = (0.0, -1.0, 0.0): none may be negative"),
+    ],
+)
+def test_bad_gains_are_named(parameters, message):
+    """If this fails, a gain of the wrong sign is found out by a crash."""
+    with pytest.raises(ConfigError) as caught:
+        GeometricController(trajectories.hold(height=1.0), **parameters)
+    assert str(caught.value) == message
+
+
+def test_thrust_and_torque_at_hover(vehicles):
+    """If this fails, signs or units of the wrench are wrong: m g up, and a torque against a small roll."""
+    controller = GeometricController(trajectories.hold(position=(0, 0, 2)), spin_up=0.0)
+    controller.bind(vehicles.StandIn())
+    controller.reset()
+    plant = vehicles.Plant(vehicles.StandIn(), position=(0, 0, 2))
+    reference = Reference.hold(plant.state.position, np.zeros(1))
+    force, torque = controller.wrench(plant.state, reference, 0.0)
+    np.testing.assert_allclose(force, [[0, 0, 1.5 * GRAVITY]])
+    np.testing.assert_allclose(torque, 0.0, atol=1e-12)
+    plant.state.rotation[:] = Rotation.from_rotvec([0.01, 0, 0]).as_matrix()
+    _, torque = controller.wrench(plant.state, reference, 0.0)
+    np.testing.assert_allclose(torque, [[-0.029125 * 120 * 2 * math.sin(0.005), 0, 0]], atol=1e-9)
