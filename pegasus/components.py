@@ -57,7 +57,8 @@ def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
         error: What pydantic reported.
         model: Model that was validated; its fields are listed when one is unknown.
     """
-    first = error.errors()[0]
+    # A misspelt field is also a missing one: the spelling is what to mend.
+    first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
     path = ".".join(str(part) for part in first["loc"] if not str(part).startswith("["))
     more = error.error_count() - 1
     problem = first["msg"][:1].lower() + first["msg"][1:]

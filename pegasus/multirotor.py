@@ -16,7 +16,7 @@ from pegasus.errors import ConfigError
 from pegasus.frames import cross, rotate, rotate_inverse
 from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor, ThrustCurve
 from pegasus.scenario import RotorSpec, VehicleSpec, inertia_tensor, load_vehicle, parse
-from pegasus.sensors.sensor import Sensor
+from pegasus.sensors import SENSORS, Sensor
 from pegasus.vehicle import Vehicle
 
 
@@ -83,6 +83,7 @@ class Multirotor(Vehicle):
         spacing: Distance of neighbours in that grid [m]; clears the rotors when left out.
         backends: Who flies it and who listens; exactly one of them may drive.
         sensors: Sensors by name, in place of those of the vehicle's file.
+        extra_sensors: Further sensors by name.
         motor: Motor in place of that of the vehicle's file.
         thrust_curve: Thrust curve in place of that of the vehicle's file.
         drag: Drag in place of that of the vehicle's file.
@@ -102,6 +103,7 @@ class Multirotor(Vehicle):
         spacing: float | None = None,
         backends: Sequence[Backend] = (),
         sensors: Mapping[str, Sensor] | None = None,
+        extra_sensors: Mapping[str, Sensor] | None = None,
         motor: Motor | None = None,
         thrust_curve: ThrustCurve | None = None,
         drag: Drag | None = None,
@@ -121,19 +123,23 @@ class Multirotor(Vehicle):
             self.drag: Drag | None = drag
             if drag is None and spec.drag is not None:
                 self.drag = build(Drag, DRAGS, spec.drag, field="drag")
-            super().__init__(
-                spec,
-                file,
-                count=count,
-                name=name,
-                position=position,
-                heading=heading,
-                spacing=spacing,
-                backends=backends,
-                sensors=sensors,
-            )
+            if sensors is None:
+                sensors = {
+                    k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()
+                }
         except ConfigError as error:
             raise error.within(file=file) from None
+        super().__init__(
+            spec,
+            file,
+            count=count,
+            name=name,
+            position=position,
+            heading=heading,
+            spacing=spacing,
+            backends=backends,
+            sensors={**sensors, **(extra_sensors or {})},
+        )
         self.layout = RotorLayout.from_specs(spec.rotor_list())
         self.center_of_mass: Array = np.array(spec.center_of_mass, dtype=np.float64)
         self.mass = spec.mass

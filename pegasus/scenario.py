@@ -286,23 +286,27 @@ def parse(content: Mapping[str, Any], model: type[M]) -> M:
 
 
 def load_vehicle(name: str | Path) -> tuple[VehicleSpec, Path]:
-    """Return a vehicle's description and the file that it came from.
+    """Return a vehicle's description, its paths made absolute, and the file that it came from.
 
     Args:
         name: Name of a vehicle, or the path of its YAML file.
     """
     path = find("vehicles", name)
-    return read_file(path, VehicleSpec), path
+    spec = read_file(path, VehicleSpec)
+    if spec.usd is not None:
+        spec = spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()})
+    return spec, path
 
 
 def load_world(name: str | Path) -> tuple[WorldSpec, Path]:
-    """Return a world's description and the file that it came from.
+    """Return a world's description, its paths made absolute, and the file that it came from.
 
     Args:
         name: Name of a world, or the path of its YAML file.
     """
     path = find("worlds", name)
-    return read_file(path, WorldSpec), path
+    spec = read_file(path, WorldSpec)
+    return spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()}), path
 
 
 def load_scenario(name: str | Path) -> tuple[ScenarioSpec, Path]:

@@ -72,8 +72,7 @@ class Simulation:
             self.environment = Environment.from_spec(self.world)
         except ConfigError as error:
             raise error.within(file=file) from None
-        folder = file.parent if file is not None else Path()
-        self.scene: Scene = translate(folder / self.world.usd)
+        self.scene: Scene = translate(self.world.usd)
         for line in self.scene.warnings:
             _log.warning(line)
         self.engine = _engine(engine)
@@ -118,6 +117,7 @@ class Simulation:
             ConfigError: If it does not fit into this simulation.
         """
         with self._changed:
+            self._require_open()
             self.vehicles.add(vehicle)
             for line in vehicle.scene.warnings:
                 _log.warning(line)
@@ -153,8 +153,7 @@ class Simulation:
     def play(self) -> None:
         """Start, or go on after a pause."""
         with self._changed:
-            if self._closed:
-                raise RuntimeError("this simulation is closed; make a new one")
+            self._require_open()
             if self._playback is Playback.STOPPED:
                 try:
                     for vehicle in self.vehicles:
@@ -289,10 +288,13 @@ class Simulation:
             if self._closed:
                 return
             self._closed = True
-            self._end()
             self._playback = Playback.STOPPED
-            self.engine.close()
             self._changed.notify_all()
+            try:
+                self._end()
+            finally:
+                self.vehicles.release()
+                self.engine.close()
 
     def __enter__(self) -> "Simulation":
         return self
@@ -301,6 +303,10 @@ class Simulation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this simulation is closed; make a new one")
 
     def _end(self) -> None:
         """Stop every backend and observer, each one even if another fails, then raise the first failure."""
@@ -334,7 +340,7 @@ class Simulation:
 
 
 def _world(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
-    """Return the description of a world and the file that its paths are relative to."""
+    """Return the description of a world, and the file that it came from."""
     if isinstance(world, WorldSpec):
         return world, None
     path = Path(world).expanduser()

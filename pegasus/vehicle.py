@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pegasus.arrays import Array, BoolArray
 from pegasus.backends.backend import Backend
-from pegasus.components import build, require
+from pegasus.components import require
 from pegasus.control.reference import Reference
 from pegasus.engines.engine import BodyState, RayHits, RigidBody
 from pegasus.environment import Environment
@@ -21,7 +21,6 @@ from pegasus.scenario import VehicleSpec
 from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import Scene
 from pegasus.scene.vehicle_asset import vehicle_scene
-from pegasus.sensors import SENSORS
 from pegasus.sensors.sensor import Reading, Schedule, Sensor
 from pegasus.state import VehicleState
 from pegasus.streams import stream
@@ -63,7 +62,7 @@ class Vehicle(ABC):
         heading: npt.ArrayLike,
         spacing: float | None,
         backends: Sequence[Backend],
-        sensors: Mapping[str, Sensor] | None,
+        sensors: Mapping[str, Sensor],
     ) -> None:
         require(isinstance(count, int) and count >= 1, "count", count, "must be a whole number from 1 up")
         self.spec, self.file, self.count = spec, file, count
@@ -71,13 +70,7 @@ class Vehicle(ABC):
         self.named_by_user = name is not None
         valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
         require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
-        try:
-            headings = np.broadcast_to(np.asarray(heading, dtype=np.float64), (count,))
-        except ValueError:
-            raise ConfigError(
-                "must be one number or one per vehicle", field="heading", value=heading
-            ) from None
-        require(bool(np.isfinite(headings).all()), "heading", heading, "must be finite")
+        headings = _finite("heading", heading, (count,))
         self.start_orientation = quaternion_from_euler(0.0, 0.0, headings)
         self.backends = list(backends)
         drivers = [backend for backend in self.backends if backend.drives]
@@ -90,11 +83,7 @@ class Vehicle(ABC):
                 remedy="remove the others",
             )
         self._driver = drivers[0] if drivers else None
-        self.sensors: dict[str, Sensor] = (
-            dict(sensors)
-            if sensors is not None
-            else {k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()}
-        )
+        self.sensors: dict[str, Sensor] = dict(sensors)
         self.scene: Scene = vehicle_scene(spec, file or Path())
         if position is None:
             # The feet clear the ground, however long the legs are.
@@ -188,13 +177,15 @@ class Vehicle(ABC):
             angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (N, 3).
 
         Raises:
+            ConfigError: If a number is not finite, or a shape does not fit.
             RuntimeError: If the vehicle is in no simulation.
         """
         target = BodyState.zeros(self.count)
-        target.position[...] = position
-        target.orientation[...] = quaternion_from_euler(0.0, 0.0, heading)
-        target.velocity[...] = velocity
-        target.angular_velocity[...] = angular_velocity
+        n = self.count
+        target.position[...] = _finite("position", position, (n, 3))
+        target.orientation[...] = quaternion_from_euler(0.0, 0.0, _finite("heading", heading, (n,)))
+        target.velocity[...] = _finite("velocity", velocity, (n, 3))
+        target.angular_velocity[...] = _finite("angular_velocity", angular_velocity, (n, 3))
         self._joined().place(self, target)
 
     def raycast(
@@ -246,6 +237,7 @@ class Vehicle(ABC):
         if command is None:
             self.command = self._no_command
             return
+        command = np.asarray(command, dtype=np.float64)
         if command.shape != self._no_command.shape or not math.isfinite(command.sum()):
             raise self._bad_command(command, t)
         self.command = command
@@ -266,9 +258,8 @@ class Vehicle(ABC):
         self._manager = manager
 
     def leave(self) -> None:
-        """Leave the simulation: stop the backends."""
-        for backend in self.backends:
-            backend.stop()
+        """Leave the simulation; the last state stays."""
+        self.state = self.state.copy()
         self._manager = None
 
     def bind_sensors(self, rate: float, seed: int) -> None:
@@ -311,6 +302,18 @@ class Vehicle(ABC):
         )
 
 
+def _finite(field: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a value as finite numbers, broadcast to a shape."""
+    try:
+        numbers = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"must be numbers that broadcast to shape {shape}", field=field, value=value
+        ) from None
+    require(bool(np.isfinite(numbers).all()), field, value, "must be finite")
+    return numbers
+
+
 def _clearance(spec: VehicleSpec) -> float:
     """Return the radius about the z axis that rotors and propellers stay within [m]."""
     reach = max(math.hypot(*rotor.position[:2]) for rotor in spec.rotor_list())
@@ -318,16 +321,9 @@ def _clearance(spec: VehicleSpec) -> float:
 
 
 def _start_positions(position: npt.ArrayLike, count: int, spacing: float | None, clearance: float) -> Array:
-    try:
-        points = np.array(position, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ConfigError("must be numbers", field="position", value=position) from None
-    require(bool(np.isfinite(points).all()), "position", position, "must be finite")
-    require(
-        points.shape in ((3,), (count, 3)), "position", points.shape, f"must be of shape (3,) or ({count}, 3)"
-    )
-    if points.ndim == 2:
-        return points
+    points = _finite("position", position, (count, 3))
+    if np.ndim(position) == 2:
+        return points.copy()
     gap = 2 * clearance + 0.5 if spacing is None else spacing
     require(
         gap > 2 * clearance, "spacing", spacing, f"must be above {2 * clearance:.3g} m, or rotors overlap"

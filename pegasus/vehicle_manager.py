@@ -1,5 +1,6 @@
 """The vehicles of a simulation: added, removed and looked up by name, moved as one batch."""
 
+import math
 from collections.abc import Collection, Iterator
 
 import numpy as np
@@ -10,6 +11,8 @@ from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion
 from pegasus.vehicle import Vehicle
+
+_DEEPEST_START = 0.05  # [m]
 
 
 class VehicleManager(Collection[Vehicle]):
@@ -67,14 +70,20 @@ class VehicleManager(Collection[Vehicle]):
                 )
             number = next(k for k in range(1, len(self) + 2) if f"{vehicle.name}{k}" not in self._vehicles)
             vehicle.name = f"{vehicle.name}{number}"
+        self._require_own_parts(vehicle)
         vehicle.join(self, self._environment)
         try:
             self._ids[vehicle.name] = self._engine.add_bodies(vehicle.bodies())
-        except Exception:
+        except BaseException:
             vehicle.leave()
             raise
         self._vehicles[vehicle.name] = vehicle
         self._rearrange()
+        try:
+            self._require_free_start(vehicle)
+        except ConfigError:
+            self.remove(vehicle.name)
+            raise
 
     def remove(self, name: str) -> None:
         """Remove a vehicle and stop its backends; no other one is disturbed.
@@ -83,11 +92,14 @@ class VehicleManager(Collection[Vehicle]):
             name: Name of the vehicle.
         """
         vehicle = self[name]
-        vehicle.leave()
-        self._engine.remove_bodies(self._ids.pop(name))
-        del self._vehicles[name]
-        vehicle.state = vehicle.state.copy()
-        self._rearrange()
+        try:
+            for backend in vehicle.backends:
+                backend.stop()
+        finally:
+            vehicle.leave()
+            self._engine.remove_bodies(self._ids.pop(name))
+            del self._vehicles[name]
+            self._rearrange()
 
     def clear(self) -> None:
         """Remove all vehicles."""
@@ -108,9 +120,15 @@ class VehicleManager(Collection[Vehicle]):
         self._rotation[...] = matrix_from_quaternion(self._bodies.orientation)
 
     def apply(self) -> None:
-        """Hand the wrenches of all vehicles, and their weight, to the engine."""
-        weight = self._mass * self._environment.gravity_vector(self._bodies.position)
-        self._engine.apply(self._force + weight, self._torque)
+        """Hand the wrenches of all vehicles, and their weight, to the engine.
+
+        Raises:
+            ConfigError: If a wrench is not finite.
+        """
+        force = self._force + self._mass * self._environment.gravity_vector(self._bodies.position)
+        if not math.isfinite(force.sum() + self._torque.sum()):
+            raise self._not_finite(force)
+        self._engine.apply(force, self._torque)
 
     def in_contact(self, vehicle: Vehicle) -> BoolArray:
         """Return whether each copy of a vehicle touched something during the last step, shape (N,).
@@ -159,6 +177,49 @@ class VehicleManager(Collection[Vehicle]):
             vehicle.applied_force[...] = 0.0
             vehicle.applied_torque[...] = 0.0
             vehicle.bind_sensors(self.rate, self.seed)
+
+    def release(self) -> None:
+        """Let all vehicles go, so that they may join another simulation; the bodies stay."""
+        for vehicle in self:
+            vehicle.leave()
+        self._vehicles, self._ids = {}, {}
+
+    def _require_own_parts(self, vehicle: Vehicle) -> None:
+        """Refuse a vehicle that shares a backend or sensor, each of which keeps the state of one vehicle."""
+        others = {
+            id(part): other.name for other in self for part in (*other.backends, *other.sensors.values())
+        }
+        for part in (*vehicle.backends, *vehicle.sensors.values()):
+            if id(part) in others:
+                raise ConfigError(
+                    f"already belongs to vehicle {others[id(part)]!r}",
+                    field=f"{type(part).__name__} of vehicle {vehicle.name!r}",
+                    remedy="make one for each vehicle",
+                )
+            others[id(part)] = vehicle.name
+
+    def _require_free_start(self, vehicle: Vehicle) -> None:
+        contacts = self._engine.contacts()
+        ids = self._ids[vehicle.name]
+        depth = np.where(np.isin(contacts.body, ids) | np.isin(contacts.other, ids), -contacts.distance, 0.0)
+        worst = int(np.argmax(depth)) if len(depth) else 0
+        if len(depth) and depth[worst] > _DEEPEST_START:
+            raise ConfigError(
+                f"starts {depth[worst]:.2f} m deep in something at "
+                f"({', '.join(f'{c:.2f}' for c in contacts.position[worst])}) m",
+                field="position",
+                value=vehicle.start_position.tolist(),
+                remedy="move it to a free place",
+            )
+
+    def _not_finite(self, force: Array) -> ConfigError:
+        bad = ~(np.isfinite(force).all(axis=1) & np.isfinite(self._torque).all(axis=1))
+        names = np.repeat([v.name for v in self], [v.count for v in self])
+        return ConfigError(
+            "force and torque must be finite",
+            field=f"wrench on vehicle {str(names[bad][0])!r}",
+            remedy="check its thrust curve, motor and drag",
+        )
 
     def _rearrange(self) -> None:
         """Give every vehicle its rows in the arrays over all bodies."""

@@ -124,7 +124,7 @@ class Engine(Protocol):
         """Cast K rays; `skip` holds for each ray the handle of a body that it passes through, or -1."""
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step."""
+        """Return the contacts of the last step, or of where bodies stand that have just been added."""
 
     def close(self) -> None:
         """Free what the engine holds; calling it twice is allowed."""

@@ -5,6 +5,7 @@ constraints with elliptic friction cones; the surface of the scene decides frict
 """
 
 import itertools
+import logging
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -15,19 +16,17 @@ import numpy as np
 
 from pegasus.arrays import Array, IntArray
 from pegasus.components import require
+from pegasus.engines.contact_response import contact_response
 from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.frames import cross, matrix_from_quaternion, rotate_inverse
-from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
+from pegasus.scene.scene import Collider, ColliderShape, Scene
 
-# Contact stiffness as the natural frequency of a body that rests on its contact [rad/s]: at 250 Hz half a
-# period of it spans four steps, which RK4 resolves, and a body that hits at 5 m/s sinks in by 2.5 cm.
-_CONTACT_FREQUENCY = 200.0
+_log = logging.getLogger(__name__)
+
 # Impedance close to one: contacts neither creep nor lose the restitution that is asked for.
 _IMPEDANCE = (0.99, 0.99, 0.001, 0.5, 2.0)
 # Friction is this much stiffer than the normal direction, so that a body at rest on a slope stays there.
 _FRICTION_STIFFNESS = 100.0
-# Beyond this damping ratio a contact only gets softer; it leaves a restitution of 0.02.
-_MAX_DAMPING = 3.0
 _FLAT_MESH_THICKNESS = 0.05
 
 # The solver decides on a warm start for all bodies together, and so would let one body's contacts change
@@ -54,6 +53,8 @@ class MujocoEngine:
     """Engine on MuJoCo; see `pegasus.engines.engine.Engine` for the contract."""
 
     def __init__(self) -> None:
+        # MuJoCo's own way is a file in whatever folder is the current one.
+        mujoco.set_mju_user_warning(_log.warning)
         self._spec = mujoco.MjSpec()
         self._model: Any = None
         self._data: Any = None
@@ -192,7 +193,7 @@ class MujocoEngine:
         )
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step."""
+        """Return the contacts of the last step, or of where bodies stand that have just been added."""
         contact = self._data.contact
         count = self._data.ncon
         if count == 0:
@@ -245,6 +246,8 @@ class MujocoEngine:
         offset = np.linalg.norm(self._model.geom_pos, axis=1) + self._model.geom_rbound
         self._reach = float(np.max(offset[self._model.geom_bodyid > 0], initial=0.0))
         self._free_distance, self._steps_to_next_look = -1.0, 0
+        # The contacts of where everything stands now.
+        mujoco.mj_forward(self._model, self._data)
         inertia = self._model.body_inertia[1:]
         self._least_mass = float(np.min(self._model.body_mass[1:], initial=math.inf))
         self._least_inertia = float(np.min(inertia, initial=math.inf))
@@ -359,37 +362,3 @@ class MujocoEngine:
 def _largest_norm(vectors: Array) -> float:
     """Return the length of the longest of M vectors, shape (M, 3)."""
     return math.sqrt(float(np.max(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)))
-
-
-def contact_response(material: PhysicsMaterial) -> tuple[float, float]:
-    """Return MuJoCo's time constant [s] and damping ratio for a coefficient of restitution.
-
-    Args:
-        material: Contact properties.
-    """
-    damping = 1e-4
-    wanted = max(material.restitution, restitution_of_damping(_MAX_DAMPING))
-    low, high = damping, _MAX_DAMPING
-    for _ in range(50):
-        damping = 0.5 * (low + high)
-        low, high = (damping, high) if restitution_of_damping(damping) > wanted else (low, damping)
-    return 1.0 / (_CONTACT_FREQUENCY * damping), damping
-
-
-def restitution_of_damping(damping: float) -> float:
-    """Return the coefficient of restitution of a spring and damper that can push but not pull.
-
-    The bodies part when the force has fallen to zero, before the spring is fully released; even a
-    critically damped contact therefore rebounds, with exp(-2) (Schwager and Poeschel 2007, eq. 21).
-
-    Args:
-        damping: Damping ratio, above 0.
-    """
-    if abs(damping - 1.0) < 1e-6:
-        return math.exp(-2.0)
-    if damping < 1.0:
-        root = math.sqrt(1.0 - damping * damping)
-        phase = math.atan2(2 * damping * root, 2 * damping * damping - 1.0)
-        return math.exp(-damping / root * phase)
-    root = math.sqrt(damping * damping - 1.0)
-    return math.exp(-damping / root * math.log((damping + root) / (damping - root)))

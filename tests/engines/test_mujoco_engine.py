@@ -8,7 +8,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from pegasus.engines import BodyState, RigidBody
-from pegasus.engines.mujoco_engine import MujocoEngine, restitution_of_damping
+from pegasus.engines.contact_response import restitution_of_damping
+from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 
 G = 9.81

@@ -1,0 +1,65 @@
+"""Backends and vehicles that the tests of the simulation share."""
+
+import time
+
+import numpy as np
+
+from pegasus import Backend, Multirotor
+from pegasus.control import GeometricController, trajectories
+from pegasus.sensors import IMU
+from pegasus.sensors.imu import Accelerometer, Gyroscope
+
+HIGH = (0.0, 0.0, 50.0)
+
+
+class Constant(Backend):
+    """Command the same rotor speed for ever, and remember what is published."""
+
+    drives = True
+
+    def __init__(self, speed):
+        self.speed, self.seen = speed, []
+
+    def bind(self, vehicle):
+        self.answer = np.full((vehicle.count, vehicle.rotor_count), float(self.speed))
+
+    def publish(self, t, state, readings):
+        self.seen.append((t, state.copy(), dict(readings)))
+
+    def command(self, t):
+        return self.answer
+
+
+class Listener(Backend):
+    """Remember what is published, and the calls that frame it."""
+
+    def __init__(self):
+        self.seen, self.calls = [], []
+
+    def start(self):
+        self.calls.append("start")
+
+    def publish(self, t, state, readings):
+        self.seen.append((t, state.copy(), dict(readings)))
+
+    def stop(self):
+        self.calls.append("stop")
+
+
+def quiet_imu():
+    """Return an IMU without any error."""
+    silent = {"noise_density": 0.0, "bias_random_walk": 0.0, "turn_on_bias": 0.0}
+    return IMU(gyroscope=Gyroscope(**silent), accelerometer=Accelerometer(**silent))
+
+
+def hovering(**kwargs):
+    kwargs.setdefault("position", HIGH)
+    controller = GeometricController(trajectories.hold(height=kwargs["position"][2]), spin_up=0.0)
+    return Multirotor("iris", backends=[controller], **kwargs)
+
+
+def wait_for(condition, limit=30.0):
+    end = time.monotonic() + limit
+    while not condition():
+        assert time.monotonic() < end, "condition not met in time"
+        time.sleep(0.005)
