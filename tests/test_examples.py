@@ -1,0 +1,86 @@
+"""The examples, each run in short form: they fly, and what they print is true."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pegasus import read_log
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Return an example's module by its name."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def test_every_example_has_its_test():
+    """An example that no test runs would rot."""
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
+
+
+def test_first_flight(example, tmp_path):
+    """The Iris would not fly the figure of eight that the script asks for, or the log would miss it."""
+    log = tmp_path / "flight.mcap"
+    iris = example("first_flight").main(duration=22.0, log=log)
+    state = read_log(log)["iris/state"]
+    np.testing.assert_allclose(state.time[-1], 22.0, atol=0.011)
+    np.testing.assert_allclose(iris.state.position[0], state.position[-1, 0], atol=0.05)
+    # Spin-up and climb take some six seconds; then it is to be on x = 5 sin q, y = 5 sin q cos q.
+    flown = state.position[state.time > 7.0, 0]
+    q = np.linspace(0, 2 * np.pi, 2000)
+    curve = np.stack([5 * np.sin(q), 5 * np.sin(q) * np.cos(q), np.full_like(q, 3.0)], axis=-1)
+    aside = np.sqrt(((flown[::20, None] - curve) ** 2).sum(axis=-1)).min(axis=1)
+    assert aside.max() < 0.15
+    assert flown[:, 0].max() > 4.8
+    assert flown[:, 0].min() < -3.0
+
+
+def test_own_controller(example):
+    """A sign error in the dozen lines would crash it; without an integral, only the drag may hold it back."""
+    tracking = example("own_controller").main(side=4.0)
+    assert list(tracking.segments) == ["takeoff", "transfer", "square", "land"]
+    # Error of a PD controller against the Iris's drag at 2 m/s: D v / (m k_p), and no drag while it climbs.
+    assert 0.02 < tracking.segments["square"].maximum < 0.5 * 2.0 / (1.5 * 6.0) * 1.1
+    assert tracking.segments["takeoff"].maximum < 0.02
+
+
+def test_own_sensor(example):
+    """The altimeter would hit its own vehicle, miss the terrace, or put it at another height than 0.9 m."""
+    north, height = example("own_sensor").main().T
+    for there, truth in ((north < 21.0, 0.0), (north > 23.1, 0.9)):
+        assert there.sum() > 20
+        # White noise of 1 cm: five sigmas for each reading, and for the mean of them all.
+        assert np.abs(height[there] - truth).max() < 0.05
+        assert abs(height[there].mean() - truth) < 0.05 / np.sqrt(there.sum())
+
+
+def test_own_airframe(example, capsys):
+    """Ten lines of YAML would not be enough for an airframe that flies."""
+    module = example("own_airframe")
+    assert len(module.AIRFRAME.read_text().splitlines()) == 10
+    tracking = module.main(side=3.0)
+    assert "my_hexarotor: 6 rotors, 2.4 kg" in capsys.readouterr().out
+    assert tracking.segments["square"].duration > 4 * 3.0 / 2.5
+    assert tracking.overall.maximum < 0.15
+
+
+def test_hundred_vehicles(example, capsys):
+    """Copies would touch, or some of them would fly another curve than their own."""
+    tracking = example("hundred_vehicles").main(duration=14.0)
+    assert tracking.segments["lemniscate"].duration > 6.0
+    assert tracking.overall.maximum < 0.25
+    assert "100 vehicles, 14 s" in capsys.readouterr().out
