@@ -5,42 +5,58 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 venv="$root/.venv"
 
+fits() {
+    local check='import sys, venv, ensurepip; print((3, 11) <= sys.version_info[:2] <= (3, 13))'
+    [ "$("$1" -c "$check" 2>/dev/null)" = True ]
+}
+
 find_python() {
     local candidate
-    for candidate in "${PYTHON:-}" python3 python3.12 python3.13 python3.11; do
-        if [ -n "$candidate" ] && "$candidate" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+    for candidate in ${PYTHON:+"$PYTHON"} python3 python3.12 python3.13 python3.11; do
+        if fits "$candidate"; then
             echo "$candidate"
+            return
+        elif [ "$candidate" = "${PYTHON:-}" ]; then
+            echo "pegasus.sh: PYTHON=$PYTHON: is no Python 3.11, 3.12 or 3.13 with venv; name another, or leave PYTHON unset" >&2
+            return 2
+        fi
+    done
+    echo "pegasus.sh: no Python 3.11, 3.12 or 3.13 with venv found; install one (Debian, Ubuntu: python3-venv too), or name it: PYTHON=/path/to/python3 ./pegasus.sh" >&2
+    return 2
+}
+
+# Install the package and the named extra, unless this very state of the project has them already.
+ensure() {
+    local extra="$1" wanted stamp python clear=""
+    # The place counts, since the package is installed as a link to it.
+    wanted="$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum) $root"
+    for stamp in "$venv/.pegasus-${extra:-core}" "$venv/.pegasus-dev"; do
+        if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
             return
         fi
     done
-    echo "pegasus.sh: needs Python 3.11, 3.12 or 3.13 with venv; install one, or name it: PYTHON=/path/to/python ./pegasus.sh" >&2
-    exit 2
-}
-
-# Install the package and the named extras unless this very state of the project already has them.
-ensure() {
-    local extras="$1" stamp wanted
-    stamp="$venv/.pegasus-$1"
-    wanted="$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum)"
-    if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
-        return
+    if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+        python="$(find_python)"
+        echo "pegasus.sh: making .venv ..." >&2
+        # One that was left half made, or whose Python is gone, is made anew.
+        "$venv/bin/python" -c "" 2>/dev/null || clear=--clear
+        "$python" -m venv $clear "$venv"
     fi
-    [ -x "$venv/bin/python" ] || "$(find_python)" -m venv "$venv"
     echo "pegasus.sh: installing into .venv (first use, or the dependencies changed) ..." >&2
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --constraint "$root/constraints.txt" --editable "$root${extras:+[$extras]}" >&2
-    echo "$wanted" >"$stamp"
+    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --constraint "$root/constraints.txt" --editable "$root${extra:+[$extra]}" >&2; then
+        echo "pegasus.sh: the installation failed; check the network and run it again" >&2
+        return 1
+    fi
+    echo "$wanted" >"$venv/.pegasus-${extra:-core}"
 }
 
-case "${1:-}" in
-test)
+if [ "${1:-}" = test ]; then
     shift
     ensure dev
     cd "$root"
     exec "$venv/bin/python" -m pytest "$@"
-    ;;
-*)
-    ensure ""
-    exec "$venv/bin/pegasus" "$@"
-    ;;
-esac
+fi
+ensure ""
+# Not through bin/pegasus, whose first line names the place where .venv was made.
+exec "$venv/bin/python" -P -m pegasus "$@"

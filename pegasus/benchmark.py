@@ -25,7 +25,7 @@ from pegasus.simulation import Simulation
 _HEIGHT = 50.0
 _RATE = 250.0
 _BATCH = 50
-_PARTS = ("sensors", "backends", "motors, thrust, drag", "physics", "state")
+_PARTS = ("sensors", "backends", "rotors, drag", "physics", "state")
 
 
 class _HoverSpeed(Backend):
@@ -101,38 +101,47 @@ def measure(vehicle_count: int, *, seconds: float, controlled: bool = False) -> 
     )
 
 
-def report(vehicle_counts: Sequence[int], *, seconds: float, json: Path | None = None) -> None:
+def report(
+    vehicle_counts: Sequence[int],
+    *,
+    seconds: float,
+    json: Path | None = None,
+    console: Console | None = None,
+) -> None:
     """Measure with several numbers of vehicles and print a table.
 
     Args:
         vehicle_counts: Numbers of vehicles.
         seconds: Wall time for each measurement [s].
         json: File for the same figures as JSON; none when left out.
+        console: Where the table goes.
 
     Raises:
         ConfigError: If the file cannot be written.
     """
+    if json is not None:
+        # What cannot be written at the end is better known at the start.
+        _write(json, [])
     results = [
         measure(count, seconds=seconds, controlled=controlled)
         for controlled in (False, True)
         for count in vehicle_counts
     ]
-    table = Table(title="Iris with IMU, GPS, barometer, magnetometer; medians; times in microseconds")
-    table.add_column("vehicles", justify="right")
-    table.add_column("flown by")
-    for name in ("steps/s", "x real time", "per step", "per vehicle-step", *_PARTS):
-        table.add_column(name, justify="right")
+    title = "Iris with IMU, GPS, barometer and magnetometer; medians; times in microseconds"
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
+    for name in ("count", "flown by", "steps/s", "x real time", "step", "vehicle-step", *_PARTS):
+        table.add_column(name, justify="left" if name == "flown by" else "right", min_width=6)
     for result in results:
         table.add_row(
             str(result.vehicle_count),
-            "controller" if result.controlled else "-",
+            "control" if result.controlled else "-",
             f"{result.steps_per_second:,.0f}",
             f"{result.real_time_factor:.1f}",
             f"{result.step_time:.1f}",
             f"{result.vehicle_step_time:.2f}",
             *(f"{result.parts[name]:.1f}" for name in _PARTS),
         )
-    Console().print(table)
+    (console or Console()).print(table)
     if json is not None:
         _write(json, results)
 

@@ -1,5 +1,6 @@
 """The `pegasus` command."""
 
+import logging
 import signal
 import sys
 from enum import StrEnum
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pegasus.errors import ConfigError
+from pegasus.version import __version__
 
 app = typer.Typer(
     name="pegasus",
@@ -40,6 +42,16 @@ class Kind(StrEnum):
     BACKENDS = "backends"
 
 
+@app.callback(invoke_without_command=True)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Multirotor simulator: exact dynamics, honest sensors, many vehicles."""
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
 @app.command()
 def run(
     scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a YAML file.")] = "first_flight",
@@ -57,8 +69,6 @@ def run(
 
     _import_from_beside(scenario)
     flight = Flight(scenario, Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed)))
-    for warning in flight.warnings:
-        print(f"pegasus: warning: {warning}", file=sys.stderr)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -77,6 +87,7 @@ def run(
     if result.folder is not None:
         print(f"{result.folder}: {', '.join(sorted(path.name for path in result.folder.iterdir()))}")
     if result.interrupted:
+        print("pegasus: interrupted", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED)
 
 
@@ -167,9 +178,12 @@ def bench(
         counts = [int(part) for part in vehicles.split(",")]
     except ValueError:
         raise ConfigError(
-            "must be whole numbers separated by commas", field="--vehicles", value=vehicles
+            "must be whole numbers separated by commas",
+            field="--vehicles",
+            value=vehicles,
+            remedy="such as 1,10,100",
         ) from None
-    report(counts, seconds=seconds, json=json)
+    report(counts, seconds=seconds, json=json, console=_console())
 
 
 def main() -> None:
@@ -184,6 +198,7 @@ def main() -> None:
             raise KeyboardInterrupt
         interrupt(number, frame)
 
+    logging.basicConfig(format="pegasus: %(levelname)s: %(message)s")
     # A run that is told to end leaves what was flown until then, whoever tells it.
     before = signal.signal(signal.SIGTERM, terminate)
     try:

@@ -72,6 +72,7 @@ def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
         return ConfigError("required field is missing", field=path, remedy=remedy)
     if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
         return cause.within(field=path)
+    remedy = remedy or "correct the value"
     return ConfigError(problem.removeprefix("value error, "), field=path, value=first["input"], remedy=remedy)
 
 

@@ -13,13 +13,17 @@ from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
+from pegasus.version import __version__
+
+_DISTRIBUTION = "pegasus-multirotor"
 _OLDEST, _NEWEST = (3, 11), (3, 13)
-_CORE = ("numpy", "mujoco", "usd-core", "pygeomag", "pydantic", "mcap", "matplotlib")
 # First port of each link, and what listens there; instance N takes the N-th or 10 N-th after it.
 _PORTS = (
-    ("PX4 simulator link (TCP 4560)", socket.SOCK_STREAM, 4560),
-    ("ground station (UDP 14550)", socket.SOCK_DGRAM, 14550),
-    ("ArduPilot servo packets (UDP 9002)", socket.SOCK_DGRAM, 9002),
+    ("PX4 link, TCP 4560", socket.SOCK_STREAM, 4560, "end the PX4 or the simulator that holds it"),
+    ("ArduPilot link, UDP 9002", socket.SOCK_DGRAM, 9002, "end the ArduPilot or the simulator that holds it"),
+    ("ground station, UDP 14550", socket.SOCK_DGRAM, 14550, "right if a ground station runs on this machine"),
 )
 _TIMEOUT = 10.0
 
@@ -50,10 +54,16 @@ def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:
         environment: Environment variables to look into; those of this process when None.
     """
     environment = os.environ if environment is None else environment
-    findings = [_python(), *(_package(name) for name in _CORE)]
-    findings += [_gpu(), _px4(environment), _ardupilot(environment), _ros2(environment)]
-    findings += [_port(*port) for port in _PORTS]
-    return findings
+    return [
+        Finding(Status.OK, "Pegasus", f"{__version__} ({Path(__file__).parent})"),
+        _python(),
+        *_packages(),
+        _gpu(),
+        _px4(environment),
+        _ardupilot(environment),
+        _ros2(environment),
+        *(_port(*port) for port in _PORTS),
+    ]
 
 
 def _python() -> Finding:
@@ -63,11 +73,49 @@ def _python() -> Finding:
     return Finding(Status.OK if fits else Status.MISSING, "Python", f"{version} ({sys.executable})", remedy)
 
 
-def _package(name: str) -> Finding:
+def _packages() -> list[Finding]:
     try:
-        return Finding(Status.OK, name, importlib.metadata.version(name))
+        metadata = importlib.metadata.metadata(_DISTRIBUTION)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(Status.MISSING, name, "not installed", f"pip install {name}")
+        return [
+            Finding(Status.MISSING, "packages", "Pegasus is not installed", "pip install . in its folder")
+        ]
+    requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
+    extras = metadata.get_all("Provides-Extra", [])
+    core = [_package(item) for item in requirements if _applies(item, "")]
+    return core + [_extra(name, [r for r in requirements if _applies(r, name)]) for name in sorted(extras)]
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    """Return whether a package is required here: by Pegasus itself, or by an extra alone."""
+    marker = requirement.marker
+    by_core = marker is None or marker.evaluate({"extra": ""})
+    return by_core if not extra else not by_core and marker is not None and marker.evaluate({"extra": extra})
+
+
+def _package(requirement: Requirement) -> Finding:
+    version = _version(requirement)
+    if version is not None and requirement.specifier.contains(version, prereleases=True):
+        return Finding(Status.OK, requirement.name, version)
+    needed = f"{requirement.name}{requirement.specifier}"
+    found = f"{version}, too old or too new" if version else "not installed"
+    return Finding(Status.MISSING, requirement.name, found, f'pip install "{needed}"')
+
+
+def _extra(name: str, requirements: Iterable[Requirement]) -> Finding:
+    unmet = [found for found in map(_package, requirements) if found.status is not Status.OK]
+    subject = f"extra [{name}]"
+    if not unmet:
+        return Finding(Status.OK, subject, "installed")
+    missing = ", ".join(f"{finding.subject} {finding.found}" for finding in unmet)
+    return Finding(Status.OPTIONAL, subject, missing, f'pip install "{_DISTRIBUTION}[{name}]"')
+
+
+def _version(requirement: Requirement) -> str | None:
+    try:
+        return importlib.metadata.version(requirement.name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _gpu() -> Finding:
@@ -107,7 +155,7 @@ def _ardupilot(environment: Mapping[str, str]) -> Finding:
     return Finding(Status.OPTIONAL, "ArduPilot", "not found", remedy)
 
 
-def _ros2(environment: Mapping[str, str]) -> Finding:
+def _ros2(environment: Mapping[str, str], installed: Path = Path("/opt/ros")) -> Finding:
     distribution = environment.get("ROS_DISTRO")
     if distribution and find_spec("rclpy") is not None:
         return Finding(Status.OK, "ROS 2", f"{distribution}, rclpy for this Python")
@@ -118,16 +166,22 @@ def _ros2(environment: Mapping[str, str]) -> Finding:
         )
     if find_spec("cyclonedds") is not None:
         return Finding(Status.OK, "ROS 2", f"cyclonedds {importlib.metadata.version('cyclonedds')}")
-    return Finding(Status.OPTIONAL, "ROS 2", "not found", "source a ROS 2, or pip install cyclonedds")
+    if setups := sorted(installed.glob("*/setup.bash")):
+        return Finding(Status.OPTIONAL, "ROS 2", f"{setups[-1].parent}, not sourced", f"source {setups[-1]}")
+    return Finding(
+        Status.OPTIONAL, "ROS 2", "not found", "install ROS 2 and source it, or pip install cyclonedds"
+    )
 
 
-def _port(subject: str, kind: socket.SocketKind, port: int) -> Finding:
+def _port(subject: str, kind: socket.SocketKind, port: int, remedy: str) -> Finding:
     with socket.socket(socket.AF_INET, kind) as probe:
+        if kind is socket.SOCK_STREAM:
+            # A connection that has just been closed does not hold the port against a new listener.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            remedy = "end what holds it; with ss -tulpn you see who does"
-            return Finding(Status.OPTIONAL, subject, f"not free: {error.strerror}", remedy)
+            return Finding(Status.OPTIONAL, subject, f"not free ({error.strerror})", remedy)
     return Finding(Status.OK, subject, "free")
 
 

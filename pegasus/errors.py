@@ -39,11 +39,13 @@ class ConfigError(ValueError):
     def within(self, *, file: str | Path | None = None, field: str | None = None) -> "ConfigError":
         """Return the same error with its file, and with a field put in front of its own.
 
+        One that names its file already is returned as it is: the innermost file is the one to mend.
+
         Args:
             file: File that the value came from.
             field: Dotted path that the error's own field stands under.
         """
+        if self.file is not None:
+            return self
         path = ".".join(part for part in (field, self.field) if part)
-        return ConfigError(
-            self.problem, file=file or self.file, field=path or None, value=self.value, remedy=self.remedy
-        )
+        return ConfigError(self.problem, file=file, field=path or None, value=self.value, remedy=self.remedy)

@@ -28,6 +28,7 @@ from pegasus.recording import (
 from pegasus.recording.reader import LOG_NAME
 from pegasus.scenario import ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
 from pegasus.simulation import Playback, Simulation
+from pegasus.vehicle import START_HEIGHT
 
 _AFTER_MISSION = 1.0
 """How long a run goes on when its last mission is over [s]."""
@@ -111,12 +112,6 @@ class Flight:
         wanted = self.spec.duration
         return max(self._mission_end() if wanted is None else wanted, self.simulation.dt)
 
-    @property
-    def warnings(self) -> list[str]:
-        """What could not be taken as the world and the vehicles have it, a line each."""
-        scenes = self.simulation.scene, *(vehicle.scene for vehicle in self.simulation.vehicles)
-        return list(dict.fromkeys(line for scene in scenes for line in scene.warnings))
-
     def fly(
         self, *, out: Path | None = None, record: bool = True, progress: Callable[[float], None] | None = None
     ) -> Run:
@@ -196,6 +191,8 @@ class Flight:
                     spacing=entry.spacing,
                     backends=backends,
                 )
+                if entry.position is None:
+                    vehicle.start_position[:, 2] += vehicle.standing_height - START_HEIGHT
                 self.simulation.add(vehicle)
             except ConfigError as error:
                 raise error.within(field=f"vehicles.{i}") from None

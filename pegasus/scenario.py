@@ -20,6 +20,8 @@ Component = dict[str, Any]
 
 M = TypeVar("M", bound=StrictModel)
 
+_LEAST_MASS = 1e-6  # [kg]
+
 
 class RotorSpec(StrictModel):
     """One rotor, in the body frame."""
@@ -74,6 +76,12 @@ Rotors = Annotated[
 ]
 
 
+Speed = Annotated[
+    Annotated[Positive, Tag("[number]")] | Annotated[Literal["max"], Tag("[max]")],
+    Discriminator(lambda value: "[max]" if value == "max" else "[number]"),
+]
+
+
 class BodySpec(StrictModel):
     """Look and collision shape of the airframe that is drawn when no USD is named."""
 
@@ -95,6 +103,36 @@ class PropellerSpec(StrictModel):
     blade_count: Annotated[int, Field(ge=2, le=8)] = 2
     inertia: Annotated[float, Field(ge=0)] = 0.0
     """Moment of inertia of propeller and rotor about their axis [kg m^2]; 0 leaves their momentum out."""
+
+
+class ActuatorMap(StrictModel):
+    """How an autopilot's outputs become rotor speeds: w = sign(u) (scale |u| + offset), 0 while disarmed.
+
+    u is 0 to 1, for rotors that can be reversed -1 to 1.
+    """
+
+    channels: list[Annotated[int, Field(ge=0, le=31)]] | None = None
+    """Output of each rotor, counted from 0; rotor i takes output i when left out."""
+    scale: Positive | list[Positive] | None = None
+    """Rotor speed per unit of output [rad/s], one or one per rotor; the motor's largest when left out."""
+    offset: float | list[float] = 0.0
+    """Rotor speed at an output just above zero, armed [rad/s], one or one per rotor."""
+
+
+class PX4Spec(ActuatorMap):
+    """How PX4 flies a vehicle."""
+
+    airframe: str = "none_iris"
+    """Airframe that PX4 starts with, as its PX4_SIM_MODEL names it."""
+    parameters: dict[str, float | int] = {}
+    """PX4 parameters that differ from the airframe's."""
+
+
+class ArduPilotSpec(ActuatorMap):
+    """How ArduPilot flies a vehicle; u is its pulse width from 1000 to 2000 us."""
+
+    parameters: dict[str, float | int] = {"FRAME_CLASS": 1, "FRAME_TYPE": 1}
+    """ArduPilot parameters that differ from the defaults of its copters."""
 
 
 class VehicleSpec(StrictModel):
@@ -123,6 +161,17 @@ class VehicleSpec(StrictModel):
         "magnetometer": {"model": "magnetometer"},
     }
     """Sensors by name."""
+    px4: PX4Spec = PX4Spec()
+    """How PX4 flies it."""
+    ardupilot: ArduPilotSpec = ArduPilotSpec()
+    """How ArduPilot flies it."""
+
+    @field_validator("mass")
+    @classmethod
+    def _mass_is_physical(cls, mass: float) -> float:
+        if not mass >= _LEAST_MASS:
+            raise ConfigError(f"must be at least {_LEAST_MASS:g} kg", value=mass)
+        return mass
 
     @field_validator("inertia")
     @classmethod
@@ -130,9 +179,11 @@ class VehicleSpec(StrictModel):
         if len(inertia) not in (3, 6):
             raise ConfigError("must hold 3 or 6 numbers", value=inertia)
         principal = np.linalg.eigvalsh(inertia_tensor(inertia))
-        if not principal[0] > 0:
+        if not principal[0] >= 1e-12:
             raise ConfigError(
-                "principal moments must be above 0", value=inertia, remedy="give them in kg m^2"
+                "principal moments must be above 0 (1e-12 kg m^2 at least)",
+                value=inertia,
+                remedy="give them in kg m^2",
             )
         # The triangle inequality of principal moments: no mass distribution violates it.
         if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
@@ -222,12 +273,12 @@ class ScenarioSpec(StrictModel):
     description: str = ""
     world: str = "courtyard"
     vehicles: list[ScenarioVehicle] = Field(min_length=1)
-    rate: Positive = 250.0
+    rate: Annotated[float, Field(gt=0, le=1e5)] = 250.0
     """Physics steps per simulated second [Hz]."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     duration: Positive | None = None
     """Simulated time [s]; the end of the longest mission when left out."""
-    speed: Positive | Literal["max"] = "max"
+    speed: Speed = "max"
     """Times real time, or as fast as it goes."""
     record: RecordSpec = RecordSpec()
 

@@ -65,13 +65,18 @@ class Simulation:
         observers: Sequence[Observer] = (),
     ) -> None:
         require(0 < rate <= 1e5, "rate", rate, "must be above 0 and at most 100000 Hz")
-        require(isinstance(seed, int) and seed >= 0, "seed", seed, "must be a whole number from 0 up")
+        valid_seed = isinstance(seed, int) and 0 <= seed < 2**63
+        require(valid_seed, "seed", seed, "must be a whole number from 0 up to 2**63 - 1")
         self.world, file = _world(world)
         self.rate, self.seed = float(rate), seed
         try:
             self.environment = Environment.from_spec(self.world)
         except ConfigError as error:
             raise error.within(file=file) from None
+        if not self.world.usd.is_file():
+            raise ConfigError(
+                "no such file", file=file, field="usd", value=str(self.world.usd), remedy="correct the path"
+            )
         self.scene: Scene = translate(self.world.usd)
         for line in self.scene.warnings:
             _log.warning(line)
@@ -330,6 +335,8 @@ class Simulation:
         before = signal.getsignal(signal.SIGINT)
 
         def interrupt(*_: Any) -> None:
+            if self._interrupted:  # The step does not come to its end: break it off.
+                raise KeyboardInterrupt
             self._interrupted = True
 
         signal.signal(signal.SIGINT, interrupt)

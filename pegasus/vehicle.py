@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
     from pegasus.vehicle_manager import VehicleManager
 
-_START_HEIGHT = 0.1  # [m]
+START_HEIGHT = 0.1
+"""Height above the ground at which a vehicle starts if its legs allow, and that of spawn points [m]."""
 _CLEAR_OF_GROUND = 0.01  # [m]
 
 
@@ -48,6 +49,8 @@ class Vehicle(ABC):
     """Centre of mass in the body frame [m], shape (3,)."""
     environment: Environment
     """Where it flies; set when it joins a simulation."""
+    physics_rate: float
+    """Steps per second of the simulation that it joined [Hz]."""
     rotor_command: Array
     """Commanded rotor speeds of the last step, within the motor's limits [rad/s], shape (N, R)."""
 
@@ -84,11 +87,12 @@ class Vehicle(ABC):
             )
         self._driver = drivers[0] if drivers else None
         self.sensors: dict[str, Sensor] = dict(sensors)
-        self.scene: Scene = vehicle_scene(spec, file or Path())
+        try:
+            self.scene: Scene = vehicle_scene(spec, file or Path())
+        except ConfigError as error:
+            raise error.within(file=file) from None
         if position is None:
-            # The feet clear the ground, however long the legs are.
-            height = max(_START_HEIGHT, _CLEAR_OF_GROUND - lowest_point(self.scene.colliders))
-            position = (0.0, 0.0, height)
+            position = (0.0, 0.0, self.standing_height)
         self.start_position = _start_positions(position, count, spacing, _clearance(spec))
         self.state = VehicleState.at_rest(count, len(spec.rotor_list()))
         self.readings: dict[str, Reading] = {}
@@ -114,6 +118,11 @@ class Vehicle(ABC):
     @abstractmethod
     def reset_actuators(self) -> None:
         """Bring everything that moves the vehicle to rest."""
+
+    @property
+    def standing_height(self) -> float:
+        """Height above the ground at which the vehicle starts clear of it, however long its legs [m]."""
+        return max(START_HEIGHT, _CLEAR_OF_GROUND - lowest_point(self.scene.colliders))
 
     @property
     @abstractmethod
@@ -251,8 +260,11 @@ class Vehicle(ABC):
         """
         if self._manager is not None:
             raise ConfigError("is already in a simulation", field="vehicle", value=self.name)
-        self.environment = environment
-        self.bind_sensors(manager.rate, manager.seed)
+        self.environment, self.physics_rate = environment, manager.rate
+        try:
+            self.bind_sensors(manager.rate, manager.seed)
+        except ConfigError as error:
+            raise error.within(file=self.file) from None
         for backend in self.backends:
             backend.bind(self._as_multirotor())
         self._manager = manager

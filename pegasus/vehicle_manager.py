@@ -65,9 +65,7 @@ class VehicleManager(Collection[Vehicle]):
         """
         if vehicle.name in self._vehicles:
             if vehicle.named_by_user:
-                raise ConfigError(
-                    "is taken", field="vehicle name", value=vehicle.name, remedy="choose another"
-                )
+                raise ConfigError("is taken", field="name", value=vehicle.name, remedy="choose another")
             number = next(k for k in range(1, len(self) + 2) if f"{vehicle.name}{k}" not in self._vehicles)
             vehicle.name = f"{vehicle.name}{number}"
         self._require_own_parts(vehicle)

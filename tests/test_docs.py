@@ -24,9 +24,11 @@ from pegasus.control.trajectories import TRAJECTORIES, Trajectory, trajectory_fr
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
 from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor
 from pegasus.scenario import (
+    ArduPilotSpec,
     BodySpec,
     OriginSpec,
     PropellerSpec,
+    PX4Spec,
     RecordSpec,
     RotorRing,
     RotorSpec,
@@ -58,6 +60,8 @@ OTHERS = {
     "Every motor": Motor,
     "Every controller": Controller,
     "Fields of a `vehicle` file": VehicleSpec,
+    "Fields of `px4`": PX4Spec,
+    "Fields of `ardupilot`": ArduPilotSpec,
     "Fields of a `rotor`": RotorSpec,
     "Fields of a `ring` of rotors": RotorRing,
     "Fields of `body`": BodySpec,

@@ -51,7 +51,7 @@ def test_names():
     with Simulation("flat") as sim:
         names = [sim.add(Multirotor("iris", position=(3 * k, 0, 0.1))).name for k in range(3)]
         assert names == ["iris", "iris1", "iris2"]
-        with pytest.raises(ConfigError, match="vehicle name = 'iris': is taken"):
+        with pytest.raises(ConfigError, match="name = 'iris': is taken"):
             sim.add(Multirotor("iris", name="iris"))
         with pytest.raises(ConfigError, match="name = 'a/b'"):
             Multirotor("iris", name="a/b")

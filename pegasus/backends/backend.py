@@ -1,6 +1,7 @@
 """What stands between a vehicle and whoever flies it or listens to it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegasus.arrays import Array
@@ -21,6 +22,9 @@ class Backend:
 
     drives: bool = False
     """Whether this backend commands the rotors. Exactly one backend of a vehicle may."""
+
+    run_folder: Path | None = None
+    """Folder where the run leaves its files; set before `start`, None where nothing is kept."""
 
     reference: "Reference | None" = None
     """What the backend is following at this step, where it knows; recorded beside the state."""

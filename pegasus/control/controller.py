@@ -102,7 +102,10 @@ class Controller(Backend):
         share = weight / np.maximum(layout.axis[:, 2].sum(), 1e-3)
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
         force, torque = self._curve.thrust(hover_speed, np.zeros((1, 1)), density)
-        self.allocation = Allocation(layout, vehicle.center_of_mass, float(torque[0, 0] / force[0, 0]))
+        try:
+            self.allocation = Allocation(layout, vehicle.center_of_mass, float(torque[0, 0] / force[0, 0]))
+        except ConfigError as error:
+            raise error.within(file=vehicle.file) from None
         self._idle_speed = self.idle_ratio * float(hover_speed[0, 0])
         self._wrench = np.zeros((self.count, 6))
         self._idle_command = np.full((self.count, len(layout.spin)), self._idle_speed)
@@ -111,6 +114,7 @@ class Controller(Backend):
         if not self.max_thrust[0] > weight:
             raise ConfigError(
                 f"the rotors lift {self.max_thrust[0]:.4g} N, the vehicle weighs {weight:.4g} N",
+                file=vehicle.file,
                 field="motor.max_speed",
                 value=self._max_speed,
                 remedy="raise it or the thrust, or lower the mass",

@@ -82,20 +82,12 @@ class Summary:
         return table
 
     def _energy_table(self) -> "Table":
-        table = _table("energy [J]", *self.energy, label_count=1)
-        balances = list(self.energy.values())
-        rows = {
-            "gained, kinetic and potential": "gained",
-            "work of the rotors": "rotors",
-            "work of the drag": "drag",
-            "work of other forces": "others",
-            "lost in contacts": "contacts",
-        }
-        for label, field in rows.items():
-            _add_row(table, label, *(f"{getattr(balance, field):.3f}" for balance in balances))
-        _add_row(table, "integration residual", *(f"{balance.residual:.2e}" for balance in balances))
-        relative = (f"{balance.relative_residual:.1e}" for balance in balances)
-        _add_row(table, "residual over gross work", *relative)
+        fields = ("gained", "rotors", "drag", "others", "contacts")
+        table = _table("energy [J]", *fields, "residual", "of gross", label_count=1)
+        for vehicle, balance in self.energy.items():
+            works = (f"{getattr(balance, field):.2f}" for field in fields)
+            residual = f"{balance.residual:.0e}", f"{balance.relative_residual:.0e}"
+            _add_row(table, vehicle, *works, *residual)
         return table
 
     def _time_table(self) -> "Table":

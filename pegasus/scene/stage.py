@@ -1,5 +1,6 @@
 """Open a USD file, and tell what is wrong with it in one line."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -139,4 +140,6 @@ def _reason(error: Tf.ErrorException, file: Path) -> str:
     telling = [comment for comment in comments if not comment.startswith("Failed to open layer")]
     if not telling:
         return "the file is damaged"
-    return telling[0].removeprefix(f"{file.resolve()}:")
+    # The parser calls the end of the file by the full name of a C++ class.
+    reason = telling[0].removeprefix(f"{file.resolve()}:")
+    return re.sub(r"pxrInternal\w*::[\w:]*\beof\b", "the end of the file", reason)

@@ -62,6 +62,7 @@ class StandIn:
     thrust_curve: QuadraticCurve = QuadraticCurve()
     motor: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(max_speed=1100.0))
     environment: Air = field(default_factory=Air)
+    file: None = None
 
 
 class Plant:

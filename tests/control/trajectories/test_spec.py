@@ -90,7 +90,7 @@ KNOWN = "circle, hold, idle, land, lemniscate, square, takeoff, waypoints"
         (
             [{"takeoff": {"height": "high"}}],
             "trajectory.0.takeoff.height = 'high': input should be a valid number, unable to parse string "
-            "as a number",
+            "as a number; correct the value",
         ),
         (
             [{"land": {"spede": 1.0}}],

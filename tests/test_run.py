@@ -1,0 +1,227 @@
+"""Flights of scenario files: where things are found and placed, how long they last, what they leave."""
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from pegasus import Backend, ConfigError, Playback, read_log
+from pegasus.backends.registry import BACKENDS
+from pegasus.run import Flight, Overrides, plot_run
+from pegasus.scenario import ScenarioSpec
+from pegasus.settings import resource
+
+IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
+FLAT = resource("data", "worlds", "flat.usda")
+TAKEOFF = {"model": "geometric", "trajectory": [{"takeoff": {"height": 1.0}}, {"land": {}}]}
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    """Write a scenario in a folder that is not the current one, and return its path."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    def write(*vehicles, **changes):
+        content = {"name": "test", "world": "flat", "duration": 0.1, "vehicles": list(vehicles)} | changes
+        path = tmp_path / "scenario.yaml"
+        path.write_text(yaml.safe_dump({k: v for k, v in content.items() if v is not None}))
+        return path
+
+    return write
+
+
+class Spy(Backend):
+    """Note whether it was started and stopped; fail where it is told to."""
+
+    def __init__(self, fails_at=None, interrupts=False):
+        self.fails_at, self.interrupts, self.calls = fails_at, interrupts, []
+
+    def start(self):
+        self.calls.append("start")
+        if self.fails_at == "start":
+            raise ConfigError("cannot be started")
+
+    def publish(self, t, state, readings):
+        if self.fails_at is not None and self.fails_at != "start" and t >= self.fails_at:
+            raise KeyboardInterrupt if self.interrupts else ZeroDivisionError
+
+    def stop(self):
+        self.calls.append("stop")
+
+
+def with_spy(path, spy):
+    """Return the flight of a scenario whose first vehicle has a spy."""
+    flight = Flight(path)
+    next(iter(flight.simulation.vehicles)).backends.append(spy)
+    return flight
+
+
+def test_paths_are_relative_to_the_file_that_names_them(scenario, tmp_path):
+    """A scenario would fly only from the folder that it lies in."""
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "own.yaml").write_text(yaml.safe_dump(IRIS | {"name": "own", "mass": 1.1}))
+    (tmp_path / "worlds").mkdir()
+    (tmp_path / "worlds" / "own.usda").write_bytes(FLAT.read_bytes())
+    (tmp_path / "worlds" / "own.yaml").write_text("name: own world\nusd: own.usda\n")
+    for world in "worlds/own.yaml", "worlds/own.usda", str(tmp_path / "worlds" / "own.yaml"):
+        flight = Flight(scenario({"model": "models/own.yaml"}, world=world))
+        assert flight.simulation.vehicles["own"].mass == 1.1
+        assert flight.simulation.world.usd.samefile(tmp_path / "worlds" / "own.usda")
+
+
+def test_spawn_points(scenario):
+    """Vehicles would start in one another, or at another heading than the world's or their own."""
+    flight = Flight(
+        scenario(
+            {"model": "iris"},
+            {"model": "iris", "position": [0.0, 0.0, 0.2], "heading": 0.5},
+            {"model": "iris", "heading": 1.0},
+            {"model": "iris", "position": [5.0, 6.0, 0.2]},
+        )
+    )
+    world = flight.simulation.world.spawn_points
+    starts = [vehicle.start_position[0] for vehicle in flight.simulation.vehicles]
+    # The first spawn point is taken by the second vehicle, which has a position of its own.
+    assert world[0].position[:2] == (0.0, 0.0)
+    expected = [world[1].position, (0.0, 0.0, 0.2), world[2].position, (5.0, 6.0, 0.2)]
+    np.testing.assert_array_equal(starts, expected)
+    headings = [2 * np.arctan2(*v.start_orientation[0, 2:]) for v in flight.simulation.vehicles]
+    np.testing.assert_allclose(headings, [world[1].heading, 0.5, 1.0, 0.0], atol=1e-12)
+    with pytest.raises(ConfigError, match=r"scenario.yaml: vehicles.7.position: is needed"):
+        Flight(scenario(*[{"model": "iris"}] * (len(world) + 1)))
+
+
+def test_overrides(scenario):
+    """An option would not reach the run, or a rule of the file would not hold for it."""
+    path = scenario({"model": "iris"}, rate=250.0, seed=1, speed=2.0, record={"readings": False})
+    flight = Flight(path, Overrides(duration=0.5, rate=500.0, seed=7, speed="max"))
+    assert (flight.duration, flight.spec.speed) == (0.5, "max")
+    assert (flight.simulation.rate, flight.simulation.seed) == (500.0, 7)
+    assert not flight.spec.record.readings
+    spec = ScenarioSpec(name="test", vehicles=[{"model": "iris"}])
+    assert Overrides().apply(spec) == spec
+    with pytest.raises(ConfigError, match=r"^--seed = -1: "):
+        Overrides(seed=-1).apply(spec)
+
+
+def test_duration_of_a_mission(scenario, tmp_path):
+    """A run whose length the mission gives would end before a vehicle from afar has landed."""
+    square = [
+        {"takeoff": {"height": 1.0}},
+        {"square": {"side": 1.0, "height": 1.0, "speed": 2.0}},
+        {"land": {}},
+    ]
+    backend = {"model": "geometric", "relative": False, "trajectory": square}
+    far = {"model": "iris", "position": [12.0, 0.0, 0.2], "backends": [backend]}
+    flight = Flight(scenario(far, duration=None))
+    estimate, shown = flight.duration, []
+    (controller,) = flight.simulation.vehicles["iris"].backends
+    run = flight.fly(out=tmp_path / "out", progress=shown.append)
+    assert run.summary.simulated_time > estimate + 1.0
+    assert controller.mission.finished
+    assert shown == sorted(shown)
+    assert shown[-1] == run.summary.simulated_time
+
+
+def test_duration_of_less_than_a_step(scenario, tmp_path):
+    """A run without a step would have nothing to summarize or draw."""
+    run = Flight(scenario({"model": "iris"}, duration=1e-6)).fly(out=tmp_path / "out")
+    assert run.summary.simulated_time == 0.004
+    assert len(read_log(run.folder)["iris/state"]) == 1
+
+
+def test_duration_is_needed(scenario):
+    """A mission without an end would be flown for ever."""
+    hold = {"model": "geometric", "trajectory": [{"hold": {"height": 1.0}}]}
+    for entry in {"model": "iris"}, {"model": "iris", "backends": [hold]}:
+        with pytest.raises(ConfigError, match=r"scenario.yaml: duration: .*--duration"):
+            Flight(scenario(entry, duration=None))
+
+
+def test_what_a_run_leaves(scenario, tmp_path):
+    """Log, summary or picture would be missing, or the simulation left open."""
+    flight = Flight(scenario({"model": "iris"}, name="my run"))
+    run = flight.fly(out=tmp_path / "out")
+    assert not run.interrupted
+    assert run.folder.parent == tmp_path / "out"
+    assert run.folder.name.startswith("my-run-")
+    assert sorted(path.name for path in run.folder.iterdir()) == ["flight.mcap", "flight.png", "summary.json"]
+    assert json.loads((run.folder / "summary.json").read_bytes()) == json.loads(run.summary.to_json())
+    assert read_log(run.folder).complete
+    with pytest.raises(RuntimeError, match="closed"):
+        flight.simulation.play()
+
+
+def test_same_seed_same_log(scenario, tmp_path):
+    """Two runs of a scenario would differ in a bit."""
+    path = scenario({"model": "iris", "backends": [TAKEOFF]}, duration=1.5)
+    logs = [Flight(path).fly(out=tmp_path / "out").folder / "flight.mcap" for _ in range(2)]
+    assert logs[0] != logs[1]
+    assert logs[0].read_bytes() == logs[1].read_bytes()
+
+
+@pytest.mark.parametrize("fails_at", ["start", 0.0])
+def test_a_run_that_never_began_leaves_nothing(scenario, tmp_path, fails_at):
+    """The folder of a run that failed before its first step would stay behind, or a backend go on."""
+    spy = Spy(fails_at)
+    flight = with_spy(scenario({"model": "iris"}), spy)
+    with pytest.raises((ConfigError, ZeroDivisionError)):
+        flight.fly(out=tmp_path / "out")
+    assert spy.calls[0] == "start"
+    assert spy.calls[-1] == "stop"
+    assert flight.simulation.playback is Playback.STOPPED
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_never_began_leaves_what_was_there(scenario, tmp_path):
+    """Cleaning up would take a folder of the user's own along."""
+    (tmp_path / "out").mkdir()
+    with pytest.raises(ZeroDivisionError):
+        with_spy(scenario({"model": "iris"}), Spy(0.0)).fly(out=tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_run_that_fails_in_flight_keeps_its_log(scenario, tmp_path):
+    """A failure would take the flight until then along, or be lost itself."""
+    spy = Spy(0.052)
+    with pytest.raises(ZeroDivisionError) as failure:
+        with_spy(scenario({"model": "iris"}), spy).fly(out=tmp_path / "out")
+    (folder,) = (tmp_path / "out").iterdir()
+    assert failure.value.__notes__ == [f"what was flown until then is in {folder}"]
+    assert spy.calls[-1] == "stop"
+    assert sorted(path.name for path in folder.iterdir()) == ["flight.mcap", "flight.png", "summary.json"]
+    log = read_log(folder)
+    assert log.complete
+    assert log["iris/state"].time[-1] <= 0.048
+
+
+def test_interrupt(scenario, tmp_path):
+    """An interrupt would be an error, or take the flight until then along."""
+    run = with_spy(scenario({"model": "iris"}), Spy(0.052, interrupts=True)).fly(out=tmp_path / "out")
+    assert run.interrupted
+    assert run.summary.simulated_time == pytest.approx(0.052)
+    assert read_log(run.folder).complete
+
+
+def test_a_scenario_that_cannot_be_built_closes_its_simulation(scenario, monkeypatch):
+    """The physics of a world would stay in memory when one of its vehicles is wrong."""
+    closed = []
+    monkeypatch.setattr("pegasus.run.Simulation.close", lambda self: closed.append(self))
+    with pytest.raises(ConfigError, match="irsi"):
+        Flight(scenario({"model": "iris"}, {"model": "irsi"}))
+    assert len(closed) == 1
+
+
+def test_every_backend_can_be_named(scenario):
+    """A shipped backend would be missing from scenario files."""
+    for name in BACKENDS:
+        flight = Flight(scenario({"model": "iris", "backends": [TAKEOFF | {"model": name}]}))
+        assert isinstance(flight.simulation.vehicles["iris"].backends[0], BACKENDS[name])
+
+
+def test_plot_needs_a_log(tmp_path):
+    """A folder without a log would give a traceback."""
+    with pytest.raises(ConfigError, match=r"flight\.mcap"):
+        plot_run(tmp_path)
