@@ -15,6 +15,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from pegasus.errors import ConfigError
+from pegasus.settings import ardupilot_directory, px4_directory
 from pegasus.version import __version__
 
 _DISTRIBUTION = "pegasus-multirotor"
@@ -133,26 +135,32 @@ def _gpu() -> Finding:
 
 
 def _px4(environment: Mapping[str, str]) -> Finding:
-    places = _places(environment.get("PX4_DIR"), "PX4-Autopilot")
-    program = _first_file(places, Path("build/px4_sitl_default/bin/px4"))
-    if program is not None:
+    try:
+        source = px4_directory(environment=environment)
+    except ConfigError as error:
+        return _no_autopilot("PX4", "build px4_sitl_default", error)
+    program = source / "build/px4_sitl_default/bin/px4"
+    if program.is_file():
         return Finding(Status.OK, "PX4", str(program))
-    source = next((place for place in places if place.is_dir()), None)
-    if source is not None:
-        return Finding(Status.OPTIONAL, "PX4", f"{source}, not built", f"make -C {source} px4_sitl_default")
-    remedy = "clone PX4-Autopilot into your home folder and build px4_sitl_default, or set PX4_DIR"
-    return Finding(Status.OPTIONAL, "PX4", "not found", remedy)
+    return Finding(Status.OPTIONAL, "PX4", f"{source}, not built", f"make -C {source} px4_sitl_default")
 
 
 def _ardupilot(environment: Mapping[str, str]) -> Finding:
-    places = _places(environment.get("ARDUPILOT_DIR"), "ardupilot")
-    program = _first_file(places, Path("build/sitl/bin/arducopter"))
-    if program is not None:
+    try:
+        source = ardupilot_directory(environment=environment)
+    except ConfigError as error:
+        return _no_autopilot("ArduPilot", "build it with waf for the board sitl", error)
+    program = source / "build/sitl/bin/arducopter"
+    if program.is_file():
         return Finding(Status.OK, "ArduPilot", str(program))
-    remedy = (
-        "clone ardupilot into your home folder and build it with waf for the board sitl, or set ARDUPILOT_DIR"
-    )
-    return Finding(Status.OPTIONAL, "ArduPilot", "not found", remedy)
+    remedy = f"in {source}: ./waf configure --board sitl && ./waf copter"
+    return Finding(Status.OPTIONAL, "ArduPilot", f"{source}, not built", remedy)
+
+
+def _no_autopilot(subject: str, build: str, error: ConfigError) -> Finding:
+    if error.field is None:
+        return Finding(Status.OPTIONAL, subject, "not found", f"clone it and {build}; {error.remedy}")
+    return Finding(Status.OPTIONAL, subject, str(error).removesuffix(f"; {error.remedy}"), error.remedy or "")
 
 
 def _ros2(environment: Mapping[str, str], installed: Path = Path("/opt/ros")) -> Finding:
@@ -183,11 +191,3 @@ def _port(subject: str, kind: socket.SocketKind, port: int, remedy: str) -> Find
         except OSError as error:
             return Finding(Status.OPTIONAL, subject, f"not free ({error.strerror})", remedy)
     return Finding(Status.OK, subject, "free")
-
-
-def _places(given: str | None, name: str) -> list[Path]:
-    return [Path(given).expanduser()] if given else [Path.home() / name, Path.cwd().parent / name]
-
-
-def _first_file(places: Iterable[Path], inner: Path) -> Path | None:
-    return next((place / inner for place in places if (place / inner).is_file()), None)

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-import yaml
 from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
 
 from pegasus.arrays import Array
 from pegasus.components import StrictModel, config_error
 from pegasus.errors import ConfigError
-from pegasus.settings import find
+from pegasus.settings import find, read_yaml
 
 Vec3 = tuple[float, float, float]
 Positive = Annotated[float, Field(gt=0)]
@@ -307,15 +306,7 @@ def read_file(path: Path, model: type[M]) -> M:
         ConfigError: If the file cannot be read, is no YAML, or does not fit the model.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is not valid YAML: {error}", file=path) from None
-    if not isinstance(content, dict):
-        raise ConfigError("must hold a mapping of fields", file=path, value=content)
-    try:
-        return parse(content, model)
+        return parse(read_yaml(path), model)
     except ConfigError as error:
         raise error.within(file=path) from None
 

@@ -1,17 +1,121 @@
-"""Where things are: shipped resources, and the user's own files that take precedence over them."""
+"""Where things are: shipped resources, the user's own files, which take precedence, and the autopilots."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 import platformdirs
+import yaml
+from pydantic import Field, ValidationError
 
+from pegasus.components import StrictModel, config_error
 from pegasus.errors import ConfigError
 
 _PACKAGE = Path(__file__).resolve().parent
 _INSTALLED = _PACKAGE / "_resources"
 _ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
+_CONFIG_VARIABLE = "PEGASUS_CONFIG_DIR"
 
-USER_CONFIG = Path(platformdirs.user_config_dir("pegasus", appauthor=False))
-"""Folder of the user's own `vehicles`, `worlds` and `scenarios`."""
+Instance = Annotated[int, Field(ge=0, lt=250)]
+
+
+class PX4Settings(StrictModel):
+    """What is used for PX4 where a backend's options do not say."""
+
+    directory: Path | None = None
+    """PX4-Autopilot, built; relative to the settings file."""
+    airframe: str | None = None
+    """Airframe that PX4 starts with; that of the vehicle file when None."""
+    instance: Instance | None = None
+    """First instance number, from which the ports follow; the first free one when None."""
+
+
+class ArduPilotSettings(StrictModel):
+    """What is used for ArduPilot where a backend's options do not say."""
+
+    directory: Path | None = None
+    """ardupilot, built; relative to the settings file."""
+    instance: Instance | None = None
+    """First instance number, from which the ports follow; the first free one when None."""
+
+
+class Settings(StrictModel):
+    """The user's settings file."""
+
+    px4: PX4Settings = PX4Settings()
+    ardupilot: ArduPilotSettings = ArduPilotSettings()
+
+
+def user_config() -> Path:
+    """Return the folder of the user's `settings.yaml` and own `vehicles`, `worlds` and `scenarios`.
+
+    It is the environment variable PEGASUS_CONFIG_DIR where that is set, else where the system keeps such
+    things, such as ~/.config/pegasus.
+    """
+    moved = os.environ.get(_CONFIG_VARIABLE)
+    return _at_home(Path(moved)) if moved else platformdirs.user_config_path("pegasus", appauthor=False)
+
+
+def user_settings() -> Settings:
+    """Return what the user's settings file says; the defaults where there is none.
+
+    Raises:
+        ConfigError: If the file cannot be read or does not fit.
+    """
+    path = _settings_file()
+    if not path.exists():
+        return Settings()
+    try:
+        return Settings.model_validate(read_yaml(path))
+    except ValidationError as error:
+        raise config_error(error, Settings).within(file=path) from None
+
+
+def px4_directory(option: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of PX4-Autopilot.
+
+    It is the option, else `px4.directory` of the user's settings, else the environment variable PX4_DIR, else
+    ~/PX4-Autopilot.
+
+    Args:
+        option: What the backend's option `directory` says.
+        environment: Environment variables; those of this process when None.
+
+    Raises:
+        ConfigError: If the first of these that is given is no folder, or none is.
+    """
+    return _directory(option, user_settings().px4.directory, "px4", "PX4_DIR", "PX4-Autopilot", environment)
+
+
+def ardupilot_directory(
+    option: str | Path | None = None, *, environment: Mapping[str, str] | None = None
+) -> Path:
+    """Return the folder of ardupilot.
+
+    It is the option, else `ardupilot.directory` of the user's settings, else the environment variable
+    ARDUPILOT_DIR, else ~/ardupilot.
+
+    Args:
+        option: What the backend's option `directory` says.
+        environment: Environment variables; those of this process when None.
+
+    Raises:
+        ConfigError: If the first of these that is given is no folder, or none is.
+    """
+    setting = user_settings().ardupilot.directory
+    return _directory(option, setting, "ardupilot", "ARDUPILOT_DIR", "ardupilot", environment)
+
+
+def places(option: str, setting: str, default: str) -> str:
+    """Return the remedy for a value that is wrong or not given: the three places to give it at.
+
+    Args:
+        option: Name of the backend's option.
+        setting: Path of the field in the user's settings, such as "px4.airframe".
+        default: The place that counts when both are left out.
+    """
+    return f"set the backend's option {option}, {setting} in {_settings_file()}, or {default}"
 
 
 def resource(*parts: str) -> Path:
@@ -55,9 +159,73 @@ def find(kind: str, name: str | Path) -> Path:
         f"no such {singular}; known are {', '.join(names(kind))}",
         field=singular,
         value=str(name),
-        remedy=f"or give the path of a file, or put one into {USER_CONFIG / kind}",
+        remedy=f"or give the path of a file, or put one into {user_config() / kind}",
     )
 
 
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping that a YAML file holds; an empty one for a file in which nothing is said.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ConfigError: If the file cannot be read, is no YAML, or holds something else.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"is not valid YAML: {error}", file=path) from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise ConfigError("must hold a mapping of fields", file=path, value=content)
+    return content
+
+
+def _directory(
+    option: str | Path | None,
+    setting: Path | None,
+    section: str,
+    variable: str,
+    folder: str,
+    environment: Mapping[str, str] | None,
+) -> Path:
+    """Return the first folder that is given, absolute."""
+    variables = os.environ if environment is None else environment
+    file, home = _settings_file(), Path.home() / folder
+    given: list[tuple[Path | None, str | None, str | Path | None]] = [
+        (None, "directory", option),
+        (file, f"{section}.directory", setting and file.parent / _at_home(setting)),
+        (None, variable, variables.get(variable)),
+        (None, None, home),
+    ]
+    source, field, chosen = next((source, field, str(path)) for source, field, path in given if path)
+    path = Path.cwd() / _at_home(Path(chosen))
+    if path.is_dir():
+        return path
+    raise ConfigError(
+        "no such directory" if field else f"{folder} not found",
+        file=source,
+        field=field,
+        value=chosen if field else None,
+        remedy=places("directory", f"{section}.directory", f"{variable}, or put it into {home}"),
+    )
+
+
+def _at_home(path: Path) -> Path:
+    """Return a path whose ~ stands for the user's home; one whose user is unknown stays as it is."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def _settings_file() -> Path:
+    return user_config() / "settings.yaml"
+
+
 def _folders(kind: str) -> list[Path]:
-    return [USER_CONFIG / kind, resource("config", kind)]
+    return [user_config() / kind, resource("config", kind)]

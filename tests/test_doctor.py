@@ -16,6 +16,7 @@ def machine(tmp_path, monkeypatch):
     """Return a look at a machine where nothing is installed but what a test puts there."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 

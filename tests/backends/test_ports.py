@@ -1,0 +1,174 @@
+"""Ports: taken, refused with the name of their holder, and searched for free ones."""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pegasus.backends.mavlink.ports import bind_udp, first_free_instance, holder_of, listen
+from pegasus.errors import ConfigError
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a port")
+OPEN = {"tcp": listen, "udp": bind_udp}
+HOLDER = """
+import socket, sys
+kind, host = sys.argv[1:]
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+held = socket.socket(family, socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
+held.bind((host, 0))
+if kind == "tcp":
+    held.listen()
+print(held.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+class Holder:
+    """Another process that holds a port while it is entered."""
+
+    def __init__(self, kind, host="127.0.0.1"):
+        command = [sys.executable, "-I", "-S", "-c", HOLDER, kind, host]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline() or 0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate(timeout=10)
+
+
+def has_ipv6():
+    """Return whether this machine has an IPv6 address; what Python was built with does not tell."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+def number(opened):
+    """Return the port of a socket."""
+    return opened.getsockname()[1]
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+def test_does_not_block(kind):
+    """A simulation step would wait in a socket until somebody sends or connects."""
+    with OPEN[kind]("127.0.0.1", 0) as opened:
+        assert not opened.getblocking()
+
+
+def test_listens():
+    """An autopilot that connects before the simulation accepts would be refused."""
+    with listen("127.0.0.1", 0) as listener:
+        with closing(socket.create_connection(listener.getsockname(), timeout=5)) as client:
+            client.sendall(b"early")
+            listener.settimeout(5)
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.recv(5) == b"early"
+        connection_port = number(listener)
+    # What was connected lingers for a minute; a simulation that starts again must not wait for it.
+    listen("127.0.0.1", connection_port).close()
+
+
+def test_receives():
+    """Datagrams to the port would not arrive."""
+    with bind_udp("127.0.0.1", 0) as receiver, socket.socket(type=socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"servo", receiver.getsockname())
+        receiver.settimeout(5)
+        assert receiver.recv(16) == b"servo"
+
+
+@ON_LINUX
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::1"])
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+def test_holder(kind, host):
+    """The process that holds a port would not be found, or another one be blamed."""
+    if ":" in host and not has_ipv6():
+        pytest.skip("no IPv6 here")
+    with Holder(kind, host) as holder:
+        name = Path(f"/proc/{holder.process.pid}/comm").read_text().strip()
+        assert holder_of(holder.port, kind) == f"{name} (pid {holder.process.pid})"
+        assert holder_of(holder.port, "udp" if kind == "tcp" else "tcp") is None
+    assert holder_of(holder.port, kind) is None
+
+
+@ON_LINUX
+def test_holder_is_this_process():
+    """Two vehicles of one simulation that want the same port would be told to end a stranger."""
+    with listen("127.0.0.1", 0) as listener:
+        assert holder_of(number(listener), "tcp") == f"this process (pid {os.getpid()})"
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_port_in_use(kind, host):
+    """A port in use would be shared, or refused without saying which, by whom, and what to do."""
+    with Holder(kind, host) as holder:
+        with pytest.raises(ConfigError) as caught:
+            OPEN[kind](host, holder.port)
+        seen = f"pid {holder.process.pid}" if sys.platform == "linux" else ""
+    assert str(caught.value).startswith(f"{kind.upper()} port = {holder.port}: in use")
+    assert seen in str(caught.value)
+    assert str(caught.value).endswith("; end what holds it, or choose another instance")
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "message"),
+    [
+        ("127.0.0.1", 65536, "UDP port = 65536: must be 0 to 65535"),
+        ("127.0.0.1", -1, "UDP port = -1: must be 0 to 65535"),
+        (
+            "192.0.2.1",
+            14550,
+            "host = '192.0.2.1': is no address of this machine; 0.0.0.0 takes all of its addre",
+        ),
+        ("not an address", 14550, "host = 'not an address': is no address: "),
+    ],
+)
+def test_wrong_address(host, port, message):
+    """A wrong port or host would end in a traceback of the socket library."""
+    with pytest.raises(ConfigError) as caught:
+        bind_udp(host, port)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_first_free_instance(kind, host):
+    """An instance would be given away one of whose ports is in use, or free ones be passed over."""
+    with Holder(kind, host) as holder, OPEN[kind]("127.0.0.1", 0) as other, bind_udp("127.0.0.1", 0) as spare:
+        free = number(spare)
+        spare.close()
+        ports = {0: holder.port, 1: free, 2: number(other), 3: free}
+
+        def ports_of(instance):
+            return [("udp", free), (kind, ports[instance])]
+
+        assert first_free_instance(ports_of) == 1
+        assert first_free_instance(ports_of, start=2) == 3
+        with pytest.raises(ConfigError) as caught:
+            first_free_instance(ports_of, start=2, limit=3)
+        assert "instance: the ports of every instance from 2 to 2 are in use" in str(caught.value)
+        # Looking must not take them.
+        assert first_free_instance(ports_of) == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc/self/fd to count open files in")
+def test_nothing_stays_open():
+    """Each refused or examined port would cost an open file."""
+    with Holder("tcp") as holder:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for _ in range(3):
+            with pytest.raises(ConfigError):
+                listen("127.0.0.1", holder.port)
+            with pytest.raises(ConfigError):
+                first_free_instance(lambda _: [("tcp", holder.port)], limit=3)
+            first_free_instance(lambda _: [("udp", 0), ("tcp", 0)])
+        assert len(list(Path("/proc/self/fd").iterdir())) == before

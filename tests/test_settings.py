@@ -1,0 +1,186 @@
+"""The user's own files and settings: where they are looked for, and what is said when they are wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from pegasus.errors import ConfigError
+from pegasus.settings import (
+    Settings,
+    ardupilot_directory,
+    find,
+    names,
+    places,
+    px4_directory,
+    resource,
+    user_config,
+    user_settings,
+)
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """Return the user's folder of a machine on which nothing is set or installed."""
+    folder = tmp_path / "config"
+    folder.mkdir()
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(folder))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for variable in "PX4_DIR", "ARDUPILOT_DIR":
+        monkeypatch.delenv(variable, raising=False)
+    return folder
+
+
+def made(folder):
+    """Make a folder and return it."""
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_folder_can_be_moved(config, tmp_path, monkeypatch):
+    """PEGASUS_CONFIG_DIR would be ignored, be read once at import, or count although it is empty."""
+    assert user_config() == config
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", "~/elsewhere")
+    assert user_config() == tmp_path / "home" / "elsewhere"
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", "")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    assert user_config().name == "pegasus"
+    assert user_config().is_absolute()
+
+
+def test_own_files_take_precedence(config):
+    """A user's vehicle would not be found, not be listed, or not replace the shipped one of its name."""
+    assert find("vehicles", "iris") == resource("config", "vehicles", "iris.yaml")
+    assert "mine" not in names("vehicles")
+    made(config / "vehicles")
+    for name in "iris", "mine":
+        (config / "vehicles" / f"{name}.yaml").touch()
+        assert find("vehicles", name) == config / "vehicles" / f"{name}.yaml"
+    assert names("vehicles").count("iris") == 1
+    assert "mine" in names("vehicles")
+
+
+def test_unknown_name(config):
+    """The message would not say which names there are, nor where a user's own file goes."""
+    with pytest.raises(ConfigError) as caught:
+        find("vehicles", "irsi")
+    assert str(caught.value).startswith("vehicle = 'irsi': no such vehicle; known are ")
+    assert "iris" in str(caught.value)
+    assert str(caught.value).endswith(f"put one into {config / 'vehicles'}")
+    with pytest.raises(ConfigError, match="no such file"):
+        find("vehicles", config / "none.yaml")
+
+
+@pytest.mark.parametrize("content", [None, "", "# px4:\n#   directory: ~/PX4\n", "px4: {}\n"])
+def test_nothing_is_set(config, content):
+    """A machine without a settings file, or with one that is all comments, would be refused."""
+    if content is not None:
+        (config / "settings.yaml").write_text(content)
+    assert user_settings() == Settings()
+
+
+def test_settings_are_read_when_asked_for(config):
+    """What the file says would be lost, or a change not be seen until the next start."""
+    file = config / "settings.yaml"
+    file.write_text("px4: {directory: ~/px4, airframe: gazebo-classic_iris, instance: 3}\n")
+    assert user_settings().px4.model_dump() == {
+        "directory": Path("~/px4"),
+        "airframe": "gazebo-classic_iris",
+        "instance": 3,
+    }
+    file.write_text("ardupilot: {directory: /opt/ardupilot, instance: 0}\n")
+    assert user_settings().px4.airframe is None
+    assert user_settings().ardupilot.model_dump() == {"directory": Path("/opt/ardupilot"), "instance": 0}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("px4: {folder: /x}", "px4.folder: unknown field; allowed here: airframe, directory, instance"),
+        ("px5: {}", "px5: unknown field; allowed here: ardupilot, px4"),
+        ("px4: {instance: 250}", "px4.instance = 250: input should be less than 250"),
+        ("px4: {airframe: 10016}", "px4.airframe = 10016: input should be a valid string"),
+        ("px4: [", "is not valid YAML: "),
+        ("- px4", "['px4']: must hold a mapping of fields"),
+    ],
+)
+def test_wrong_settings(config, content, message):
+    """A slip in the settings file would be passed over, or reported without its file and field."""
+    file = config / "settings.yaml"
+    file.write_text(content)
+    with pytest.raises(ConfigError) as caught:
+        user_settings()
+    assert str(caught.value).startswith(f"{file}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_unreadable_settings(config):
+    """A settings file that cannot be read would count as none."""
+    made(config / "settings.yaml")
+    with pytest.raises(ConfigError, match=r"settings.yaml: cannot be read: Is a directory"):
+        user_settings()
+
+
+AUTOPILOTS = [
+    pytest.param(px4_directory, "px4", "PX4_DIR", "PX4-Autopilot", id="px4"),
+    pytest.param(ardupilot_directory, "ardupilot", "ARDUPILOT_DIR", "ardupilot", id="ardupilot"),
+]
+
+
+@pytest.mark.parametrize(("directory", "section", "variable", "folder"), AUTOPILOTS)
+def test_order_of_directories(config, tmp_path, monkeypatch, directory, section, variable, folder):
+    """A place that counts less would win over one that counts more."""
+    home, named, option = (made(tmp_path / name) for name in (f"home/{folder}", "named", "option"))
+    assert directory() == home
+    assert directory(environment={variable: str(named)}) == named
+    monkeypatch.setenv(variable, str(named))
+    assert directory() == named
+    assert directory(environment={}) == home
+    (config / "settings.yaml").write_text(f"{section}: {{directory: beside}}\n")
+    assert made(config / "beside") == directory()
+    assert directory(option) == option
+    assert directory(str(option)) == option
+
+
+@pytest.mark.parametrize(
+    ("directory", "section"), [(px4_directory, "px4"), (ardupilot_directory, "ardupilot")]
+)
+def test_directory_of_the_users_home(config, tmp_path, monkeypatch, directory, section):
+    """A path with ~ or one relative to the current folder would not be found, or change with that folder."""
+    there = made(tmp_path / "home" / "there")
+    assert directory("~/there") == there
+    (config / "settings.yaml").write_text(f"{section}: {{directory: ~/there}}\n")
+    assert directory() == there
+    monkeypatch.chdir(tmp_path)
+    assert directory("home/there") == there
+
+
+@pytest.mark.parametrize(("directory", "section", "variable", "folder"), AUTOPILOTS)
+def test_missing_directories(config, tmp_path, monkeypatch, directory, section, variable, folder):
+    """A wrong directory would be passed over for the next place, or its error not name all places."""
+    file, home = config / "settings.yaml", tmp_path / "home" / folder
+    remedy = (
+        f"set the backend's option directory, {section}.directory in {file}, or {variable}, "
+        f"or put it into {home}"
+    )
+
+    def error(*option):
+        with pytest.raises(ConfigError) as caught:
+            directory(*option)
+        return str(caught.value)
+
+    assert error() == f"{folder} not found; {remedy}"
+    made(home)
+    monkeypatch.setenv(variable, "/none/1")
+    assert error() == f"{variable} = '/none/1': no such directory; {remedy}"
+    file.write_text(f"{section}: {{directory: /none/2}}\n")
+    assert error() == f"{file}: {section}.directory = '/none/2': no such directory; {remedy}"
+    assert error("/none/3") == f"directory = '/none/3': no such directory; {remedy}"
+    assert error("~nobody-of-this-name/x").startswith("directory = '~nobody-of-this-name/x': no such")
+
+
+def test_places(config):
+    """An error about an airframe would not name the three places where it can be set."""
+    assert places("airframe", "px4.airframe", "px4.airframe of the vehicle file") == (
+        f"set the backend's option airframe, px4.airframe in {config / 'settings.yaml'}, "
+        "or px4.airframe of the vehicle file"
+    )
