@@ -58,6 +58,7 @@ def run(
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     rate: Annotated[float | None, typer.Option(help="Physics steps per simulated second [Hz].")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
+    vehicles: Annotated[int | None, typer.Option(help="Number of copies of every vehicle.")] = None,
     speed: Annotated[str | None, typer.Option(help="Times real time, or max.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder that holds the runs (default: runs).")] = None,
     record: Annotated[bool, typer.Option("--record/--no-record", help="Write log, summary and plot.")] = True,
@@ -68,7 +69,8 @@ def run(
     from pegasus.run import Flight, Overrides
 
     _import_from_beside(scenario)
-    flight = Flight(scenario, Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed)))
+    changes = Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed), vehicles=vehicles)
+    flight = Flight(scenario, changes)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

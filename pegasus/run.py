@@ -46,6 +46,8 @@ class Overrides:
     rate: float | None = None
     seed: int | None = None
     speed: float | str | None = None
+    vehicles: int | None = None
+    """Number of copies of every vehicle."""
 
     def apply(self, spec: ScenarioSpec) -> ScenarioSpec:
         """Return the scenario with these changes, checked like a file.
@@ -57,8 +59,15 @@ class Overrides:
             ConfigError: If a value is not allowed.
         """
         changes = {name: value for name, value in vars(self).items() if value is not None}
+        content = spec.model_dump(exclude_unset=True)
+        if (count := changes.pop("vehicles", None)) is not None:
+            if count < 1:
+                raise ConfigError(
+                    "must be at least 1", field="--vehicles", value=count, remedy="give a number"
+                )
+            changes["vehicles"] = [vehicle | {"count": count} for vehicle in content["vehicles"]]
         try:
-            return parse(spec.model_dump(exclude_unset=True) | changes, ScenarioSpec)
+            return parse(content | changes, ScenarioSpec)
         except ConfigError as error:
             # The scenario by itself was fine, so it is an option that is not.
             raise ConfigError(
@@ -136,6 +145,9 @@ class Flight:
             simulation.add_observer(energy)
             folder = _new_folder(out, self.spec.name, undo) if record else None
             if folder is not None:
+                for vehicle in simulation.vehicles:
+                    for backend in vehicle.backends:
+                        backend.run_folder = folder.resolve()
                 log = folder / LOG_NAME
                 simulation.add_observer(
                     McapRecorder(log, state_rate=recorded.state_rate, readings=recorded.readings)

@@ -265,14 +265,33 @@ class Vehicle(ABC):
             self.bind_sensors(manager.rate, manager.seed)
         except ConfigError as error:
             raise error.within(file=self.file) from None
-        for backend in self.backends:
-            backend.bind(self._as_multirotor())
+        bound: list[Backend] = []
+        try:
+            for backend in self.backends:
+                bound.append(backend)
+                backend.bind(self._as_multirotor())
+        except BaseException:
+            # What a bound backend has taken, such as a port, is given back.
+            for backend in bound:
+                backend.stop()
+            raise
         self._manager = manager
 
     def leave(self) -> None:
         """Leave the simulation; the last state stays."""
         self.state = self.state.copy()
         self._manager = None
+
+    def stop_backends(self) -> None:
+        """Stop every backend, each one even if another fails, then raise the first failure."""
+        failures: list[Exception] = []
+        for backend in self.backends:
+            try:
+                backend.stop()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def bind_sensors(self, rate: float, seed: int) -> None:
         """Give the sensors a fresh start, each with its own stream.

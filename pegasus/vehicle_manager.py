@@ -74,6 +74,7 @@ class VehicleManager(Collection[Vehicle]):
             self._ids[vehicle.name] = self._engine.add_bodies(vehicle.bodies())
         except BaseException:
             vehicle.leave()
+            vehicle.stop_backends()
             raise
         self._vehicles[vehicle.name] = vehicle
         self._rearrange()
@@ -91,8 +92,7 @@ class VehicleManager(Collection[Vehicle]):
         """
         vehicle = self[name]
         try:
-            for backend in vehicle.backends:
-                backend.stop()
+            vehicle.stop_backends()
         finally:
             vehicle.leave()
             self._engine.remove_bodies(self._ids.pop(name))

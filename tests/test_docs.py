@@ -55,6 +55,7 @@ REGISTRIES = {
     "Wind": WINDS,
     "Controller": CONTROLLERS,
     "Trajectory": TRAJECTORIES,
+    "Backend": {name: cls for name, cls in BACKENDS.items() if name not in CONTROLLERS},
 }
 OTHERS = {
     "Every motor": Motor,
@@ -202,13 +203,20 @@ def fields(cls: type) -> dict[str, Any]:
         for item in dataclasses.fields(base)
     }
     return {
-        item.name: REQUIRED if item.default is dataclasses.MISSING else item.default
+        item.name: default_of(item)
         for item in dataclasses.fields(cls)
         # Sequences fill in where a trajectory starts; it is not for users.
         if item.init
         and item.name not in shared
         and not (issubclass(cls, Trajectory) and item.name == "start")
     }
+
+
+def default_of(item: dataclasses.Field[Any]) -> Any:
+    """Return the default of a field of a dataclass."""
+    if item.default is not dataclasses.MISSING:
+        return item.default
+    return REQUIRED if item.default_factory is dataclasses.MISSING else item.default_factory()
 
 
 def plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """The examples, each run in short form: they fly, and what they print is true."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -84,3 +85,12 @@ def test_hundred_vehicles(example, capsys):
     assert tracking.segments["lemniscate"].duration > 6.0
     assert tracking.overall.maximum < 0.25
     assert "100 vehicles, 14 s" in capsys.readouterr().out
+
+
+@pytest.mark.px4
+@pytest.mark.skipif("PX4_DIR" not in os.environ, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot")
+def test_px4_mission(example):
+    """PX4 would not arm, fly or land for a script at its offboard port."""
+    pytest.importorskip("pymavlink", reason="needs pymavlink: pip install pymavlink")
+    # The GPS wanders by some 0.6 m on each axis, and PX4 follows it.
+    assert (example("px4_mission").main(count=2) < 4.0).all()

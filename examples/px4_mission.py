@@ -1,0 +1,114 @@
+"""Fly PX4 from outside, as a ground station or a companion computer does: through its offboard port.
+
+Pegasus starts PX4 for each vehicle and runs the world. This script speaks MAVLink with each PX4 by pymavlink,
+which is not part of Pegasus (pip install pymavlink): it arms, takes off to 5 m, flies a 5 m square and lands.
+With a number it flies so many vehicles at once: python examples/px4_mission.py 5
+"""
+
+import sys
+import threading
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends.mavlink.px4 import PX4
+
+HEIGHT, SIDE = 5.0, 5.0
+CORNERS = [(0.0, 0.0), (SIDE, 0.0), (SIDE, SIDE), (0.0, SIDE), (0.0, 0.0)]
+ARRIVED, LIMIT = 0.7, 60.0
+
+
+class Vehicle:
+    """One PX4 at its offboard port."""
+
+    def __init__(self, number):
+        from pymavlink import mavutil
+
+        self.mav = mavutil.mavlink
+        self.link = mavutil.mavlink_connection(f"udpin:127.0.0.1:{14540 + number}")
+        self.number, self.armed, self.position, self.time = number, False, (0.0, 0.0, 0.0), 0.0
+
+    def listen(self, condition, do=lambda: None):
+        """Take messages until a condition holds, doing something at every position; times are PX4's own."""
+        began = None
+        while not condition():
+            message = self.link.recv_match(blocking=True, timeout=30)
+            if message is None:
+                raise TimeoutError(f"vehicle {self.number}: PX4 is silent")
+            if message.get_type() == "HEARTBEAT" and message.autopilot == self.mav.MAV_AUTOPILOT_PX4:
+                self.armed = bool(message.base_mode & self.mav.MAV_MODE_FLAG_SAFETY_ARMED)
+            elif message.get_type() == "LOCAL_POSITION_NED":
+                self.position, self.time = (message.x, message.y, message.z), message.time_boot_ms / 1e3
+                began = self.time if began is None else began
+                if self.time - began > LIMIT:
+                    raise TimeoutError(f"vehicle {self.number}: waited for {LIMIT} s of simulated time")
+                do()
+
+    def command(self, number, *parameters):
+        """Send a command with up to seven parameters."""
+        parameters = [*parameters, *[0.0] * (7 - len(parameters))]
+        self.link.mav.command_long_send(self.number + 1, 1, number, 0, *parameters)
+
+    def go_to(self, north, east, down):
+        """Send a set-point; PX4 wants them all the time."""
+        only_position = 0b110111111000
+        frame = self.mav.MAV_FRAME_LOCAL_NED
+        self.link.mav.set_position_target_local_ned_send(
+            0, self.number + 1, 1, frame, only_position, north, east, down, 0, 0, 0, 0, 0, 0, 0, 0
+        )
+
+    def fly(self):
+        """Arm, take off, fly the square and land."""
+        self.link.wait_heartbeat(timeout=60)
+        self.listen(lambda: self.position != (0.0, 0.0, 0.0))
+        x0, y0, z0 = self.position
+
+        def take_off():
+            self.go_to(x0, y0, z0 - HEIGHT)
+            if not self.armed and int(self.time * 10) % 10 == 0:
+                self.command(self.mav.MAV_CMD_DO_SET_MODE, 1, 6)
+                self.command(self.mav.MAV_CMD_COMPONENT_ARM_DISARM, 1)
+
+        self.listen(lambda: self.distance(x0, y0, z0 - HEIGHT) < ARRIVED, take_off)
+        print(f"vehicle {self.number}: at {HEIGHT} m", flush=True)
+        for north, east in CORNERS:
+            place = x0 + north, y0 + east, z0 - HEIGHT
+            self.listen(
+                lambda place=place: self.distance(*place) < ARRIVED, lambda place=place: self.go_to(*place)
+            )
+            print(f"vehicle {self.number}: at the corner {north:g}, {east:g}", flush=True)
+        self.listen(lambda: not self.armed, lambda: self.command(self.mav.MAV_CMD_NAV_LAND))
+        print(f"vehicle {self.number}: landed", flush=True)
+
+    def distance(self, north, east, down):
+        """Return how far it is from a place [m]."""
+        return sum((a - b) ** 2 for a, b in zip(self.position, (north, east, down), strict=True)) ** 0.5
+
+
+def main(count=1, directory=None, speed=5.0):
+    """Fly and return how far each vehicle ended from where it started [m]."""
+    px4 = PX4(directory, instance=0)
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor("iris", count=count, backends=[px4]))
+        start = vehicle.state.position.copy()
+        pilots = [Vehicle(number) for number in range(count)]
+        failures = []
+
+        def pilot(one):
+            try:
+                one.fly()
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=pilot, args=(one,), daemon=True) for one in pilots]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads) and not failures:
+            sim.run(1.0, speed=speed)
+        for one in pilots:
+            one.link.close()
+        if failures:
+            raise failures[0]
+        return ((vehicle.state.position - start) ** 2).sum(axis=1) ** 0.5
+
+
+if __name__ == "__main__":
+    print(main(count=int(sys.argv[1]) if len(sys.argv) > 1 else 1))

@@ -1,0 +1,372 @@
+"""ArduPilot as the pilot of a vehicle, in lockstep over its JSON interface."""
+
+import logging
+import math
+import selectors
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from signal import SIGINT
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.backends.backend import Backend
+from pegasus.backends.mavlink.ardupilot_program import (
+    PARAMETER_FILE,
+    Program,
+    format_parameters,
+    read_parameters,
+)
+from pegasus.backends.mavlink.json_fdm import (
+    OptionalReadings,
+    encode_reply,
+    fdm_conversion,
+    fdm_rows,
+    rotor_speed_from_pwm,
+)
+from pegasus.backends.mavlink.json_link import Contact, JsonLink
+from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
+from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.components import require
+from pegasus.errors import ConfigError
+from pegasus.frames import euler_from_quaternion, matrix_from_quaternion, normalize
+from pegasus.sensors import IMU
+from pegasus.sensors.imu import ImuReading
+from pegasus.settings import user_settings
+from pegasus.state import VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.multirotor import Multirotor
+    from pegasus.sensors.sensor import Reading
+
+_log = logging.getLogger(__name__)
+
+_JSON_PORT, _MAVLINK_PORTS, _PORT_STEP = 9002, (5760, 5762, 5763), 10
+_INSTANCE_LIMIT = 250
+_LOOP_RATE = 400.0
+"""SCHED_LOOP_RATE of a copter that does not say otherwise [Hz]."""
+_LEAST_LOOP_RATE = 50
+"""The lowest that it takes [Hz]."""
+_LEAST_RATIO = 1.8
+"""ArduPilot does not arm with fewer steps of physics per run of its main loop."""
+_LOOK_PERIOD = 0.05
+"""How often processes are looked after while answers are waited for [s]."""
+_LONG_START = 15.0
+"""Wall time without a first packet after which that is worth a word [s]."""
+
+
+@dataclass(eq=False)
+class ArduPilot(Backend):
+    """ArduCopter in the loop, one instance for each of the vehicle's copies.
+
+    At every step the state goes to all instances, and the answer of each comes back before the rotors move:
+    nothing lags. Specific force and angular velocity are those that the vehicle's IMU last read; position,
+    velocity and attitude are the truth, from which ArduPilot makes its own GPS, barometer and compass.
+    Rangefinders, an airspeed sensor and a battery go along where the vehicle has them.
+
+    Instance i sends to UDP port 9002 + 10 i, talks MAVLink at TCP port 5760 + 10 i and has system id i + 1.
+    """
+
+    directory: str | Path | None = None
+    """ArduPilot's source directory, with ArduCopter built for simulation; looked up when None."""
+    _: KW_ONLY
+    instance: int | None = None
+    """Number of the first copy's instance, the others follow; from the settings, or free ones, when None."""
+    launch: bool = True
+    """Whether to start ArduPilot; otherwise it is waited for."""
+    parameters: dict[str, float] = field(default_factory=dict)
+    """ArduPilot parameters; they override the vehicle file's, and these override `parameter_files`."""
+    parameter_files: tuple[Path, ...] = ()
+    """Files of ArduPilot parameters; a later one overrides an earlier one."""
+    working_directory: Path | None = None
+    """Folder in which each instance keeps parameters and logs from run to run; without it they start anew."""
+    speedup: float = 1.0
+    """What ArduPilot takes as its speed-up. The pace is the simulation's all the same; above 1 ArduPilot
+    waits for a MAVLink client that reads more slowly than it writes."""
+    step_timeout: float = 1.0
+    """Wall time that a step waits for an answer [s]."""
+    hold_time: float = 0.5
+    """Simulated time for which rotors keep the last command when answers stay out [s]."""
+    address: str = "127.0.0.1"
+    """Address of this machine that ArduPilot sends to; 0.0.0.0 for an ArduPilot on another one."""
+
+    drives = True
+
+    def __post_init__(self) -> None:
+        fits = self.instance is None or 0 <= self.instance < _INSTANCE_LIMIT
+        require(fits, "instance", self.instance, f"must be from 0 to {_INSTANCE_LIMIT - 1}")
+        require(0 < self.speedup < math.inf, "speedup", self.speedup, "must be above 0 and finite")
+        require(0 < self.step_timeout < math.inf, "step_timeout", self.step_timeout, "must be above 0 s")
+        require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
+        self.links: list[JsonLink] = []
+        """What is known of each copy's instance; empty while stopped."""
+        self.processes: list[AutopilotProcess] = []
+        """The programs that were started here, in the order of the copies."""
+        self.instances = range(0)
+        """Numbers of the instances; set by `bind`."""
+        self._resources = ExitStack()
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Take over the vehicle's rotors, IMU and start, look for the program, and reserve the ports.
+
+        Raises:
+            ConfigError: If the vehicle has no IMU, the physics is too slow, a file or directory is missing, a
+                parameter or an output is wrong, or a port is in use.
+        """
+        self.stop()
+        self._vehicle_name, self._count = vehicle.name, vehicle.count
+        self._bind_imu(vehicle)
+        self._bind_rotors(vehicle)
+        self._bind_parameters(vehicle)
+        self._homes = _homes(vehicle)
+        self._program = Program.find(self.directory) if self.launch else None
+        self.instances = self._choose_instances()
+        self._open()
+
+    def start(self) -> None:
+        """Start ArduPilot for every copy, or begin to wait for it; called again, it begins anew.
+
+        Raises:
+            ConfigError: If the program or its working directory cannot be used, or a port is in use.
+        """
+        if not self.links:
+            self._open()
+        self._imu: ImuReading | None = None
+        self._optional = OptionalReadings()
+        self._published_at = time.monotonic()
+        self._long_start: float | None = self._published_at + _LONG_START
+        if self._program is not None:
+            self._launch(self._program)
+
+    def publish(self, t: float, state: VehicleState, readings: "Mapping[str, Reading]") -> None:
+        """Answer the newest packet of every instance with the state at simulation time t [s]."""
+        reading = readings.get(self._imu_name)
+        if isinstance(reading, ImuReading):
+            self._imu = reading
+        self._optional.take(readings)
+        self._receive(timeout=0.0)
+        owed = [i for i, link in enumerate(self.links) if link.owed]
+        if owed and self._imu is not None:
+            rows = fdm_rows(
+                state.position,
+                state.orientation,
+                state.velocity,
+                self._imu.angular_velocity,
+                self._imu.specific_force,
+                conversion=self._conversion,
+            ).tolist()
+            for i in owed:
+                self.links[i].reply(self._encode(t, rows[i], i))
+        self._published_at = time.monotonic()
+
+    def command(self, t: float) -> Array:
+        """Return what the answers to `publish` command, as soon as all are there [rad/s], shape (N, R)."""
+        self._await_answers(t)
+        for i, link in enumerate(self.links):
+            self._pulses[i] = link.pulse_widths(self._channels, t, self.hold_time)
+        return rotor_speed_from_pwm(self._pulses, scale=self._scale, offset=self._offset)
+
+    def stop(self) -> None:
+        """End the programs and close the sockets; calling it twice is allowed."""
+        self.links = []
+        self._resources.close()
+
+    def _bind_imu(self, vehicle: "Multirotor") -> None:
+        imus = [(name, sensor) for name, sensor in vehicle.sensors.items() if isinstance(sensor, IMU)]
+        if not imus:
+            raise ConfigError(
+                "ArduPilot needs an IMU", field="sensors", value=sorted(vehicle.sensors), remedy="add one"
+            )
+        self._imu_name, imu = imus[0]
+        # ArduPilot takes body axes, whichever way the IMU is mounted.
+        mounting = matrix_from_quaternion(normalize(np.array(imu.orientation)))
+        self._conversion = fdm_conversion(mounting if any(imu.orientation[:3]) else None)
+
+    def _bind_rotors(self, vehicle: "Multirotor") -> None:
+        outputs, rotor_count = vehicle.spec.ardupilot, vehicle.rotor_count
+        self._channels = list(range(rotor_count)) if outputs.channels is None else outputs.channels
+        scale = vehicle.motor.max_speed if outputs.scale is None else outputs.scale
+        for name, value in (("channels", self._channels), ("scale", scale), ("offset", outputs.offset)):
+            if isinstance(value, list) and len(value) != rotor_count:
+                raise ConfigError(
+                    f"must hold one for each of {rotor_count} rotors", field=f"ardupilot.{name}", value=value
+                )
+        self._scale, self._offset = np.asarray(scale, dtype=float), np.asarray(outputs.offset, dtype=float)
+        if not np.isfinite(self._scale).all():
+            raise ConfigError(
+                "is needed, since the motor has no largest speed",
+                field="ardupilot.scale",
+                remedy="give the rotor speed at full output [rad/s]",
+            )
+        self._pulses = np.zeros((vehicle.count, rotor_count))
+
+    def _bind_parameters(self, vehicle: "Multirotor") -> None:
+        own = {**vehicle.spec.ardupilot.parameters, **self.parameters}
+        self._own_parameters = format_parameters(own)
+        self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
+        given: dict[str, float] = {}
+        for file in self._parameter_files:
+            given |= read_parameters(file)
+        loop_rate = (given | own).get("SCHED_LOOP_RATE", _LOOP_RATE)
+        rate = vehicle.physics_rate
+        if rate < _LEAST_RATIO * loop_rate:
+            slower = math.floor(rate / _LEAST_RATIO)
+            other_way = f", or set ArduPilot's parameter SCHED_LOOP_RATE to {slower} or less"
+            raise ConfigError(
+                f"ArduPilot, whose main loop runs at {loop_rate:g} Hz, does not arm with physics below "
+                f"{_LEAST_RATIO * loop_rate:g} Hz",
+                field="rate",
+                value=rate,
+                remedy="raise it" + (other_way if slower >= _LEAST_LOOP_RATE else ""),
+            )
+        self._dt = 1.0 / rate
+
+    def _choose_instances(self) -> range:
+        count = self._count
+        first = user_settings().ardupilot.instance if self.instance is None else self.instance
+        if first is None:
+            first = first_free_instance(
+                lambda i: [port for k in range(i, i + count) for port in self._ports(k)],
+                limit=_INSTANCE_LIMIT + 1 - count,
+            )
+        if first + count > _INSTANCE_LIMIT:
+            raise ConfigError(
+                f"with {count} vehicles must be at most {_INSTANCE_LIMIT - count}",
+                field="instance",
+                value=first,
+            )
+        return range(first, first + count)
+
+    def _ports(self, instance: int) -> "list[tuple[PortKind, int]]":
+        """Return the ports that must be free for an instance."""
+        shift = _PORT_STEP * instance
+        ports: list[tuple[PortKind, int]] = [("udp", _JSON_PORT + shift)]
+        return ports + ([("tcp", port + shift) for port in _MAVLINK_PORTS] if self.launch else [])
+
+    def _open(self) -> None:
+        """Bind the sockets of all instances, or of none."""
+        with ExitStack() as opened:
+            selector = opened.enter_context(selectors.DefaultSelector())
+            links = []
+            for instance in self.instances:
+                for kind, port in self._ports(instance):
+                    if kind == "tcp":
+                        listen("0.0.0.0", port).close()
+                udp = opened.enter_context(bind_udp(self.address, _JSON_PORT + _PORT_STEP * instance))
+                links.append(JsonLink(f"ArduPilot {instance} of {self._vehicle_name!r}", udp))
+                selector.register(udp, selectors.EVENT_READ, links[-1])
+            self._resources = opened.pop_all()
+        self._selector, self.links = selector, links
+        self.processes = []
+
+    def _launch(self, program: Program) -> None:
+        home = self.working_directory or self.run_folder
+        if home is None:
+            home = Path(tempfile.mkdtemp(prefix="pegasus-ardupilot-"))
+            self._resources.callback(shutil.rmtree, home, ignore_errors=True)
+        self._resources.callback(stop_all, self.processes)
+        for instance, place in zip(self.instances, self._homes, strict=True):
+            directory = Path(home).expanduser().resolve() / f"ardupilot_{instance}"
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                (directory / PARAMETER_FILE).write_text(self._own_parameters)
+            except OSError as error:
+                raise ConfigError(
+                    f"cannot be written: {error.strerror}",
+                    field="working_directory",
+                    value=str(directory),
+                    remedy="choose another",
+                ) from None
+            process = AutopilotProcess(
+                program.arguments(
+                    instance,
+                    home=place,
+                    speedup=self.speedup,
+                    parameter_files=self._parameter_files,
+                    wipe=self.working_directory is None,
+                ),
+                environment={},
+                directory=directory,
+                log=directory / "ardupilot.log",
+                name=f"ArduPilot {instance}",
+                # SIGTERM is not heeded while it waits for a reply.
+                signals=(SIGINT,),
+            )
+            self.processes.append(process)
+            process.start()
+            _log.info(
+                "ArduPilot %d of %r: MAVLink at tcp:127.0.0.1:%d, prints to %s",
+                *(instance, self._vehicle_name, _MAVLINK_PORTS[0] + _PORT_STEP * instance, process.log),
+            )
+
+    def _encode(self, t: float, row: list[float], copy: int) -> bytes:
+        try:
+            return encode_reply(t, row, self._optional.text(copy))
+        except ValueError:
+            raise ConfigError(
+                "must be finite",
+                field=f"state or IMU reading of vehicle {self._vehicle_name!r}, copy {copy}, at t = {t:g} s",
+                remedy="check its motor, thrust curve, drag and IMU",
+            ) from None
+
+    def _receive(self, *, timeout: float) -> bool:
+        """Take what has come within a time, and return whether anything has."""
+        ready = self._selector.select(timeout)
+        for key, _ in ready:
+            key.data.receive()
+        return bool(ready)
+
+    def _await_answers(self, t: float) -> None:
+        """Wait for every instance that owes an answer, and keep to real time until all have been heard."""
+        limit, pace = self._published_at + self.step_timeout, self._published_at + self._dt
+        while any(link.waiting or link.contact is Contact.ABSENT for link in self.links):
+            until = limit if any(link.waiting for link in self.links) else pace
+            left = until - time.monotonic()
+            # What came while others were published to counts, so the sockets are looked at in any case.
+            came = self._receive(timeout=min(max(left, 0.0), _LOOK_PERIOD))
+            if left <= 0:
+                break
+            if not came:
+                self._look_after_processes(t)
+        for link in self.links:
+            if link.waiting:
+                _log.warning(
+                    "%s has not answered for %g s; its rotors keep their last command for %g s and then stop",
+                    *(link.name, self.step_timeout, self.hold_time),
+                )
+                link.fall_silent(t)
+            elif link.contact is Contact.SILENT:
+                self._look_after_processes(t)
+
+    def _look_after_processes(self, t: float) -> None:
+        """Note which programs have ended or are long in coming, and say so once."""
+        for process, link in zip(self.processes, self.links, strict=False):
+            if link.contact is not Contact.ENDED and not process.alive:
+                link.end(t)
+                _log.error(
+                    "%s has ended with status %s; it printed last: %s (%s)",
+                    *(link.name, process.returncode, " | ".join(process.last_lines(3)), process.log),
+                )
+        if self._long_start is not None and time.monotonic() > self._long_start:
+            self._long_start = None
+            for link in self.links:
+                if link.contact is Contact.ABSENT:
+                    _log.warning(
+                        "%s has sent nothing for %g s; it is still waited for", link.name, _LONG_START
+                    )
+
+
+def _homes(vehicle: "Multirotor") -> list[str]:
+    """Return where the positions count from and where each copy heads, as ArduPilot's --home wants it."""
+    origin = vehicle.environment.origin
+    yaw = np.degrees(euler_from_quaternion(vehicle.start_orientation)[:, 2])
+    return [
+        f"{origin.latitude:.9f},{origin.longitude:.9f},{origin.altitude:.3f},{(90.0 - angle) % 360.0:.3f}"
+        for angle in yaw.tolist()
+    ]

@@ -1,0 +1,132 @@
+"""ArduPilot's program on disk: where it is, how it is called, and the parameters that it starts with."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pegasus.errors import ConfigError
+from pegasus.settings import ardupilot_directory
+
+PARAMETER_FILE = "own.parm"
+"""Name of the file with an instance's own parameters, in its working directory."""
+
+_BINARY = Path("build", "sitl", "bin", "arducopter")
+_DEFAULTS = Path("Tools", "autotest", "default_params", "copter.parm")
+_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,15}")
+
+
+@dataclass(frozen=True)
+class Program:
+    """ArduCopter, built for simulation."""
+
+    binary: Path
+    """The program."""
+    defaults: Path
+    """Parameters that all of ArduPilot's simulated copters start from."""
+
+    @classmethod
+    def find(cls, directory: str | Path | None = None) -> "Program":
+        """Return the program of a source directory.
+
+        Args:
+            directory: ArduPilot's source directory; looked up as `ardupilot_directory` does when None.
+
+        Raises:
+            ConfigError: If there is no such directory, or ArduCopter has not been built in it.
+        """
+        folder = ardupilot_directory(directory).resolve()
+        remedies = {
+            _BINARY: "build it there: ./waf configure --board sitl && ./waf copter",
+            _DEFAULTS: "give ArduPilot's source directory",
+        }
+        for file, remedy in remedies.items():
+            if not (folder / file).is_file():
+                raise ConfigError(f"holds no {file}", field="directory", value=str(folder), remedy=remedy)
+        return cls(folder / _BINARY, folder / _DEFAULTS)
+
+    def arguments(
+        self,
+        instance: int,
+        *,
+        home: str,
+        speedup: float = 1.0,
+        parameter_files: Sequence[Path] = (),
+        wipe: bool = True,
+    ) -> list[str]:
+        """Return the command that starts an instance in its working directory.
+
+        Args:
+            instance: Number of the instance.
+            home: Origin of the positions and the heading at the start: latitude, longitude [deg], altitude
+                [m], heading clockwise from north [deg], with commas between.
+            speedup: What it takes as its speed-up.
+            parameter_files: Files of parameters between its own defaults and `PARAMETER_FILE`.
+            wipe: Whether to forget the parameters that an earlier run left in the working directory.
+
+        Raises:
+            ConfigError: If the path of a file holds a comma, by which ArduPilot separates them.
+        """
+        files = [str(self.defaults), *(str(file.resolve()) for file in parameter_files), PARAMETER_FILE]
+        for file in files:
+            if "," in file:
+                raise ConfigError(
+                    "must not hold a comma", field="parameter file", value=file, remedy="move it"
+                )
+        return [
+            *(str(self.binary), "--model", "JSON:127.0.0.1", "--speedup", f"{speedup:g}"),
+            *("-I", str(instance), "--sysid", str(instance + 1), "--home", home),
+            # By itself it would wait for a MAVLink client before it sends its first servo packet.
+            *("--defaults", ",".join(files), "--serial0", "tcp:0"),
+            *(["-w"] if wipe else []),
+        ]
+
+
+def read_parameters(file: Path) -> dict[str, float]:
+    """Return the parameters that a file sets, in lines of NAME VALUE or NAME,VALUE.
+
+    Args:
+        file: The file.
+
+    Raises:
+        ConfigError: If it cannot be read, or a line is something else.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is no text"
+        raise ConfigError(
+            f"cannot be read: {reason}", field="parameter_files", value=str(file), remedy="correct the path"
+        ) from None
+    parameters = {}
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words or words[0].startswith("@"):
+            continue
+        try:
+            parameters[words[0]] = float(words[1])
+        except (IndexError, ValueError):
+            raise ConfigError(
+                "must be NAME VALUE", file=file, field=f"line {number}", value=line.strip()
+            ) from None
+    return parameters
+
+
+def format_parameters(parameters: Mapping[str, float]) -> str:
+    """Return parameters as the text of a file that ArduPilot reads.
+
+    Args:
+        parameters: Values by name.
+
+    Raises:
+        ConfigError: If a name or a value can be none of ArduPilot's.
+    """
+    for name, value in parameters.items():
+        if not _NAME.fullmatch(name):
+            raise ConfigError(
+                "must be up to 16 capital letters, digits and underscores", field="parameters", value=name
+            )
+        if not math.isfinite(value):
+            raise ConfigError("must be finite", field=f"parameters.{name}", value=value)
+    return "".join(f"{name} {value:.9g}\n" for name, value in parameters.items())

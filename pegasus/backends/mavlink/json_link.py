@@ -1,0 +1,160 @@
+"""One ArduPilot at the other end of a UDP socket, and the rules of its lockstep.
+
+ArduPilot sends a servo packet and waits for one reply, for ever; then its time is the reply's, and the next
+packet follows. Every reply beyond that would stay in its socket and delay each later one by a frame, so a
+packet is answered once, and always the newest. Without a reply it sends the same packet, with the same
+frame count, again and again. A restarted ArduPilot counts from 0 and sends from another port.
+"""
+
+import logging
+import math
+import socket
+import time
+from collections.abc import Sequence
+from enum import Enum
+
+from pegasus.backends.mavlink.json_fdm import LARGEST_DATAGRAM, decode_servos
+
+_log = logging.getLogger(__name__)
+
+_REPEATED = 0.5
+"""A packet that comes again so long after its reply has not got it: ArduPilot repeats after 1.1 s [s]."""
+_MOST_DATAGRAMS = 4096
+"""Datagrams taken at once, so that a flood of them cannot hold the simulation up."""
+_SAME_INSTANT = 1e-9
+"""Times nearer than this are the same [s]."""
+_CHANNEL_COUNT = 32
+_NO_OUTPUT = (0,) * _CHANNEL_COUNT
+
+
+class Contact(Enum):
+    """What is known of the other side."""
+
+    ABSENT = "absent"
+    """It has not been heard yet."""
+    LOCKSTEP = "lockstep"
+    """It answers."""
+    SILENT = "silent"
+    """It has let a step's limit pass, and is not waited for until it is heard again."""
+    ENDED = "ended"
+    """Its process has ended."""
+
+
+class JsonLink:
+    """What has come from one ArduPilot, and what it is still owed.
+
+    Args:
+        name: What messages call it.
+        open_socket: UDP socket that it sends to; does not block.
+    """
+
+    def __init__(self, name: str, open_socket: socket.socket) -> None:
+        self.name = name
+        self.contact = Contact.ABSENT
+        self.owed = False
+        """Whether its newest packet has not been answered."""
+        self.frame_count = 0
+        """Number of its newest packet."""
+        self.frame_rate = 0
+        """Frames per second that it last saw in our time stamps [Hz]."""
+        self._socket = open_socket
+        self._peer: tuple[str, int] | None = None
+        self._pwm = _NO_OUTPUT
+        self._reply = b""
+        self._replied_at = -math.inf
+        self._lost_at = math.inf
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it is to be waited for: it has had its reply and has not sent the next packet."""
+        return self.contact is Contact.LOCKSTEP and not self.owed
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when there is something to receive."""
+        return self._socket.fileno()
+
+    def receive(self) -> None:
+        """Take what has come, and keep the newest packet."""
+        for _ in range(_MOST_DATAGRAMS):
+            try:
+                datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                # Some systems report here that a reply has met a closed port.
+                _log.debug("%s: %s", self.name, error)
+                continue
+            packet = decode_servos(datagram)
+            if packet is not None:
+                self._take(packet.frame_count, packet.pwm, sender)
+                self.frame_rate = packet.frame_rate
+
+    def reply(self, text: bytes) -> None:
+        """Answer the newest packet.
+
+        Args:
+            text: The datagram.
+        """
+        self._reply, self._replied_at, self.owed = text, time.monotonic(), False
+        self._send()
+
+    def fall_silent(self, t: float) -> None:
+        """Note that it has let a step's limit pass, or that its process has ended.
+
+        Args:
+            t: Simulation time [s].
+        """
+        if self.contact is Contact.LOCKSTEP:
+            self._lost_at = t
+        self.contact = Contact.SILENT
+
+    def end(self, t: float) -> None:
+        """Note that its process has ended.
+
+        Args:
+            t: Simulation time [s].
+        """
+        self.fall_silent(t)
+        self.contact = Contact.ENDED
+
+    def pulse_widths(self, channels: Sequence[int], t: float, hold_time: float) -> list[int]:
+        """Return the pulse widths of some outputs at a time [us]; 0 once they are not to be held any more.
+
+        Args:
+            channels: Numbers of the outputs, counted from 0.
+            t: Simulation time [s].
+            hold_time: How long the last ones are held when nothing comes any more [s].
+        """
+        pwm = self._pwm
+        if t > self._lost_at + hold_time - _SAME_INSTANT:
+            pwm = _NO_OUTPUT
+        return [pwm[channel] for channel in channels]
+
+    def _take(self, count: int, pwm: tuple[int, ...], sender: tuple[str, int]) -> None:
+        if self._peer is None:
+            _log.info("%s sends from %s:%d", self.name, *sender)
+        elif sender != self._peer or count < self.frame_count:
+            _log.warning(
+                "%s has restarted: frame %d from port %d after frame %d from port %d",
+                *(self.name, count, sender[1], self.frame_count, self._peer[1]),
+            )
+        elif count == self.frame_count and self.contact is Contact.LOCKSTEP:
+            if not self.owed and time.monotonic() - self._replied_at > _REPEATED:
+                self._replied_at = time.monotonic()
+                self._send()
+            return
+        elif self.contact is not Contact.LOCKSTEP:
+            _log.warning("%s answers again", self.name)
+        elif count > self.frame_count + 1:
+            _log.warning("%s has jumped from frame %d to frame %d", self.name, self.frame_count, count)
+        self.contact, self.owed, self._lost_at = Contact.LOCKSTEP, True, math.inf
+        self._peer, self.frame_count = sender, count
+        self._pwm = pwm if len(pwm) == _CHANNEL_COUNT else pwm + _NO_OUTPUT[len(pwm) :]
+
+    def _send(self) -> None:
+        assert self._peer is not None
+        try:
+            self._socket.sendto(self._reply, self._peer)
+        except OSError as error:
+            # It asks again, as for any reply that is lost.
+            _log.debug("%s: %s", self.name, error)

@@ -1,0 +1,356 @@
+"""The MAVLink 2 messages of a hardware-in-the-loop link, to bytes and back.
+
+Only the messages that a simulator and an autopilot exchange are known here; each is a line of a table. The
+layouts are those of MAVLink's `common` dialect (mavlink.io): fields by falling size, extensions behind them,
+zero bytes at the end of a payload left out.
+"""
+
+import binascii
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_MAGIC = 0xFD
+_HEADER = struct.Struct("<BBBBBBBHB")
+_HEADER_SIZE, _CHECKSUM_SIZE, _SIGNATURE_SIZE = 10, 2, 13
+_SIGNED = 0x01
+# Bits of a byte in reverse order: the checksum runs over them the other way round.
+_REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+
+
+class Heartbeat(NamedTuple):
+    """HEARTBEAT: who is there, and in which mode."""
+
+    custom_mode: int = 0
+    type: int = 0
+    autopilot: int = 0
+    base_mode: int = 0
+    system_status: int = 0
+    mavlink_version: int = 3
+
+
+class CommandLong(NamedTuple):
+    """COMMAND_LONG: a command with seven parameters."""
+
+    param1: float = 0.0
+    param2: float = 0.0
+    param3: float = 0.0
+    param4: float = 0.0
+    param5: float = 0.0
+    param6: float = 0.0
+    param7: float = 0.0
+    command: int = 0
+    target_system: int = 0
+    target_component: int = 0
+    confirmation: int = 0
+
+
+class CommandAck(NamedTuple):
+    """COMMAND_ACK: what became of a command."""
+
+    command: int
+    result: int
+    progress: int = 0
+    result_param2: int = 0
+    target_system: int = 0
+    target_component: int = 0
+
+
+class SetPositionTargetLocalNed(NamedTuple):
+    """SET_POSITION_TARGET_LOCAL_NED: where to fly; bits of the mask leave fields out."""
+
+    time_boot_ms: int
+    x: float
+    y: float
+    z: float
+    vx: float
+    vy: float
+    vz: float
+    afx: float
+    afy: float
+    afz: float
+    yaw: float
+    yaw_rate: float
+    type_mask: int
+    target_system: int
+    target_component: int
+    coordinate_frame: int = 1
+
+
+class HilActuatorControls(NamedTuple):
+    """HIL_ACTUATOR_CONTROLS: the autopilot's answer."""
+
+    time_usec: int
+    """Time of the sensor message that it answers [us]."""
+    flags: int
+    """Bit 0: the autopilot runs in lockstep."""
+    controls: tuple[float, ...]
+    """Sixteen outputs; 0 to 1 for motors, -1 to 1 for what can be reversed."""
+    mode: int
+    """MAV_MODE_FLAG; bit 7 when armed."""
+
+
+class HilSensor(NamedTuple):
+    """HIL_SENSOR: IMU, magnetometer, barometer, differential pressure; FRD."""
+
+    time_usec: int
+    xacc: float
+    yacc: float
+    zacc: float
+    xgyro: float
+    ygyro: float
+    zgyro: float
+    xmag: float
+    ymag: float
+    zmag: float
+    abs_pressure: float
+    diff_pressure: float
+    pressure_alt: float
+    temperature: float
+    fields_updated: int
+    id: int = 0
+
+
+class HilGps(NamedTuple):
+    """HIL_GPS: degrees times 1e7, millimetres, centimetres per second, centidegrees; NED."""
+
+    time_usec: int
+    lat: int
+    lon: int
+    alt: int
+    eph: int
+    epv: int
+    vel: int
+    vn: int
+    ve: int
+    vd: int
+    cog: int
+    fix_type: int
+    satellites_visible: int
+    id: int = 0
+    yaw: int = 0
+
+
+class HilStateQuaternion(NamedTuple):
+    """HIL_STATE_QUATERNION: the truth; w first, NED, centimetres per second, milli-g."""
+
+    time_usec: int
+    attitude_quaternion: tuple[float, ...]
+    rollspeed: float
+    pitchspeed: float
+    yawspeed: float
+    lat: int
+    lon: int
+    alt: int
+    vx: int
+    vy: int
+    vz: int
+    ind_airspeed: int
+    true_airspeed: int
+    xacc: int
+    yacc: int
+    zacc: int
+
+
+class HilOpticalFlow(NamedTuple):
+    """HIL_OPTICAL_FLOW: angles integrated over a time, and the distance to the ground."""
+
+    time_usec: int
+    integration_time_us: int
+    integrated_x: float
+    integrated_y: float
+    integrated_xgyro: float
+    integrated_ygyro: float
+    integrated_zgyro: float
+    time_delta_distance_us: int
+    distance: float
+    temperature: int
+    sensor_id: int
+    quality: int
+
+
+class DistanceSensor(NamedTuple):
+    """DISTANCE_SENSOR: a range in centimetres."""
+
+    time_boot_ms: int
+    min_distance: int
+    max_distance: int
+    current_distance: int
+    type: int
+    id: int
+    orientation: int
+    covariance: int
+    horizontal_fov: float = 0.0
+    vertical_fov: float = 0.0
+    quaternion: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    signal_quality: int = 0
+
+
+class Odometry(NamedTuple):
+    """ODOMETRY: pose and twist of an external estimator, w first."""
+
+    time_usec: int
+    x: float
+    y: float
+    z: float
+    q: tuple[float, ...]
+    vx: float
+    vy: float
+    vz: float
+    rollspeed: float
+    pitchspeed: float
+    yawspeed: float
+    pose_covariance: tuple[float, ...]
+    velocity_covariance: tuple[float, ...]
+    frame_id: int
+    child_frame_id: int
+    reset_counter: int = 0
+    estimator_type: int = 0
+    quality: int = 0
+
+
+class RcChannels(NamedTuple):
+    """RC_CHANNELS: pulse widths of a receiver [us]."""
+
+    time_boot_ms: int
+    channels: tuple[int, ...]
+    """Eighteen channels; 65535 where there is none."""
+    chancount: int
+    rssi: int
+
+
+class _Layout:
+    """How one message lies in a payload.
+
+    Args:
+        kind: The message's class; its fields are in the order of the wire.
+        number: Message id.
+        extra: The id's CRC_EXTRA, which stands for the layout in the checksum.
+        fields: Form of each field, as `struct` writes it, separated by spaces.
+    """
+
+    def __init__(self, kind: Any, number: int, extra: int, fields: str) -> None:
+        forms = fields.split()
+        assert len(forms) == len(kind._fields)
+        self.kind, self.number, self.extra = kind, number, bytes([extra])
+        self._struct = struct.Struct("<" + "".join(forms))
+        self._lengths = [int(form[:-1] or 1) for form in forms]
+        self._flat = max(self._lengths) == 1
+
+    def pack(self, message: Any) -> bytes:
+        if self._flat:
+            return self._struct.pack(*message)
+        values: list[Any] = []
+        for value, length in zip(message, self._lengths, strict=True):
+            if length > 1:
+                values.extend(value)
+            else:
+                values.append(value)
+        return self._struct.pack(*values)
+
+    def unpack(self, payload: bytes) -> Any:
+        size = self._struct.size
+        values = self._struct.unpack(payload[:size].ljust(size, b"\0"))
+        if self._flat:
+            return self.kind._make(values)
+        fields: list[Any] = []
+        at = 0
+        for length in self._lengths:
+            fields.append(values[at : at + length] if length > 1 else values[at])
+            at += length
+        return self.kind._make(fields)
+
+
+_LAYOUTS = (
+    _Layout(Heartbeat, 0, 50, "I B B B B B"),
+    _Layout(RcChannels, 65, 118, "I 18H B B"),
+    _Layout(CommandLong, 76, 152, "f f f f f f f H B B B"),
+    _Layout(CommandAck, 77, 143, "H B B i B B"),
+    _Layout(SetPositionTargetLocalNed, 84, 143, "I f f f f f f f f f f f H B B B"),
+    _Layout(HilActuatorControls, 93, 47, "Q Q 16f B"),
+    _Layout(HilSensor, 107, 108, "Q f f f f f f f f f f f f f I B"),
+    _Layout(HilGps, 113, 124, "Q i i i H H H h h h H B B B H"),
+    _Layout(HilOpticalFlow, 114, 237, "Q I f f f f f I f h B B"),
+    _Layout(HilStateQuaternion, 115, 4, "Q 4f f f f i i i h h h H H h h h"),
+    _Layout(DistanceSensor, 132, 85, "I H H H B B B B f f 4f B"),
+    _Layout(Odometry, 331, 91, "Q f f f 4f f f f f f f 21f 21f B B B B b"),
+)
+_BY_KIND = {layout.kind: layout for layout in _LAYOUTS}
+_BY_NUMBER = {layout.number: layout for layout in _LAYOUTS}
+
+
+def encode(message: NamedTuple, *, sequence: int, system: int = 1, component: int = 200) -> bytes:
+    """Return a message as a MAVLink 2 frame.
+
+    Args:
+        message: One of the messages of this module.
+        sequence: Number of the frame on its link; only its lowest byte is sent.
+        system: System id of the sender.
+        component: Component id of the sender; a simulator is 200 by PX4's habit.
+    """
+    layout = _BY_KIND[type(message)]
+    # At least one byte of a payload is sent.
+    payload = layout.pack(message)
+    payload = payload.rstrip(b"\0") or payload[:1]
+    number = layout.number
+    header = _HEADER.pack(
+        _MAGIC, len(payload), 0, 0, sequence & 0xFF, system, component, number & 0xFFFF, number >> 16
+    )
+    return header + payload + checksum(header[1:] + payload + layout.extra)
+
+
+def checksum(data: bytes) -> bytes:
+    """Return the CRC-16/MCRF4XX of data, low byte first.
+
+    It is the CRC-CCITT of the mirrored bytes, mirrored: the one that the standard library computes in C.
+
+    Args:
+        data: Frame without its first byte, and the CRC_EXTRA of its message.
+    """
+    mirrored = binascii.crc_hqx(data.translate(_REVERSED), 0xFFFF)
+    return bytes((_REVERSED[mirrored >> 8], _REVERSED[mirrored & 0xFF]))
+
+
+class Decoder:
+    """Turn a stream of bytes into messages, however it is cut, and whatever stands between them."""
+
+    def __init__(self) -> None:
+        self._waiting = b""
+        self.bad_byte_count = 0
+        """Bytes so far that belonged to no message of the table."""
+
+    def feed(self, data: bytes) -> Iterator[Any]:
+        """Yield the messages that data completes.
+
+        Frames of other messages, and bytes that are no frame, are passed over.
+
+        Args:
+            data: What the link gave.
+        """
+        data = self._waiting + data
+        at, end = 0, len(data)
+        while True:
+            start = data.find(_MAGIC, at)
+            if start < 0:
+                self.bad_byte_count += end - at
+                self._waiting = b""
+                return
+            self.bad_byte_count += start - at
+            at = start
+            if end - at < _HEADER_SIZE:
+                break
+            _, length, flags, _, _, _, _, low, high = _HEADER.unpack_from(data, at)
+            layout = _BY_NUMBER.get(low | high << 16)
+            if layout is not None:
+                body = at + _HEADER_SIZE + length
+                size = _HEADER_SIZE + length + _CHECKSUM_SIZE + (_SIGNATURE_SIZE if flags & _SIGNED else 0)
+                if end - at < size:
+                    break
+                if checksum(data[at + 1 : body] + layout.extra) == data[body : body + _CHECKSUM_SIZE]:
+                    yield layout.unpack(data[at + _HEADER_SIZE : body])
+                    at += size
+                    continue
+            # No frame begins here after all: the next one may lie in what looked like its payload.
+            at += 1
+            self.bad_byte_count += 1
+        self._waiting = data[at:]

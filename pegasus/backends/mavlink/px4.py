@@ -1,0 +1,419 @@
+"""PX4 flies the vehicle: lockstep over MAVLink's hardware-in-the-loop messages."""
+
+import logging
+import math
+import selectors
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.backends.backend import Backend
+from pegasus.backends.mavlink.hil import SensorMessage, gps_message, truth_message
+from pegasus.backends.mavlink.hil_extras import (
+    flow_message,
+    odometry_message,
+    orientation_of,
+    range_message,
+    rc_message,
+)
+from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
+from pegasus.backends.mavlink.link import Link, TcpServerLink, open_link
+from pegasus.backends.mavlink.offboard import OffboardPilot
+from pegasus.backends.mavlink.ports import PortKind, first_free_instance
+from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.mavlink.px4_program import PX4Program
+from pegasus.backends.mavlink.rotor_map import rotor_map
+from pegasus.components import require
+from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.errors import ConfigError
+from pegasus.sensors import (
+    GPS,
+    IMU,
+    Airspeed,
+    Barometer,
+    ImuReading,
+    Magnetometer,
+    Odometry,
+    OpticalFlow,
+    Rangefinder,
+    Sensor,
+)
+from pegasus.sensors.sensor import Reading
+from pegasus.settings import user_settings
+from pegasus.state import VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.multirotor import Multirotor
+
+_log = logging.getLogger(__name__)
+
+_HIL_PORT = 4560
+_OFFBOARD_PORT, _GROUND_STATION_PORT = 14580, 18570
+_TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
+"""Sensor messages from one true state, or one message of the receiver, to the next."""
+
+Converter = Callable[[int, Any, int], NamedTuple]
+"""From time [us], reading and row to a message."""
+
+_TAKES: dict[type[Sensor], Callable[[SensorMessage, Any], None]] = {
+    Magnetometer: SensorMessage.take_magnetometer,
+    Barometer: SensorMessage.take_barometer,
+    Airspeed: SensorMessage.take_airspeed,
+}
+_CONVERTS: dict[type[Sensor], Converter] = {
+    GPS: gps_message,
+    OpticalFlow: flow_message,
+    Odometry: odometry_message,
+}
+_NEEDED: dict[str, type[Sensor]] = {"GPS": GPS, "magnetometer": Magnetometer, "barometer": Barometer}
+
+
+@dataclass(eq=False)
+class PX4(Backend):
+    """Let PX4 fly: one autopilot for each copy of the vehicle, each in lockstep with the simulation.
+
+    PX4 is started and ended with the run, unless `launch` is off or a `connection` is given. Every IMU sample
+    goes to all autopilots before any is waited for; an autopilot that does not answer within `step_timeout`
+    is reported once, its rotors stop after `hold_time`, and the others fly on.
+    """
+
+    directory: str | Path | None = None
+    """Folder of PX4-Autopilot, built; that of the user's settings, PX4_DIR or ~/PX4-Autopilot when None."""
+    _: KW_ONLY
+    airframe: str | None = None
+    """Airframe, as PX4_SIM_MODEL names it; that of the user's settings or the vehicle's file when None."""
+    parameters: dict[str, float | int] = field(default_factory=dict)
+    """PX4 parameters to set; those of the vehicle's file are set as well."""
+    instance: int | None = None
+    """PX4's instance number of the first copy, from which all ports follow; the first free one when None."""
+    launch: bool = True
+    """Whether PX4 is started here; else it is waited for."""
+    connection: str | None = None
+    """Link to a PX4 that runs elsewhere: tcp:HOST:PORT, udp:HOST:PORT, serial:DEVICE:BAUD, tcpin:PORT."""
+    working_directory: str | Path | None = None
+    """Folder in which each instance keeps parameters and logs from run to run; below the run's when None."""
+    step_timeout: float = 1.0
+    """How long an answer is waited for, in wall time [s]."""
+    hold_time: float = 0.5
+    """How long rotors keep their speed when the answers stop, in simulated time [s]."""
+    trajectory: Any = None
+    """A `Trajectory`, or the list of its parts as scenario files have it, that PX4 is told to fly in its
+    offboard mode as soon as it can arm; None leaves PX4 to others."""
+    start_timeout: float = 60.0
+    """How long PX4 may take to connect and to begin to answer, in wall time [s]."""
+
+    drives = True
+
+    rc_channels: ClassVar[Sequence[int] | None] = None
+    """Pulse widths of a receiver to send [us], at most 18; set it on the backend at any time."""
+
+    def __post_init__(self) -> None:
+        for name in ("step_timeout", "hold_time", "start_timeout"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, value, "must be above 0 s and finite")
+        if self.instance is not None:
+            require(0 <= self.instance < 250, "instance", self.instance, "must be 0 to 249")
+        self._pilot: OffboardPilot | None = None
+        if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
+            self.trajectory = trajectory_from_spec(self.trajectory)
+        self._instances: list[HilInstance] = []
+        self._processes: list[AutopilotProcess] = []
+        self._running: list[AutopilotProcess] = []
+        self._links: list[Link] = []
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._selector: selectors.BaseSelector | None = None
+
+    @property
+    def armed(self) -> list[bool]:
+        """Whether each autopilot is armed."""
+        return [instance.armed for instance in self._instances]
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Check everything, and take the ports.
+
+        Raises:
+            ConfigError: If the vehicle lacks an IMU, PX4 or its airframe is not found, an option is wrong, or
+                a port is in use.
+        """
+        self._vehicle, spec = vehicle, vehicle.spec.px4
+        self._choose_sensors(vehicle)
+        self._rotors = rotor_map(spec, vehicle, field="px4")
+        self._program = None
+        if self.launch and self.connection is None:
+            settings = user_settings().px4
+            self._program = PX4Program(
+                self.directory,
+                airframe=self.airframe or settings.airframe or spec.airframe,
+                parameters={**spec.parameters, **self.parameters},
+                sensor_rate=vehicle.sensors[self._imu].rate_hz,
+            )
+        if self.connection is not None and vehicle.count > 1:
+            raise ConfigError(
+                "is one link, the vehicle stands for more",
+                field="connection",
+                value=self.connection,
+                remedy="add the vehicles one by one",
+            )
+        first = self.instance if self.instance is not None else user_settings().px4.instance
+        if first is None:
+            # One that runs already holds its own ports.
+            ports = _ports if self._program is not None else _hil_port
+            first = first_free_instance(lambda n: [p for i in range(vehicle.count) for p in ports(n + i)])
+        self.first_instance = first
+        self._open_links()
+        self._speeds = np.zeros((vehicle.count, vehicle.rotor_count))
+
+    def start(self) -> None:
+        """Start the autopilots."""
+        if not self._links:
+            self._open_links()
+        vehicle = self._vehicle
+        self._instances = [
+            HilInstance(
+                f"PX4 {self.first_instance + i} of vehicle {vehicle.name!r}",
+                link,
+                self._rotors,
+                system=self.first_instance + i + 1,
+                hold_time=self.hold_time,
+            )
+            for i, link in enumerate(self._links)
+        ]
+        self._messages = [SensorMessage(i) for i in range(vehicle.count)]
+        self._selector = selectors.DefaultSelector()
+        for instance in self._instances:
+            self._selector.register(instance.link, selectors.EVENT_READ, instance)
+        self._sample_count = 0
+        self._paced_at: tuple[float, float] | None = None
+        if self.trajectory is not None:
+            self._pilot = OffboardPilot(
+                self.trajectory,
+                [("127.0.0.1", _OFFBOARD_PORT + self.first_instance + i) for i in range(vehicle.count)],
+                [self.first_instance + i + 1 for i in range(vehicle.count)],
+            )
+            self.reference = self._pilot.reference
+        if self._program is not None:
+            self._launch(self._program)
+        self._started = time.monotonic()
+
+    def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
+        """Send what is new to every autopilot."""
+        if not all(instance.was_connected for instance in self._instances):
+            self._await_connections()
+        imu: ImuReading | None = None
+        others: list[tuple[Converter, Reading]] = []
+        for name, reading in readings.items():
+            if name == self._imu:
+                assert isinstance(reading, ImuReading)
+                imu = reading
+            elif (take := self._takes.get(name)) is not None:
+                for message in self._messages:
+                    take(message, reading)
+            elif (convert := self._converts.get(name)) is not None:
+                others.append((convert, reading))
+        truth = receiver = False
+        if imu is not None:
+            self._sample_count += 1
+            truth = self._sample_count % _TRUTH_INTERVAL == 0
+            receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
+        for i, instance in enumerate(self._instances):
+            if instance.phase is Phase.ABSENT:
+                continue
+            now = instance.clock(t, self._period)
+            for convert, reading in others:
+                instance.send(convert(now, reading, i))
+            if truth:
+                instance.send(truth_message(now, state, self._vehicle.environment, i, t))
+            if receiver:
+                instance.send(rc_message(now, self.rc_channels or ()))
+            if imu is not None:
+                instance.send_sensor(self._messages[i].message(now, imu), now)
+        if self._pilot is not None:
+            self._pilot.update(t, state, self._instances)
+        self._published = time.monotonic()
+
+    def command(self, t: float) -> Array:
+        """Take the answers of all autopilots, and return the rotor speeds [rad/s], shape (N, R)."""
+        self._collect(t)
+        for i, instance in enumerate(self._instances):
+            self._speeds[i] = instance.rotor_speeds(t)
+        return self._speeds
+
+    def stop(self) -> None:
+        """End the autopilots that were started here and close every link."""
+        processes, self._processes, self._running = self._processes, [], []
+        try:
+            stop_all(processes)
+        finally:
+            if self._selector is not None:
+                self._selector.close()
+                self._selector = None
+            for link in self._links:
+                link.close()
+            self._links, self._instances = [], []
+            if self._pilot is not None:
+                self._pilot.close()
+                self._pilot = None
+            if self._scratch is not None:
+                self._scratch.cleanup()
+                self._scratch = None
+
+    def _choose_sensors(self, vehicle: "Multirotor") -> None:
+        """Choose the first sensor of each kind, and how its readings are sent."""
+        first: dict[type[Sensor], str] = {}
+        for name, sensor in vehicle.sensors.items():
+            first.setdefault(type(sensor), name)
+        if IMU not in first:
+            raise ConfigError(
+                "has no IMU, by whose samples PX4 is clocked", field="sensors", value=vehicle.name
+            )
+        for what, kind in _NEEDED.items():
+            if kind not in first:
+                _log.warning("vehicle %r has no %s: PX4 will not arm", vehicle.name, what)
+        self._imu = first[IMU]
+        self._period = 1.0 / vehicle.sensors[self._imu].rate_hz
+        self._takes = {first[kind]: take for kind, take in _TAKES.items() if kind in first}
+        self._converts: dict[str, Converter] = {
+            first[kind]: convert for kind, convert in _CONVERTS.items() if kind in first
+        }
+        if Rangefinder in first:
+            sensor = vehicle.sensors[first[Rangefinder]]
+            assert isinstance(sensor, Rangefinder)
+            orientation = orientation_of(sensor.direction)
+            self._converts[first[Rangefinder]] = partial(range_message, orientation=orientation)
+
+    def _open_links(self) -> None:
+        links: list[Link] = []
+        try:
+            if self.connection is not None:
+                links.append(open_link(self.connection))
+            else:
+                # A PX4 on another machine comes from there; one that is started here stays on this one.
+                host = "127.0.0.1" if self._program is not None else "0.0.0.0"
+                for i in range(self._vehicle.count):
+                    links.append(TcpServerLink(host, _HIL_PORT + self.first_instance + i))
+        except ConfigError:
+            for link in links:
+                link.close()
+            raise
+        self._links = links
+
+    def _launch(self, program: PX4Program) -> None:
+        folder = self.run_folder
+        if folder is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="pegasus-px4-")
+            folder = Path(self._scratch.name)
+        for i in range(self._vehicle.count):
+            number = self.first_instance + i
+            kept = Path(self.working_directory).expanduser() if self.working_directory is not None else folder
+            process = program.process(
+                number, directory=kept / f"px4_{number}", log=folder / f"px4_{number}.log"
+            )
+            self._processes.append(process)
+            process.start()
+            self._running.append(process)
+            _log.info("%s is started; it prints to %s", process.name, process.log)
+
+    def _await_connections(self) -> None:
+        """Wait until every autopilot has connected.
+
+        Raises:
+            ConfigError: If one ends, or does not connect in time.
+        """
+        assert self._selector is not None
+        if not self._processes:
+            _log.info("waiting for %s", ", ".join(i.name for i in self._instances if not i.was_connected))
+        end = self._started + self.start_timeout
+        while absent := [i for i in self._instances if not i.was_connected]:
+            for process in self._processes:
+                if process.poll() is not None:
+                    raise self._failed(process, f"has ended with status {process.returncode}")
+            left = end - time.monotonic()
+            if left <= 0:
+                problem = f"has not connected within {self.start_timeout:g} s"
+                if self._processes:
+                    raise self._failed(self._processes[self._instances.index(absent[0])], problem)
+                raise ConfigError(problem, field=absent[0].name, remedy="start it, or let Pegasus launch it")
+            for key, _ in self._selector.select(min(left, 0.1)):
+                self._read(key.data)
+
+    def _collect(self, t: float) -> None:
+        """Wait for the answers that are due, listen to everybody else, and give starters time."""
+        assert self._selector is not None
+        waiting = [instance for instance in self._instances if instance.awaits]
+        deadline = self._published + self.step_timeout
+        while waiting:
+            left = deadline - time.monotonic()
+            for key, _ in self._selector.select(max(0.0, left)):
+                self._read(key.data)
+            waiting = [instance for instance in waiting if instance.awaits]
+            if left <= 0:
+                for instance in waiting:
+                    instance.give_up(t, self.step_timeout)
+                break
+        if any(instance.phase is not Phase.LOCKSTEP for instance in self._instances):
+            for key, _ in self._selector.select(0):
+                self._read(key.data)
+            self._report_ends()
+            self._pace(t)
+        else:
+            self._paced_at = None
+
+    def _pace(self, t: float) -> None:
+        """Let no more simulated than wall time pass while an autopilot starts."""
+        assert self._selector is not None
+        now = time.monotonic()
+        for instance in self._instances:
+            late = now - instance.heard_at > self.start_timeout
+            if instance.phase is Phase.STARTING and late and instance.lockstep:
+                instance.give_up(t, self.start_timeout)
+        if not any(instance.phase is Phase.STARTING for instance in self._instances):
+            self._paced_at = None
+            return
+        if self._paced_at is not None:
+            then, before = self._paced_at
+            while (left := then + (t - before) - time.monotonic()) > 0:
+                for key, _ in self._selector.select(left):
+                    self._read(key.data)
+        self._paced_at = time.monotonic(), t
+
+    def _read(self, instance: HilInstance) -> None:
+        """Read from a link; it may have another descriptor afterwards, or none."""
+        assert self._selector is not None
+        before = instance.link.fileno()
+        if not instance.read():
+            return
+        self._selector.unregister(before)
+        if instance.link.fileno() >= 0:
+            self._selector.register(instance.link, selectors.EVENT_READ, instance)
+
+    def _report_ends(self) -> None:
+        """Report each autopilot that has ended although it was started here."""
+        for process in self._running:
+            if process.poll() is not None:
+                _log.warning("%s", self._failed(process, f"has ended with status {process.returncode}"))
+                self._running = [other for other in self._running if other is not process]
+
+    def _failed(self, process: AutopilotProcess, what: str) -> ConfigError:
+        last = " / ".join(process.last_lines(3)) or "nothing"
+        # Without a folder of the run, the log goes with the run.
+        remedy = f"see {process.log}" if self._scratch is None else None
+        return ConfigError(f"{what}; its last words: {last}", field=process.name, remedy=remedy)
+
+
+def _hil_port(instance: int) -> list[tuple[PortKind, int]]:
+    return [("tcp", _HIL_PORT + instance)]
+
+
+def _ports(instance: int) -> list[tuple[PortKind, int]]:
+    other: list[tuple[PortKind, int]] = [
+        ("udp", _OFFBOARD_PORT + instance),
+        ("udp", _GROUND_STATION_PORT + instance),
+    ]
+    return _hil_port(instance) + other

@@ -1,0 +1,91 @@
+"""PX4's program on this machine: where it is, and how an instance of it is started."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pegasus.backends.mavlink.process import AutopilotProcess
+from pegasus.errors import ConfigError
+from pegasus.settings import places, px4_directory
+
+_BUILD = Path("build/px4_sitl_default")
+_DEFAULT_RATE = 334.0
+"""Sensor rate up to which PX4's own settings give one answer per sample [Hz]."""
+_HIGHEST_RATE = 1000.0
+_AIRFRAME = re.compile(r"\d+_(.+)")
+
+
+class PX4Program:
+    """PX4 as it was built, for one airframe.
+
+    Args:
+        directory: Folder of PX4-Autopilot; see `pegasus.settings.px4_directory`.
+        airframe: Airframe, as PX4_SIM_MODEL names it.
+        parameters: PX4 parameters to set at the start.
+        sensor_rate: Samples of the IMU per second [Hz].
+
+    Raises:
+        ConfigError: If the folder or the program is not there, or PX4 does not know the airframe or cannot
+            follow the rate.
+    """
+
+    def __init__(
+        self,
+        directory: str | Path | None,
+        *,
+        airframe: str,
+        parameters: Mapping[str, float | int],
+        sensor_rate: float,
+    ) -> None:
+        folder = px4_directory(directory)
+        self._binary, self._data = folder / _BUILD / "bin" / "px4", folder / _BUILD / "etc"
+        if not self._binary.is_file():
+            raise ConfigError(
+                "PX4 is not built there",
+                field="directory",
+                value=str(folder),
+                remedy=f"make -C {folder} px4_sitl_default",
+            )
+        self._require_airframe(airframe)
+        if sensor_rate > _HIGHEST_RATE:
+            raise ConfigError(
+                f"is more than the {_HIGHEST_RATE:g} Hz that PX4 follows",
+                field="sensors.imu.rate_hz",
+                value=sensor_rate,
+                remedy="lower the IMU's rate",
+            )
+        self._environment = {"PX4_SIM_MODEL": airframe}
+        if sensor_rate > _DEFAULT_RATE:
+            # Else PX4 answers every second or fourth sample only.
+            self._environment |= {"PX4_PARAM_IMU_GYRO_RATEMAX": "2000", "PX4_PARAM_IMU_INTEG_RATE": "1000"}
+        self._environment |= {f"PX4_PARAM_{name}": f"{value:g}" for name, value in parameters.items()}
+
+    def process(self, instance: int, *, directory: Path, log: Path) -> AutopilotProcess:
+        """Return an instance, not yet started.
+
+        Args:
+            instance: Its number, from which its ports and its system id follow.
+            directory: Its working directory.
+            log: File that it prints to.
+        """
+        script = "etc/init.d-posix/rcS"
+        arguments = [str(self._binary), str(self._data), "-s", script, "-i", str(instance), "-d"]
+        return AutopilotProcess(
+            arguments,
+            environment=self._environment,
+            directory=directory,
+            log=log,
+            name=f"PX4 {instance}",
+        )
+
+    def _require_airframe(self, airframe: str) -> None:
+        folder = self._data / "init.d-posix" / "airframes"
+        known = {m.group(1) for path in folder.glob("*_*") if (m := _AIRFRAME.fullmatch(path.name))}
+        if known and airframe not in known:
+            alike = sorted(name for name in known if airframe.split("_")[-1] in name) or sorted(known)
+            raise ConfigError(
+                f"PX4 has no such airframe; some that it has are {', '.join(alike[:8])}",
+                field="airframe",
+                value=airframe,
+                remedy=places("airframe", "px4.airframe", "the vehicle file's px4.airframe"),
+            )

@@ -1,0 +1,201 @@
+"""A PX4-Autopilot whose program is the peer, a vehicle for it to fly, and who watches them."""
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pegasus
+from pegasus import Backend, Multirotor
+from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
+from pegasus.backends.mavlink.ports import first_free_instance
+from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
+
+PEER = Path(__file__).with_name("px4_peer.py")
+LIMIT = 20.0
+"""How long anything may take [s]."""
+_SCRIPT = """\
+#!/bin/sh
+# Started as ETC -s SCRIPT -i N -d; the options of instance N, else those of all.
+env > environment
+options={folder}/options
+[ -f "$options.$5" ] && options="$options.$5"
+export PYTHONPATH={package}
+exec {python} {peer} $(cat "$options") "$@"
+"""
+
+
+class PX4Tree:
+    """A folder that looks like PX4-Autopilot, built; what runs in place of PX4 is the peer.
+
+    Args:
+        folder: Folder to make.
+        airframes: What it has.
+    """
+
+    def __init__(self, folder, airframes=("10016_none_iris", "6011_gazebo-classic_typhoon_h480")):
+        self.folder, build = folder, folder / "build" / "px4_sitl_default"
+        (build / "bin").mkdir(parents=True)
+        known = build / "etc" / "init.d-posix" / "airframes"
+        known.mkdir(parents=True)
+        for name in airframes:
+            (known / name).touch()
+        self.binary = build / "bin" / "px4"
+        package = Path(pegasus.__file__).parents[1]
+        self.binary.write_text(
+            _SCRIPT.format(folder=folder, package=package, python=sys.executable, peer=PEER)
+        )
+        self.binary.chmod(0o755)
+        self.say("")
+
+    def say(self, options, instance=None):
+        """Set the options of the peer, separated by spaces, for all instances or for one."""
+        name = "options" if instance is None else f"options.{instance}"
+        (self.folder / name).write_text(options)
+
+
+def sensors():
+    """Return sensors as noisy as ever, but for what wanders by metres and would hide an error."""
+    gps = GPS(position_error_sigma=(0.0, 0.0, 0.0), startup_delay=0.0, initial_accuracy=1.0, eph=0.3, epv=0.4)
+    return {"imu": IMU(), "magnetometer": Magnetometer(), "barometer": Barometer(drift_sigma=0.0), "gps": gps}
+
+
+def iris(backend, *others, **options):
+    """Return an Iris that a backend flies."""
+    return Multirotor("iris", backends=[backend, *others], **({"sensors": sensors()} | options))
+
+
+def free_instance(count=1):
+    """Return the first of so many instance numbers in a row whose ports are free."""
+    return first_free_instance(lambda n: [("tcp", 4560 + n + i) for i in range(count)])
+
+
+def phases(log):
+    """Return the times [s] of the phases in the log of a peer, in order."""
+    times = {}
+    for line in log.read_text().splitlines() if log.exists() else []:
+        name, *rest = line.split()
+        with contextlib.suppress(ValueError, IndexError):
+            times.setdefault(name, float(rest[0]))
+    return times
+
+
+class Recorder(Backend):
+    """Keep what happens at every step; it is a backend of one vehicle, and an observer of the simulation."""
+
+    def __init__(self):
+        self.t, self.position, self.imu, self.command = [], [], [], []
+
+    def bind(self, vehicle):
+        """Get to know the vehicle."""
+        self.vehicle = vehicle
+
+    def start(self, simulation=None):
+        """Begin, as a backend and as an observer."""
+
+    def publish(self, t, state, readings):
+        """Keep time, positions and IMU samples."""
+        self.t.append(t)
+        self.position.append(state.position.copy())
+        self.imu.append(readings.get("imu"))
+
+    def record(self, simulation):
+        """Keep what the motors were told."""
+        self.command.append(self.vehicle.rotor_command.copy())
+
+    def between(self, start, end):
+        """Return the positions between two times."""
+        t = np.array(self.t)
+        return np.array(self.position)[(t > start) & (t < end)]
+
+
+class Elsewhere:
+    """A peer that somebody else has started, while it is entered.
+
+    Args:
+        folder: Named in its command line, so that it is found if it is left over.
+        instance: Its number.
+        options: Its options.
+    """
+
+    def __init__(self, folder, instance, *options):
+        command = [sys.executable, str(PEER), str(folder), "-i", str(instance), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait(LIMIT)
+
+
+class Answerer(Backend):
+    """An autopilot within the test: it reads what the backend before it has sent, and answers by a function.
+
+    Args:
+        connect: Called with that backend's vehicle; returns a connected socket, or what has its methods.
+        answer: Called with a HIL_SENSOR and its number; returns the bytes to send.
+    """
+
+    def __init__(self, connect, answer):
+        self._connect, self._answer = connect, answer
+        self.messages, self.frames, self._link = [], b"", None
+
+    def bind(self, vehicle):
+        """Connect."""
+        self.messages.clear()
+        self._link = self._connect(vehicle)
+        self._link.settimeout(LIMIT)
+        self._decoder = Decoder()
+
+    def publish(self, t, state, readings):
+        """Answer, if there is something to answer."""
+        if "imu" not in readings or self._link is None:
+            return
+        came = []
+        while not came or type(came[-1]) is not HilSensor:
+            data = self._link.recv(65536)
+            self.frames += data
+            came += self._decoder.feed(data)
+        self.messages += came
+        if answer := self._answer(came[-1], len(self.sensors)):
+            self._link.sendall(answer)
+
+    def stop(self):
+        """End the connection."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+    @property
+    def sensors(self):
+        """The HIL_SENSOR messages so far."""
+        return [message for message in self.messages if type(message) is HilSensor]
+
+
+def controls(message, *outputs, mode=129, flags=1):
+    """Return the answer to a HIL_SENSOR, as bytes."""
+    filled = (*outputs, *[0.0] * (16 - len(outputs)))
+    return encode(HilActuatorControls(message.time_usec, flags, filled, mode), sequence=0, component=1)
+
+
+def distance(positions, place):
+    """Return the distances to a place [m]."""
+    return np.sqrt(((positions - np.asarray(place)) ** 2).sum(axis=-1))
+
+
+def fly_until(simulation, condition, limit=60.0):
+    """Run until a condition holds, looked at every tenth step; fail after a limit of simulated time [s]."""
+    for _ in simulation.stepping(limit):
+        if simulation.step_count % 10 == 0 and condition():
+            return
+    pytest.fail("not within the limit")
+
+
+def says(backend, phase, copy=0):
+    """Return whether a peer that a backend has started has come to a phase."""
+    return phase in phases(backend.run_folder / f"px4_{backend.first_instance + copy}.log")

@@ -1,0 +1,312 @@
+"""PX4 step by step: what is sent when, which answer acts when, and by which link."""
+
+import os
+import socket
+import time
+import tty
+
+import numpy as np
+import pytest
+import yaml
+from px4_rig import LIMIT, Answerer, Recorder, controls, free_instance, iris, sensors
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends.mavlink import PX4
+from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion
+from pegasus.propulsion import IdealMotor
+from pegasus.settings import resource
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
+
+
+def answer_of(imu):
+    """Return the rotor speeds that the echoing peer asks for: 0.5 + rate / 40 forward, right and down."""
+    return 1000 * (0.5 + imu.angular_velocity * [1, -1, -1] / 40) + 100
+
+
+@pytest.mark.parametrize(
+    ("rate", "every", "count"), [(250.0, 1, 1), (250.0, 1, 3), (500.0, 1, 1), (250.0, 2, 1)]
+)
+def test_no_step_of_delay(px4, rate, every, count):
+    """A command would act a step later than the state that it answers, which PX4 was not tuned for."""
+    recorder = Recorder()
+    with Simulation(rate=rate, seed=4, observers=[recorder]) as simulation:
+        vehicle = simulation.add(iris(px4(f"--controller echo --every {every}"), recorder, count=count))
+        simulation.run(0.4)
+        # A step in the state: from here on it turns.
+        high = np.add(vehicle.state.position, [0, 0, 50])
+        vehicle.teleport(high, angular_velocity=(2.0, -3.0, 4.0))
+        turned = simulation.step_count
+        simulation.run(0.2)
+    # The peer answers each `every`-th sample; soon after the start it is in lockstep.
+    sampled = [k for k, imu in enumerate(recorder.imu) if imu is not None]
+    answered = [k for n, k in enumerate(sampled) if n > 50 and (n + 1) % every == 0]
+    assert len(answered) >= 90 // every
+    for k in range(answered[0], len(recorder.imu)):
+        if k in answered:
+            np.testing.assert_allclose(recorder.command[k][:, :3], answer_of(recorder.imu[k]), atol=1e-3)
+        else:
+            np.testing.assert_array_equal(recorder.command[k], recorder.command[k - 1])
+    first = min(k for k in answered if k >= turned)
+    assert first - turned < every
+    # Noise and bias of the gyroscope are some 0.01 rad/s.
+    expected = 1000 * (0.5 + np.array([2.0, 3.0, -4.0]) / 40) + 100
+    np.testing.assert_allclose(recorder.command[first][:, :3], [expected] * count, atol=2.0)
+
+
+def test_samples_that_are_not_due_at_every_step(px4):
+    """With an IMU whose rate does not divide the physics', samples and answers would not pair off."""
+    recorder = Recorder()
+    with Simulation(rate=250.0, observers=[recorder]) as simulation:
+        fitted = sensors()
+        fitted["imu"].rate_hz = 100.0
+        simulation.add(iris(px4("--controller echo"), recorder, sensors=fitted))
+        simulation.run(1.0)
+    pairs = [pair for pair in zip(recorder.command, recorder.imu, strict=True) if pair[1] is not None]
+    assert len(pairs) == 100
+    for command, imu in pairs[30:]:
+        np.testing.assert_allclose(command[:, :3], answer_of(imu), atol=1e-3)
+
+
+def test_all_compute_at_the_same_time(px4):
+    """Five autopilots would take five times as long as one: each waited for before the next is sent to."""
+    first, pause, steps = free_instance(5), 0.02, 20
+    options = f"--fault late@100-:{1000 * pause}"
+    with Simulation() as simulation:
+        for i in range(5):
+            simulation.add(iris(px4(options, instance=first + i), position=(0.0, 5.0 * i, 0.1)))
+        simulation.step(105)
+        begin = time.monotonic()
+        simulation.step(steps)
+        took = time.monotonic() - begin
+    assert steps * pause < took < 2.5 * steps * pause
+
+
+def test_paced_until_the_answers_come(px4):
+    """A PX4 that starts would be rushed through seconds of its start-up, or all later flight be slowed."""
+    with Simulation() as simulation:
+        simulation.add(iris(px4("--silent 150")))
+        simulation.step()
+        begin = time.monotonic()
+        simulation.run(0.6)
+        paced = time.monotonic() - begin
+        simulation.run(0.1)
+        begin = time.monotonic()
+        simulation.run(10.0)
+        free = time.monotonic() - begin
+    assert 0.58 < paced < 1.5
+    assert free < 5.0
+
+
+def call(vehicle):
+    """Connect to the port of a backend that listens."""
+    backend = vehicle.backends[0]
+    return socket.create_connection(("127.0.0.1", 4560 + backend.first_instance), LIMIT)
+
+
+def half(message, number):
+    """Answer as a PX4 that is armed and holds all outputs at one half."""
+    return controls(message, *[0.5] * 16)
+
+
+@pytest.fixture
+def fly():
+    """Return a function that runs an Iris for some time with an answerer; they are closed after the test."""
+
+    def run(answer=half, duration=0.2, *, connect=call, model="iris", motor=None, **options):
+        backend = PX4(launch=False, **options)
+        answerer, recorder = Answerer(connect, answer), Recorder()
+        with Simulation(seed=8, observers=[recorder]) as simulation:
+            parts = [backend, answerer, recorder]
+            simulation.add(Multirotor(model, backends=parts, sensors=sensors(), motor=motor))
+            simulation.run(duration)
+        answerer.number = backend.first_instance
+        return answerer, recorder
+
+    return run
+
+
+def test_what_is_sent_when(fly):
+    """PX4's clock would jump or begin in the past, or messages go out twice, late or not at all."""
+    answerer, _ = fly(duration=1.0)
+    steps = list(range(1, 251))
+    assert [m.time_usec for m in answerer.messages if type(m) is HilSensor] == [4000 * k for k in steps]
+    assert [m.time_usec for m in answerer.messages if type(m) is HilGps] == [4000 * k for k in steps[::25]]
+    truth = [m.time_usec for m in answerer.messages if type(m) is HilStateQuaternion]
+    assert truth == [4000 * k for k in steps if k % 5 == 0]
+    # Magnetometer and barometer at 50 Hz, all others at every step.
+    fields = [m.fields_updated for m in answerer.sensors]
+    assert fields == [0x3F + (0x1DC0 - 0x200 + 0x200 - 0x400 + 0x200 if k % 5 == 1 else 0) for k in steps]
+
+
+def test_frames(fly):
+    """Two vehicles would look the same to PX4, or it would count lost messages where none are."""
+    answerer, _ = fly(duration=1.2, instance=free_instance() + 3)
+    frames, at = [], 0
+    while at < len(answerer.frames):
+        size = answerer.frames[at + 1] + 12
+        frames.append(answerer.frames[at : at + size])
+        at += size
+    assert {frame[5] for frame in frames} == {answerer.number + 1}
+    assert [frame[4] for frame in frames] == [k % 256 for k in range(len(frames))]
+    assert len(frames) > 256
+
+
+def through_tcp(vehicle):
+    connection, _ = LISTENER[0].accept()
+    return connection
+
+
+LISTENER = []
+
+
+@pytest.fixture(params=["tcp", "tcpin", "udp", "serial"])
+def connection(request):
+    """Return the text of a connection, and how an autopilot comes to its other end."""
+    closing = []
+    if request.param == "tcp":
+        server = socket.create_server(("127.0.0.1", 0))
+        closing.append(server)
+        text, connect = f"tcp:127.0.0.1:{server.getsockname()[1]}", lambda _: server.accept()[0]
+    elif request.param == "udp":
+        end = socket.socket(type=socket.SOCK_DGRAM)
+        end.bind(("127.0.0.1", 0))
+        text, connect = f"udp:127.0.0.1:{end.getsockname()[1]}", lambda _: Datagrams(end)
+    elif request.param == "tcpin":
+        with socket.create_server(("127.0.0.1", 0)) as unused:
+            port = unused.getsockname()[1]
+        text, connect = f"tcpin:{port}", lambda _: socket.create_connection(("127.0.0.1", port), LIMIT)
+    else:
+        pytest.importorskip("serial", reason="needs pyserial: pip install pyserial")
+        far, near = os.openpty()
+        tty.setraw(far)
+        text, connect = f"serial:{os.ttyname(near)}:921600", lambda _: Line(far)
+        closing.append(os.fdopen(near))
+    yield text, connect
+    for one in closing:
+        one.close()
+
+
+class Datagrams:
+    """A UDP socket that answers whoever has sent to it."""
+
+    def __init__(self, end):
+        self._end = end
+        self.settimeout, self.close = end.settimeout, end.close
+
+    def recv(self, size):
+        data, self._sender = self._end.recvfrom(size)
+        return data
+
+    def sendall(self, data):
+        self._end.sendto(data, self._sender)
+
+
+class Line:
+    """The far end of a serial line."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+
+    def settimeout(self, limit):
+        """Reading blocks; the test's own limit has to do."""
+
+    def recv(self, size):
+        return os.read(self._descriptor, size)
+
+    def sendall(self, data):
+        os.write(self._descriptor, data)
+
+    def close(self):
+        os.close(self._descriptor)
+
+
+def test_links(fly, connection):
+    """A PX4 that is not started here would not fly by this link, or not in lockstep."""
+    text, connect = connection
+
+    def counting(message, number):
+        return controls(message, number / 1000)
+
+    answerer, recorder = fly(counting, 0.4, connect=connect, connection=text)
+    assert len(answerer.sensors) == 100
+    speeds = [command[0, 0] for command in recorder.command]
+    # The answer to each message acts in the step of that message.
+    np.testing.assert_allclose(speeds[10:], [100 + k for k in range(11, 101)], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "speeds"),
+    [
+        ((0.0, 0.25, 0.5, 1.0), (100, 350, 600, 1100)),
+        ((-0.5, 1.5, 1e30, -1e30), (100, 1100, 1100, 100)),
+        ((np.nan, 0.5, np.inf, -np.inf), (0, 600, 0, 0)),
+    ],
+)
+def test_outputs_become_speeds(fly, outputs, speeds):
+    """Rotors would not turn as PX4 wants, or one output that is no number end the run for all."""
+    _, recorder = fly(lambda message, _: controls(message, *outputs))
+    np.testing.assert_allclose(recorder.command[-1], [speeds], rtol=1e-6)
+
+
+def test_outputs_that_turn_rotors_backwards(fly):
+    """Rotors that can be reversed would only turn one way, or the offset push the wrong way."""
+    motor = IdealMotor(min_speed=-1100.0, max_speed=1100.0)
+    outputs = (-1.0, -0.25, 0.0, 0.5)
+    _, recorder = fly(lambda message, _: controls(message, *outputs), motor=motor)
+    np.testing.assert_allclose(recorder.command[-1], [(-1100, -350, 0, 600)], rtol=1e-6)
+
+
+def test_each_rotor_has_its_output(fly):
+    """A vehicle whose motors are wired otherwise, or differ, would flip over."""
+    wiring = {
+        "channels": [15, 0, 2, 1],
+        "scale": [1000.0, 900.0, 800.0, 700.0],
+        "offset": [0.0, 10.0, 20.0, 30.0],
+    }
+    model = IRIS | {"px4": IRIS["px4"] | wiring}
+    outputs = (0.1, 0.2, 0.3, *[0.9] * 12, 0.4)
+    _, recorder = fly(lambda message, _: controls(message, *outputs), model=model)
+    np.testing.assert_allclose(recorder.command[-1], [(400, 100, 260, 170)], rtol=1e-6)
+
+
+def test_disarmed_rotors_rest(fly):
+    """Rotors would turn while PX4 is disarmed, at least at their offset."""
+
+    def disarming(message, number):
+        return controls(message, 0.5, 0.5, 0.5, 0.5, mode=128 + 1 if number < 40 else 1)
+
+    _, recorder = fly(disarming)
+    speeds = np.array(recorder.command)[:, 0]
+    assert (speeds[20:39] == 600).all()
+    assert (speeds[39:] == 0).all()
+
+
+def test_hardware_keeps_its_own_time(fly):
+    """A flight controller, which knows nothing of lockstep, would be rushed, or its outputs be refused."""
+
+    def hardware(message, number):
+        return controls(message._replace(time_usec=777_000_000 + number), number / 1000, mode=129, flags=0)
+
+    begin = time.monotonic()
+    _, recorder = fly(hardware, 0.8)
+    took = time.monotonic() - begin
+    assert took > 0.78
+    speeds = np.array([command[0, 0] for command in recorder.command])
+    np.testing.assert_allclose(speeds[10:], [100 + k for k in range(11, 201)], rtol=1e-6)
+
+
+def test_hardware_that_stops(fly, caplog):
+    """A flight controller that hangs would leave the rotors turning for ever."""
+
+    def hardware(message, number):
+        return controls(message, 0.5, 0.5, 0.5, 0.5, flags=0) if number <= 50 else b""
+
+    _, recorder = fly(hardware, 0.6, hold_time=0.2)
+    speeds = np.array([command[0, 0] for command in recorder.command])
+    assert (speeds[49:99] == 600).all()
+    assert (speeds[101:] == 0).all()
+    warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert "answers no more" in warnings[0]
