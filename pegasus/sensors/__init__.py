@@ -1,10 +1,14 @@
 """Sensors: what a vehicle knows about itself, with the errors that real ones have."""
 
+from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.gps import GPS, GpsReading
 from pegasus.sensors.imu import IMU, Accelerometer, Gyroscope, ImuReading, Vibration
 from pegasus.sensors.magnetometer import Magnetometer, MagnetometerReading
 from pegasus.sensors.noise import NoiseModel, NoiseProcess
+from pegasus.sensors.odometry import Odometry, OdometryReading
+from pegasus.sensors.optical_flow import OpticalFlow, OpticalFlowReading
+from pegasus.sensors.rangefinder import Rangefinder, RangeReading
 from pegasus.sensors.sensor import NoiseBlock, Reading, Schedule, Sensor
 
 SENSORS: dict[str, type[Sensor]] = {
@@ -12,6 +16,10 @@ SENSORS: dict[str, type[Sensor]] = {
     "gps": GPS,
     "barometer": Barometer,
     "magnetometer": Magnetometer,
+    "airspeed": Airspeed,
+    "rangefinder": Rangefinder,
+    "optical_flow": OpticalFlow,
+    "odometry": Odometry,
 }
 """Shipped sensors by their name in YAML."""
 
@@ -20,6 +28,8 @@ __all__ = [
     "IMU",
     "SENSORS",
     "Accelerometer",
+    "Airspeed",
+    "AirspeedReading",
     "Barometer",
     "BarometerReading",
     "GpsReading",
@@ -30,6 +40,12 @@ __all__ = [
     "NoiseBlock",
     "NoiseModel",
     "NoiseProcess",
+    "Odometry",
+    "OdometryReading",
+    "OpticalFlow",
+    "OpticalFlowReading",
+    "RangeReading",
+    "Rangefinder",
     "Reading",
     "Schedule",
     "Sensor",

@@ -1,7 +1,6 @@
 """GPS receiver: late, with slowly wandering errors, and without a fix at first."""
 
 import math
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from pegasus.arrays import Array, IntArray
 from pegasus.components import require
+from pegasus.sensors.delay import History
 from pegasus.sensors.noise import white_noise_sigma
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
@@ -61,24 +61,6 @@ def error_coefficients(position_time: float, velocity_time: float, *, dt: float)
     shared = noise[0, 1] / velocity
     own = math.sqrt(max(noise[0, 0] - shared * shared, 0.0))
     return transition, np.array([[own, shared], [0.0, velocity]])
-
-
-def hermite(
-    start: Array, start_rate: Array, end: Array, end_rate: Array, *, share: float, dt: float
-) -> Array:
-    """Return the cubic that has given values and rates at both ends of an interval, at a share of it.
-
-    Args:
-        start: Value at the start, shape (N, 3).
-        start_rate: Its rate there, shape (N, 3).
-        end: Value at the end, shape (N, 3).
-        end_rate: Its rate there, shape (N, 3).
-        share: Share of the interval that has passed, 0 to 1.
-        dt: Length of the interval [s].
-    """
-    s, r = share, 1 - share
-    values = (1 + 2 * s) * r * r * start + (1 + 2 * r) * s * s * end
-    return values + (s * r * r * dt) * start_rate - (s * s * r * dt) * end_rate
 
 
 def settling(t: float, *, initial: float, final: float, time_constant: float) -> float:
@@ -186,7 +168,7 @@ class GPS(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._first_reading: float | None = None
-        self._history: deque[tuple[float, Array, Array]] = deque()
+        self._history = History()
         times = self.position_correlation_time, self.velocity_correlation_time
         self._transition, self._drive = error_coefficients(*times, dt=1 / self.rate_hz)
         # Position and velocity error of a sigma of 1 m, scaled to each axis when they are used.
@@ -206,8 +188,9 @@ class GPS(Sensor):
         """
         if self._first_reading is None:
             self._first_reading = t
-        self._history.append((t, state.position.copy(), state.velocity.copy()))
-        valid_at, position, velocity = self._at(t - self.latency)
+        self._history.add(t, state)
+        solved = self._history.at(t - self.latency)
+        position, velocity = solved.translation()
         white, driving = self._normals.take()
         error = white.reshape(2, self.count, 3) * self._noise_sigma
         error += self._error.reshape(2, self.count, 3) * self._error_sigma
@@ -217,7 +200,7 @@ class GPS(Sensor):
         n = self.count
         return GpsReading(
             t,
-            valid_at,
+            solved.time,
             latitude,
             longitude,
             altitude,
@@ -227,20 +210,6 @@ class GPS(Sensor):
             np.full(n, fix_type),
             np.full(n, self.satellite_count if fix_type else 0),
         )
-
-    def _at(self, t: float) -> tuple[float, Array, Array]:
-        """Return time, position and velocity at t, or the oldest known."""
-        history = self._history
-        while len(history) > 1 and history[1][0] <= t:
-            history.popleft()
-        start, position, velocity = history[0]
-        if t <= start or len(history) == 1:
-            return start, position, velocity
-        end, next_position, next_velocity = history[1]
-        dt = end - start
-        share = (t - start) / dt
-        between = hermite(position, velocity, next_position, next_velocity, share=share, dt=dt)
-        return t, between, velocity + share * (next_velocity - velocity)
 
     def _accuracy(self, age: float) -> tuple[float, float, int]:
         """Return eph, epv and the type of fix at a time since the first reading."""
