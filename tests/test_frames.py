@@ -61,6 +61,25 @@ def test_exponential_map_is_exact_down_to_zero(size):
     np.testing.assert_allclose(found, Rotation.from_rotvec(vectors).as_quat(), atol=1e-15)
 
 
+def test_rotation_vector_is_that_of_scipy():
+    """An angle would be halved, or its sense be the wrong one."""
+    quaternions = np.random.default_rng(0).normal(size=(200, 4))
+    quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
+    assert np.any(quaternions[:, 3] < 0)
+    expected = Rotation.from_quat(quaternions).as_rotvec()
+    np.testing.assert_allclose(frames.rotation_vector_from_quaternion(quaternions), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-12, 1e-8, 1e-4, 1.0, 3.0, np.pi])
+def test_rotation_vector_undoes_the_exponential_map(angle):
+    """Small rotations would lose digits, or half a turn be lost altogether."""
+    vector = angle * np.array([[0.6, -0.48, 0.64]])
+    quaternion = frames.quaternion_from_rotation_vector(vector)
+    np.testing.assert_allclose(frames.rotation_vector_from_quaternion(quaternion), vector, rtol=1e-14)
+    if angle < np.pi:
+        np.testing.assert_allclose(frames.rotation_vector_from_quaternion(-quaternion), vector, rtol=1e-14)
+
+
 def test_rotate_and_its_inverse(rotations):
     """The transpose confused with the matrix would turn vectors backwards."""
     matrix, vectors = rotations.as_matrix(), np.random.default_rng(4).normal(size=(200, 3))

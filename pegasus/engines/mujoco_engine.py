@@ -169,10 +169,17 @@ class MujocoEngine:
             if a == b:
                 continue
             excluded = self._bodies[int(skip[a])].id if skip[a] >= 0 else -1
+            origin = np.ascontiguousarray(origins[a])
+            if b - a == 1:
+                # Many rays prepare themselves by looking at every body, which does not pay for one.
+                distance[a] = mujoco.mj_ray(
+                    self._model, self._data, origin, directions[a], None, True, excluded, geom[a:b], normal[a]
+                )
+                continue
             mujoco.mj_multiRay(
                 self._model,
                 self._data,
-                np.ascontiguousarray(origins[a]),
+                origin,
                 directions[a:b].ravel(),
                 None,
                 True,

@@ -3,28 +3,15 @@
 from collections import deque
 from typing import NamedTuple
 
-from pegasus.arrays import Array, namespace
-from pegasus.frames import conjugate, cross, multiply, quaternion_from_rotation_vector
+from pegasus.arrays import Array
+from pegasus.frames import (
+    conjugate,
+    cross,
+    multiply,
+    quaternion_from_rotation_vector,
+    rotation_vector_from_quaternion,
+)
 from pegasus.state import VehicleState
-
-
-def rotation_vector_from_quaternion(quaternion: Array) -> Array:
-    """Return the rotation vector of a unit quaternion, of a length up to pi [rad], shape (..., 3).
-
-    The inverse of `quaternion_from_rotation_vector`, exact down to zero.
-
-    Args:
-        quaternion: Unit quaternion, shape (..., 4).
-    """
-    xp = namespace(quaternion)
-    vector, w = quaternion[..., :3], quaternion[..., 3:]
-    sine = xp.sqrt(xp.sum(vector * vector, axis=-1, keepdims=True))
-    small = sine < 1e-8
-    ratio = xp.where(small, 1.0, xp.atan2(sine, xp.abs(w)) / xp.where(small, 1.0, sine))
-    # q and -q are the same rotation; the one with w >= 0 is the short way round.
-    scale = xp.where(w < 0, -2 * ratio, 2 * ratio)
-    rotation: Array = vector * scale
-    return rotation
 
 
 def hermite(

@@ -8,8 +8,7 @@ import numpy as np
 
 from pegasus.arrays import Array, IntArray, namespace
 from pegasus.components import require
-from pegasus.frames import conjugate, cross, multiply, rotate_inverse
-from pegasus.sensors.delay import rotation_vector_from_quaternion
+from pegasus.frames import conjugate, cross, multiply, rotate_inverse, rotation_vector_from_quaternion
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
 

@@ -7,35 +7,14 @@ import array_api_strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.spatial.transform import Rotation
 
-from pegasus.frames import multiply, quaternion_from_rotation_vector
+from pegasus.frames import multiply, quaternion_from_rotation_vector, rotation_vector_from_quaternion
 from pegasus.sensors.delay import (
     History,
     hermite,
     hermite_orientation,
-    rotation_vector_from_quaternion,
 )
 from pegasus.state import VehicleState
-
-
-def test_rotation_vector_is_that_of_scipy() -> None:
-    """An angle would be halved, or its sense be the wrong one."""
-    quaternions = np.random.default_rng(0).normal(size=(200, 4))
-    quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
-    assert np.any(quaternions[:, 3] < 0)
-    expected = Rotation.from_quat(quaternions).as_rotvec()
-    assert_allclose(rotation_vector_from_quaternion(quaternions), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-12, 1e-8, 1e-4, 1.0, 3.0, math.pi])
-def test_rotation_vector_undoes_the_exponential_map(angle: float) -> None:
-    """Small rotations would lose digits, or half a turn be lost altogether."""
-    vector = angle * np.array([[0.6, -0.48, 0.64]])
-    quaternion = quaternion_from_rotation_vector(vector)
-    assert_allclose(rotation_vector_from_quaternion(quaternion), vector, rtol=1e-14)
-    if angle < math.pi:
-        assert_allclose(rotation_vector_from_quaternion(-quaternion), vector, rtol=1e-14)
 
 
 def test_formulas_follow_the_array_api() -> None:

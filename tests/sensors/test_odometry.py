@@ -23,7 +23,6 @@ from pegasus.frames import (
 )
 from pegasus.recording.schemas import message_schema
 from pegasus.sensors import SENSORS, Odometry, OdometryReading, Sensor
-from pegasus.sensors.delay import rotation_vector_from_quaternion
 from pegasus.sensors.odometry import position_variance, turned
 from pegasus.state import VehicleState
 

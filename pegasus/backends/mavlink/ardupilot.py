@@ -9,9 +9,10 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
 from signal import SIGINT
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,9 +32,12 @@ from pegasus.backends.mavlink.json_fdm import (
     rotor_speed_from_pwm,
 )
 from pegasus.backends.mavlink.json_link import Contact, JsonLink
+from pegasus.backends.mavlink.link import TcpClientLink
+from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.components import require
+from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
 from pegasus.frames import euler_from_quaternion, matrix_from_quaternion, normalize
 from pegasus.sensors import IMU
@@ -57,6 +61,8 @@ _LEAST_RATIO = 1.8
 """ArduPilot does not arm with fewer steps of physics per run of its main loop."""
 _LOOK_PERIOD = 0.05
 """How often processes are looked after while answers are waited for [s]."""
+_DISARMED_PULSE = 1050.0
+"""Below this pulse width all rotors of a disarmed copter are [us]; armed ones idle at 1100."""
 _LONG_START = 15.0
 """Wall time without a first packet after which that is worth a word [s]."""
 
@@ -93,6 +99,9 @@ class ArduPilot(Backend):
     """Wall time that a step waits for an answer [s]."""
     hold_time: float = 0.5
     """Simulated time for which rotors keep the last command when answers stay out [s]."""
+    trajectory: Any = None
+    """A `Trajectory`, or the list of its parts as scenario files have it, that ArduPilot is told to fly in
+    its guided mode as soon as it can arm; None leaves ArduPilot to others."""
     address: str = "127.0.0.1"
     """Address of this machine that ArduPilot sends to; 0.0.0.0 for an ArduPilot on another one."""
 
@@ -104,6 +113,9 @@ class ArduPilot(Backend):
         require(0 < self.speedup < math.inf, "speedup", self.speedup, "must be above 0 and finite")
         require(0 < self.step_timeout < math.inf, "step_timeout", self.step_timeout, "must be above 0 s")
         require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
+        self._pilot: OffboardPilot | None = None
+        if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
+            self.trajectory = trajectory_from_spec(self.trajectory)
         self.links: list[JsonLink] = []
         """What is known of each copy's instance; empty while stopped."""
         self.processes: list[AutopilotProcess] = []
@@ -141,6 +153,16 @@ class ArduPilot(Backend):
         self._optional = OptionalReadings()
         self._published_at = time.monotonic()
         self._long_start: float | None = self._published_at + _LONG_START
+        if self.trajectory is not None:
+            ports = [_MAVLINK_PORTS[0] + _PORT_STEP * instance for instance in self.instances]
+            self._pilot = OffboardPilot(
+                self.trajectory,
+                ARDUPILOT_DIALECT,
+                [partial(TcpClientLink, "127.0.0.1", port) for port in ports],
+                [instance + 1 for instance in self.instances],
+            )
+            self._resources.callback(self._pilot.close)
+            self.reference = self._pilot.reference
         if self._program is not None:
             self._launch(self._program)
 
@@ -163,6 +185,10 @@ class ArduPilot(Backend):
             ).tolist()
             for i in owed:
                 self.links[i].reply(self._encode(t, rows[i], i))
+        if self._pilot is not None:
+            present = [link.contact is Contact.LOCKSTEP for link in self.links]
+            armed = (self._pulses.max(axis=1) > _DISARMED_PULSE).tolist()
+            self._pilot.update(t, state, present=present, armed=armed)
         self._published_at = time.monotonic()
 
     def command(self, t: float) -> Array:

@@ -1,16 +1,15 @@
-"""Fly PX4 along a trajectory from outside: set-points and commands to its offboard port."""
+"""Fly an autopilot along a trajectory from outside: set-points and commands over MAVLink."""
 
-import contextlib
 import math
-import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
+from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import CommandLong, Heartbeat, SetPositionTargetLocalNed, encode
 from pegasus.control.mission import Mission
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory
+from pegasus.errors import ConfigError
 from pegasus.state import VehicleState
 
 _SET_POINT_INTERVAL = 0.05
@@ -18,34 +17,54 @@ _SET_POINT_INTERVAL = 0.05
 _RETRY_INTERVAL = 1.0
 """Simulated time between two attempts to arm, and between two heartbeats [s]."""
 _ONBOARD_CONTROLLER, _NO_AUTOPILOT = 18, 8
-_DO_SET_MODE, _ARM_DISARM = 176, 400
-_CUSTOM_MODE, _OFFBOARD, _AUTO, _AUTO_LAND = 1.0, 6.0, 4.0, 6.0
+_DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
+_CUSTOM_MODE = 1.0
 _IGNORE_NOTHING_BUT_YAW_RATE = 1 << 11
 _PILOT_SYSTEM, _PILOT_COMPONENT = 245, 191
 
 
-class OffboardPilot:
-    """Arm N PX4s, fly each along the same trajectory from where it stands, and land it.
+class Dialect(NamedTuple):
+    """What an autopilot calls the modes in which it is flown, and how it leaves the ground."""
 
-    PX4 arms when its estimator is ready; it is asked once a second until it does. All times are simulated.
+    guided: tuple[float, float]
+    """Parameters 2 and 3 of DO_SET_MODE for following set-points."""
+    land: tuple[float, float]
+    """The same for landing by itself."""
+    take_off_height: float | None
+    """Height that it must be told to take off to before it follows set-points [m]."""
+
+
+PX4_DIALECT = Dialect(guided=(6.0, 0.0), land=(4.0, 6.0), take_off_height=None)
+"""OFFBOARD and AUTO.LAND."""
+ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=1.5)
+"""GUIDED and LAND of ArduCopter."""
+
+
+class OffboardPilot:
+    """Arm N autopilots, fly each along the same trajectory from where it stands, and land it.
+
+    An autopilot arms when its estimator is ready; it is asked once a second until it does. All times are
+    simulated.
 
     Args:
         trajectory: What is flown.
-        addresses: Offboard port of each autopilot, (host, port).
+        dialect: Which autopilot it is.
+        links: Opens the link to each autopilot; tried again when it raises a ConfigError.
         systems: System id of each autopilot.
     """
 
     def __init__(
-        self, trajectory: Trajectory, addresses: Sequence[tuple[str, int]], systems: Sequence[int]
+        self,
+        trajectory: Trajectory,
+        dialect: Dialect,
+        links: Sequence[Callable[[], Link]],
+        systems: Sequence[int],
     ) -> None:
-        self._trajectory = trajectory
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
         self._students = [
-            _Student(self._socket, address, system, trajectory, row)
-            for row, (address, system) in enumerate(zip(addresses, systems, strict=True))
+            _Student(trajectory, dialect, link, system, row)
+            for row, (link, system) in enumerate(zip(links, systems, strict=True))
         ]
-        state = VehicleState.at_rest(len(addresses), 1)
+        state = VehicleState.at_rest(len(systems), 1)
         self.reference = Reference.hold(state.position, state.position[:, 0])
         """What the autopilots are told to follow; live arrays."""
         self.reference.idle[...] = True
@@ -55,21 +74,26 @@ class OffboardPilot:
         """Whether all trajectories are over."""
         return all(student.mission.finished for student in self._students)
 
-    def update(self, t: float, state: VehicleState, instances: Sequence[HilInstance]) -> None:
+    def update(
+        self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
+    ) -> None:
         """Send what is due at time t.
 
         Args:
             t: Simulation time [s].
             state: True state, for the place where each vehicle starts.
-            instances: The autopilots.
+            present: Whether each autopilot is there.
+            armed: Whether each autopilot is armed.
         """
-        for student, instance in zip(self._students, instances, strict=True):
-            student.update(t, state, instance)
+        for student, there, is_armed in zip(self._students, present, armed, strict=True):
+            if there:
+                student.update(t, state, armed=is_armed)
             student.report(self.reference)
 
     def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
+        """Close the links."""
+        for student in self._students:
+            student.close()
 
 
 class _Student:
@@ -77,43 +101,77 @@ class _Student:
 
     def __init__(
         self,
-        link: socket.socket,
-        address: tuple[str, int],
-        system: int,
         trajectory: Trajectory,
+        dialect: Dialect,
+        open_link: Callable[[], Link],
+        system: int,
         row: int,
     ) -> None:
-        self._link, self._address, self._system, self._row = link, address, system, row
-        self.mission = Mission(trajectory, count=1, relative=True, spin_up=1.0)
+        self._dialect, self._open_link, self._system, self._row = dialect, open_link, system, row
+        # One that takes off by itself is in the air when it begins to follow.
+        spin_up = 1.0 if dialect.take_off_height is None else 0.0
+        self.mission = Mission(trajectory, count=1, relative=True, spin_up=spin_up)
+        self._link: Link | None = None
         self._sequence = 0
         self._start: list[float] | None = None
         self._next_set_point = self._next_command = -math.inf
         self._flying = self._landing = False
 
-    def update(self, t: float, state: VehicleState, instance: HilInstance) -> None:
-        if instance.phase is Phase.ABSENT:
-            return
+    def update(self, t: float, state: VehicleState, *, armed: bool) -> None:
+        """Send what is due to this autopilot."""
         own = _row(state, self._row)
         if self._start is None:
             self._start = own.position[0].tolist()
-        if instance.armed and not self._landing:
+        if armed and not self._landing and self._may_follow(own):
             self.mission.update(t, own)
             self._flying = self._flying or self.mission.airborne
         over = self._flying and (self.mission.finished or self.mission.landing)
-        if over or (self._flying and not instance.armed):
+        if over or (self._flying and not armed):
             self._landing = True
         if t >= self._next_command:
             self._next_command = t + _RETRY_INTERVAL
-            self._send(Heartbeat(type=_ONBOARD_CONTROLLER, autopilot=_NO_AUTOPILOT))
-            if self._landing and instance.armed:
-                self._command(_DO_SET_MODE, _CUSTOM_MODE, _AUTO, _AUTO_LAND)
-            elif not self._flying:
-                self._command(_DO_SET_MODE, _CUSTOM_MODE, _OFFBOARD)
-                if not instance.armed:
-                    self._command(_ARM_DISARM, 1.0)
-        if t >= self._next_set_point:
+            self._instruct(armed=armed)
+        if t >= self._next_set_point and (self._flying or self._dialect.take_off_height is None):
             self._next_set_point = t + _SET_POINT_INTERVAL
             self._send(self._set_point(t, own))
+
+    def close(self) -> None:
+        """Close the link."""
+        if self._link is not None:
+            self._link.close()
+
+    def _may_follow(self, own: VehicleState) -> bool:
+        """Return whether it is where it follows set-points from."""
+        height = self._dialect.take_off_height
+        assert self._start is not None
+        return height is None or self._flying or bool(own.position[0, 2] > self._start[2] + 0.8 * height)
+
+    def _instruct(self, *, armed: bool) -> None:
+        """Send the commands that bring it on its way, once more until it obeys."""
+        self._listen()
+        self._send(Heartbeat(type=_ONBOARD_CONTROLLER, autopilot=_NO_AUTOPILOT))
+        if self._landing:
+            if armed:
+                self._command(_DO_SET_MODE, _CUSTOM_MODE, *self._dialect.land)
+        elif not self._flying:
+            self._command(_DO_SET_MODE, _CUSTOM_MODE, *self._dialect.guided)
+            if not armed:
+                self._command(_ARM_DISARM, 1.0)
+            elif self._dialect.take_off_height is not None:
+                self._command(_TAKE_OFF, 0.0, height=self._dialect.take_off_height)
+
+    def _listen(self) -> None:
+        """Take and drop what it says, so that its line does not fill; open the line if there is none."""
+        try:
+            if self._link is None:
+                self._link = self._open_link()
+            self._link.receive()
+        except ConfigError:
+            # It does not listen yet.
+            self._link = None
+        except LinkClosedError:
+            self.close()
+            self._link = None
 
     def report(self, reference: Reference) -> None:
         """Write what this autopilot follows into its row of the reference of all."""
@@ -151,12 +209,15 @@ class _Student:
             1,
         )
 
-    def _command(self, number: int, param1: float, param2: float = 0.0, param3: float = 0.0) -> None:
+    def _command(
+        self, number: int, param1: float, param2: float = 0.0, param3: float = 0.0, *, height: float = 0.0
+    ) -> None:
         self._send(
             CommandLong(
                 param1=param1,
                 param2=param2,
                 param3=param3,
+                param7=height,
                 command=number,
                 target_system=self._system,
                 target_component=1,
@@ -164,11 +225,15 @@ class _Student:
         )
 
     def _send(self, message: NamedTuple) -> None:
+        if self._link is None:
+            return
         frame = encode(message, sequence=self._sequence, system=_PILOT_SYSTEM, component=_PILOT_COMPONENT)
         self._sequence += 1
-        # PX4 may not listen yet; what is lost is sent again.
-        with contextlib.suppress(OSError):
-            self._link.sendto(frame, self._address)
+        try:
+            self._link.send(frame)
+        except LinkClosedError:
+            self.close()
+            self._link = None
 
 
 def _row(state: VehicleState, row: int) -> VehicleState:

@@ -24,8 +24,8 @@ from pegasus.backends.mavlink.hil_extras import (
     rc_message,
 )
 from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
-from pegasus.backends.mavlink.link import Link, TcpServerLink, open_link
-from pegasus.backends.mavlink.offboard import OffboardPilot
+from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
+from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.mavlink.px4_program import PX4Program
@@ -192,10 +192,12 @@ class PX4(Backend):
         self._sample_count = 0
         self._paced_at: tuple[float, float] | None = None
         if self.trajectory is not None:
+            numbers = range(self.first_instance, self.first_instance + vehicle.count)
             self._pilot = OffboardPilot(
                 self.trajectory,
-                [("127.0.0.1", _OFFBOARD_PORT + self.first_instance + i) for i in range(vehicle.count)],
-                [self.first_instance + i + 1 for i in range(vehicle.count)],
+                PX4_DIALECT,
+                [partial(UdpLink, "127.0.0.1", _OFFBOARD_PORT + number) for number in numbers],
+                [number + 1 for number in numbers],
             )
             self.reference = self._pilot.reference
         if self._program is not None:
@@ -235,7 +237,8 @@ class PX4(Backend):
             if imu is not None:
                 instance.send_sensor(self._messages[i].message(now, imu), now)
         if self._pilot is not None:
-            self._pilot.update(t, state, self._instances)
+            present = [instance.phase is not Phase.ABSENT for instance in self._instances]
+            self._pilot.update(t, state, present=present, armed=self.armed)
         self._published = time.monotonic()
 
     def command(self, t: float) -> Array:

@@ -58,7 +58,7 @@ class PX4Program:
         if sensor_rate > _DEFAULT_RATE:
             # Else PX4 answers every second or fourth sample only.
             self._environment |= {"PX4_PARAM_IMU_GYRO_RATEMAX": "2000", "PX4_PARAM_IMU_INTEG_RATE": "1000"}
-        self._environment |= {f"PX4_PARAM_{name}": f"{value:g}" for name, value in parameters.items()}
+        self._environment |= {f"PX4_PARAM_{name}": str(value) for name, value in parameters.items()}
 
     def process(self, instance: int, *, directory: Path, log: Path) -> AutopilotProcess:
         """Return an instance, not yet started.

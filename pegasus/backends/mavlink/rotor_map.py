@@ -81,7 +81,7 @@ def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, field: str) -> R
             )
         return values
 
-    outputs = [int(channel) for channel in one_each("channels", [float(c) for c in channels])]
+    outputs = [int(channel) for channel in one_each("channels", channels)]
     if max(outputs) >= _OUTPUT_COUNT:
         raise ConfigError(
             f"must be outputs 0 to {_OUTPUT_COUNT - 1}",
