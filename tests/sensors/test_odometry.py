@@ -20,6 +20,7 @@ from pegasus.frames import (
     quaternion_from_rotation_vector,
     rotate,
     rotate_inverse,
+    rotation_vector_from_quaternion,
 )
 from pegasus.recording.schemas import message_schema
 from pegasus.sensors import SENSORS, Odometry, OdometryReading, Sensor
