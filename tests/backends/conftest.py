@@ -1,12 +1,9 @@
 """What tests of the PX4 backend share: a PX4-Autopilot whose program is the peer, and what must not stay."""
 
-import os
-import sys
 import threading
-from pathlib import Path
 
 import pytest
-from px4_rig import PX4Tree
+from px4_rig import PX4Tree, open_files, processes
 
 from pegasus.backends.mavlink import PX4
 
@@ -31,38 +28,21 @@ def px4(tree, tmp_path):
 
 
 @pytest.fixture
-def nothing_left(tmp_path):
+def own_settings(tmp_path, monkeypatch):
+    """Keep the settings of whoever runs the tests out of them, and return the folder of the test's own."""
+    folder = tmp_path / "config"
+    folder.mkdir()
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(folder))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("PX4_DIR", raising=False)
+    return folder
+
+
+@pytest.fixture
+def nothing_left(tmp_path, own_settings):  # noqa: ARG001
     """Assert that after the test no process, open file, socket or thread of it is left."""
     files, threads = open_files(), threading.active_count()
     yield
     assert processes(tmp_path) == []
     assert open_files() == files
     assert threading.active_count() == threads
-
-
-def processes(folder):
-    """Return the command lines that name a folder."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            # It has ended meanwhile.
-            continue
-        if str(folder) in command and file.parent.name != str(os.getpid()):
-            found.append(command)
-    return found
-
-
-def open_files():
-    """Return what this process has open, sockets with their ports; nothing where that cannot be seen."""
-    if sys.platform != "linux":
-        return []
-    targets = []
-    for file in Path("/proc/self/fd").iterdir():
-        try:
-            targets.append(str(file.readlink()))
-        except FileNotFoundError:
-            # The descriptor by which the folder itself was read.
-            continue
-    return sorted(targets)

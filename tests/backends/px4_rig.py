@@ -1,6 +1,8 @@
 """A PX4-Autopilot whose program is the peer, a vehicle for it to fly, and who watches them."""
 
 import contextlib
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ from pegasus import Backend, Multirotor
 from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
+from pegasus.sensors.imu import Accelerometer, Gyroscope
 
 PEER = Path(__file__).with_name("px4_peer.py")
 LIMIT = 20.0
@@ -58,9 +61,11 @@ class PX4Tree:
 
 
 def sensors():
-    """Return sensors as noisy as ever, but for what wanders by metres and would hide an error."""
+    """Return the sensors of the Iris without what wanders by metres and would hide an error."""
+    # Biases are those that a calibration leaves, as in the vehicle's file.
+    imu = IMU(gyroscope=Gyroscope(turn_on_bias=0.002), accelerometer=Accelerometer(turn_on_bias=0.03))
     gps = GPS(position_error_sigma=(0.0, 0.0, 0.0), startup_delay=0.0, initial_accuracy=1.0, eph=0.3, epv=0.4)
-    return {"imu": IMU(), "magnetometer": Magnetometer(), "barometer": Barometer(drift_sigma=0.0), "gps": gps}
+    return {"imu": imu, "magnetometer": Magnetometer(), "barometer": Barometer(drift_sigma=0.0), "gps": gps}
 
 
 def iris(backend, *others, **options):
@@ -177,6 +182,11 @@ class Answerer(Backend):
         return [message for message in self.messages if type(message) is HilSensor]
 
 
+def call(vehicle):
+    """Connect to the port at which the first backend of a vehicle listens."""
+    return socket.create_connection(("127.0.0.1", 4560 + vehicle.backends[0].first_instance), LIMIT)
+
+
 def controls(message, *outputs, mode=129, flags=1):
     """Return the answer to a HIL_SENSOR, as bytes."""
     filled = (*outputs, *[0.0] * (16 - len(outputs)))
@@ -199,3 +209,31 @@ def fly_until(simulation, condition, limit=60.0):
 def says(backend, phase, copy=0):
     """Return whether a peer that a backend has started has come to a phase."""
     return phase in phases(backend.run_folder / f"px4_{backend.first_instance + copy}.log")
+
+
+def processes(folder):
+    """Return the command lines that name a folder."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            # It has ended meanwhile.
+            continue
+        if str(folder) in command and file.parent.name != str(os.getpid()):
+            found.append(command)
+    return found
+
+
+def open_files():
+    """Return what this process has open, sockets with their ports; nothing where that cannot be seen."""
+    if sys.platform != "linux":
+        return []
+    targets = []
+    for file in Path("/proc/self/fd").iterdir():
+        try:
+            targets.append(str(file.readlink()))
+        except FileNotFoundError:
+            # The descriptor by which the folder itself was read.
+            continue
+    return sorted(targets)

@@ -20,7 +20,7 @@ from pegasus.backends.mavlink.hil import (
 from pegasus.backends.mavlink.messages import Decoder, encode
 from pegasus.environment import ConstantWind, Environment
 from pegasus.environment.geodesy import Geodetic
-from pegasus.sensors import BarometerReading, GpsReading, ImuReading, MagnetometerReading
+from pegasus.sensors import AirspeedReading, BarometerReading, GpsReading, ImuReading, MagnetometerReading
 from pegasus.state import VehicleState
 
 COUNT = 3
@@ -103,6 +103,16 @@ def test_air(rng):
     assert sent.abs_pressure == pytest.approx(956.0)
     assert sent.temperature == pytest.approx(11.79, abs=1e-4)
     assert sent.pressure_alt == pytest.approx(488.0)
+
+
+def test_differential_pressure(rng):
+    """PX4 would take a breeze for a storm: it wants hectopascals here as well."""
+    message, pressure = SensorMessage(2), np.array([1.0, 2.0, 61.25])
+    message.take_airspeed(AirspeedReading(0.0, pressure, *np.zeros((2, COUNT))))
+    sent = over_the_wire(message.message(0, imu(rng)))
+    # The dynamic pressure of 10 m/s at sea level.
+    assert sent.diff_pressure == pytest.approx(0.6125)
+    assert sent.fields_updated == 0x3F + 0x400
 
 
 def test_groups():

@@ -207,6 +207,17 @@ def test_closed(pair, kind):
     assert not ends.link.connected
 
 
+def test_all_datagrams_at_once(pair):
+    """What an autopilot says would wait, and in the end be lost, where it is read once a second."""
+    ends = pair("udp")
+    ends.link.send(b"hello")
+    _, address = ends.peer.recvfrom(100)
+    for number in range(50):
+        ends.peer.sendto(bytes([number]), address)
+    assert readable(ends.link)
+    assert ends.link.receive() == bytes(range(50))
+
+
 def test_datagrams_to_nobody():
     """Hardware that is not yet switched on would end the simulation."""
     with socket.socket(type=socket.SOCK_DGRAM) as unused:

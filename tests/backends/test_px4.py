@@ -1,11 +1,14 @@
 """PX4 flies: flights by the peer that stands for it, started as PX4 is, over real TCP."""
 
 import logging
+import resource
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-from px4_rig import Elsewhere, Recorder, distance, fly_until, free_instance, iris, phases, says
+from px4_rig import Elsewhere, Recorder, distance, fly_until, free_instance, iris, open_files, phases, says
 
 from pegasus import ConfigError, Simulation
 from pegasus.backends.mavlink import PX4
@@ -66,8 +69,8 @@ def test_five_at_once(px4, vehicle_count):
         assert "HOVER" in phases(run / f"px4_{number}.log")
 
 
-def test_one_is_added_while_others_fly(px4):
-    """A vehicle that joins would disturb those that fly, or never get its own PX4 going."""
+def test_one_comes_and_goes_while_others_fly(px4):
+    """A vehicle that joins or leaves would disturb those that fly, or not have its own PX4 for as long."""
     first, second = (px4("--mission hover --ready 1") for _ in range(2))
     recorder, late = Recorder(), Recorder()
     with Simulation(seed=3) as simulation:
@@ -78,6 +81,11 @@ def test_one_is_added_while_others_fly(px4):
         fly_until(simulation, lambda: says(second, "HOVER"))
         arrived = simulation.time
         simulation.run(1.0)
+        (process,) = second._processes
+        assert process.alive
+        simulation.remove("iris1")
+        assert not process.alive
+        simulation.run(0.5)
     # Its PX4 counts from when it joined.
     assert arrived - hover < 10.0
     above = recorder.position[0] + [0, 0, HEIGHT]
@@ -179,3 +187,21 @@ def test_a_px4_that_does_not_come():
             simulation.run(1.0)
     assert 0.3 < time.monotonic() - begin < 2.0
     assert str(caught.value).startswith(f"PX4 {backend.first_instance} of vehicle 'iris': has not connected")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to look at memory and open files")
+def test_a_long_run(px4):
+    """A run of a day would end for want of memory or open files; benchmarks/endurance_px4.py runs one."""
+    backend = px4("--controller none")
+    with Simulation(seed=11) as simulation:
+        simulation.add(iris(backend))
+        simulation.step(4000)
+        before, files = resident(), len(open_files())
+        simulation.step(20_000)
+        assert resident() - before < 2 * 2**20
+        assert len(open_files()) == files
+
+
+def resident():
+    """Return the memory that this process has in use [byte]."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()

@@ -13,6 +13,7 @@ from pegasus.errors import ConfigError
 _CHUNK = 65536
 _LARGEST_BACKLOG = 65536
 """Bytes that may wait for a peer that does not read; beyond it whole messages are left out."""
+_MOST_DATAGRAMS = 1000
 _CONNECT_LIMIT = 5.0
 
 
@@ -232,11 +233,13 @@ class UdpLink(Link):
             self._socket.sendto(data, self._peer)
 
     def receive(self) -> bytes:
-        """Return the next datagram; see `Link.receive`."""
-        try:
-            return self._socket.recv(_CHUNK)
-        except OSError:
-            return b""
+        """Return what has come; see `Link.receive`."""
+        parts: list[bytes] = []
+        with contextlib.suppress(OSError):
+            # No more at once, or who sends without end would be listened to without end.
+            while len(parts) < _MOST_DATAGRAMS:
+                parts.append(self._socket.recv(_CHUNK))
+        return b"".join(parts)
 
     def close(self) -> None:
         """Close the link."""

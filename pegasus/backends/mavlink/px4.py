@@ -2,9 +2,7 @@
 
 import logging
 import math
-import selectors
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -25,6 +23,7 @@ from pegasus.backends.mavlink.hil_extras import (
 )
 from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
+from pegasus.backends.mavlink.lockstep import HilLockstep
 from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
@@ -125,10 +124,9 @@ class PX4(Backend):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._instances: list[HilInstance] = []
         self._processes: list[AutopilotProcess] = []
-        self._running: list[AutopilotProcess] = []
         self._links: list[Link] = []
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self._selector: selectors.BaseSelector | None = None
+        self._lockstep: HilLockstep | None = None
 
     @property
     def armed(self) -> list[bool]:
@@ -186,11 +184,10 @@ class PX4(Backend):
             for i, link in enumerate(self._links)
         ]
         self._messages = [SensorMessage(i) for i in range(vehicle.count)]
-        self._selector = selectors.DefaultSelector()
-        for instance in self._instances:
-            self._selector.register(instance.link, selectors.EVENT_READ, instance)
+        self._lockstep = HilLockstep(
+            self._instances, step_timeout=self.step_timeout, start_timeout=self.start_timeout
+        )
         self._sample_count = 0
-        self._paced_at: tuple[float, float] | None = None
         if self.trajectory is not None:
             numbers = range(self.first_instance, self.first_instance + vehicle.count)
             self._pilot = OffboardPilot(
@@ -201,13 +198,12 @@ class PX4(Backend):
             )
             self.reference = self._pilot.reference
         if self._program is not None:
-            self._launch(self._program)
-        self._started = time.monotonic()
+            self._launch(self._program, self._lockstep)
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Send what is new to every autopilot."""
-        if not all(instance.was_connected for instance in self._instances):
-            self._await_connections()
+        assert self._lockstep is not None
+        self._lockstep.await_connections()
         imu: ImuReading | None = None
         others: list[tuple[Converter, Reading]] = []
         for name, reading in readings.items():
@@ -239,24 +235,25 @@ class PX4(Backend):
         if self._pilot is not None:
             present = [instance.phase is not Phase.ABSENT for instance in self._instances]
             self._pilot.update(t, state, present=present, armed=self.armed)
-        self._published = time.monotonic()
+        self._lockstep.published()
 
     def command(self, t: float) -> Array:
         """Take the answers of all autopilots, and return the rotor speeds [rad/s], shape (N, R)."""
-        self._collect(t)
+        assert self._lockstep is not None
+        self._lockstep.collect(t)
         for i, instance in enumerate(self._instances):
             self._speeds[i] = instance.rotor_speeds(t)
         return self._speeds
 
     def stop(self) -> None:
         """End the autopilots that were started here and close every link."""
-        processes, self._processes, self._running = self._processes, [], []
+        processes, self._processes = self._processes, []
         try:
             stop_all(processes)
         finally:
-            if self._selector is not None:
-                self._selector.close()
-                self._selector = None
+            if self._lockstep is not None:
+                self._lockstep.close()
+                self._lockstep = None
             for link in self._links:
                 link.close()
             self._links, self._instances = [], []
@@ -269,9 +266,12 @@ class PX4(Backend):
 
     def _choose_sensors(self, vehicle: "Multirotor") -> None:
         """Choose the first sensor of each kind, and how its readings are sent."""
+        kinds: list[type[Sensor]] = [IMU, Rangefinder, *_TAKES, *_CONVERTS]
         first: dict[type[Sensor], str] = {}
         for name, sensor in vehicle.sensors.items():
-            first.setdefault(type(sensor), name)
+            for kind in kinds:
+                if isinstance(sensor, kind):
+                    first.setdefault(kind, name)
         if IMU not in first:
             raise ConfigError(
                 "has no IMU, by whose samples PX4 is clocked", field="sensors", value=vehicle.name
@@ -307,7 +307,7 @@ class PX4(Backend):
             raise
         self._links = links
 
-    def _launch(self, program: PX4Program) -> None:
+    def _launch(self, program: PX4Program, lockstep: HilLockstep) -> None:
         folder = self.run_folder
         if folder is None:
             self._scratch = tempfile.TemporaryDirectory(prefix="pegasus-px4-")
@@ -320,94 +320,8 @@ class PX4(Backend):
             )
             self._processes.append(process)
             process.start()
-            self._running.append(process)
+            lockstep.watch(process, log_is_kept=self._scratch is None)
             _log.info("%s is started; it prints to %s", process.name, process.log)
-
-    def _await_connections(self) -> None:
-        """Wait until every autopilot has connected.
-
-        Raises:
-            ConfigError: If one ends, or does not connect in time.
-        """
-        assert self._selector is not None
-        if not self._processes:
-            _log.info("waiting for %s", ", ".join(i.name for i in self._instances if not i.was_connected))
-        end = self._started + self.start_timeout
-        while absent := [i for i in self._instances if not i.was_connected]:
-            for process in self._processes:
-                if process.poll() is not None:
-                    raise self._failed(process, f"has ended with status {process.returncode}")
-            left = end - time.monotonic()
-            if left <= 0:
-                problem = f"has not connected within {self.start_timeout:g} s"
-                if self._processes:
-                    raise self._failed(self._processes[self._instances.index(absent[0])], problem)
-                raise ConfigError(problem, field=absent[0].name, remedy="start it, or let Pegasus launch it")
-            for key, _ in self._selector.select(min(left, 0.1)):
-                self._read(key.data)
-
-    def _collect(self, t: float) -> None:
-        """Wait for the answers that are due, listen to everybody else, and give starters time."""
-        assert self._selector is not None
-        waiting = [instance for instance in self._instances if instance.awaits]
-        deadline = self._published + self.step_timeout
-        while waiting:
-            left = deadline - time.monotonic()
-            for key, _ in self._selector.select(max(0.0, left)):
-                self._read(key.data)
-            waiting = [instance for instance in waiting if instance.awaits]
-            if left <= 0:
-                for instance in waiting:
-                    instance.give_up(t, self.step_timeout)
-                break
-        if any(instance.phase is not Phase.LOCKSTEP for instance in self._instances):
-            for key, _ in self._selector.select(0):
-                self._read(key.data)
-            self._report_ends()
-            self._pace(t)
-        else:
-            self._paced_at = None
-
-    def _pace(self, t: float) -> None:
-        """Let no more simulated than wall time pass while an autopilot starts."""
-        assert self._selector is not None
-        now = time.monotonic()
-        for instance in self._instances:
-            late = now - instance.heard_at > self.start_timeout
-            if instance.phase is Phase.STARTING and late and instance.lockstep:
-                instance.give_up(t, self.start_timeout)
-        if not any(instance.phase is Phase.STARTING for instance in self._instances):
-            self._paced_at = None
-            return
-        if self._paced_at is not None:
-            then, before = self._paced_at
-            while (left := then + (t - before) - time.monotonic()) > 0:
-                for key, _ in self._selector.select(left):
-                    self._read(key.data)
-        self._paced_at = time.monotonic(), t
-
-    def _read(self, instance: HilInstance) -> None:
-        """Read from a link; it may have another descriptor afterwards, or none."""
-        assert self._selector is not None
-        before = instance.link.fileno()
-        if not instance.read():
-            return
-        self._selector.unregister(before)
-        if instance.link.fileno() >= 0:
-            self._selector.register(instance.link, selectors.EVENT_READ, instance)
-
-    def _report_ends(self) -> None:
-        """Report each autopilot that has ended although it was started here."""
-        for process in self._running:
-            if process.poll() is not None:
-                _log.warning("%s", self._failed(process, f"has ended with status {process.returncode}"))
-                self._running = [other for other in self._running if other is not process]
-
-    def _failed(self, process: AutopilotProcess, what: str) -> ConfigError:
-        last = " / ".join(process.last_lines(3)) or "nothing"
-        # Without a folder of the run, the log goes with the run.
-        remedy = f"see {process.log}" if self._scratch is None else None
-        return ConfigError(f"{what}; its last words: {last}", field=process.name, remedy=remedy)
 
 
 def _hil_port(instance: int) -> list[tuple[PortKind, int]]:

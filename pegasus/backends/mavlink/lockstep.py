@@ -1,0 +1,144 @@
+"""The lockstep of N autopilots: all are waited for together, none for longer than its limit."""
+
+import logging
+import selectors
+import time
+from collections.abc import Sequence
+
+from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
+from pegasus.backends.mavlink.process import AutopilotProcess
+from pegasus.errors import ConfigError
+
+_log = logging.getLogger(__name__)
+
+_LOOK_INTERVAL = 0.1
+"""How often processes are looked after while they start [s]."""
+
+
+class HilLockstep:
+    """Wait for the answers of N autopilots, on all their links at once.
+
+    Args:
+        instances: The autopilots.
+        step_timeout: How long an answer is waited for, in wall time [s].
+        start_timeout: How long an autopilot may take to connect and to begin to answer, in wall time [s].
+    """
+
+    def __init__(
+        self, instances: Sequence[HilInstance], *, step_timeout: float, start_timeout: float
+    ) -> None:
+        self._instances = instances
+        self._step_timeout, self._start_timeout = step_timeout, start_timeout
+        self._processes: list[AutopilotProcess] = []
+        self._running: list[AutopilotProcess] = []
+        self._selector = selectors.DefaultSelector()
+        for instance in instances:
+            self._selector.register(instance.link, selectors.EVENT_READ, instance)
+        self._started = self._published = time.monotonic()
+        self._paced_at: tuple[float, float] | None = None
+        self._log_is_kept = True
+
+    def watch(self, process: AutopilotProcess, *, log_is_kept: bool) -> None:
+        """Look after a program that was started, that of the next autopilot.
+
+        Args:
+            process: The program.
+            log_is_kept: Whether its log is still there when somebody reads of it.
+        """
+        self._log_is_kept = log_is_kept
+        self._processes.append(process)
+        self._running.append(process)
+        self._started = time.monotonic()
+
+    def await_connections(self) -> None:
+        """Wait until every autopilot has been there at least once.
+
+        Raises:
+            ConfigError: If one ends, or does not connect in time.
+        """
+        if all(instance.was_connected for instance in self._instances):
+            return
+        if not self._processes:
+            _log.info("waiting for %s", ", ".join(i.name for i in self._instances if not i.was_connected))
+        end = self._started + self._start_timeout
+        while absent := [i for i in self._instances if not i.was_connected]:
+            for process in self._processes:
+                if process.poll() is not None:
+                    raise self._failed(process, f"has ended with status {process.returncode}")
+            left = end - time.monotonic()
+            if left <= 0:
+                problem = f"has not connected within {self._start_timeout:g} s"
+                if self._processes:
+                    raise self._failed(self._processes[self._instances.index(absent[0])], problem)
+                raise ConfigError(problem, field=absent[0].name, remedy="start it, or let Pegasus launch it")
+            self._listen(min(left, _LOOK_INTERVAL))
+
+    def published(self) -> None:
+        """Note that everything has been sent: from now on the limit of the step counts."""
+        self._published = time.monotonic()
+
+    def collect(self, t: float) -> None:
+        """Wait for the answers that are due, listen to everybody else, and give starters time.
+
+        Args:
+            t: Simulation time [s].
+        """
+        waiting = [instance for instance in self._instances if instance.awaits]
+        deadline = self._published + self._step_timeout
+        while waiting:
+            left = deadline - time.monotonic()
+            self._listen(max(0.0, left))
+            waiting = [instance for instance in waiting if instance.awaits]
+            if left <= 0:
+                for instance in waiting:
+                    instance.give_up(t, self._step_timeout)
+                break
+        if any(instance.phase is not Phase.LOCKSTEP for instance in self._instances):
+            self._listen(0.0)
+            self._report_ends()
+            self._pace(t)
+        else:
+            self._paced_at = None
+
+    def close(self) -> None:
+        """Free what it holds; links and programs are their owner's."""
+        self._selector.close()
+
+    def _pace(self, t: float) -> None:
+        """Let no more simulated than wall time pass while an autopilot starts."""
+        now = time.monotonic()
+        for instance in self._instances:
+            late = now - instance.heard_at > self._start_timeout
+            if instance.phase is Phase.STARTING and late and instance.lockstep:
+                instance.give_up(t, self._start_timeout)
+        if not any(instance.phase is Phase.STARTING for instance in self._instances):
+            self._paced_at = None
+            return
+        if self._paced_at is not None:
+            then, before = self._paced_at
+            while (left := then + (t - before) - time.monotonic()) > 0:
+                self._listen(left)
+        self._paced_at = time.monotonic(), t
+
+    def _listen(self, timeout: float) -> None:
+        """Take what comes on any link within a time."""
+        for key, _ in self._selector.select(timeout):
+            instance: HilInstance = key.data
+            before = instance.link.fileno()
+            if instance.read():
+                # It has another descriptor now, or none.
+                self._selector.unregister(before)
+                if instance.link.fileno() >= 0:
+                    self._selector.register(instance.link, selectors.EVENT_READ, instance)
+
+    def _report_ends(self) -> None:
+        """Report each autopilot that has ended although it was started here."""
+        for process in self._running:
+            if process.poll() is not None:
+                _log.warning("%s", self._failed(process, f"has ended with status {process.returncode}"))
+                self._running = [other for other in self._running if other is not process]
+
+    def _failed(self, process: AutopilotProcess, what: str) -> ConfigError:
+        last = " / ".join(process.last_lines(3)) or "nothing"
+        remedy = f"see {process.log}" if self._log_is_kept else None
+        return ConfigError(f"{what}; its last words: {last}", field=process.name, remedy=remedy)

@@ -1,0 +1,343 @@
+"""What a user says about PX4: where it is, how it is started, and what is answered when it is wrong."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from px4_rig import LIMIT, PX4Tree, free_instance, iris, sensors
+
+from pegasus import Backend, ConfigError, Multirotor, Simulation
+from pegasus.backends.mavlink import PX4
+from pegasus.backends.mavlink.ports import bind_udp, listen
+from pegasus.backends.registry import BACKENDS
+from pegasus.components import build
+from pegasus.propulsion import IdealMotor
+from pegasus.settings import resource
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
+
+
+def refused(backend, duration=None, **options):
+    """Return what is said about a backend when it is added; with a duration, when it has been and runs."""
+    with Simulation() as simulation:
+        if duration is not None:
+            simulation.add(iris(backend, **options))
+        with pytest.raises(ConfigError) as caught:
+            simulation.run(duration) if duration is not None else simulation.add(iris(backend, **options))
+        assert len(simulation.vehicles) == (duration is not None)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def started_with(backend):
+    """Return the environment variables that the first PX4 of a backend was started with."""
+    with Simulation() as simulation:
+        simulation.add(iris(backend))
+        simulation.step()
+        text = (backend.run_folder / f"px4_{backend.first_instance}" / "environment").read_text()
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+@pytest.fixture
+def places(tmp_path, own_settings, monkeypatch):
+    """Return trees at all places where PX4 is looked for, first come first, and how to say so."""
+    option, setting, variable = (PX4Tree(tmp_path / name) for name in ("option", "setting", "variable"))
+    home = PX4Tree(tmp_path / "home" / "PX4-Autopilot")
+    monkeypatch.setenv("PX4_DIR", str(variable.folder))
+    (own_settings / "settings.yaml").write_text(f"px4: {{directory: {setting.folder}}}")
+    return option, setting, variable, home
+
+
+def test_where_px4_is_found(places, own_settings, tmp_path, monkeypatch):
+    """Another PX4 than the one that the user has named would fly."""
+    option, setting, variable, home = places
+
+    def found(directory=None):
+        with Simulation() as simulation:
+            backend = PX4(directory)
+            backend.run_folder = tmp_path / "run"
+            simulation.add(iris(backend))
+            simulation.step()
+            (process,) = backend._processes
+            return next(tree for tree in places if process.arguments[0] == str(tree.binary))
+
+    assert found(option.folder) is option
+    assert found() is setting
+    (own_settings / "settings.yaml").unlink()
+    assert found() is variable
+    monkeypatch.delenv("PX4_DIR")
+    assert found() is home
+
+
+def test_what_px4_is_started_with(px4, own_settings):
+    """PX4 would fly another airframe, or with other parameters than those asked for."""
+    first = started_with(px4())
+    assert first["PX4_SIM_MODEL"] == "none_iris"
+    (own_settings / "settings.yaml").write_text("px4: {airframe: gazebo-classic_typhoon_h480}")
+    assert started_with(px4())["PX4_SIM_MODEL"] == "gazebo-classic_typhoon_h480"
+    parameters = {"CAL_ACC0_ID": 1310988, "MPC_XY_P": 0.95, "EKF2_GPS_P_NOISE": 1e-05}
+    second = started_with(px4(airframe="none_iris", parameters=parameters))
+    assert second["PX4_SIM_MODEL"] == "none_iris"
+    assert second["PX4_PARAM_CAL_ACC0_ID"] == "1310988"
+    assert float(second["PX4_PARAM_MPC_XY_P"]) == 0.95
+    assert float(second["PX4_PARAM_EKF2_GPS_P_NOISE"]) == 1e-05
+    # Nothing else of this process gets into it.
+    assert "PEGASUS_CONFIG_DIR" not in second
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(250.0, None), (500.0, "1000")])
+def test_px4_is_told_of_a_high_rate(tree, tmp_path, rate, expected):
+    """PX4 would answer every second sample only, though nobody has asked for that."""
+    fitted = sensors()
+    fitted["imu"].rate_hz = rate
+    backend = PX4(tree.folder)
+    backend.run_folder = tmp_path / "run"
+    with Simulation(rate=500.0) as simulation:
+        simulation.add(iris(backend, sensors=fitted))
+        simulation.step()
+        text = (tmp_path / "run" / f"px4_{backend.first_instance}" / "environment").read_text()
+    variables = dict(line.split("=", 1) for line in text.splitlines())
+    assert variables.get("PX4_PARAM_IMU_INTEG_RATE") == expected
+
+
+def test_first_instance_of_the_settings(own_settings, tree):
+    """A user who keeps the first instances for something else would have to say so in every scenario."""
+    number = free_instance() + 7
+    (own_settings / "settings.yaml").write_text(f"px4: {{instance: {number}}}")
+    with Simulation() as simulation:
+        backend = PX4(tree.folder)
+        simulation.add(iris(backend))
+        assert backend.first_instance == number
+
+
+def test_no_directory(tmp_path, own_settings):
+    """A user without PX4 would not learn where to put it or how to name it: in any of three places."""
+    missing = tmp_path / "missing"
+    message = refused(PX4(missing))
+    assert message.startswith(
+        f"directory = '{missing}': no such directory; set the backend's option directory,"
+    )
+    assert str(own_settings / "settings.yaml") in message
+    assert "px4.directory" in message
+    assert "PX4_DIR" in message
+    assert refused(PX4()).startswith("PX4-Autopilot not found; set the backend's option directory,")
+
+
+def test_not_built(tmp_path):
+    """A user who has not built PX4 would get a traceback, and not the command that builds it."""
+    message = refused(PX4(tmp_path))
+    assert message == (
+        f"directory = '{tmp_path}': PX4 is not built there; make -C {tmp_path} px4_sitl_default"
+    )
+
+
+def test_not_for_this_machine(tree):
+    """A program that cannot run would be waited for, and the reason not be told."""
+    tree.binary.write_bytes(b"\x7fELF not for this machine")
+    backend = PX4(tree.folder)
+    message = refused(backend, 0.1)
+    assert message.startswith(f"PX4 {backend.first_instance} program = '{tree.binary}': cannot be used: ")
+
+
+@pytest.mark.parametrize("where", ["option", "settings", "vehicle"])
+def test_wrong_airframe(tree, own_settings, where):
+    """PX4 would end at once, or start another airframe; a user would not learn which there are."""
+    backend, model = PX4(tree.folder), "iris"
+    if where == "option":
+        backend = PX4(tree.folder, airframe="none_irsi")
+    elif where == "settings":
+        (own_settings / "settings.yaml").write_text("px4: {airframe: none_irsi}")
+    else:
+        model = IRIS | {"px4": {"airframe": "none_irsi"}}
+    with Simulation() as simulation, pytest.raises(ConfigError) as caught:
+        simulation.add(Multirotor(model, backends=[backend]))
+    message = str(caught.value)
+    assert message.startswith("airframe = 'none_irsi': PX4 has no such airframe; some that it has are ")
+    assert "none_iris" in message
+    for place in ("option airframe", f"px4.airframe in {own_settings / 'settings.yaml'}", "vehicle file"):
+        assert place in message
+
+
+HOLDER = """
+import socket, sys
+held = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_port_in_use(tree):
+    """A user would not learn which port is taken, nor by whom."""
+    number = free_instance()
+    command = [sys.executable, "-c", HOLDER, str(4560 + number)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        holder.stdout.readline()
+        # The vehicle's other ports, taken before the one that is not free, are free again afterwards.
+        message = refused(PX4(tree.folder, instance=max(number - 1, 0)), count=2)
+        holder.communicate(timeout=LIMIT)
+    assert message.startswith(f"TCP port = {4560 + number}: in use")
+    if sys.platform == "linux":
+        assert f"(pid {holder.pid})" in message
+    assert message.endswith("; end what holds it, or choose another instance")
+    for port in (4560 + max(number - 1, 0), 4560 + number):
+        listen("127.0.0.1", port).close()
+
+
+def test_two_vehicles_with_the_same_instance(tree):
+    """Two vehicles would share a PX4, or the second silently get none."""
+    number = free_instance()
+    with Simulation() as simulation:
+        simulation.add(iris(PX4(tree.folder, instance=number)))
+        with pytest.raises(ConfigError) as caught:
+            simulation.add(iris(PX4(tree.folder, instance=number), position=(5.0, 0.0, 0.1)))
+        assert len(simulation.vehicles) == 1
+    message = str(caught.value)
+    assert message.startswith(f"TCP port = {4560 + number}: in use")
+    if sys.platform == "linux":
+        assert f"in use by this process (pid {os.getpid()})" in message
+
+
+def test_free_instances_are_found(tree):
+    """Vehicles without a number would want the ports of each other, or of a PX4 that runs already."""
+    first = free_instance(3)
+    with bind_udp("127.0.0.1", 14580 + first), Simulation() as simulation:
+        backends = [PX4(tree.folder) for _ in range(2)]
+        for i, backend in enumerate(backends):
+            simulation.add(iris(backend, count=2, position=(0.0, 5.0 * i, 0.1)))
+    assert backends[0].first_instance > first
+    assert backends[1].first_instance >= backends[0].first_instance + 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"connection": "serial:/dev/ttyACM0:fast"},
+            "connection = 'serial:/dev/ttyACM0:fast': 'fast' is no baud",
+        ),
+        (
+            {"connection": "usb"},
+            "connection = 'usb': must be tcp:HOST:PORT, udp:HOST:PORT, serial:DEVICE:BAUD",
+        ),
+        ({"connection": "tcp:127.0.0.1:0"}, "connection = 'tcp:127.0.0.1:0': '0' is no port"),
+    ],
+)
+def test_wrong_connection(options, message):
+    """A connection that is written wrong would end in a traceback."""
+    assert refused(PX4(**options)).startswith(message)
+
+
+def test_one_link_for_several():
+    """Two copies of a vehicle would be flown by one flight controller."""
+    message = refused(PX4(connection="udp:127.0.0.1:14560"), count=2)
+    assert message.startswith("connection = 'udp:127.0.0.1:14560': is one link")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"instance": 250}, "instance = 250: must be 0 to 249"),
+        ({"instance": -1}, "instance = -1: must be 0 to 249"),
+        ({"step_timeout": 0.0}, "step_timeout = 0.0: must be above 0 s"),
+        ({"hold_time": float("inf")}, "hold_time = inf: must be above 0 s"),
+        ({"start_timeout": float("nan")}, "start_timeout = nan: must be above 0 s"),
+    ],
+)
+def test_wrong_option(options, message):
+    """A time limit that is none would let the simulation hang."""
+    with pytest.raises(ConfigError) as caught:
+        PX4(**options)
+    assert str(caught.value).startswith(message)
+
+
+def test_options_of_a_scenario():
+    """A misspelt option in a scenario would be ignored."""
+    assert build(Backend, BACKENDS, {"model": "px4", "instance": 3}, field="backends.0").instance == 3
+    with pytest.raises(ConfigError, match=r"^backends\.0\.insatnce: unknown field; allowed here: airframe, "):
+        build(Backend, BACKENDS, {"model": "px4", "insatnce": 3}, field="backends.0")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sensors": {}}, "sensors = 'iris': has no IMU"),
+        ({"motor": IdealMotor(), "model": IRIS | {"px4": {}}}, "px4.scale: is needed"),
+        ({"model": IRIS | {"px4": {"channels": [0, 1, 2, 16]}}}, "px4.channels = [0, 1, 2, 16]: must be"),
+        ({"model": IRIS | {"px4": {"channels": [0, 1, 2]}}}, "px4.channels = [0, 1, 2]: must hold one item"),
+        (
+            {"model": IRIS | {"px4": {"offset": [1.0]}}},
+            "px4.offset = [1.0]: must hold one item for each of the 4",
+        ),
+    ],
+)
+def test_wrong_vehicle(tree, change, message):
+    """A vehicle that PX4 cannot fly would fail in the middle of a flight, or fly wrong."""
+    options = {"model": "iris", "sensors": sensors()} | change
+    with Simulation() as simulation, pytest.raises(ConfigError) as caught:
+        simulation.add(Multirotor(options.pop("model"), backends=[PX4(tree.folder)], **options))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_samples_too_often(tree):
+    """PX4 does not follow more than 1000 Hz."""
+    fitted = sensors()
+    fitted["imu"].rate_hz = 2000.0
+    with Simulation(rate=2000.0) as simulation, pytest.raises(ConfigError) as caught:
+        simulation.add(iris(PX4(tree.folder), sensors=fitted))
+    assert "is more than the 1000 Hz that PX4 follows; lower the IMU's rate" in str(caught.value)
+
+
+def test_a_vehicle_without_gps_is_taken_with_a_warning(tree, caplog):
+    """A user would not learn why PX4 never arms."""
+    fitted = sensors()
+    del fitted["gps"]
+    with Simulation() as simulation:
+        simulation.add(iris(PX4(tree.folder), sensors=fitted))
+    assert [r.message for r in caplog.records] == ["vehicle 'iris' has no GPS: PX4 will not arm"]
+
+
+@pytest.mark.parametrize(
+    ("script", "problem", "limit"),
+    [
+        (
+            "echo no such model >&2; exit 255",
+            "has ended with status 255; its last words: no such model",
+            20.0,
+        ),
+        ("echo booting; kill -9 $$", "has ended with status -9; its last words: booting", 20.0),
+        ("echo stuck; exec sleep 600", "has not connected within 0.4 s; its last words: stuck", 0.4),
+        ("exec sleep 600", "has not connected within 0.4 s; its last words: nothing", 0.4),
+    ],
+)
+@pytest.mark.parametrize("kept", [True, False])
+def test_px4_does_not_come_up(tree, tmp_path, script, problem, limit, kept):
+    """A PX4 that fails at the start would be waited for, or its own words not be shown."""
+    tree.binary.write_text(f"#!/bin/sh\n{script}\n")
+    backend = PX4(tree.folder, start_timeout=limit)
+    if kept:
+        backend.run_folder = tmp_path / "run"
+    message = refused(backend, 0.1)
+    number = backend.first_instance
+    log = f"; see {tmp_path / 'run' / f'px4_{number}.log'}" if kept else ""
+    assert message == f"PX4 {number}: {problem}{log}"
+
+
+def test_nothing_of_a_vehicle_that_is_refused_later(tree):
+    """A port would stay taken when something else of the vehicle is wrong."""
+
+    class Picky(Backend):
+        def bind(self, vehicle):
+            raise ConfigError("not with me")
+
+    number = free_instance()
+    refused_one = iris(PX4(tree.folder, instance=number), Picky())
+    with Simulation() as simulation:
+        with pytest.raises(ConfigError, match="not with me"):
+            simulation.add(refused_one)
+        assert refused_one.backends[0]._links == []
+        simulation.add(iris(PX4(tree.folder, instance=number)))

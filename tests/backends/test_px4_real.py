@@ -1,0 +1,135 @@
+"""The real PX4 flies: the flights of the peer once more, where PX4_DIR names a built PX4-Autopilot."""
+
+import logging
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from px4_rig import Recorder, distance, fly_until, iris
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends.mavlink import PX4
+from pegasus.backends.mavlink.hil_instance import Phase
+from pegasus.scenario import load_scenario
+
+DIRECTORY = os.environ.get("PX4_DIR")
+pytestmark = [
+    pytest.mark.px4,
+    pytest.mark.skipif(not DIRECTORY, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot"),
+    pytest.mark.usefixtures("nothing_left"),
+]
+HOVER = [{"takeoff": {"height": 5.0}}, {"hold": {"duration": 60.0}}]
+
+
+@pytest.fixture
+def real(tmp_path, caplog):
+    """Return a function that makes a backend of the real PX4; nothing may be warned of during the test."""
+
+    def make(trajectory=None, **options):
+        backend = PX4(DIRECTORY, trajectory=trajectory, **options)
+        backend.run_folder = tmp_path / "run"
+        return backend
+
+    yield make
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def square():
+    """Return the trajectory of the shipped scenario."""
+    scenario, _ = load_scenario("px4_square")
+    return scenario.vehicles[0].backends[0]["trajectory"]
+
+
+def test_the_square(real):
+    """The shipped scenario would not fly: arm, take off, a square at 5 m, land, disarm."""
+    backend, recorder = real(square()), Recorder()
+    with Simulation(seed=1) as simulation:
+        vehicle = simulation.add(iris(backend, recorder))
+        ground = vehicle.state.position[0].copy()
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        armed = simulation.time
+        fly_until(simulation, lambda: not backend.armed[0], limit=60.0)
+        landed = simulation.time
+        assert backend._instances[0].phase is Phase.LOCKSTEP
+    path = np.array(recorder.position)[:, 0]
+    assert armed < 15.0
+    assert path[:, 2].max() == pytest.approx(5.0, abs=0.3)
+    corners = [(-2.5, -2.5, 5.0), (2.5, -2.5, 5.0), (2.5, 2.5, 5.0), (-2.5, 2.5, 5.0)]
+    for corner in corners:
+        assert distance(path, corner).min() < 0.5
+    # PX4 cuts no corner by much, and runs past none by more than it needs to stop.
+    assert np.abs(path[:, :2]).max() < 3.7
+    assert distance(path[-1], [*corners[0][:2], ground[2]]) < 0.5
+    assert landed < 60.0
+    log = backend.run_folder / f"px4_{backend.first_instance}.log"
+    assert "Ready for takeoff!" in log.read_text()
+    assert list((backend.run_folder / f"px4_{backend.first_instance}" / "log").rglob("*.ulg"))
+
+
+@pytest.mark.parametrize("vehicle_count", [1, 5])
+def test_five_at_once(real, vehicle_count):
+    """Five copies, or five vehicles, would not all fly."""
+    backends, recorders, copies = [], [], 5 // vehicle_count
+    with Simulation(seed=2) as simulation:
+        for i in range(vehicle_count):
+            backends.append(real(HOVER))
+            recorders.append(Recorder())
+            options = {"count": copies, "position": (0.0, 5.0 * i, 0.1)}
+            simulation.add(iris(backends[-1], recorders[-1], **options))
+        simulation.run(20.0)
+        assert all(all(backend.armed) for backend in backends)
+    for recorder in recorders:
+        last = recorder.between(19.0, np.inf)
+        np.testing.assert_allclose(last[:, :, 2], 5.0, atol=0.5)
+        np.testing.assert_allclose(
+            last[:, :, :2], np.tile(recorder.position[0][:, :2], (len(last), 1, 1)), atol=0.5
+        )
+
+
+def test_pause_and_reset(real):
+    """PX4 would not survive a pause, or not be started anew by a reset."""
+    backend = real(HOVER)
+    with Simulation(seed=3) as simulation:
+        vehicle = simulation.add(iris(backend))
+        for _ in range(2):
+            fly_until(simulation, lambda: vehicle.state.position[0, 2] > 3.0, limit=30.0)
+            simulation.pause()
+            time.sleep(3.0)
+            simulation.play()
+            simulation.run(2.0)
+            assert backend.armed == [True]
+            assert vehicle.state.position[0, 2] > 3.0
+            simulation.reset()
+
+
+def test_a_high_rate(real):
+    """At 1000 Hz PX4 would answer every fourth sample, or not at all."""
+    backend = real(HOVER)
+    sensors = iris(backend).sensors
+    sensors["imu"].rate_hz = 1000.0
+    with Simulation(seed=4, rate=1000.0) as simulation:
+        vehicle = simulation.add(Multirotor("iris", backends=[backend], sensors=sensors))
+        fly_until(simulation, lambda: vehicle.state.position[0, 2] > 3.0, limit=30.0)
+        assert backend._instances[0].phase is Phase.LOCKSTEP
+        assert backend._instances[0]._interval == 1
+
+
+def test_one_is_killed(real, caplog):
+    """The other vehicle would fall with the one whose PX4 has died, or the run end."""
+    backends = [real(HOVER) for _ in range(2)]
+    with Simulation(seed=5) as simulation:
+        vehicles = [
+            simulation.add(iris(backend, position=(0.0, 5.0 * i, 0.1))) for i, backend in enumerate(backends)
+        ]
+        fly_until(simulation, lambda: all(v.state.position[0, 2] > 3.0 for v in vehicles), limit=30.0)
+        os.kill(backends[0]._processes[0].pid, signal.SIGKILL)
+        simulation.run(4.0)
+        assert vehicles[0].state.position[0, 2] < 0.5
+        assert vehicles[1].state.position[0, 2] == pytest.approx(5.0, abs=0.6)
+    warnings = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert len(warnings) == 2
+    assert "is gone" in warnings[0]
+    assert "has ended with status -9" in warnings[1]
+    caplog.clear()
