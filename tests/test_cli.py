@@ -235,7 +235,7 @@ BAD_FILES = {
     ),
     "no YAML": ({"s__yaml": "name: ["}, ["s.yaml", "not valid YAML"]),
     "no mapping": ({"s__yaml": "- a"}, ["s.yaml", "mapping"]),
-    "empty": ({"s__yaml": ""}, ["s.yaml", "mapping"]),
+    "empty": ({"s__yaml": ""}, ["s.yaml", "name", "required field is missing"]),
 }
 
 

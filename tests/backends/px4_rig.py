@@ -24,10 +24,10 @@ _SCRIPT = """\
 #!/bin/sh
 # Started as ETC -s SCRIPT -i N -d; the options of instance N, else those of all.
 env > environment
-options={folder}/options
+options="{folder}/options"
 [ -f "$options.$5" ] && options="$options.$5"
-export PYTHONPATH={package}
-exec {python} {peer} $(cat "$options") "$@"
+export PYTHONPATH="{package}"
+exec "{python}" "{peer}" $(cat "$options") "$@"
 """
 
 
@@ -75,16 +75,18 @@ def iris(backend, *others, **options):
 
 def free_instance(count=1):
     """Return the first of so many instance numbers in a row whose ports are free."""
-    return first_free_instance(lambda n: [("tcp", 4560 + n + i) for i in range(count)])
+    # Several runs of the tests at the same time look at different ones.
+    start = 10 + os.getpid() * 8 % 200
+    return first_free_instance(lambda n: [("tcp", 4560 + n + i) for i in range(count)], start)
 
 
 def phases(log):
-    """Return the times [s] of the phases in the log of a peer, in order."""
+    """Return the times [s] at which a peer came to each phase, the last time, in the order of its log."""
     times = {}
     for line in log.read_text().splitlines() if log.exists() else []:
         name, *rest = line.split()
         with contextlib.suppress(ValueError, IndexError):
-            times.setdefault(name, float(rest[0]))
+            times[name] = float(rest[0])
     return times
 
 
@@ -182,9 +184,10 @@ class Answerer(Backend):
         return [message for message in self.messages if type(message) is HilSensor]
 
 
-def call(vehicle):
-    """Connect to the port at which the first backend of a vehicle listens."""
-    return socket.create_connection(("127.0.0.1", 4560 + vehicle.backends[0].first_instance), LIMIT)
+def call(vehicle, *, copy=0):
+    """Connect to the port at which the first backend of a vehicle listens for the autopilot of a copy."""
+    number = vehicle.backends[0].first_instance + copy
+    return socket.create_connection(("127.0.0.1", 4560 + number), LIMIT)
 
 
 def controls(message, *outputs, mode=129, flags=1):

@@ -161,9 +161,10 @@ def test_folder_of_its_own(tree, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_px4_that_runs_already(tmp_path, before):
+def test_a_px4_that_runs_already(tmp_path, own_settings, before):
     """A PX4 that a user starts by hand would not be found, whichever comes first."""
     number = free_instance()
+    (own_settings / "settings.yaml").write_text(f"px4: {{instance: {number}}}")
     # It holds ports of its own, which are no reason to look for another one.
     with Elsewhere(tmp_path, number, "--outputs", "0.3,0.3,0.3,0.3", "--controller", "none"):
         if before:

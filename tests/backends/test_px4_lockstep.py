@@ -147,6 +147,23 @@ def test_frames(fly):
     assert len(frames) > 256
 
 
+def test_each_copy_hears_of_itself():
+    """All copies of a vehicle would be told the place of one, or some be told less than others."""
+    answerers = [Answerer(lambda vehicle, i=i: call(vehicle, copy=i), half) for i in range(3)]
+    with Simulation(seed=8) as simulation:
+        vehicle = simulation.add(iris(PX4(launch=False), *answerers, count=3, spacing=100.0))
+        simulation.run(0.2)
+        latitude, longitude, _ = vehicle.environment.geodetic(vehicle.state.position)
+    kinds = [[type(message) for message in answerer.messages] for answerer in answerers]
+    assert kinds[0] == kinds[1] == kinds[2]
+    for i, answerer in enumerate(answerers):
+        for kind in (HilGps, HilStateQuaternion):
+            last = [message for message in answerer.messages if type(message) is kind][-1]
+            assert last.lat / 1e7 == pytest.approx(latitude[i], abs=1e-5)
+            assert last.lon / 1e7 == pytest.approx(longitude[i], abs=1e-5)
+    assert len({answerer.sensors[-1].xacc for answerer in answerers}) == 3
+
+
 def test_answers_that_become_more_frequent(fly):
     """A PX4 that answered every second sample while it started would be a step late for ever after."""
 

@@ -10,7 +10,7 @@ from px4_rig import LIMIT, PX4Tree, free_instance, iris, sensors
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
-from pegasus.backends.mavlink.ports import bind_udp, listen
+from pegasus.backends.mavlink.ports import bind_udp, first_free_instance, listen
 from pegasus.backends.registry import BACKENDS
 from pegasus.components import build
 from pegasus.propulsion import IdealMotor
@@ -201,15 +201,35 @@ def test_two_vehicles_with_the_same_instance(tree):
         assert f"in use by this process (pid {os.getpid()})" in message
 
 
-def test_free_instances_are_found(tree):
+def test_somebody_is_faster(tree, monkeypatch):
+    """Two simulations that start at the same time would want the same ports, and one of them fail."""
+    number = free_instance()
+    held = []
+
+    def found(ports_of, start=0):
+        # Between the looking and the taking.
+        if not held:
+            held.append(listen("127.0.0.1", 4560 + number))
+            return number
+        return first_free_instance(ports_of, start)
+
+    monkeypatch.setattr("pegasus.backends.mavlink.px4.first_free_instance", found)
+    with Simulation() as simulation:
+        backend = PX4(tree.folder)
+        simulation.add(iris(backend))
+        assert backend.first_instance > number
+    held[0].close()
+
+
+def test_free_instances_are_found(tree, own_settings):
     """Vehicles without a number would want the ports of each other, or of a PX4 that runs already."""
-    first = free_instance(3)
+    first = free_instance(8)
+    (own_settings / "settings.yaml").write_text(f"px4: {{instance: {first}}}")
     with bind_udp("127.0.0.1", 14580 + first), Simulation() as simulation:
         backends = [PX4(tree.folder) for _ in range(2)]
         for i, backend in enumerate(backends):
             simulation.add(iris(backend, count=2, position=(0.0, 5.0 * i, 0.1)))
-    assert backends[0].first_instance > first
-    assert backends[1].first_instance >= backends[0].first_instance + 2
+    assert [backend.first_instance for backend in backends] == [first + 1, first + 3]
 
 
 @pytest.mark.parametrize(

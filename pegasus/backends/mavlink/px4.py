@@ -4,6 +4,7 @@ import logging
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -159,13 +160,11 @@ class PX4(Backend):
                 value=self.connection,
                 remedy="add the vehicles one by one",
             )
-        first = self.instance if self.instance is not None else user_settings().px4.instance
-        if first is None:
-            # One that runs already holds its own ports.
-            ports = _ports if self._program is not None else _hil_port
-            first = first_free_instance(lambda n: [p for i in range(vehicle.count) for p in ports(n + i)])
-        self.first_instance = first
-        self._open_links()
+        if self.instance is not None or self.connection is not None:
+            self.first_instance = self.instance or 0
+            self._open_links()
+        else:
+            self._take_free_instances(user_settings().px4.instance or 0)
         self._speeds = np.zeros((vehicle.count, vehicle.rotor_count))
 
     def start(self) -> None:
@@ -290,6 +289,18 @@ class PX4(Backend):
             assert isinstance(sensor, Rangefinder)
             orientation = orientation_of(sensor.direction)
             self._converts[first[Rangefinder]] = partial(range_message, orientation=orientation)
+
+    def _take_free_instances(self, start: int) -> None:
+        """Open the links of the first instances from a number on whose ports are free."""
+        # One that runs already holds its own ports.
+        ports = _ports if self._program is not None else _hil_port
+        copies = range(self._vehicle.count)
+        while not self._links:
+            first = first_free_instance(lambda n: [p for i in copies for p in ports(n + i)], start)
+            self.first_instance, start = first, first + 1
+            # Somebody else who looks for free ports at the same time may be faster.
+            with suppress(ConfigError):
+                self._open_links()
 
     def _open_links(self) -> None:
         links: list[Link] = []
