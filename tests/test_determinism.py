@@ -1,11 +1,14 @@
 """The same seed gives the same bits, whatever else flies, and everything is of one step."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from flyers import HIGH, Constant, Listener
 
 from pegasus import Multirotor, Playback, Simulation
 from pegasus.control import GeometricController, trajectories
+from pegasus.environment.wind import Wind
 from pegasus.scenario import load_world
 
 
@@ -78,6 +81,30 @@ def test_the_wind_blows_alike_after_a_reset():
             sim.reset()
         np.testing.assert_array_equal(*positions)
         assert abs(positions[0][0, 0]) > 0.1
+
+
+@dataclass(eq=False)
+class Squalls(Wind):
+    """A user's wind that draws as it goes."""
+
+    def bind(self, rng):
+        self.rng = rng
+
+    def velocity(self, position, t):
+        return np.tile(self.rng.normal(scale=5.0, size=3), (len(position), 1))
+
+
+def test_a_wind_with_a_state_begins_anew_on_reset():
+    """A stream that runs on over a reset would blow another wind in the second flight."""
+    world = load_world("flat")[0].model_copy(update={"wind": {"model": f"{__name__}:Squalls"}})
+    with Simulation(world, seed=2) as sim:
+        vehicle = sim.add(Multirotor("iris", position=(0, 0, 100)))
+        positions = []
+        for _ in range(2):
+            sim.step(50)
+            positions.append(vehicle.state.position.copy())
+            sim.reset()
+        np.testing.assert_array_equal(*positions)
 
 
 def test_a_vehicle_far_away_changes_no_bit():
