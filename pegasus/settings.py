@@ -28,7 +28,7 @@ class PX4Settings(StrictModel):
     airframe: str | None = None
     """Airframe that PX4 starts with; that of the vehicle file when None."""
     instance: Instance | None = None
-    """First instance number, from which the ports follow; the first free one when None."""
+    """Instance number from which free ones are looked for; 0 when None."""
 
 
 class ArduPilotSettings(StrictModel):
