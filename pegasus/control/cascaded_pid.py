@@ -9,19 +9,13 @@ import numpy as np
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
 from pegasus.control.controller import Controller
-from pegasus.control.geometric import limit_acceleration
+from pegasus.control.geometric import LimitedDemand
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories.trajectory import Vec3
 from pegasus.state import VehicleState
 
 _LEAST_UPRIGHT = 0.5
 """Thrust makes up for the tilt down to this cosine of it."""
-
-_LOWEST = 1.0
-"""Smallest vertical acceleration that is asked of the rotors [m/s^2]."""
-
-_THRUST_SHARE = 0.9
-"""Share of the largest thrust that is used for acceleration; what is kept back can turn the vehicle."""
 
 
 def angle_error(rotation: Array, thrust: Array, yaw: Array) -> Array:
@@ -103,8 +97,12 @@ class CascadedPIDController(Controller):
     def bind(self, vehicle: Any) -> None:
         """Take over the vehicle."""
         super().bind(vehicle)
-        self._position_gain, self._velocity_gain, self._integral_gain = (
-            np.array(gain) for gain in (self.position_gain, self.velocity_gain, self.velocity_integral_gain)
+        self._position_gain, self._velocity_gain = np.array(self.position_gain), np.array(self.velocity_gain)
+        self._demand = LimitedDemand(
+            self.velocity_integral_gain,
+            integral_limit=self.integral_limit,
+            tilt_limit=self.tilt_limit,
+            count=self.count,
         )
         turn, spin = self.attitude_gain, self.yaw_rate_gain
         self._angle_gain = np.array([turn, turn, spin * self.heading_gain])
@@ -116,7 +114,7 @@ class CascadedPIDController(Controller):
 
     def reset(self) -> None:
         """Forget the integrated errors."""
-        self._integral = np.zeros((self.count, 3))
+        self._demand.reset()
         self._angular_integral = np.zeros((self.count, 3))
 
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
@@ -140,15 +138,5 @@ class CascadedPIDController(Controller):
         velocity_error = (
             reference.velocity + self._position_gain * (reference.position - state.position) - state.velocity
         )
-        demand = reference.acceleration - self.gravity + self._velocity_gain * velocity_error + self._integral
-        limited = limit_acceleration(
-            demand,
-            lowest=_LOWEST,
-            highest=self.max_thrust * (_THRUST_SHARE / self.mass),
-            steepest=math.tan(self.tilt_limit),
-        )
-        if dt > 0:
-            # Nothing is integrated along an axis that is at its limit, so that nothing winds up.
-            integral = self._integral + dt * self._integral_gain * velocity_error * (limited == demand)
-            self._integral = np.minimum(np.maximum(integral, -self.integral_limit), self.integral_limit)
-        return limited
+        wanted = reference.acceleration - self.gravity + self._velocity_gain * velocity_error
+        return self._demand.update(wanted, velocity_error, dt, highest=self.max_thrust / self.mass)

@@ -52,6 +52,45 @@ def limit_acceleration(demand: Array, *, lowest: float, highest: Array, steepest
     return limited
 
 
+class LimitedDemand:
+    """What is asked of the rotors of N vehicles: a wanted acceleration and an integrated error, limited.
+
+    Nothing is integrated along an axis that is at its limit, so that nothing winds up.
+
+    Args:
+        gain: Rate of the integral by the error, along the world's axes.
+        integral_limit: Largest acceleration by the integral, along each axis [m/s^2].
+        tilt_limit: Largest tilt [rad].
+        count: Number of vehicles N.
+    """
+
+    def __init__(self, gain: Vec3, *, integral_limit: float, tilt_limit: float, count: int) -> None:
+        self._gain, self._limit, self._steepest = np.array(gain), integral_limit, math.tan(tilt_limit)
+        self._integral = np.zeros((count, 3))
+
+    def reset(self) -> None:
+        """Forget what was integrated."""
+        self._integral[...] = 0.0
+
+    def update(self, wanted: Array, error: Array, dt: float, *, highest: Array) -> Array:
+        """Return the acceleration that is asked of the rotors, world frame [m/s^2], shape (N, 3).
+
+        Args:
+            wanted: Wanted acceleration without the integral, world frame [m/s^2], shape (N, 3).
+            error: Error to integrate, shape (N, 3).
+            dt: Time since the last call [s].
+            highest: Largest acceleration that the rotors can give [m/s^2], shape (N,).
+        """
+        demand = wanted + self._integral
+        limited = limit_acceleration(
+            demand, lowest=_LOWEST, highest=highest * _THRUST_SHARE, steepest=self._steepest
+        )
+        if dt > 0:
+            integral = self._integral + dt * self._gain * error * (limited == demand)
+            self._integral = np.minimum(np.maximum(integral, -self._limit), self._limit)
+        return limited
+
+
 def attitude_from_thrust(thrust: Array, jerk: Array, yaw: Array, yaw_rate: Array) -> tuple[Array, Array]:
     """Return the transposed attitude (N, 3, 3) and the body rates (N, 3) that a trajectory asks for.
 
@@ -146,8 +185,12 @@ class GeometricController(Controller):
     def bind(self, vehicle: Any) -> None:
         """Take over the vehicle, and turn gains into torques by its inertia."""
         super().bind(vehicle)
-        self._position_gain, self._velocity_gain, self._integral_gain = (
-            np.array(gain) for gain in (self.position_gain, self.velocity_gain, self.integral_gain)
+        self._position_gain, self._velocity_gain = np.array(self.position_gain), np.array(self.velocity_gain)
+        self._demand = LimitedDemand(
+            self.integral_gain,
+            integral_limit=self.integral_limit,
+            tilt_limit=self.tilt_limit,
+            count=self.count,
         )
         # Row vectors multiply from the left: these are the transposes of -J diag(gain).
         self._attitude_torque = -(self.inertia * np.array(self.attitude_gain)).T
@@ -157,33 +200,22 @@ class GeometricController(Controller):
 
     def reset(self) -> None:
         """Forget the integrated position error."""
-        self._integral = np.zeros((self.count, 3))
+        self._demand.reset()
 
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return thrust along z and torque; see `Controller.wrench`."""
         error = reference.position - state.position
-        demand = (
+        wanted = (
             reference.acceleration
             - self.gravity
             + self._position_gain * error
             + self._velocity_gain * (reference.velocity - state.velocity)
-            + self._integral
         )
-        limited = limit_acceleration(
-            demand,
-            lowest=_LOWEST,
-            highest=self.max_thrust * (_THRUST_SHARE / self.mass),
-            steepest=math.tan(self.tilt_limit),
+        thrust = self._demand.update(wanted, error, dt, highest=self.max_thrust / self.mass)
+        attitude, wanted_rates = attitude_from_thrust(
+            thrust, reference.jerk, reference.yaw, reference.yaw_rate
         )
-        if dt > 0:
-            # Nothing is integrated along an axis that is at its limit, so that nothing winds up.
-            integral = self._integral + dt * self._integral_gain * error * (limited == demand)
-            self._integral = np.minimum(np.maximum(integral, -self.integral_limit), self.integral_limit)
-
-        wanted, wanted_rates = attitude_from_thrust(
-            limited, reference.jerk, reference.yaw, reference.yaw_rate
-        )
-        difference = wanted @ state.rotation
+        difference = attitude @ state.rotation
         rates = state.angular_velocity
         rate_error = rates - rotate_inverse(difference, wanted_rates)
         torque = (
@@ -191,5 +223,5 @@ class GeometricController(Controller):
             + rate_error @ self._rate_torque
             + cross(rates, rates @ self._momentum)
         )
-        self._force[:, 2] = self.mass * rotate_inverse(state.rotation, limited)[:, 2]
+        self._force[:, 2] = self.mass * rotate_inverse(state.rotation, thrust)[:, 2]
         return self._force, torque

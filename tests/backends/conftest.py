@@ -1,11 +1,36 @@
-"""What tests of the PX4 backend share: a PX4-Autopilot whose program is the peer, and what must not stay."""
+"""What tests of the autopilots share: a PX4-Autopilot whose program is the peer, and what must not stay."""
 
+import gc
+import socket
 import threading
+from contextlib import suppress
 
 import pytest
 from px4_rig import PX4Tree, open_files, processes
 
 from pegasus.backends.mavlink import PX4
+
+_FIRST_MARK, _INSTANCES = 4310, 25
+"""The first of the ports that runs of the tests mark their instances with, and how many each run has."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_this_run(tmp_path_factory):
+    """Let searches for free instances begin where no other run of the tests at the same time does.
+
+    Return the text of the settings that say so.
+    """
+    folder = tmp_path_factory.mktemp("config")
+    with socket.socket() as mark, pytest.MonkeyPatch.context() as patch:
+        for first in range(_INSTANCES, 250, _INSTANCES):
+            # The system frees it however the run ends.
+            with suppress(OSError):
+                mark.bind(("127.0.0.1", _FIRST_MARK + first // _INSTANCES))
+                break
+        text = f"px4: {{instance: {first}}}\nardupilot: {{instance: {first}}}\n"
+        (folder / "settings.yaml").write_text(text)
+        patch.setenv("PEGASUS_CONFIG_DIR", str(folder))
+        yield text
 
 
 @pytest.fixture
@@ -28,21 +53,22 @@ def px4(tree, tmp_path):
 
 
 @pytest.fixture
-def own_settings(tmp_path, monkeypatch):
+def own_settings(tmp_path, monkeypatch, settings_of_this_run):
     """Keep the settings of whoever runs the tests out of them, and return the folder of the test's own."""
     folder = tmp_path / "config"
     folder.mkdir()
+    (folder / "settings.yaml").write_text(settings_of_this_run)
     monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(folder))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("PX4_DIR", raising=False)
+    for name in ("PX4_DIR", "ARDUPILOT_DIR"):
+        monkeypatch.delenv(name, raising=False)
     return folder
 
 
 @pytest.fixture
 def nothing_left(tmp_path, own_settings):  # noqa: ARG001
     """Assert that after the test no process, open file, socket or thread of it is left."""
-    files, threads = open_files(), threading.active_count()
+    gc.collect()
+    before = open_files(), threading.active_count(), processes(tmp_path)
     yield
-    assert processes(tmp_path) == []
-    assert open_files() == files
-    assert threading.active_count() == threads
+    assert (open_files(), threading.active_count(), processes(tmp_path)) == before

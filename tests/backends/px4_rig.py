@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilS
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
 from pegasus.sensors.imu import Accelerometer, Gyroscope
+from pegasus.settings import user_settings
 
 PEER = Path(__file__).with_name("px4_peer.py")
 LIMIT = 20.0
@@ -75,8 +77,7 @@ def iris(backend, *others, **options):
 
 def free_instance(count=1):
     """Return the first of so many instance numbers in a row whose ports are free."""
-    # Several runs of the tests at the same time look at different ones.
-    start = 10 + os.getpid() * 8 % 200
+    start = user_settings().px4.instance or 0
     return first_free_instance(lambda n: [("tcp", 4560 + n + i) for i in range(count)], start)
 
 
@@ -94,7 +95,7 @@ class Recorder(Backend):
     """Keep what happens at every step; it is a backend of one vehicle, and an observer of the simulation."""
 
     def __init__(self):
-        self.t, self.position, self.imu, self.command = [], [], [], []
+        self.t, self.position, self.imu, self.command, self.wall = [], [], [], [], []
 
     def bind(self, vehicle):
         """Get to know the vehicle."""
@@ -104,8 +105,9 @@ class Recorder(Backend):
         """Begin, as a backend and as an observer."""
 
     def publish(self, t, state, readings):
-        """Keep time, positions and IMU samples."""
+        """Keep time, that of the clock on the wall too, positions and IMU samples."""
         self.t.append(t)
+        self.wall.append(time.monotonic())
         self.position.append(state.position.copy())
         self.imu.append(readings.get("imu"))
 
@@ -215,17 +217,15 @@ def says(backend, phase, copy=0):
 
 
 def processes(folder):
-    """Return the command lines that name a folder."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            # It has ended meanwhile.
-            continue
-        if str(folder) in command and file.parent.name != str(os.getpid()):
-            found.append(command)
-    return found
+    """Return the command lines of the processes that name a folder, or are children of this one."""
+    command = ["ps", "-axo", "ppid=,command="]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    found = [line.split(maxsplit=1) for line in listing]
+    return sorted(
+        line
+        for parent, line in found
+        if (str(folder) in line or parent == str(os.getpid())) and not line.startswith("ps -axo")
+    )
 
 
 def open_files():

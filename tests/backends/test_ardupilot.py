@@ -1,6 +1,5 @@
 """ArduPilot in lockstep, against a peer that speaks its side over real sockets, and against the real one."""
 
-import gc
 import json
 import logging
 import math
@@ -19,45 +18,17 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import messages
 from pegasus.backends.mavlink.ardupilot import ArduPilot
 from pegasus.backends.mavlink.json_link import Contact
+from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.components import build
 from pegasus.environment import Environment, Geodetic
 from pegasus.sensors.imu import IMU, Accelerometer, Gyroscope, ImuReading
+from pegasus.settings import user_settings
 
+pytestmark = pytest.mark.usefixtures("nothing_left")
 PEER = Path(__file__).with_name("ardupilot_peer.py")
 RATE = 400.0
 SLOW_LOOP = {"SCHED_LOOP_RATE": 200}
 """What lets ArduPilot fly with physics at RATE."""
-
-
-@pytest.fixture(autouse=True)
-def _own_settings(tmp_path, monkeypatch):
-    """Keep the settings of whoever runs the tests out of them."""
-    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.delenv("ARDUPILOT_DIR", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left_over():
-    """Count processes and open files: whatever a test does, none may be left."""
-    gc.collect()
-    before = open_files(), peer_processes()
-    yield
-    assert (open_files(), peer_processes()) == before
-
-
-def open_files():
-    return len(list(Path("/dev/fd").iterdir()))
-
-
-def peer_processes():
-    """Return the ids of all processes that run the peer, or supervise one."""
-    listing = subprocess.run(["ps", "-axo", "pid=,command="], capture_output=True, text=True, check=True)
-    return [
-        line.split()[0]
-        for line in listing.stdout.splitlines()
-        if str(PEER) in line or "ardupilot_peer" in line
-    ]
 
 
 def source_tree(folder, *options):
@@ -71,6 +42,19 @@ def source_tree(folder, *options):
     binary.chmod(0o755)
     defaults.write_text("FRAME_TYPE 0\n")
     return folder
+
+
+def free_instance(count=1):
+    """Return the first of so many instance numbers in a row whose ports are free."""
+    start = user_settings().ardupilot.instance
+    return first_free_instance(
+        lambda n: [
+            place
+            for shift in range(10 * n, 10 * (n + count), 10)
+            for place in (("udp", 9002 + shift), ("tcp", 5760 + shift))
+        ],
+        start,
+    )
 
 
 def vehicle(**arguments):
@@ -337,9 +321,10 @@ def test_stop_and_start_again(tmp_path):
 
 def test_what_the_program_is_started_with(tmp_path):
     """A missing option costs a flight: no packet without --serial0, a plus frame without the parameters."""
+    number = free_instance(2)
     backend = ArduPilot(
         source_tree(tmp_path / "ardupilot"),
-        instance=200,
+        instance=number,
         parameters={"SCHED_LOOP_RATE": 200, "EK3_YAW_M_NSE": 0.05},
         parameter_files=(tmp_path / "more.parm",),
         speedup=2,
@@ -356,14 +341,14 @@ def test_what_the_program_is_started_with(tmp_path):
     assert arguments == [
         [
             *(f"{folder}/build/sitl/bin/arducopter", "--model", "JSON:127.0.0.1", "--speedup", "2"),
-            *("-I", str(200 + i), "--sysid", str(201 + i)),
+            *("-I", str(number + i), "--sysid", str(number + 1 + i)),
             *("--home", f"38.500000000,-9.250000000,91.000,{heading}"),
             *("--defaults", f"{folder}/{defaults},{tmp_path}/more.parm,own.parm", "--serial0", "tcp:0", "-w"),
         ]
         for i, heading in enumerate(["90.000", "270.000"])
     ]
     for i in range(2):
-        own = (tmp_path / "run" / f"ardupilot_{200 + i}" / "own.parm").read_text()
+        own = (tmp_path / "run" / f"ardupilot_{number + i}" / "own.parm").read_text()
         assert own == "FRAME_CLASS 1\nFRAME_TYPE 1\nSCHED_LOOP_RATE 200\nEK3_YAW_M_NSE 0.05\n"
 
 
@@ -576,6 +561,23 @@ def test_a_parameter_file_that_is_none(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"channels": [0, 1, 2]}, r"ardupilot.channels = \[0, 1, 2\]: must hold one item for each of the 4"),
+        ({"offset": [1.0]}, r"ardupilot.offset = \[1.0\]: must hold one item for each of the 4 rotors"),
+    ],
+)
+def test_outputs_that_do_not_fit(outputs, message):
+    """A list that is too short must be named, or a rotor would turn by another one's figures."""
+    spec = Multirotor("iris").spec
+    changed = spec.model_copy(update={"ardupilot": spec.ardupilot.model_copy(update=outputs)})
+    made = Multirotor(changed)
+    made.environment, made.physics_rate = Environment(), RATE
+    with pytest.raises(ConfigError, match=message):
+        remote().bind(made)
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [("instance", -1), ("step_timeout", 0.0), ("hold_time", -1.0), ("speedup", math.inf)],
 )
@@ -601,11 +603,11 @@ def test_two_vehicles_with_the_same_instance():
         backend.stop()
 
 
-def test_the_instance_of_the_settings(tmp_path):
-    """Ports come from the option, else from the user's settings."""
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "settings.yaml").write_text("ardupilot: {instance: 222}\n")
-    for backend, first in ((remote(), 222), (remote(instance=230), 230)):
+def test_the_instance_of_the_settings(own_settings):
+    """Ports come from the option, else they are the first free ones from the user's settings on."""
+    number = free_instance(8)
+    (own_settings / "settings.yaml").write_text(f"ardupilot: {{instance: {number}}}\n")
+    for backend, first in ((remote(), number), (remote(instance=number + 5), number + 5)):
         backend.bind(vehicle(count=2))
         assert backend.instances == range(first, first + 2)
         backend.stop()
@@ -613,11 +615,12 @@ def test_the_instance_of_the_settings(tmp_path):
 
 def test_a_mavlink_port_in_use(tmp_path):
     """ArduPilot exits when its MAVLink port is taken: better to say so, and by whom, before."""
-    backend = launched(tmp_path / "ardupilot", instance=201)
+    number = free_instance()
+    backend, port = launched(tmp_path / "ardupilot", instance=number), 5760 + 10 * number
     with socket.socket() as taken:
-        taken.bind(("0.0.0.0", 5760 + 2010))
+        taken.bind(("0.0.0.0", port))
         taken.listen()
-        with pytest.raises(ConfigError, match="TCP port = 7770: in use"):
+        with pytest.raises(ConfigError, match=f"TCP port = {port}: in use"):
             backend.bind(vehicle())
 
 

@@ -18,7 +18,7 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, or w
 # They print their process ids, and "ready" once they ignore what they are to ignore.
 STUBBORN = "trap '' TERM; echo $$ ready; while :; do sleep 0.05; done"
 FAMILY = (
-    "trap '' TERM; sh -c 'trap \"\" TERM; echo $$; sleep 600 & echo $!; echo ready; wait' & echo $$; wait"
+    "trap '' TERM; echo $$; sh -c 'trap \"\" TERM; echo $$; sleep 600 & echo $!; echo ready; wait' & wait"
 )
 OWNER = """
 import os, sys, threading, time

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from px4_rig import LIMIT, Answerer, Recorder, call, controls, free_instance, iris, sensors
 
-from pegasus import Multirotor, Simulation
+from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
-from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion
+from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion, RcChannels
 from pegasus.propulsion import IdealMotor
 from pegasus.settings import resource
 
@@ -162,6 +162,46 @@ def test_each_copy_hears_of_itself():
             assert last.lat / 1e7 == pytest.approx(latitude[i], abs=1e-5)
             assert last.lon / 1e7 == pytest.approx(longitude[i], abs=1e-5)
     assert len({answerer.sensors[-1].xacc for answerer in answerers}) == 3
+
+
+def test_a_clock_for_each_that_comes():
+    """A PX4 that is started again would begin at the time of the one before it, hours from its zero."""
+    before = []
+
+    def answer(message, number):
+        if number == 50 and not before:
+            before.extend(answerer.messages)
+            answerer.stop()
+            answerer.bind(vehicle)
+            return b""
+        return half(message, number)
+
+    answerer = Answerer(call, answer)
+    with Simulation(seed=8) as simulation:
+        vehicle = simulation.add(iris(PX4(launch=False), answerer))
+        simulation.run(0.4)
+    for messages in (before, answerer.messages):
+        steps = list(range(1, 51))
+        assert [m.time_usec for m in messages if type(m) is HilSensor] == [4000 * k for k in steps]
+        # Nothing else has a time of its own: it goes out before the sample of its instant.
+        times = [m.time_usec for m in messages]
+        assert times == sorted(times)
+        assert {type(m) for m in messages} == {HilSensor, HilGps, HilStateQuaternion}
+
+
+def test_a_receiver_on_the_backend():
+    """The sticks that a user moves would not reach PX4, or in every message and crowd a serial line."""
+    backend, answerer = PX4(launch=False), Answerer(call, half)
+    backend.rc_channels = [1500, 1600]
+    with Simulation() as simulation:
+        simulation.add(iris(backend, answerer))
+        simulation.run(0.2)
+        backend.rc_channels = [1500] * 19
+        with pytest.raises(ConfigError, match=r"rc_channels = .*: must be at most 18, from 0 to 65534 us"):
+            simulation.run(0.1)
+    sent = [m for m in answerer.messages if type(m) is RcChannels]
+    assert [m.time_boot_ms for m in sent] == [20 * k for k in range(1, 11)]
+    assert {m.channels[:3] for m in sent} == {(1500, 1600, 65535)}
 
 
 def test_answers_that_become_more_frequent(fly):

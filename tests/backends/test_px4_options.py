@@ -257,6 +257,19 @@ def test_one_link_for_several():
     assert message.startswith("connection = 'udp:127.0.0.1:14560': is one link")
 
 
+def test_no_trajectory_for_hardware():
+    """Set-points would go to a port where nobody listens, and the flight controller never arm."""
+    flight = [{"takeoff": {"height": 2.0}}, "land"]
+    spec = {"model": "px4", "connection": "serial:/dev/ttyACM0:921600", "trajectory": flight}
+    with pytest.raises(ConfigError) as caught:
+        build(Backend, BACKENDS, spec, field="backends.0")
+    assert str(caught.value) == (
+        "backends.0.connection = 'serial:/dev/ttyACM0:921600': takes no trajectory: only a PX4 on this "
+        "machine is armed and flown from here; leave the trajectory out, and arm and fly from a ground "
+        "station or by MAVSDK"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -3,12 +3,22 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from pegasus import Multirotor, Simulation
 from pegasus.backends.backend import Backend
 from pegasus.components import build
-from pegasus.control import CONTROLLERS, Controller, GeometricController, trajectories
+from pegasus.control import (
+    CONTROLLERS,
+    CascadedPIDController,
+    Controller,
+    GeometricController,
+    trajectories,
+)
 from pegasus.errors import ConfigError
 from pegasus.frames import cross
 from pegasus.state import VehicleState
+
+HOVER_SPEED = 1000.0
+"""Of the rotors of `airframe` [rad/s]."""
 
 
 @dataclass(eq=False)
@@ -158,3 +168,63 @@ def test_refuses_a_vehicle_that_is_too_heavy(vehicles):
         ConfigError, match=r"^motor.max_speed = 1100.0: the rotors lift 41.38 N, the vehicle weighs"
     ):
         GeometricController(trajectories.hold(height=1.0)).bind(vehicles.StandIn(mass=4.3))
+
+
+def airframe(name, mass, inertia, *, arm, rotor_count, lag):
+    """Return a vehicle whose rotors lift twice its weight."""
+    return {
+        "name": name,
+        "mass": mass,
+        "inertia": inertia,
+        "rotors": {"count": rotor_count, "radius": arm, "height": 0.0},
+        "body": {"size": [arm, arm, 0.3 * arm], "arm_diameter": 0.1 * arm, "leg_height": 0.3 * arm},
+        "propeller": {"diameter": 0.6 * arm},
+        "motor": {
+            "model": "first_order",
+            "time_constant_up": lag,
+            "time_constant_down": lag,
+            "max_speed": HOVER_SPEED * 2**0.5,
+        },
+        "thrust_curve": {
+            "model": "quadratic",
+            "thrust_constant": mass * 9.80665 / rotor_count / HOVER_SPEED**2,
+            "moment_ratio": 0.13 * arm,
+        },
+        "sensors": {},
+    }
+
+
+@pytest.mark.parametrize(("kind", "bound"), [(GeometricController, 0.03), (CascadedPIDController, 0.12)])
+def test_default_gains_fly_every_size(kind, bound):
+    """If this fails, gains depend on mass, inertia or the motors, and each new vehicle must be tuned."""
+    frames = [
+        airframe(f"{name}_{1e3 * lag:.0f}", *figures, lag=lag, **rotors)
+        for name, figures, rotors in (
+            # Bitcraze's Crazyflie 2.1, and a heavy lifter.
+            ("crazyflie", (0.032, [1.66e-5, 1.66e-5, 2.93e-5]), {"arm": 0.046, "rotor_count": 4}),
+            ("octorotor", (15.0, [0.9, 0.9, 1.6]), {"arm": 0.6, "rotor_count": 8}),
+        )
+        for lag in (0.01, 0.06)
+    ]
+    flight = trajectories.sequence(
+        trajectories.lemniscate(1.5, height=3.0, speed=2.0, acceleration=2.0, laps=0.5),
+        trajectories.hold(duration=1.5),
+    )
+    errors, spins = [], []
+    with Simulation("flat") as simulation:
+        added = [
+            simulation.add(
+                Multirotor(frame, backends=[kind(flight, spin_up=0.0)], position=(4.0 * i, 0.0, 3.0))
+            )
+            for i, frame in enumerate(frames)
+        ]
+        for _ in simulation.stepping(added[0].backends[0].mission.duration):
+            if not errors:
+                for vehicle in added:
+                    vehicle.state.rotor_speed[...] = HOVER_SPEED
+            away = [vehicle.state.position[0] - vehicle.reference.position[0] for vehicle in added]
+            errors.append(np.sqrt((np.array(away) ** 2).sum(axis=1)))
+            spins.append([np.abs(vehicle.state.angular_velocity).max() for vehicle in added])
+    assert np.max(errors, axis=0) == pytest.approx(0.0, abs=bound)
+    # At the end they stand in the air: no attitude swings on, as where motors are too slow for the gains.
+    assert np.max(spins[-125:], axis=0) == pytest.approx(0.0, abs=0.02)

@@ -6,7 +6,12 @@ from scipy.signal import impulse
 from scipy.spatial.transform import Rotation
 
 from pegasus.control import GeometricController, trajectories
-from pegasus.control.geometric import attitude_error, attitude_from_thrust, limit_acceleration
+from pegasus.control.geometric import (
+    LimitedDemand,
+    attitude_error,
+    attitude_from_thrust,
+    limit_acceleration,
+)
 from pegasus.control.reference import Reference
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion
@@ -100,6 +105,28 @@ def test_acceleration_is_limited_height_first():
     np.testing.assert_allclose(limited[2], [0.0, math.sqrt(39.0), 19.0])
     np.testing.assert_allclose(limited[3], [math.tan(1.0), 0.0, 1.0])
     np.testing.assert_allclose(limited[4:], [[0, 0, 20.0], [0, 0, 1.0]])
+
+
+def test_integral_stands_still_at_the_limits():
+    """If this fails, an error that the rotors cannot act on winds up, or another one stays for ever."""
+    demand = LimitedDemand((1.0, 2.0, 3.0), integral_limit=0.5, tilt_limit=math.pi / 4, count=2)
+    # The first vehicle is within its limits, the second leans as far as it may.
+    wanted, error = np.array([[0.0, 1.0, 10.0], [20.0, 9.0, 10.0]]), np.array([[0.1, -0.2, 0.3]] * 2)
+    highest = np.full(2, 100.0)
+    np.testing.assert_allclose(demand.update(wanted, error, 0.0, highest=highest)[0], wanted[0])
+    for _ in range(10):
+        demand.update(wanted, error, 0.04, highest=highest)
+    # By 0.4 s of 1 x 0.1, 2 x -0.2 and 3 x 0.3.
+    asked = demand.update(wanted, error, 0.0, highest=highest)
+    np.testing.assert_allclose(asked[0] - wanted[0], [0.04, -0.16, 0.36])
+    relieved = demand.update(wanted * [0.0, 0.0, 1.0], error, 0.0, highest=highest)
+    np.testing.assert_allclose(relieved[1], [0.0, 0.0, 10.36])
+    for _ in range(400):
+        demand.update(wanted, error, 0.04, highest=highest)
+    asked = demand.update(wanted, error, 0.0, highest=highest)
+    np.testing.assert_allclose(asked[0] - wanted[0], [0.5, -0.5, 0.5])
+    demand.reset()
+    np.testing.assert_allclose(demand.update(wanted, error, 0.0, highest=highest)[0], wanted[0])
 
 
 def test_formulas_in_another_array_namespace():

@@ -31,11 +31,12 @@ from pegasus.backends.mavlink.json_fdm import (
     fdm_rows,
     rotor_speed_from_pwm,
 )
-from pegasus.backends.mavlink.json_link import Contact, JsonLink
+from pegasus.backends.mavlink.json_link import CHANNEL_COUNT, Contact, JsonLink
 from pegasus.backends.mavlink.link import TcpClientLink
 from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.components import require
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
@@ -83,7 +84,7 @@ class ArduPilot(Backend):
     """ArduPilot's source directory, with ArduCopter built for simulation; looked up when None."""
     _: KW_ONLY
     instance: int | None = None
-    """Number of the first copy's instance, the others follow; from the settings, or free ones, when None."""
+    """Number of the first copy's instance, the others follow; free ones from the settings' on when None."""
     launch: bool = True
     """Whether to start ArduPilot; otherwise it is waited for."""
     parameters: dict[str, float] = field(default_factory=dict)
@@ -134,7 +135,11 @@ class ArduPilot(Backend):
         self.stop()
         self._vehicle_name, self._count = vehicle.name, vehicle.count
         self._bind_imu(vehicle)
-        self._bind_rotors(vehicle)
+        outputs = vehicle.spec.ardupilot
+        rotors = rotor_map(outputs, vehicle, output_count=CHANNEL_COUNT, field="ardupilot")
+        self._channels = rotors.channels
+        self._scale, self._offset = np.array(rotors.scale), np.array(rotors.offset)
+        self._pulses = np.zeros((vehicle.count, vehicle.rotor_count))
         self._bind_parameters(vehicle)
         self._homes = _homes(vehicle)
         self._program = Program.find(self.directory) if self.launch else None
@@ -214,24 +219,6 @@ class ArduPilot(Backend):
         mounting = matrix_from_quaternion(normalize(np.array(imu.orientation)))
         self._conversion = fdm_conversion(mounting if any(imu.orientation[:3]) else None)
 
-    def _bind_rotors(self, vehicle: "Multirotor") -> None:
-        outputs, rotor_count = vehicle.spec.ardupilot, vehicle.rotor_count
-        self._channels = list(range(rotor_count)) if outputs.channels is None else outputs.channels
-        scale = vehicle.motor.max_speed if outputs.scale is None else outputs.scale
-        for name, value in (("channels", self._channels), ("scale", scale), ("offset", outputs.offset)):
-            if isinstance(value, list) and len(value) != rotor_count:
-                raise ConfigError(
-                    f"must hold one for each of {rotor_count} rotors", field=f"ardupilot.{name}", value=value
-                )
-        self._scale, self._offset = np.asarray(scale, dtype=float), np.asarray(outputs.offset, dtype=float)
-        if not np.isfinite(self._scale).all():
-            raise ConfigError(
-                "is needed, since the motor has no largest speed",
-                field="ardupilot.scale",
-                remedy="give the rotor speed at full output [rad/s]",
-            )
-        self._pulses = np.zeros((vehicle.count, rotor_count))
-
     def _bind_parameters(self, vehicle: "Multirotor") -> None:
         own = {**vehicle.spec.ardupilot.parameters, **self.parameters}
         self._own_parameters = format_parameters(own)
@@ -255,11 +242,11 @@ class ArduPilot(Backend):
 
     def _choose_instances(self) -> range:
         count = self._count
-        first = user_settings().ardupilot.instance if self.instance is None else self.instance
+        first = self.instance
         if first is None:
             first = first_free_instance(
                 lambda i: [port for k in range(i, i + count) for port in self._ports(k)],
-                limit=_INSTANCE_LIMIT + 1 - count,
+                user_settings().ardupilot.instance or 0,
             )
         if first + count > _INSTANCE_LIMIT:
             raise ConfigError(

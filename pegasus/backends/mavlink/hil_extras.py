@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from pegasus.backends.mavlink.messages import DistanceSensor, HilOpticalFlow, Odometry, RcChannels
+from pegasus.components import require
 from pegasus.frames import matrix_from_quaternion, rotate_inverse, swap_attitude_convention
 from pegasus.sensors import OdometryReading, OpticalFlowReading, RangeReading
 
@@ -129,7 +130,14 @@ def rc_message(time_usec: int, channels: Sequence[int]) -> RcChannels:
     Args:
         time_usec: Time [us].
         channels: Pulse widths [us], at most 18.
+
+    Raises:
+        ConfigError: If there are more, or one is no pulse width.
     """
+    fits = len(channels) <= _CHANNEL_COUNT and all(0 <= pulse < _NO_CHANNEL for pulse in channels)
+    require(
+        fits, "rc_channels", channels, f"must be at most {_CHANNEL_COUNT}, from 0 to {_NO_CHANNEL - 1} us"
+    )
     filled = [*channels, *[_NO_CHANNEL] * (_CHANNEL_COUNT - len(channels))]
     return RcChannels(time_usec // 1000, tuple(filled), len(channels), 254)
 

@@ -17,14 +17,16 @@ from pegasus.backends.mavlink.json_fdm import LARGEST_DATAGRAM, decode_servos
 
 _log = logging.getLogger(__name__)
 
+CHANNEL_COUNT = 32
+"""Outputs of an ArduPilot; those that a packet does not tell of are off."""
+
 _REPEATED = 0.5
 """A packet that comes again so long after its reply has not got it: ArduPilot repeats after 1.1 s [s]."""
 _MOST_DATAGRAMS = 4096
 """Datagrams taken at once, so that a flood of them cannot hold the simulation up."""
 _SAME_INSTANT = 1e-9
 """Times nearer than this are the same [s]."""
-_CHANNEL_COUNT = 32
-_NO_OUTPUT = (0,) * _CHANNEL_COUNT
+_NO_OUTPUT = (0,) * CHANNEL_COUNT
 
 
 class Contact(Enum):
@@ -149,7 +151,7 @@ class JsonLink:
             _log.warning("%s has jumped from frame %d to frame %d", self.name, self.frame_count, count)
         self.contact, self.owed, self._lost_at = Contact.LOCKSTEP, True, math.inf
         self._peer, self.frame_count = sender, count
-        self._pwm = pwm if len(pwm) == _CHANNEL_COUNT else pwm + _NO_OUTPUT[len(pwm) :]
+        self._pwm = pwm if len(pwm) == CHANNEL_COUNT else pwm + _NO_OUTPUT[len(pwm) :]
 
     def _send(self) -> None:
         assert self._peer is not None

@@ -60,8 +60,8 @@ class OffboardPilot:
         links: Sequence[Callable[[], Link]],
         systems: Sequence[int],
     ) -> None:
-        self._students = [
-            _Student(trajectory, dialect, link, system, row)
+        self._autopilots = [
+            _Autopilot(trajectory, dialect, link, system, row)
             for row, (link, system) in enumerate(zip(links, systems, strict=True))
         ]
         state = VehicleState.at_rest(len(systems), 1)
@@ -72,7 +72,7 @@ class OffboardPilot:
     @property
     def finished(self) -> bool:
         """Whether all trajectories are over."""
-        return all(student.mission.finished for student in self._students)
+        return all(autopilot.mission.finished for autopilot in self._autopilots)
 
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
@@ -85,19 +85,19 @@ class OffboardPilot:
             present: Whether each autopilot is there.
             armed: Whether each autopilot is armed.
         """
-        for student, there, is_armed in zip(self._students, present, armed, strict=True):
+        for autopilot, there, is_armed in zip(self._autopilots, present, armed, strict=True):
             if there:
-                student.update(t, state, armed=is_armed)
-            student.report(self.reference)
+                autopilot.update(t, state, armed=is_armed)
+            autopilot.report(self.reference)
 
     def close(self) -> None:
         """Close the links."""
-        for student in self._students:
-            student.close()
+        for autopilot in self._autopilots:
+            autopilot.close()
 
 
-class _Student:
-    """One autopilot under instruction."""
+class _Autopilot:
+    """One autopilot, and how far it has been brought."""
 
     def __init__(
         self,

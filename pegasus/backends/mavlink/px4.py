@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,7 @@ _log = logging.getLogger(__name__)
 
 _HIL_PORT = 4560
 _OFFBOARD_PORT, _GROUND_STATION_PORT = 14580, 18570
+_OUTPUT_COUNT = 16
 _TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
 """Sensor messages from one true state, or one message of the receiver, to the next."""
 
@@ -105,14 +106,11 @@ class PX4(Backend):
     """How long rotors keep their speed when the answers stop, in simulated time [s]."""
     trajectory: Any = None
     """A `Trajectory`, or the list of its parts as scenario files have it, that PX4 is told to fly in its
-    offboard mode as soon as it can arm; None leaves PX4 to others."""
+    offboard mode as soon as it can arm; None leaves PX4 to others. Not for a PX4 by `connection`."""
     start_timeout: float = 60.0
     """How long PX4 may take to connect and to begin to answer, in wall time [s]."""
 
     drives = True
-
-    rc_channels: ClassVar[Sequence[int] | None] = None
-    """Pulse widths of a receiver to send [us], at most 18; set it on the backend at any time."""
 
     def __post_init__(self) -> None:
         for name in ("step_timeout", "hold_time", "start_timeout"):
@@ -120,6 +118,16 @@ class PX4(Backend):
             require(0 < value < math.inf, name, value, "must be above 0 s and finite")
         if self.instance is not None:
             require(0 <= self.instance < 250, "instance", self.instance, "must be 0 to 249")
+        if self.connection is not None and self.trajectory is not None:
+            # Over it a real flight controller would be armed by a program that does not see what it drives.
+            raise ConfigError(
+                "takes no trajectory: only a PX4 on this machine is armed and flown from here",
+                field="connection",
+                value=self.connection,
+                remedy="leave the trajectory out, and arm and fly from a ground station or by MAVSDK",
+            )
+        self.rc_channels: Sequence[int] | None = None
+        """Pulse widths of a receiver to send [us], at most 18; set it at any time."""
         self._pilot: OffboardPilot | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
@@ -143,7 +151,7 @@ class PX4(Backend):
         """
         self._vehicle, spec = vehicle, vehicle.spec.px4
         self._choose_sensors(vehicle)
-        self._rotors = rotor_map(spec, vehicle, field="px4")
+        self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
         self._program = None
         if self.launch and self.connection is None:
             settings = user_settings().px4

@@ -12,8 +12,6 @@ from pegasus.scenario import ActuatorMap
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
 
-_OUTPUT_COUNT = 16
-
 
 class RotorMap(NamedTuple):
     """How outputs become rotor speeds."""
@@ -45,17 +43,18 @@ class RotorMap(NamedTuple):
         return speeds
 
 
-def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, field: str) -> RotorMap:
+def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, output_count: int, field: str) -> RotorMap:
     """Return how an autopilot's outputs become rotor speeds.
 
     Args:
         actuators: What the vehicle's file says.
         vehicle: The vehicle.
+        output_count: How many outputs the autopilot has.
         field: Section of the file, for error messages.
 
     Raises:
-        ConfigError: If a list does not have one item per rotor, an output is none of PX4's, or there is no
-            largest speed to scale by.
+        ConfigError: If a list does not have one item per rotor, an output is none of the autopilot's, or
+            there is no largest speed to scale by.
     """
     count, motor = vehicle.rotor_count, vehicle.motor
     scale = actuators.scale
@@ -82,9 +81,9 @@ def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, field: str) -> R
         return values
 
     outputs = [int(channel) for channel in one_each("channels", channels)]
-    if max(outputs) >= _OUTPUT_COUNT:
+    if max(outputs) >= output_count:
         raise ConfigError(
-            f"must be outputs 0 to {_OUTPUT_COUNT - 1}",
+            f"must be outputs 0 to {output_count - 1}",
             file=vehicle.file,
             field=f"{field}.channels",
             value=outputs,
