@@ -13,6 +13,7 @@ from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
 from pegasus.components import build
 from pegasus.control import Controller
+from pegasus.control.trajectories import located
 from pegasus.errors import ConfigError
 from pegasus.multirotor import Multirotor
 from pegasus.recording import (
@@ -26,7 +27,7 @@ from pegasus.recording import (
     summarize,
 )
 from pegasus.recording.reader import LOG_NAME
-from pegasus.scenario import ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
+from pegasus.scenario import Component, ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
 from pegasus.simulation import Playback, Simulation
 from pegasus.vehicle import START_HEIGHT
 
@@ -190,7 +191,7 @@ class Flight:
             try:
                 model = _found("vehicles", entry.model, beside=file, field="model")
                 backends = [
-                    build(Backend, BACKENDS, backend, field=f"backends.{j}")
+                    build(Backend, BACKENDS, _beside(file, backend), field=f"backends.{j}")
                     for j, backend in enumerate(entry.backends)
                 ]
                 position, heading = _place(entry, spawn_points)
@@ -212,7 +213,7 @@ class Flight:
     def _free_spawn_points(self) -> Iterator[SpawnPoint]:
         """Give the world's spawn points that no vehicle with a position of its own stands on."""
         taken = [entry.position for entry in self.spec.vehicles if entry.position is not None]
-        for point in self.simulation.world.spawn_points:
+        for point in self.simulation.world.spawn_points or ():
             if all(math.dist(point.position, position) >= _SPAWN_CLEARANCE for position in taken):
                 yield point
 
@@ -271,6 +272,13 @@ def _found(kind: str, name: str, *, beside: Path, field: str) -> Path:
         return settings.find(kind, beside.parent / path if path.suffix else name)
     except ConfigError as error:
         raise ConfigError(error.problem, field=field, value=name, remedy=error.remedy) from None
+
+
+def _beside(file: Path, backend: Component) -> Component:
+    """Return a backend's parameters with the files of its trajectory relative to the scenario file."""
+    if "trajectory" not in backend:
+        return backend
+    return {**backend, "trajectory": located(backend["trajectory"], file.parent)}
 
 
 def _place(

@@ -1,10 +1,14 @@
 """Trajectories: what a controller follows."""
 
+from pegasus.control.trajectories.csv_file import Csv
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
+from pegasus.control.trajectories.minimum_snap import MinimumSnap
 from pegasus.control.trajectories.profile import Profile
+from pegasus.control.trajectories.race_line import Gate, RaceLine
+from pegasus.control.trajectories.relay import Relay
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Square
-from pegasus.control.trajectories.spec import TRAJECTORIES, trajectory_from_spec
+from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
 from pegasus.control.trajectories.trajectory import Point, Trajectory
 from pegasus.control.trajectories.waypoints import Waypoints
 
@@ -12,6 +16,10 @@ idle = Idle
 takeoff = Takeoff
 hold = Hold
 waypoints = Waypoints
+minimum_snap = MinimumSnap
+race_line = RaceLine
+relay = Relay
+csv = Csv
 square = Square
 circle = Circle
 lemniscate = Lemniscate
@@ -20,14 +28,20 @@ sequence = Sequence
 
 __all__ = [
     "TRAJECTORIES",
+    "Gate",
     "Point",
     "Profile",
     "Trajectory",
     "circle",
+    "csv",
     "hold",
     "idle",
     "land",
     "lemniscate",
+    "located",
+    "minimum_snap",
+    "race_line",
+    "relay",
     "sequence",
     "square",
     "takeoff",

@@ -1,10 +1,15 @@
 """Trajectories as scenario files describe them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pegasus.components import build
+from pegasus.control.trajectories.csv_file import Csv
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
+from pegasus.control.trajectories.minimum_snap import MinimumSnap
+from pegasus.control.trajectories.race_line import RaceLine
+from pegasus.control.trajectories.relay import Relay
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Square
 from pegasus.control.trajectories.trajectory import Trajectory
@@ -12,9 +17,36 @@ from pegasus.control.trajectories.waypoints import Waypoints
 from pegasus.errors import ConfigError
 
 TRAJECTORIES: dict[str, type[Trajectory]] = {
-    kind.name: kind for kind in (Idle, Takeoff, Hold, Waypoints, Square, Circle, Lemniscate, Land)
+    kind.name: kind
+    for kind in (
+        *(Idle, Takeoff, Hold, Waypoints, MinimumSnap, RaceLine, Relay, Square, Circle, Lemniscate),
+        *(Csv, Land),
+    )
 }
 """Shipped trajectories by their name in YAML."""
+
+
+def located(spec: Any, folder: Path) -> Any:
+    """Return the list that a scenario file holds, with the paths in it made relative to a folder.
+
+    Args:
+        spec: The list; anything else is returned as it is.
+        folder: Folder of the scenario file.
+    """
+    if not isinstance(spec, list | tuple):
+        return spec
+    return [_located(entry, folder) for entry in spec]
+
+
+def _located(entry: Any, folder: Path) -> Any:
+    if not isinstance(entry, Mapping):
+        return entry
+    return {
+        name: {**parameters, "file": str(folder / Path(parameters["file"]).expanduser())}
+        if isinstance(parameters, Mapping) and isinstance(parameters.get("file"), str)
+        else parameters
+        for name, parameters in entry.items()
+    }
 
 
 def trajectory_from_spec(spec: Any, *, field: str = "trajectory") -> Trajectory:

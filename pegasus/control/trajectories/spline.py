@@ -12,30 +12,133 @@ _DEGREE = 7
 _EXPONENTS = np.arange(_DEGREE + 1)
 
 
-def _derivative_rows(x: float) -> Array:
-    """Return what each coefficient contributes to the derivatives 0 to 6 at x, shape (7, 8)."""
-    rows = np.zeros((7, _DEGREE + 1))
+def derivative_rows(x: float) -> Array:
+    """Return what each coefficient contributes to the derivatives 0 to 4, shape (5, 8).
+
+    Args:
+        x: Place in the piece, from 0 to 1.
+    """
+    rows = np.zeros((5, _DEGREE + 1))
     factor = np.ones(_DEGREE + 1)
-    for k in range(7):
+    for k in range(5):
         rows[k, k:] = factor[k:] * x ** (_EXPONENTS[k:] - k)
         factor = factor * np.maximum(_EXPONENTS - k, 0)
     return rows
 
 
-_START, _END = _derivative_rows(0.0), _derivative_rows(1.0)
+HERMITE = np.linalg.inv(np.concatenate([derivative_rows(0.0)[:4], derivative_rows(1.0)[:4]]))
+"""Coefficients over a piece's own time from 0 to 1, from its states (position to jerk) at start and end."""
 
 
-class Spline:
-    """Curve through points with the least integral of squared snap (Mellinger and Kumar 2011).
+def piece_costs(durations: Array) -> Array:
+    """Return the integral of squared snap over each piece as a form of its states, shape (M, 8, 8).
 
-    Among all curves with given times at the points the optimum is piecewise of degree seven with
-    continuous derivatives up to the sixth.
+    Args:
+        durations: Time of each piece [s], shape (M,).
+    """
+    scale = durations[:, None] ** np.tile(np.arange(4.0), 2)
+    costs: Array = _COST * (scale[:, :, None] * scale[:, None, :] / durations[:, None, None] ** 7)
+    return costs
+
+
+def _snap_cost() -> Array:
+    snap = derivative_rows(1.0)[4]
+    powers = np.maximum(_EXPONENTS[:, None] + _EXPONENTS - 7, 1)
+    cost: Array = HERMITE.T @ (snap[:, None] * snap / powers) @ HERMITE
+    return cost
+
+
+_COST = _snap_cost()
+
+
+def knot_states(
+    points: Array,
+    durations: Array,
+    *,
+    start: Array | None = None,
+    end: Array | None = None,
+    velocities: dict[int, Array] | None = None,
+    closed: bool = False,
+    free_ends: bool = False,
+) -> Array:
+    """Return position, velocity, acceleration and jerk at the points of minimum-snap curves.
+
+    Among all curves with given times at the points the one with the least integral of squared snap is
+    piecewise of degree seven (Mellinger and Kumar 2011); the states at the points minimise a quadratic form
+    whose matrix is block-tridiagonal (Richter, Bry and Roy 2013, in the form without constraints).
 
     Args:
         points: Points [m], shape (M + 1, 3).
         durations: Time of each piece [s], shape (M,).
         start: Velocity, acceleration and jerk at the first point, shape (3, 3); at rest when left out.
         end: The same at the last point.
+        velocities: Velocities [m/s] at points between the ends by their index, shape (3,) each.
+        closed: Whether the last point, the same as the first, is passed like all others.
+        free_ends: Whether nothing is asked at the ends but the position.
+
+    Returns:
+        States, shape (M + 1, 4, 3).
+    """
+    unit = float(durations.mean())
+    cost = piece_costs(durations / unit).reshape(-1, 2, 4, 2, 4)
+    before, after = cost[:, 1, 1:], cost[:, 0, 1:]
+    count = len(points)
+    diagonal, lower, upper, right = np.zeros((4, count, 3, 3))
+    # Each piece adds to the rows of the point that it ends at, and to those of the one that it starts from.
+    diagonal[1:] += before[:, :, 1, 1:]
+    diagonal[:-1] += after[:, :, 0, 1:]
+    lower[1:] = before[:, :, 0, 1:]
+    upper[:-1] = after[:, :, 1, 1:]
+    first, last = points[:-1, None], points[1:, None]
+    right[1:] -= before[:, :, 0, :1] * first + before[:, :, 1, :1] * last
+    right[:-1] -= after[:, :, 0, :1] * first + after[:, :, 1, :1] * last
+    powers = unit ** np.arange(1.0, 4.0)[:, None]
+
+    def fix(index: int, rows: slice, value: Array) -> None:
+        diagonal[index, rows] = np.eye(3)[rows]
+        lower[index, rows] = upper[index, rows] = 0.0
+        right[index, rows] = powers[rows] * value
+
+    for index, velocity in (velocities or {}).items():
+        fix(index, slice(0, 1), velocity)
+    if closed:
+        derivatives = _solve_ring(lower, diagonal, upper, right)
+    else:
+        if not free_ends:
+            fix(0, slice(None), np.zeros((3, 3)) if start is None else start)
+            fix(count - 1, slice(None), np.zeros((3, 3)) if end is None else end)
+        derivatives = _solve_chain(lower, diagonal, upper, right)
+    return np.concatenate([points[:, None], derivatives / powers], axis=1)
+
+
+def piece_tables(states: Array, durations: Array) -> Array:
+    """Return what gives position to jerk from the powers of a piece's own time, shape (M, 4, 3, 8).
+
+    Args:
+        states: Position, velocity, acceleration and jerk at the points, shape (M + 1, 4, 3).
+        durations: Time of each piece [s], shape (M,).
+    """
+    scale = durations[:, None, None] ** np.arange(4.0)[:, None]
+    ends = np.concatenate([states[:-1] * scale, states[1:] * scale], axis=1)
+    coefficients = (HERMITE @ ends).swapaxes(1, 2)
+    tables = np.zeros((len(durations), 4, 3, _DEGREE + 1))
+    for k in range(4):
+        tables[:, k, :, : _DEGREE + 1 - k] = coefficients / durations[:, None, None] ** k
+        coefficients = coefficients[:, :, 1:] * _EXPONENTS[1 : coefficients.shape[2]]
+    return tables
+
+
+class Spline:
+    """Curve through points with the least integral of squared snap; see `knot_states`.
+
+    Args:
+        points: Points [m], shape (M + 1, 3).
+        durations: Time of each piece [s], shape (M,).
+        start: Velocity, acceleration and jerk at the first point, shape (3, 3); at rest when left out.
+        end: The same at the last point.
+        velocities: Velocities [m/s] at points between the ends by their index, shape (3,) each.
+        closed: Whether the last point, the same as the first, is passed like all others.
+        free_ends: Whether nothing is asked at the ends but the position.
     """
 
     def __init__(
@@ -45,24 +148,27 @@ class Spline:
         *,
         start: Array | None = None,
         end: Array | None = None,
+        velocities: dict[int, Array] | None = None,
+        closed: bool = False,
+        free_ends: bool = False,
     ) -> None:
-        points = np.asarray(points, dtype=np.float64)
-        durations = np.asarray(durations, dtype=np.float64)
-        rest = np.zeros((3, 3))
-        coefficients = _solve(
-            points, durations, rest if start is None else start, rest if end is None else end
+        pieces = np.asarray(durations, dtype=np.float64)
+        self.states = knot_states(
+            np.asarray(points, dtype=np.float64),
+            pieces,
+            start=start,
+            end=end,
+            velocities=velocities,
+            closed=closed,
+            free_ends=free_ends,
         )
-        self._durations: list[float] = durations.tolist()
-        self._starts: list[float] = [0.0, *np.cumsum(durations)[:-1].tolist()]
-        self.duration = float(durations.sum())
-        # Row block k of a table gives the k-th derivative of x, y, z from the powers of the piece's own time.
-        tables = np.zeros((len(durations), 4, 3, _DEGREE + 1))
-        for k in range(4):
-            tables[:, k, :, : _DEGREE + 1 - k] = (
-                coefficients.transpose(0, 2, 1) / durations[:, None, None] ** k
-            )
-            coefficients = (_EXPONENTS[1 : len(coefficients[0])])[:, None] * coefficients[:, 1:]
-        self._tables: Array = tables.reshape(len(durations), 12, _DEGREE + 1)
+        """Position, velocity, acceleration and jerk at the points, shape (M + 1, 4, 3)."""
+        self.durations: list[float] = pieces.tolist()
+        """Time of each piece [s]."""
+        self.starts: list[float] = [0.0, *np.cumsum(pieces)[:-1].tolist()]
+        """When each piece begins [s]."""
+        self.duration = float(pieces.sum())
+        self._tables: Array = piece_tables(self.states, pieces).reshape(len(pieces), 12, _DEGREE + 1)
 
     def at(self, t: float) -> Array:
         """Return position, velocity, acceleration and jerk, shape (4, 3).
@@ -70,16 +176,25 @@ class Spline:
         Args:
             t: Time since the first point [s]; held at the ends beyond them.
         """
-        piece = max(bisect_right(self._starts, t) - 1, 0)
-        x = min(max((t - self._starts[piece]) / self._durations[piece], 0.0), 1.0)
+        piece = max(bisect_right(self.starts, t) - 1, 0)
+        x = min(max((t - self.starts[piece]) / self.durations[piece], 0.0), 1.0)
         block: Array = (self._tables[piece] @ x**_EXPONENTS).reshape(4, 3)
         return block
 
+    def on_grid(self, count: int) -> Array:
+        """Return position to jerk at instants spread over each piece, ends included, (M, count, 4, 3).
+
+        Args:
+            count: Number of instants in each piece.
+        """
+        powers = np.linspace(0.0, 1.0, count) ** _EXPONENTS[:, None]
+        values: Array = (self._tables @ powers).reshape(len(self._tables), 4, 3, count)
+        return values.transpose(0, 3, 1, 2)
+
     def peaks(self) -> tuple[float, float]:
         """Return the largest speed [m/s] and acceleration [m/s^2], found on 200 instants of each piece."""
-        powers = np.linspace(0.0, 1.0, 200) ** _EXPONENTS[:, None]
-        values = (self._tables @ powers).reshape(len(self._tables), 4, 3, -1)
-        speed, acceleration = np.linalg.norm(values[:, 1:3], axis=2).max(axis=(0, 2))
+        sizes = np.sqrt((self.on_grid(200)[:, :, 1:3] ** 2).sum(axis=-1))
+        speed, acceleration = sizes.max(axis=(0, 1))
         return float(speed), float(acceleration)
 
 
@@ -116,29 +231,34 @@ def bridge(
     return best
 
 
-def _solve(points: Array, durations: Array, start: Array, end: Array) -> Array:
-    """Return the coefficients over each piece's own time from 0 to 1, shape (M, 8, 3)."""
-    count, width = len(durations), _DEGREE + 1
-    matrix, right = np.zeros((count * width, count * width)), np.zeros((count * width, 3))
-    row = 0
+def _solve_chain(lower: Array, diagonal: Array, upper: Array, right: Array) -> Array:
+    """Return the solution of a block-tridiagonal system; blocks of shape (n, 3, 3)."""
+    count = len(diagonal)
+    pivot, rest = diagonal[0], right[0]
+    eliminated: list[Array] = []
+    for i in range(count):
+        if i > 0:
+            pivot = diagonal[i] - lower[i] @ eliminated[-1][:, :3]
+            rest = right[i] - lower[i] @ eliminated[-1][:, 3:]
+        eliminated.append(np.linalg.solve(pivot, np.concatenate([upper[i], rest], axis=1)))
+    solution = np.zeros((count + 1, 3, 3))
+    for i in range(count - 1, -1, -1):
+        solution[i] = eliminated[i][:, 3:] - eliminated[i][:, :3] @ solution[i + 1]
+    return solution[:-1]
 
-    def add(block: Array, piece: int, value: Array | float = 0.0) -> None:
-        nonlocal row
-        matrix[row : row + len(block), piece * width : (piece + 1) * width] += block
-        right[row : row + len(block)] += value
-        row += len(block)
 
-    scale = durations[:, None] ** -np.arange(7.0)
-    for piece in range(count):
-        add(_START[:1], piece, points[piece])
-        add(_END[:1], piece, points[piece + 1])
-    # A piece's own derivatives are those in time multiplied by powers of its duration.
-    add(_START[1:4], 0, start / scale[0, 1:4, None])
-    add(_END[1:4], count - 1, end / scale[-1, 1:4, None])
-    for piece in range(count - 1):
-        ratio = (scale[piece + 1, 1:] / scale[piece, 1:])[:, None]
-        add(_END[1:], piece)
-        row -= 6
-        add(-_START[1:] * ratio, piece + 1)
-    coefficients = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
-    return coefficients.reshape(count, width, 3)
+def _solve_ring(lower: Array, diagonal: Array, upper: Array, right: Array) -> Array:
+    """Return the solution of such a system whose last block row belongs to the same point as the first."""
+    count = len(diagonal) - 1
+    matrix = np.zeros((count, 3, count, 3))
+    values = right[:-1].copy()
+    values[0] += right[-1]
+    for i in range(count + 1):
+        row = i % count
+        matrix[row, :, row] += diagonal[i]
+        if i > 0:
+            matrix[row, :, i - 1] += lower[i]
+        if i < count:
+            matrix[row, :, (i + 1) % count] += upper[i]
+    ring = np.linalg.solve(matrix.reshape(3 * count, -1), values.reshape(3 * count, 3)).reshape(-1, 3, 3)
+    return np.concatenate([ring, ring[:1]])

@@ -1,8 +1,12 @@
 """What every trajectory is: a shape over time that a controller samples."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
+
+from pegasus.arrays import Array
+from pegasus.components import require
 
 Vec3: TypeAlias = tuple[float, float, float]
 
@@ -79,3 +83,52 @@ class Trajectory(ABC):
             t: Time since the beginning [s].
         """
         return self.name
+
+
+def check_yaw(yaw: Yaw) -> None:
+    """Raise a ConfigError unless a heading is an angle, "forward" or left out.
+
+    Args:
+        yaw: The heading.
+    """
+    if isinstance(yaw, str):
+        require(yaw == "forward", "yaw", yaw, 'must be an angle in radians, or "forward"')
+
+
+def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: float) -> None:
+    """Raise a ConfigError unless all points are three finite numbers and none lies below the ground.
+
+    Args:
+        field: Name of the parameter that holds the points.
+        points: Points [m].
+        ground: Height of the ground in the trajectory's frame [m].
+    """
+    for k, point in enumerate(points):
+        finite = len(point) == 3 and all(math.isfinite(c) for c in point)
+        require(finite, f"{field}.{k}", point, "must be three finite numbers")
+        require(
+            point[2] >= ground,
+            f"{field}.{k}",
+            point,
+            f"lies below the ground, z = {ground:g} m",
+            "raise it, or set ground to the lowest height of the world's terrain",
+        )
+
+
+def heading_along(
+    at: Callable[[float], Array], t: float, duration: float, *, at_rest: bool = True
+) -> tuple[float, float]:
+    """Return the heading along a path [rad] and its rate [rad/s]; near ends at rest it is held.
+
+    Args:
+        at: From a time [s] to position, velocity, acceleration and jerk, shape (4, 3).
+        t: Time since the beginning [s].
+        duration: Time from beginning to end [s].
+        at_rest: Whether the path begins and ends at rest.
+    """
+    margin = 1e-2 * duration if at_rest else 0.0
+    inside = min(max(t, margin), duration - margin)
+    _, (vx, vy, _), (ax, ay, _), _ = at(inside).tolist()
+    square = vx * vx + vy * vy
+    moving = square > 1e-12 and inside == t
+    return math.atan2(vy, vx), (vx * ay - vy * ax) / square if moving else 0.0

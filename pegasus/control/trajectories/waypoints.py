@@ -8,7 +8,15 @@ from itertools import pairwise
 from pegasus.components import require
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.spline import Spline
-from pegasus.control.trajectories.trajectory import Point, Trajectory, Vec3, Yaw
+from pegasus.control.trajectories.trajectory import (
+    Point,
+    Trajectory,
+    Vec3,
+    Yaw,
+    check_above_ground,
+    check_yaw,
+    heading_along,
+)
 from pegasus.control.trajectories.transfer import Transfer
 
 _SAMPLING_MARGIN = 1.001
@@ -31,18 +39,18 @@ class Waypoints(Trajectory):
     """Whether to fly straight and come to rest at every point."""
     yaw: Yaw = None
     """Heading [rad]; "forward" for along the path; that of the part before when left out."""
+    ground: float = 0.0
+    """Height that no point may lie below [m]."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
         require(len(self.points) >= 2, "points", self.points, "must hold at least two points")
+        check_above_ground("points", self.points, self.ground)
         for k, (a, b) in enumerate(pairwise(self.points)):
-            finite = all(math.isfinite(c) for c in (*a, *b)) and len(a) == len(b) == 3
-            require(finite, f"points.{k}", (a, b), "each must be three finite numbers")
             require(math.dist(a, b) > 1e-6, f"points.{k + 1}", b, "must differ from the point before it")
         require(0 < self.speed < math.inf, "speed", self.speed, "must be above 0 m/s")
         require(0 < self.acceleration < math.inf, "acceleration", self.acceleration, "must be above 0 m/s^2")
-        if isinstance(self.yaw, str):
-            require(self.yaw == "forward", "yaw", self.yaw, 'must be an angle in radians, or "forward"')
+        check_yaw(self.yaw)
         object.__setattr__(self, "duration", self._legs.duration if self.stop else self._spline.duration)
 
     @cached_property
@@ -72,14 +80,5 @@ class Waypoints(Trajectory):
         position, velocity, acceleration, jerk = self._spline.at(t)
         yaw, yaw_rate = self.yaw, 0.0
         if isinstance(yaw, str):
-            yaw, yaw_rate = self._along(t)
+            yaw, yaw_rate = heading_along(self._spline.at, t, self.duration)
         return Point(position, velocity, acceleration, jerk, yaw, yaw_rate)
-
-    def _along(self, t: float) -> tuple[float, float]:
-        """Return heading and its rate along the path; near the ends at rest the limit's constant heading."""
-        margin = 1e-2 * self.duration
-        inside = min(max(t, margin), self.duration - margin)
-        _, (vx, vy, _), (ax, ay, _), _ = self._spline.at(inside).tolist()
-        square = vx * vx + vy * vy
-        moving = square > 1e-12 and inside == t
-        return math.atan2(vy, vx), (vx * ay - vy * ax) / square if moving else 0.0

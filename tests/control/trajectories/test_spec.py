@@ -59,7 +59,9 @@ def test_takes_a_users_own():
     assert flight.parts[0].turns == 2.0
 
 
-KNOWN = "circle, hold, idle, land, lemniscate, square, takeoff, waypoints"
+KNOWN = (
+    "circle, csv, hold, idle, land, lemniscate, minimum_snap, race_line, relay, square, takeoff, waypoints"
+)
 
 
 @pytest.mark.parametrize(

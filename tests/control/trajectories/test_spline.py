@@ -46,3 +46,39 @@ def test_bridge_keeps_to_the_limits_where_that_is_possible():
     assert speed <= 2.0 + 1e-6
     assert acceleration <= 2.0 + 1e-6
     np.testing.assert_allclose(spline.at(spline.duration), there, atol=1e-9)
+
+
+def snap_cost(spline):
+    """Return the integral of squared snap by the trapezoidal rule, from differences of the jerk."""
+    t = np.linspace(0.0, spline.duration, 4001)
+    jerk = np.array([spline.at(x)[3] for x in t])
+    return float((np.diff(jerk, axis=0) ** 2).sum() / (t[1] - t[0]))
+
+
+def test_a_given_velocity_costs_the_least_snap():
+    """If this fails, a velocity at a point is met by a rougher curve than needed."""
+    velocity = np.array([1.0, 2.0, 0.0])
+    spline = Spline(POINTS, DURATIONS, velocities={2: velocity})
+    np.testing.assert_allclose(spline.at(3.5)[1], velocity, atol=1e-9)
+
+    def two_halves(x):
+        """Join two free curves at the same velocity, and any acceleration and jerk."""
+        there = np.stack([velocity, x[:3], x[3:]])
+        first = Spline(POINTS[:3], DURATIONS[:2], end=there)
+        return snap_cost(first) + snap_cost(Spline(POINTS[2:], DURATIONS[2:], start=there))
+
+    best = two_halves(spline.at(3.5)[2:].ravel())
+    assert best == pytest.approx(snap_cost(spline), rel=1e-2)
+    rng = np.random.default_rng(4)
+    for change in 0.3 * rng.normal(size=(6, 6)):
+        assert two_halves(spline.at(3.5)[2:].ravel() + change) > best
+
+
+def test_free_ends_are_natural():
+    """If this fails, a table of positions that begins in motion is bent to rest at its ends."""
+    knots = np.concatenate([[0.0], np.cumsum(DURATIONS)])
+    natural = [(k, np.zeros(3)) for k in (4, 5, 6)]
+    expected = make_interp_spline(knots, POINTS, k=7, bc_type=(natural, natural))
+    spline = Spline(POINTS, DURATIONS, free_ends=True)
+    for t in np.linspace(0.0, knots[-1], 61):
+        np.testing.assert_allclose(spline.at(t)[:2], [expected(t), expected(t, 1)], atol=1e-7)

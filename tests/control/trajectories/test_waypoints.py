@@ -55,7 +55,12 @@ def test_passing_through_does_not_stop(oracle):
         (((0, 0, 1), (0, 0, 1)), "points.1 = (0, 0, 1): must differ from the point before it"),
         (
             ((0, 0, 1), (math.nan, 0, 1)),
-            "points.0 = ((0, 0, 1), (nan, 0, 1)): each must be three finite numbers",
+            "points.1 = (nan, 0, 1): must be three finite numbers",
+        ),
+        (
+            ((0, 0, 1), (1, 0, -0.1)),
+            "points.1 = (1, 0, -0.1): lies below the ground, z = 0 m; "
+            "raise it, or set ground to the lowest height of the world's terrain",
         ),
     ],
 )
@@ -64,3 +69,8 @@ def test_bad_points_are_named(points, message):
     with pytest.raises(ConfigError) as caught:
         trajectories.waypoints(points)
     assert str(caught.value) == message
+
+
+def test_ground_may_lie_lower():
+    """If this fails, nothing can be flown in a valley below the world's origin."""
+    assert trajectories.waypoints(((0, 0, 1), (1, 0, -3)), ground=-5.0).duration > 0

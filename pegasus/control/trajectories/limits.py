@@ -1,0 +1,92 @@
+"""What a vehicle can fly: limits of speed, thrust and tilt, and the pace at which a curve keeps to them."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.components import require
+
+GRAVITY = 9.80665
+"""Standard gravity, by which thrusts are counted [m/s^2]."""
+
+_SMALLEST = 1e-12
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a flight; thrusts are in units of the weight."""
+
+    speed: float
+    """Largest speed [m/s]."""
+    thrust: float
+    """Largest thrust by weight."""
+    least_thrust: float
+    """Smallest upward part of the thrust by weight."""
+    tilt: float
+    """Largest angle between thrust and vertical [rad]."""
+    jerk: float
+    """Largest jerk [m/s^3]."""
+
+    def check(self) -> None:
+        """Raise a ConfigError where they leave nothing to fly with."""
+        require(0 < self.speed < math.inf, "speed", self.speed, "must be above 0 m/s")
+        require(1 < self.thrust < math.inf, "thrust", self.thrust, "must be above 1, the weight itself")
+        least = self.least_thrust
+        require(0 <= least < 1, "least_thrust", least, "must be at least 0 and below 1, the weight itself")
+        require(0 < self.tilt <= 1.4, "tilt", self.tilt, "must be above 0 and at most 1.4 rad (80 degrees)")
+        require(0 < self.jerk < math.inf, "jerk", self.jerk, "must be above 0 m/s^3")
+
+    def slowdown(
+        self, velocity: Array, acceleration: Array, jerk: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return by how much time must be stretched at each instant for all limits to be kept.
+
+        Stretching by k divides velocities by k, accelerations by k^2 and jerks by k^3; gravity stays. Each
+        limit gives the least k by itself, so the largest over a curve is the exact pace of the whole curve.
+
+        Args:
+            velocity: Velocity [m/s], shape (..., 3).
+            acceleration: Acceleration [m/s^2], shape (..., 3).
+            jerk: Jerk [m/s^3], shape (..., 3).
+
+        Returns:
+            k, shape (...), and its slopes by velocity, acceleration and jerk, shape (..., 3).
+        """
+        scaled = acceleration / GRAVITY
+        x, y, z = scaled[..., 0], scaled[..., 1], scaled[..., 2]
+        level = np.sqrt(x * x + y * y)
+        # |a / k^2 + 1| <= thrust, a quadratic in 1 / k^2.
+        spare = self.thrust**2 - 1.0
+        root = np.sqrt(level * level * spare + z * z * (1.0 + spare))
+        cubed = np.sqrt((jerk * jerk).sum(axis=-1)) / self.jerk
+        squares = np.stack(
+            [
+                (velocity * velocity).sum(axis=-1) / self.speed**2,
+                (z + root) / spare,
+                -z / (1.0 - self.least_thrust),
+                level / math.tan(self.tilt) - z,
+                np.cbrt(cubed) ** 2,
+            ]
+        )
+        strictest = squares.argmax(axis=0)
+        k = np.sqrt(np.maximum(squares.max(axis=0), _SMALLEST))
+        by_square = 0.5 / k
+        root, level = np.maximum(root, _SMALLEST), np.maximum(level, _SMALLEST)
+        by_level = np.choose(strictest, [0.0, level / root, 0.0, 1.0 / math.tan(self.tilt), 0.0]) / level
+        rising = (1.0 + z * (1.0 + spare) / root) / spare
+        by_z = np.choose(strictest, [0.0, rising, -1.0 / (1.0 - self.least_thrust), -1.0, 0.0])
+        by_acceleration = np.stack([by_level * x, by_level * y, by_z], axis=-1)
+        by_velocity = (strictest == 0)[..., None] * 2.0 * velocity / self.speed**2
+        by_jerk = (
+            (strictest == 4)[..., None]
+            * jerk
+            / (3.0 * (k * k)[..., None] * cubed[..., None] * self.jerk**2 + _SMALLEST)
+        )
+        return (
+            k,
+            by_square[..., None] * by_velocity,
+            by_square[..., None] * by_acceleration / GRAVITY,
+            by_jerk,
+        )
