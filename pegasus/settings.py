@@ -16,6 +16,7 @@ _PACKAGE = Path(__file__).resolve().parent
 _INSTALLED = _PACKAGE / "_resources"
 _ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
 _CONFIG_VARIABLE = "PEGASUS_CONFIG_DIR"
+_CACHE_VARIABLE = "PEGASUS_CACHE_DIR"
 
 Instance = Annotated[int, Field(ge=0, lt=250)]
 
@@ -37,7 +38,7 @@ class ArduPilotSettings(StrictModel):
     directory: Path | None = None
     """ardupilot, built; relative to the settings file."""
     instance: Instance | None = None
-    """First instance number, from which the ports follow; the first free one when None."""
+    """Instance number from which free ones are looked for; 0 when None."""
 
 
 class Settings(StrictModel):
@@ -55,6 +56,16 @@ def user_config() -> Path:
     """
     moved = os.environ.get(_CONFIG_VARIABLE)
     return _at_home(Path(moved)) if moved else platformdirs.user_config_path("pegasus", appauthor=False)
+
+
+def user_cache() -> Path:
+    """Return the folder of what can be made again: generated worlds, unpacked textures, decomposed meshes.
+
+    It is the environment variable PEGASUS_CACHE_DIR where that is set, else where the system keeps such
+    things, such as ~/.cache/pegasus.
+    """
+    moved = os.environ.get(_CACHE_VARIABLE)
+    return _at_home(Path(moved)) if moved else platformdirs.user_cache_path("pegasus", appauthor=False)
 
 
 def user_settings() -> Settings:

@@ -4,7 +4,6 @@ Free flight is integrated by RK4 with the wrench held over the step, in float64.
 constraints with elliptic friction cones; the surface of the scene decides friction and restitution.
 """
 
-import itertools
 import logging
 import math
 from collections import Counter
@@ -16,37 +15,30 @@ import numpy as np
 
 from pegasus.arrays import Array, IntArray
 from pegasus.components import require
-from pegasus.engines.contact_response import contact_response
 from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.engines.mujoco_geoms import MujocoGeoms
+from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
 from pegasus.frames import cross, matrix_from_quaternion, rotate_inverse
-from pegasus.scene.scene import Collider, ColliderShape, Scene
+from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)
 
-# Impedance close to one: contacts neither creep nor lose the restitution that is asked for.
-_IMPEDANCE = (0.99, 0.99, 0.001, 0.5, 2.0)
 # Friction is this much stiffer than the normal direction, so that a body at rest on a slope stays there.
-_FRICTION_STIFFNESS = 100.0
-_FLAT_MESH_THICKNESS = 0.05
+_FRICTION_STIFFNESS = 10.0
 
 # The solver decides on a warm start for all bodies together, and so would let one body's contacts change
 # another's bits; without auto-reset a diverging body stays visible as NaN.
 _DISABLED = int(mujoco.mjtDisableBit.mjDSBL_WARMSTART | mujoco.mjtDisableBit.mjDSBL_AUTORESET)
 
-# From this many bodies on, looking ahead for collisions costs less than looking for them in every step.
+# From this many bodies on, or geoms of the world, looking ahead for collisions costs less than looking for
+# them in every step.
 _FLEET = 32
+_CROWDED = 1000
+# From this many geoms of the world on MuJoCo may put bodies to sleep, though none of ours does: it then no
+# longer computes the poses of what is at rest in every step.
+_MANY_GEOMS = 64
 _LOOK_DISTANCE = 0.4  # [m]
 _LOOK_INTERVAL = 10  # steps between two looks while something is near
-
-_GEOM_TYPES = {
-    ColliderShape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
-    ColliderShape.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
-    ColliderShape.ELLIPSOID: mujoco.mjtGeom.mjGEOM_ELLIPSOID,
-    ColliderShape.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
-    ColliderShape.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
-    ColliderShape.PLANE: mujoco.mjtGeom.mjGEOM_PLANE,
-    ColliderShape.MESH: mujoco.mjtGeom.mjGEOM_MESH,
-}
 
 
 class MujocoEngine:
@@ -62,8 +54,11 @@ class MujocoEngine:
         self._bodies: dict[int, Any] = {}
         self._ids = np.zeros(0, dtype=np.int64)
         self._next_id = 0
-        self._meshes: dict[int, tuple[str, Collider]] = {}
+        self._geoms = MujocoGeoms(self._spec)
+        # Model and data of the meshes that rays meet in place of what stands for them in contacts.
+        self._surfaces: tuple[Any, Any] | None = None
         self._poses_stale = False
+        self._looks_ahead = False
         self._reach = 0.0
         self._free_distance, self._steps_to_next_look = -1.0, 0
 
@@ -80,11 +75,17 @@ class MujocoEngine:
         option.disableflags = int(
             mujoco.mjtDisableBit.mjDSBL_WARMSTART | mujoco.mjtDisableBit.mjDSBL_AUTORESET
         )
+        # What would be behind a wall after a step meets it within the step.
+        option.enableflags = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
         self._spec, self._model, self._data = spec, None, None
-        self._bodies, self._meshes, self._ids = {}, {}, np.zeros(0, dtype=np.int64)
-        for collider in scene.colliders:
-            # The scene's surface has priority: it alone sets friction and restitution of a contact.
-            self._add_geom(spec.worldbody, collider, priority=1)
+        self._bodies, self._ids = {}, np.zeros(0, dtype=np.int64)
+        self._geoms = MujocoGeoms(spec)
+        self._surfaces = None
+        if (surfaces := self._geoms.add_world(scene.colliders)) is not None:
+            self._surfaces = surfaces, mujoco.MjData(surfaces)
+            mujoco.mj_kinematics(*self._surfaces)
+        if len(spec.worldbody.geoms) > _MANY_GEOMS:
+            option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
         self._compile()
 
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
@@ -148,7 +149,7 @@ class MujocoEngine:
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""
         self._option.timestep = dt
-        if len(self._ids) >= _FLEET:
+        if self._looks_ahead:
             self._skip_collisions_in_free_flight(dt)
         mujoco.mj_step(self._model, self._data)
         self._poses_stale = True
@@ -159,39 +160,26 @@ class MujocoEngine:
         Rays that follow each other and share origin and skipped body are cast together.
         """
         self._refresh_poses()
-        count = len(origins)
         directions = np.ascontiguousarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
-        geom, distance = np.full(count, -1, dtype=np.int32), np.zeros(count)
-        normal = np.zeros((count, 3))
-        changes = np.any(origins[1:] != origins[:-1], axis=1) | (skip[1:] != skip[:-1])
-        edges = [0, *(np.flatnonzero(changes) + 1).tolist(), count]
-        for a, b in itertools.pairwise(edges):
-            if a == b:
-                continue
-            excluded = self._bodies[int(skip[a])].id if skip[a] >= 0 else -1
-            origin = np.ascontiguousarray(origins[a])
-            if b - a == 1:
-                # Many rays prepare themselves by looking at every body, which does not pay for one.
-                distance[a] = mujoco.mj_ray(
-                    self._model, self._data, origin, directions[a], None, True, excluded, geom[a:b], normal[a]
-                )
-                continue
-            mujoco.mj_multiRay(
-                self._model,
-                self._data,
-                origin,
-                directions[a:b].ravel(),
-                None,
-                True,
-                excluded,
-                geom[a:b],
-                distance[a:b],
-                normal[a:b].reshape(-1),
-                b - a,
-                max_range,
+        excluded = [self._bodies[handle].id if handle >= 0 else -1 for handle in skip.tolist()]
+        if self._surfaces is None:
+            geom, distance, normal = cast_rays(
+                self._model, self._data, origins, directions, max_range, excluded
             )
+        else:
+            geom, distance, normal = cast_rays(
+                self._model, self._data, origins, directions, max_range, excluded, groups=SEEN_GROUPS
+            )
+            none = [-1] * len(origins)
+            on_mesh = cast_rays(*self._surfaces, origins, directions, max_range, none)
+            nearer = (on_mesh[0] >= 0) & ((geom < 0) | (on_mesh[1] < distance))
+            # Like all geoms of the world, the first one belongs to the body that is at rest.
+            geom = np.where(nearer, 0, geom)
+            distance = np.where(nearer, on_mesh[1], distance)
+            normal = np.where(nearer[:, None], on_mesh[2], normal)
         hit = (geom >= 0) & (distance <= max_range)
-        body = np.where(hit, self._handle_of_geom(np.maximum(geom, 0)), -1)
+        body = np.full(len(hit), -1)
+        body[hit] = self._handle_of_geom(geom[hit].astype(np.int64))
         return RayHits(
             hit=hit,
             distance=np.where(hit, distance, math.inf),
@@ -253,6 +241,9 @@ class MujocoEngine:
         offset = np.linalg.norm(self._model.geom_pos, axis=1) + self._model.geom_rbound
         self._reach = float(np.max(offset[self._model.geom_bodyid > 0], initial=0.0))
         self._free_distance, self._steps_to_next_look = -1.0, 0
+        still = int(self._model.body_geomnum[0])
+        moving = self._model.nbody - 1
+        self._looks_ahead = moving >= _FLEET or (moving > 0 and still >= _CROWDED)
         # The contacts of where everything stands now.
         mujoco.mj_forward(self._model, self._data)
         inertia = self._model.body_inertia[1:]
@@ -306,6 +297,7 @@ class MujocoEngine:
         x, y, z, w = (float(c) for c in body.orientation)
         element.pos, element.quat = body.position, [w, x, y, z]
         element.add_freejoint()
+        element.sleep = mujoco.mjtSleepPolicy.mjSLEEP_NEVER
         inertia = body.inertia
         element.mass = body.mass
         element.ipos = body.center_of_mass
@@ -316,54 +308,7 @@ class MujocoEngine:
             element.inertia = np.diag(inertia)
         element.explicitinertial = True
         for collider in body.colliders:
-            self._add_geom(element, collider, priority=0)
-
-    def _add_geom(self, parent: Any, collider: Collider, *, priority: int) -> None:
-        x, y, z, w = (float(c) for c in collider.orientation)
-        size = [*collider.size, 0.0, 0.0, 0.0][:3]
-        extra: dict[str, Any] = {}
-        if collider.shape is ColliderShape.PLANE:
-            size = [0.0, 0.0, 1.0]
-        elif collider.shape is ColliderShape.MESH:
-            extra["meshname"] = self._add_mesh(collider)
-        parent.add_geom(
-            type=_GEOM_TYPES[collider.shape],
-            size=size,
-            pos=collider.position,
-            quat=[w, x, y, z],
-            condim=3,
-            friction=[collider.material.dynamic_friction, 0.005, 0.0001],
-            solref=contact_response(collider.material),
-            solimp=_IMPEDANCE,
-            priority=priority,
-            **extra,
-        )
-
-    def _add_mesh(self, collider: Collider) -> str:
-        """Add the mesh of a collider to the model, once; it collides as its convex hull."""
-        assert collider.vertices is not None
-        assert collider.faces is not None
-        if (known := self._meshes.get(id(collider))) is not None:
-            return known[0]
-        name = f"mesh{len(self._meshes)}"
-        # Kept beside its name, so that no other collider can take its identity.
-        self._meshes[id(collider)] = name, collider
-        vertices, faces = np.asarray(collider.vertices, dtype=np.float64), np.asarray(collider.faces)
-        center = vertices.mean(axis=0)
-        _, extent, axes = np.linalg.svd(vertices - center, full_matrices=False)
-        require(extent[1] > 1e-9, collider.path, len(vertices), "collision mesh must span more than a line")
-        if extent[2] < 1e-6 * extent[0]:
-            # A flat mesh has no hull: give it thickness behind the side that its triangles face.
-            a, b, c = (vertices[faces[0, k]] for k in range(3))
-            normal = axes[2] if np.dot(np.cross(b - a, c - a), axes[2]) > 0 else -axes[2]
-            vertices = np.concatenate([vertices, vertices - normal * _FLAT_MESH_THICKNESS])
-        self._spec.add_mesh(
-            name=name,
-            uservert=vertices.ravel(),
-            userface=faces.ravel().astype(np.int32),
-            inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
-        )
-        return name
+            self._geoms.add_to_body(element, collider)
 
 
 def _largest_norm(vectors: Array) -> float:

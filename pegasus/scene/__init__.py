@@ -1,5 +1,6 @@
 """Worlds and vehicles: OpenUSD in, plain geometry out."""
 
+from pegasus.scene.airframe_stage import build_vehicle_stage
 from pegasus.scene.colliders import bounds, lowest_point
 from pegasus.scene.scene import (
     Collider,
@@ -15,8 +16,7 @@ from pegasus.scene.scene import (
 )
 from pegasus.scene.stage import open_stage
 from pegasus.scene.translation import translate
-from pegasus.scene.vehicle_asset import build_vehicle_stage, rotor_of, vehicle_scene
-from pegasus.scene.worlds import make_world
+from pegasus.scene.vehicle_asset import rotor_of, vehicle_scene
 
 __all__ = [
     "Collider",
@@ -32,7 +32,6 @@ __all__ = [
     "bounds",
     "build_vehicle_stage",
     "lowest_point",
-    "make_world",
     "open_stage",
     "rotor_of",
     "translate",

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.scenario import VehicleSpec
+from pegasus.scenario import RotorSpec, VehicleSpec
 from pegasus.scene.authoring import rotation_to
-
-Faces = list[list[int]]
+from pegasus.scene.lofting import Faces, loft_faces
 
 # Cross-sections of the central body: height and width as parts of its size.
 _BODY_SECTIONS = ((-0.5, 0.82), (-0.32, 1.0), (0.08, 1.0), (0.3, 0.82), (0.45, 0.55), (0.5, 0.3))
@@ -28,27 +27,63 @@ _PITCH = 0.47
 # An aerofoil from the leading edge over the top to the trailing edge and back, in parts of the chord.
 _SECTION = np.array([[0.5, 0.0], [0.25, 0.07], [-0.1, 0.06], [-0.5, 0.0], [-0.1, -0.02], [0.25, -0.03]])
 
-_DISC_CORNERS = 6
+_DISC_CORNERS = 8
+_CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
 
 def body_height(spec: VehicleSpec) -> float:
-    """Return the height of the central body's middle above the body's origin [m]: that of the rotors.
+    """Return the height of the central body's middle above the body's origin [m].
 
     Args:
         spec: The vehicle.
     """
+    if spec.body.height is not None:
+        return spec.body.height
     return float(np.mean([rotor.position[2] for rotor in spec.rotor_list()]))
 
 
-def footprint(spec: VehicleSpec) -> tuple[float, float, float]:
-    """Return half the length and width that the vehicle stands on, and the height of its feet [m].
+def feet_height(spec: VehicleSpec) -> float:
+    """Return the height of the feet above the body's origin [m].
 
     Args:
         spec: The vehicle.
     """
-    length, width, height = spec.body.size
-    feet = body_height(spec) - height / 2 - spec.body.leg_height
-    return length / 2, width * (0.6 if spec.body.leg_height else 0.5), feet
+    return body_height(spec) - spec.body.size[2] / 2 - spec.body.leg_height
+
+
+def footprint(spec: VehicleSpec) -> Array:
+    """Return the corners of what the vehicle stands on, counter-clockwise [m], shape (K, 2).
+
+    Skids lie beside the body, the wider apart the higher it stands; feet are below the rotors.
+
+    Args:
+        spec: The vehicle.
+    """
+    if spec.body.landing_gear == "feet":
+        return _outline(np.array([rotor.position[:2] for rotor in spec.rotor_list()]))
+    (length, width, _), legs = spec.body.size, spec.body.leg_height
+    half = max(0.6 * width, 0.5 * width + 0.2 * legs) if legs else 0.5 * width
+    return _CORNERS * [max(0.5 * length, 0.8 * half if legs else 0.0), half]
+
+
+def partner_above(spec: VehicleSpec, index: int) -> int | None:
+    """Return the rotor that another one hangs below in a coaxial pair, or None.
+
+    Args:
+        spec: The vehicle.
+        index: The rotor.
+    """
+    return _partner(spec.rotor_list(), index, spec.propeller.diameter)
+
+
+def _partner(rotors: Sequence[RotorSpec], index: int, diameter: float) -> int | None:
+    axis = rotation_to(rotors[index].axis)[:, 2]
+    for k, other in enumerate(rotors):
+        way = np.subtract(other.position, rotors[index].position)
+        along = way @ axis
+        if 0.0 < along < diameter and np.linalg.norm(way - along * axis) < diameter / 4:
+            return k
+    return None
 
 
 def central_body(size: Sequence[float]) -> tuple[Array, Faces]:
@@ -68,7 +103,7 @@ def central_body(size: Sequence[float]) -> tuple[Array, Faces]:
         np.column_stack([outline * width, np.full(_BODY_CORNERS, height * size[2])])
         for height, width in _BODY_SECTIONS
     ]
-    return np.concatenate(rings), _loft(len(rings), _BODY_CORNERS)
+    return np.concatenate(rings), loft_faces(len(rings), _BODY_CORNERS)
 
 
 def blades(diameter: float, count: int, direction: str) -> tuple[Array, Faces]:
@@ -90,7 +125,7 @@ def blades(diameter: float, count: int, direction: str) -> tuple[Array, Faces]:
         z = along * np.sin(twist) + up * np.cos(twist)
         rings.append(np.column_stack([np.full(len(y), part * diameter / 2), y, z]))
     blade = np.concatenate(rings)
-    faces = _loft(len(rings), len(_SECTION))
+    faces = loft_faces(len(rings), len(_SECTION))
     points, all_faces = [], []
     for k in range(count):
         angle = 2 * np.pi * k / count
@@ -105,18 +140,17 @@ def blades(diameter: float, count: int, direction: str) -> tuple[Array, Faces]:
 def convex_hull(spec: VehicleSpec) -> tuple[Array, Faces]:
     """Return one convex shape around feet, body and rotor discs: points [m] and faces.
 
-    It stands on the rectangle of the feet, is widest at the rotors and ends flat on top, so that it rests on
-    four points whichever way up.
+    It stands on the corners of its footprint, is widest at the rotors and ends flat on top, so that it rests
+    on its corners whichever way up.
 
     Args:
         spec: The vehicle.
     """
-    length, width, _ = spec.body.size
-    foot_x, foot_y, feet = footprint(spec)
-    top = body_height(spec) + spec.body.size[2] / 2
-    signs = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-    stand, lid = signs * [foot_x, foot_y], signs * [length / 2, width / 2]
-    radius = spec.propeller.diameter / 2
+    length, width, height = spec.body.size
+    feet, top = feet_height(spec), body_height(spec) + height / 2
+    stand, lid = footprint(spec), _CORNERS * [length / 2, width / 2]
+    # The corners lie around the circle of the tips, not on it.
+    radius = spec.propeller.diameter / 2 / np.cos(np.pi / _DISC_CORNERS)
     angle = 2 * np.pi * np.arange(_DISC_CORNERS) / _DISC_CORNERS
     circle = radius * np.stack([np.cos(angle), np.sin(angle), np.zeros(_DISC_CORNERS)], axis=1)
     discs = np.concatenate(
@@ -128,17 +162,6 @@ def convex_hull(spec: VehicleSpec) -> tuple[Array, Faces]:
     layers += [(low, widest)] + ([(high, widest)] if high > low else [])
     layers += [(top, lid)] if top > high else []
     return _stack(layers)
-
-
-def _loft(ring_count: int, corner_count: int) -> Faces:
-    """Return quads between rings of points that follow each other, and both ends closed."""
-    faces = []
-    for ring in range(ring_count - 1):
-        for corner in range(corner_count):
-            a, b = ring * corner_count + corner, ring * corner_count + (corner + 1) % corner_count
-            faces.append([a, b, b + corner_count, a + corner_count])
-    last = (ring_count - 1) * corner_count
-    return [*faces, list(range(corner_count))[::-1], list(range(last, last + corner_count))]
 
 
 def _stack(layers: Sequence[tuple[float, Array]]) -> tuple[Array, Faces]:

@@ -15,6 +15,9 @@ from pegasus.scene.scene import Color, PhysicsMaterial
 
 Vector = Sequence[float] | Array
 _DECIMALS = 5
+_BLOCK_FACES = np.array(
+    [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]], dtype=np.int64
+)
 
 
 @dataclass(frozen=True)
@@ -177,8 +180,10 @@ def mesh(
     surface: Surface,
     *,
     approximation: str = "none",
+    uvs: Array | None = None,
+    normals: Array | None = None,
 ) -> UsdGeom.Mesh:
-    """Return a mesh with flat faces.
+    """Return a mesh, with flat faces unless it is given normals.
 
     Args:
         stage: Stage to write to.
@@ -187,16 +192,84 @@ def mesh(
         faces: Points of each face, counter-clockwise seen from outside.
         surface: Look and contact.
         approximation: How it collides: `none` for its triangles, `convexHull` for its hull.
+        uvs: Texture coordinates [m], of each point, shape (P, 2), or of each corner of each face in order.
+        normals: Normals of the points, shape (P, 3), for a smooth surface.
     """
     schema = UsdGeom.Mesh.Define(stage, path)
-    schema.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.round(points, _DECIMALS).astype(np.float32)))
-    schema.CreateFaceVertexCountsAttr([len(face) for face in faces])
-    schema.CreateFaceVertexIndicesAttr([int(index) for face in faces for index in face])
+    if isinstance(faces, np.ndarray):
+        counts, indices = np.full(*faces.shape), faces.ravel()
+    else:
+        counts = np.array([len(face) for face in faces])
+        indices = np.array([index for face in faces for index in face])
+    schema.CreatePointsAttr(_vec3f_array(points))
+    schema.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(counts.astype(np.int32)))
+    schema.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(indices.astype(np.int32)))
     schema.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+    if normals is not None:
+        schema.CreateNormalsAttr(_vec3f_array(normals))
+        schema.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
+    if uvs is not None:
+        per_point = len(uvs) == len(points)
+        primvar = UsdGeom.PrimvarsAPI(schema).CreatePrimvar(
+            "st",
+            Sdf.ValueTypeNames.TexCoord2fArray,
+            UsdGeom.Tokens.vertex if per_point else UsdGeom.Tokens.faceVarying,
+        )
+        primvar.Set(Vt.Vec2fArray.FromNumpy(np.round(uvs, _DECIMALS).astype(np.float32)))
     prim = _finish(schema.GetPrim(), surface)
     if surface.physics is not None:
         UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(approximation)
     return schema
+
+
+def block(
+    stage: Usd.Stage, path: str, center: Vector, size: Vector, surface: Surface, *, yaw: float = 0.0
+) -> Usd.Prim:
+    """Return a box with texture coordinates in metres; it collides as the box that it is.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        center: Centre [m], shape (3,).
+        size: Lengths along x, y, z [m], shape (3,).
+        surface: Look and contact.
+        yaw: Rotation about z [deg].
+    """
+    half = np.asarray(size, dtype=np.float64) / 2
+    corners = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)]) * half
+    schema = mesh(
+        stage,
+        path,
+        corners,
+        _BLOCK_FACES,
+        surface,
+        approximation="boundingCube",
+        uvs=box_uvs(corners, _BLOCK_FACES),
+    )
+    place(schema.GetPrim(), center, yaw=yaw)
+    return schema.GetPrim()
+
+
+def box_uvs(points: Array, faces: IntArray) -> Array:
+    """Return texture coordinates of flat faces, each laid out along the two axes that it is most level with.
+
+    On upright faces v is z, so that courses of bricks run level; shape (F * K, 2), in metres.
+
+    Args:
+        points: Points [m], shape (P, 3).
+        faces: Points of each face, shape (F, K).
+    """
+    corners = points[faces]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    axis = np.abs(normal).argmax(axis=1)
+    positive = normal[np.arange(len(faces)), axis] > 0
+    uvs = np.empty((*faces.shape, 2))
+    for along, (u, v, sign) in enumerate(((1, 2, 1.0), (0, 2, -1.0), (0, 1, 1.0))):
+        rows = axis == along
+        flip = np.where(positive[rows], sign, -sign)[:, None]
+        uvs[rows, :, 0] = corners[rows][..., u] * flip
+        uvs[rows, :, 1] = corners[rows][..., v]
+    return uvs.reshape(-1, 2)
 
 
 def subset(of: UsdGeom.Mesh, name: str, faces: Sequence[int], look: UsdShade.Material) -> Usd.Prim:
@@ -241,7 +314,13 @@ def ground_plane(stage: Usd.Stage, path: str, physics: UsdShade.Material) -> Non
 
 
 def instance(
-    stage: Usd.Stage, path: str, prototype: str, position: Vector, *, yaw: float = 0.0, scale: float = 1.0
+    stage: Usd.Stage,
+    path: str,
+    prototype: str,
+    position: Vector,
+    *,
+    yaw: float = 0.0,
+    scale: float | Vector = 1.0,
 ) -> None:
     """Write an instance of a prototype.
 
@@ -251,26 +330,30 @@ def instance(
         prototype: Path of the prototype.
         position: Position [m], shape (3,).
         yaw: Rotation about z [deg].
-        scale: Scale along all axes.
+        scale: Scale along all axes, or along x, y, z.
     """
     prim = UsdGeom.Xform.Define(stage, path).GetPrim()
     prim.GetReferences().AddInternalReference(prototype)
     prim.SetInstanceable(True)
-    place(prim, position, yaw=yaw, scale=(scale, scale, scale))
+    factors = (scale,) * 3 if isinstance(scale, int | float) else scale
+    place(prim, position, yaw=yaw, scale=factors)
 
 
-def sun_and_sky(stage: Usd.Stage, root: str) -> None:
-    """Write a sun 50 degrees above the south-west and a clear sky, as strong as RTX expects them.
+def sun_and_sky(stage: Usd.Stage, root: str, *, elevation: float = 50.0, azimuth: float = 215.0) -> None:
+    """Write a sun and a clear sky, as strong as RTX expects them.
 
     Args:
         stage: Stage to write to.
         root: Path of the prim that they come below.
+        elevation: Height of the sun above the horizon [deg].
+        azimuth: Where the sun stands, clockwise from north [deg].
     """
     sun = UsdLux.DistantLight.Define(stage, f"{root}/Sun")
     sun.CreateIntensityAttr(3000.0)
     sun.CreateAngleAttr(0.53)
     sun.CreateColorAttr(_vec3f((1.0, 0.96, 0.88)))
-    UsdGeom.Xformable(sun).AddRotateXYZOp().Set(Gf.Vec3f(40.0, 0.0, -35.0))
+    turn = Gf.Vec3f(90.0 - elevation, 0.0, (180.0 - azimuth + 180.0) % 360.0 - 180.0)
+    UsdGeom.Xformable(sun).AddRotateXYZOp().Set(turn)
     sky = UsdLux.DomeLight.Define(stage, f"{root}/Sky")
     sky.CreateIntensityAttr(1000.0)
     sky.CreateColorAttr(_vec3f((0.53, 0.73, 1.0)))
@@ -344,6 +427,10 @@ def _finish(prim: Usd.Prim, surface: Surface) -> Usd.Prim:
 
 def _rounded(values: Vector) -> list[float]:
     return [round(float(value), _DECIMALS) + 0.0 for value in values]
+
+
+def _vec3f_array(rows: Array) -> Vt.Vec3fArray:
+    return Vt.Vec3fArray.FromNumpy(np.round(np.asarray(rows), _DECIMALS).astype(np.float32))
 
 
 def _vec3f(values: Vector) -> Gf.Vec3f:

@@ -16,6 +16,36 @@ from pegasus.scene.stage import TIME, StageFrame
 
 # Relative deviation up to which axes count as orthogonal and scales as equal: authored rotations are float32.
 _EXACT = 1e-5
+# What a mesh collides as, by what is authored (`physics:approximation`): in a world, where triangles may stay
+# triangles, and as a moving body, for which PhysX takes hulls in their place. Isaac Sim adds the last two.
+_IN_A_WORLD = {
+    "none": "none",
+    "meshSimplification": "none",
+    "convexHull": "convexHull",
+    "convexDecomposition": "convexDecomposition",
+    "boundingCube": "boundingCube",
+    "boundingSphere": "boundingSphere",
+    "sdf": "none",
+    "sphereFill": "convexDecomposition",
+}
+_AS_A_BODY = _IN_A_WORLD | {
+    "none": "convexHull",
+    "meshSimplification": "convexHull",
+    "sdf": "convexDecomposition",
+}
+_SHAPE_NAMES = {
+    "none": "its triangles",
+    "convexHull": "its convex hull",
+    "convexDecomposition": "its convex parts",
+}
+# Triangles of a box whose corner k is at the upper end of x, y and z where bits 0, 1 and 2 of k are set.
+_BOX_FACES = np.array(
+    [[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4],
+     [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]],
+    dtype=np.int32,
+)  # fmt: skip
+# Scales are rounded to so many digits: instances of a mesh whose scales differ in the last bits are the same.
+_SCALE_DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +129,8 @@ def collider(
     polygons: Polygons | None,
     material: PhysicsMaterial,
     notices: Notices,
+    *,
+    is_body: bool = False,
 ) -> Collider | None:
     """Return the collision shape of a prim, or None if it has no geometry to collide with.
 
@@ -109,7 +141,8 @@ def collider(
         frame: Units and up axis of the stage.
         polygons: Its triangles, if it is a mesh that has some.
         material: Its contact properties.
-        notices: Where a collider that cannot be taken is noted.
+        notices: Where a collider that cannot be taken as authored is noted.
+        is_body: Whether it is part of a moving body, which cannot collide by triangles.
     """
     placement = take_apart(frame.convert(transform))
     if not abs(np.linalg.det(placement.rest)) > 0:
@@ -119,7 +152,8 @@ def collider(
         if polygons is None:
             notices.add("collider without triangles left out", prim.GetPath())
             return None
-        return _mesh(prim, path, placement, frame.meters_per_unit, polygons, material)
+        approximation = _approximation(prim, notices, is_body=is_body)
+        return _mesh(approximation, path, placement, frame.meters_per_unit, polygons, material)
     primitive = read_primitive(prim, frame.meters_per_unit)
     if primitive is None:
         notices.add("collider without a geometry of its own left out", prim.GetPath())
@@ -191,14 +225,11 @@ def _primitive(primitive: Primitive, path: str, placement: Placement, material: 
         )
         return _posed(path, kind, size, placement.position, rotation, material)
     surface = primitive.geometry()
-    return _hull(
-        path,
-        surface.vertices.astype(np.float64),
-        surface.faces.astype(np.int32),
-        placement,
-        material,
-        "convexHull",
-    )
+    faces = surface.faces.astype(np.int32)
+    if np.linalg.det(placement.rest) < 0:
+        faces = np.ascontiguousarray(faces[:, ::-1])
+    points = surface.vertices.astype(np.float64)
+    return _triangles(path, points, faces, placement, material, "convexHull")
 
 
 def _scaled(primitive: Primitive, scale: Array | None) -> tuple[ColliderShape, tuple[float, ...]] | None:
@@ -225,44 +256,59 @@ def _scaled(primitive: Primitive, scale: Array | None) -> tuple[ColliderShape, t
     return None
 
 
+def _approximation(prim: Usd.Prim, notices: Notices, *, is_body: bool) -> str:
+    """Return what a mesh collides as: what is authored, or what PhysX takes in its place."""
+    authored = "none"
+    if prim.HasAPI(UsdPhysics.MeshCollisionAPI):
+        authored = str(UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get(TIME))
+    taken = (_AS_A_BODY if is_body else _IN_A_WORLD).get(authored, "convexHull")
+    if taken != authored and (is_body or authored != "meshSimplification"):
+        kind = "moving mesh" if is_body else "mesh"
+        notices.add(f"{kind} of approximation {authored} collides by {_SHAPE_NAMES[taken]}", prim.GetPath())
+    return taken
+
+
 def _mesh(
-    prim: Usd.Prim,
+    approximation: str,
     path: str,
     placement: Placement,
     meters_per_unit: float,
     polygons: Polygons,
     material: PhysicsMaterial,
 ) -> Collider:
-    # Points that no face uses take no part.
-    used, triangles = np.unique(polygons.triangles(), return_inverse=True)
-    vertices = polygons.points[used] * meters_per_unit
-    approximation = "none"
-    if prim.HasAPI(UsdPhysics.MeshCollisionAPI):
-        approximation = str(UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get(TIME))
-    center = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    mirrored = np.linalg.det(placement.rest) < 0
+    points, faces = polygons.mirrored_surface if mirrored else polygons.surface
+    if approximation not in ("boundingCube", "boundingSphere"):
+        return _triangles(path, points, faces, placement, material, approximation, meters_per_unit)
+    low, high = points.min(axis=0) * meters_per_unit, points.max(axis=0) * meters_per_unit
+    center = (low + high) / 2
     position = placement.position + placement.rotation @ placement.rest @ center
-    if approximation == "boundingCube" and placement.scale is not None:
-        half = (vertices.max(axis=0) - center) * placement.scale
-        size = (float(half[0]), float(half[1]), float(half[2]))
-        return _posed(path, ColliderShape.BOX, size, position, placement.rotation, material)
     if approximation == "boundingSphere":
-        spokes = (vertices - center) @ placement.rest.T
+        spokes = (points * meters_per_unit - center) @ placement.rest.T
         radius = float(np.sqrt((spokes * spokes).sum(axis=1).max()))
         return _posed(path, ColliderShape.SPHERE, (radius,), position, placement.rotation, material)
-    faces = triangles.reshape(-1, 3).astype(np.int32)
-    return _hull(path, vertices, faces, placement, material, approximation)
+    if placement.scale is not None:
+        half = (high - center) * placement.scale
+        size = (float(half[0]), float(half[1]), float(half[2]))
+        return _posed(path, ColliderShape.BOX, size, position, placement.rotation, material)
+    corners = np.where((np.arange(8)[:, None] >> np.arange(3)) & 1, high, low)
+    faces = _BOX_FACES[:, ::-1] if mirrored else _BOX_FACES
+    return _triangles(path, corners, np.ascontiguousarray(faces), placement, material, "convexHull")
 
 
-def _hull(
+def _triangles(
     path: str,
-    vertices: Array,
+    points: Array,
     faces: npt.NDArray[np.int32],
     placement: Placement,
     material: PhysicsMaterial,
     approximation: str,
+    meters_per_unit: float = 1.0,
 ) -> Collider:
-    """Return a mesh with its scale, mirror and shear applied to its vertices."""
-    mirrored = np.linalg.det(placement.rest) < 0
+    """Return a mesh with its scale, mirror and shear beside its vertices; its faces fit the mirror."""
+    scale = placement.rest * meters_per_unit
+    decimals = _SCALE_DIGITS - int(np.floor(np.log10(np.abs(scale).max())))
+    scale = np.round(scale, decimals) + 0.0
     return Collider(
         path=path,
         shape=ColliderShape.MESH,
@@ -271,8 +317,10 @@ def _hull(
         orientation=quaternion_from_matrix(placement.rotation),
         material=material,
         approximation=approximation,
-        vertices=vertices @ placement.rest.T,
-        faces=np.ascontiguousarray(faces[:, ::-1] if mirrored else faces),
+        vertices=points if np.array_equal(scale, np.eye(3)) else points @ scale.T,
+        faces=faces,
+        prototype=points,
+        scale=scale,
     )
 
 

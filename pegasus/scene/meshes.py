@@ -1,6 +1,7 @@
 """Meshes of a stage as triangles: polygons, holes, subsets, normals, texture coordinates, colours."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,18 @@ class Polygons:
         """Return the points of each triangle, counter-clockwise seen from outside, shape (T, 3)."""
         triangles = self.indices[self.corners].astype(np.int32)
         return triangles[:, ::-1].copy() if self.left_handed else triangles
+
+    @cached_property
+    def surface(self) -> tuple[Array, npt.NDArray[np.int32]]:
+        """Points that triangles use, shape (V, 3), and the triangles over them, as `triangles` has them."""
+        used, triangles = np.unique(self.triangles(), return_inverse=True)
+        return self.points[used], np.ascontiguousarray(triangles.reshape(-1, 3), dtype=np.int32)
+
+    @cached_property
+    def mirrored_surface(self) -> tuple[Array, npt.NDArray[np.int32]]:
+        """The surface turned inside out, as a mirror needs it."""
+        points, triangles = self.surface
+        return points, np.ascontiguousarray(triangles[:, ::-1])
 
 
 def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:

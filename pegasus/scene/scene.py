@@ -92,6 +92,20 @@ class Instance:
     """Local to world, shape (4, 4)."""
     labels: dict[str, str]
     """Semantic labels by taxonomy (`class`, for one)."""
+    entity: str
+    """Key into `Scene.entities`: the thing that it is a part of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entity:
+    """One thing with a label of its own: a car, a tree, a wall; its parts are one in datasets."""
+
+    path: str
+    """Path of the prim that carries the label, or of the drawn prim where none does."""
+    labels: dict[str, str]
+    """Semantic labels by taxonomy."""
+    transform: Array
+    """Pose of that prim without its scale, local to world, shape (4, 4)."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +151,15 @@ class Collider:
     """Unit quaternion xyzw, shape (4,)."""
     material: PhysicsMaterial = field(default_factory=PhysicsMaterial)
     approximation: str = "none"
-    """Authored `physics:approximation` of a mesh (`none`, `convexHull`, `boundingCube`, ...)."""
+    """How a mesh collides: `none` by its triangles, `convexHull`, or `convexDecomposition`."""
     vertices: Array | None = None
     """Vertices of a mesh with every scale applied [m], shape (V, 3)."""
     faces: npt.NDArray[np.int32] | None = None
-    """Triangles of a mesh, shape (F, 3)."""
+    """Triangles of a mesh, counter-clockwise seen from outside, shape (F, 3)."""
+    prototype: Array | None = None
+    """Vertices before any scale, one array for all instances of a mesh, shape (V, 3); None for `vertices`."""
+    scale: Array | None = None
+    """Scale, mirror and shear that turn `prototype` into `vertices`, shape (3, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +202,7 @@ class Scene:
     geometries: dict[str, Geometry] = field(default_factory=dict)
     materials: dict[str, Material] = field(default_factory=dict)
     instances: list[Instance] = field(default_factory=list)
+    entities: dict[str, Entity] = field(default_factory=dict)
     colliders: list[Collider] = field(default_factory=list)
     lights: list[Light] = field(default_factory=list)
     cameras: list[SceneCamera] = field(default_factory=list)

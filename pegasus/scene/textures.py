@@ -4,13 +4,11 @@ import hashlib
 import os
 from pathlib import Path
 
-import platformdirs
 from pxr import Ar, Usd
 
 from pegasus.errors import ConfigError
 from pegasus.scene.stage import TIME
-
-_UNPACKED = Path(platformdirs.user_cache_dir("pegasus", appauthor=False)) / "textures"
+from pegasus.settings import user_cache
 
 
 def texture_file(attribute: Usd.Attribute) -> Path | None:
@@ -53,7 +51,7 @@ def _unpack(resolved: str) -> Path | None:
     with asset:
         content = bytes(asset.GetBuffer())
     name = hashlib.sha256(content).hexdigest()[:24] + Path(resolved.rstrip("]")).suffix
-    path = _UNPACKED / name
+    path = user_cache() / "textures" / name
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{name}.{os.getpid()}.part")

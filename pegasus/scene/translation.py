@@ -15,7 +15,7 @@ from pegasus.scene.materials import BoundMaterial, Materials
 from pegasus.scene.meshes import Floats, Polygons, corner_normals, face_mask, mesh_geometry, read_polygons
 from pegasus.scene.notices import Notices
 from pegasus.scene.primitives import read_primitive
-from pegasus.scene.scene import Geometry, Instance, Scene
+from pegasus.scene.scene import Entity, Geometry, Instance, Scene
 from pegasus.scene.stage import TIME, note_unresolved, open_stage, quiet, stage_frame, stage_source
 
 _DRAWN = (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
@@ -32,6 +32,9 @@ class _Place:
     transform: Array
     """Local to stage, shape (4, 4)."""
     labels: dict[str, str]
+    entity: str = ""
+    """Path of the nearest prim with labels of its own."""
+    entity_transform: Array | None = None
     visible: bool = True
     purpose: str = UsdGeom.Tokens.default_
     predicate: object = _DEFINED
@@ -95,8 +98,8 @@ class _Translator:
             pose = np.eye(4)
             pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
             self._origin = np.asarray(np.linalg.inv(pose), dtype=np.float64)
-        place = _Place("" if root == "/" else root, self._origin @ transform, labels_of(prim, {}))
-        self._visit(prim, place)
+        above = _Place("" if root == "/" else root, self._origin @ transform, {})
+        self._visit(prim, _labelled(above, prim))
 
     def _visit(self, prim: Usd.Prim, place: _Place) -> None:
         place = _seen(prim, place)
@@ -115,7 +118,14 @@ class _Translator:
             material = self._physics_materials.of(prim)
             polygons = self._read_polygons(prim, place) if prim.IsA(UsdGeom.Mesh) else None
             shape = collider(
-                prim, place.path, place.transform, self._frame, polygons, material, self._notices
+                prim,
+                place.path,
+                place.transform,
+                self._frame,
+                polygons,
+                material,
+                self._notices,
+                is_body=self._is_body,
             )
             if shape is not None:
                 self.scene.colliders.append(shape)
@@ -178,7 +188,7 @@ class _Translator:
             above = self._origin if schema.GetResetXformStack() and not is_prototype else transform
             transform = above @ _matrix(schema.GetLocalTransformation(TIME))
         path = parent.path if is_prototype else f"{parent.path}/{prim.GetName()}"
-        return replace(parent, path=path, transform=transform, labels=labels_of(prim, parent.labels))
+        return _labelled(replace(parent, path=path, transform=transform), prim)
 
     def _add_mesh(self, prim: Usd.Prim, place: _Place) -> None:
         polygons = self._read_polygons(prim, place)
@@ -190,7 +200,7 @@ class _Translator:
             faces = face_mask(subset, polygons.face_count) & rest
             rest &= ~faces
             if faces[polygons.faces].any():
-                labelled = replace(place, labels=labels_of(subset.GetPrim(), place.labels))
+                labelled = _labelled(place, subset.GetPrim())
                 part = f"{name}/{subset.GetPrim().GetName()}"
                 self._add_part(polygons, faces, part, self.materials.of(subset.GetPrim()), labelled)
         if rest.all():
@@ -241,7 +251,19 @@ class _Translator:
             if mirrored not in self.scene.geometries:
                 self.scene.geometries[mirrored] = _mirrored(self.scene.geometries[geometry])
             geometry = mirrored
-        self.scene.instances.append(Instance(place.path, geometry, material, transform, place.labels))
+        entity = self._entity(place)
+        self.scene.instances.append(Instance(place.path, geometry, material, transform, place.labels, entity))
+
+    def _entity(self, place: _Place) -> str:
+        """Return the key of the thing that a place belongs to, and note it."""
+        path = place.entity or place.path
+        if path not in self.scene.entities:
+            transform = place.transform if place.entity_transform is None else place.entity_transform
+            placement = take_apart(self._frame.convert(transform))
+            pose = np.eye(4)
+            pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
+            self.scene.entities[path] = Entity(path, place.labels, pose)
+        return path
 
     def _read_polygons(self, prim: Usd.Prim, place: _Place) -> Polygons | None:
         """Return the triangles of a mesh, read once for all its instances."""
@@ -253,6 +275,15 @@ class _Translator:
     def _source_name(self, prim: Usd.Prim, place: _Place) -> str:
         """Return a name for what instances of a prim share: the path of the first one."""
         return self._sources.setdefault(_shared(prim).GetPath(), place.path)
+
+
+def _labelled(place: _Place, prim: Usd.Prim) -> _Place:
+    """Return a place with the labels of its prim, or of a subset of its faces."""
+    labels = labels_of(prim, place.labels)
+    if labels is place.labels:
+        return place
+    path = f"{place.path}/{prim.GetName()}" if prim.IsA(UsdGeom.Subset) else place.path
+    return replace(place, labels=labels, entity=path, entity_transform=place.transform)
 
 
 def _seen(prim: Usd.Prim, place: _Place) -> _Place:

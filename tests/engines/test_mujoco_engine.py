@@ -420,3 +420,13 @@ def test_looking_ahead_for_collisions_changes_no_bit(seed, monkeypatch):
     looking, _ = fly(fleet=2)
     assert contact_count > 100
     np.testing.assert_array_equal(looking, always)
+
+
+def test_rays_in_an_empty_world_meet_nothing():
+    """A ray cast where nothing collides would end in an index error."""
+    engine = MujocoEngine()
+    engine.load(Scene(source="empty"))
+    hits = engine.raycast(np.zeros((2, 3)), np.array([[0, 0, -1.0], [1.0, 0, 0]]), 10.0, skip=np.full(2, -1))
+    assert not hits.hit.any()
+    assert (hits.body == -1).all()
+    engine.close()

@@ -181,19 +181,88 @@ def box_mesh(stage: Usd.Stage, approximation: str | None) -> Usd.Prim:
     return prim
 
 
-@pytest.mark.parametrize(
-    "approximation", [None, "none", "convexHull", "convexDecomposition", "meshSimplification"]
-)
+# As Isaac Sim has it: what is authored, what a world collides by, and what a moving body does.
+APPROXIMATIONS = [
+    (None, "none", "convexHull"),
+    ("none", "none", "convexHull"),
+    ("meshSimplification", "none", "convexHull"),
+    ("convexHull", "convexHull", "convexHull"),
+    ("convexDecomposition", "convexDecomposition", "convexDecomposition"),
+    ("sdf", "none", "convexDecomposition"),
+    ("sphereFill", "convexDecomposition", "convexDecomposition"),
+]
+
+
+@pytest.mark.parametrize(("authored", "in_a_world", "as_a_body"), APPROXIMATIONS)
 def test_meshes_keep_their_triangles_and_approximation(
-    stage: Usd.Stage, area_and_volume: Callable[..., tuple[float, float]], approximation: str | None
+    stage: Usd.Stage,
+    area_and_volume: Callable[..., tuple[float, float]],
+    authored: str | None,
+    in_a_world: str,
+    as_a_body: str,
 ) -> None:
     """An engine could not tell a terrain from a stone, or would get a mesh without its scale."""
-    box_mesh(stage, approximation)
+    box_mesh(stage, authored)
+    for root, taken in ((None, in_a_world), ("/", as_a_body)):
+        (collider,) = translate(stage, root=root).colliders
+        assert (collider.shape, collider.approximation) == (ColliderShape.MESH, taken)
     collider = only(stage)
-    assert (collider.shape, collider.approximation) == (ColliderShape.MESH, approximation or "none")
     assert area_and_volume(collider.vertices, collider.faces)[1] == pytest.approx(12.0)
     np.testing.assert_allclose(collider.vertices.max(axis=0), (2.0, 2.0, 3.0), rtol=1e-6)
     np.testing.assert_allclose(collider.position, (1.0, 2.0, 3.0))
+
+
+def test_what_a_mesh_collides_by_instead_is_said(stage: Usd.Stage) -> None:
+    """A user would take a hull for the triangles that he has authored."""
+    prim = box_mesh(stage, "none")
+    assert not any("collides by" in line for line in translate(stage).warnings)
+    (line,) = translate(stage, root="/").warnings
+    assert line == "/Body: moving mesh of approximation none collides by its convex hull"
+    UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Set("sdf")
+    (line,) = translate(stage).warnings
+    assert line == "/Body: mesh of approximation sdf collides by its triangles"
+    UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Set("boundingGlove")
+    assert only(stage).approximation == "convexHull"
+
+
+def test_instances_of_a_mesh_share_its_points(stage: Usd.Stage) -> None:
+    """A forest would hold each leaf a thousand times, and be decomposed tree by tree."""
+    box_mesh(stage, "none")
+    stage.CreateClassPrim("/Prototype")
+    stage.DefinePrim("/Prototype/Mesh", "Mesh").GetReferences().AddInternalReference("/Body")
+    for k, (yaw, scale) in enumerate([(0.0, 1.0), (37.0, 1.0), (211.0, 1.0), (90.0, 1.3)]):
+        holder = UsdGeom.Xform.Define(stage, f"/Holder{k}")
+        holder.AddRotateZOp().Set(yaw)
+        holder.AddScaleOp().Set((scale, scale, scale))
+        inner = stage.DefinePrim(f"/Holder{k}/Inner", "Xform")
+        inner.GetReferences().AddInternalReference("/Prototype")
+        inner.SetInstanceable(True)
+    found = [c for c in translate(stage).colliders if c.path.startswith("/Holder")]
+    assert len(found) == 4
+    assert all(c.prototype is found[0].prototype and c.faces is found[0].faces for c in found)
+    assert all(np.array_equal(c.scale, found[0].scale) for c in found[:3])
+    for c in found:
+        np.testing.assert_allclose(c.vertices, c.prototype @ c.scale.T)
+    np.testing.assert_allclose(found[3].vertices, 1.3 * found[0].vertices, rtol=1e-5)
+
+
+def test_a_sheared_bounding_cube_leans(stage: Usd.Stage) -> None:
+    """The box around a mesh below a shear would be taken for the hull of the mesh."""
+    outer = UsdGeom.Xform.Define(stage, "/Outer")
+    outer.AddScaleOp().Set((1.0, 1.0, -3.0))
+    mesh = UsdGeom.Mesh.Define(stage, "/Outer/Mesh")
+    mesh.AddRotateXOp().Set(30.0)
+    tetrahedron = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
+    mesh.CreatePointsAttr(Vt.Vec3fArray([Gf.Vec3f(*p) for p in tetrahedron]))
+    mesh.CreateFaceVertexCountsAttr([3] * 4)
+    mesh.CreateFaceVertexIndicesAttr([0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3])
+    UsdPhysics.CollisionAPI.Apply(mesh.GetPrim())
+    UsdPhysics.MeshCollisionAPI.Apply(mesh.GetPrim()).CreateApproximationAttr("boundingCube")
+    cube = only(stage)
+    assert (cube.shape, cube.approximation, len(cube.vertices)) == (ColliderShape.MESH, "convexHull", 8)
+    corners = cube.vertices @ matrix_from_quaternion(cube.orientation).T + cube.position
+    volume = np.abs(np.linalg.det(corners[[1, 2, 4]] - corners[0]))
+    assert volume == pytest.approx(3.0, rel=1e-5)
 
 
 def test_bounding_shapes_of_meshes(stage: Usd.Stage) -> None:

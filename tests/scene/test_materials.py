@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdUtils, Vt
 
-import pegasus.scene.textures
 from pegasus.errors import ConfigError
 from pegasus.scene.scene import Material, Texture
 from pegasus.scene.translation import translate
@@ -281,7 +280,7 @@ def test_images_inside_a_package_are_unpacked(
     tmp_path: Path, image: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Scans and phone models come as .usdz, whose images no renderer could open by path."""
-    monkeypatch.setattr(pegasus.scene.textures, "_UNPACKED", tmp_path / "cache")
+    monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "cache"))
     stage = Usd.Stage.CreateNew(str(tmp_path / "model.usda"))
     output = textured(stage, "./bricks.png")
     bind(
@@ -295,7 +294,7 @@ def test_images_inside_a_package_are_unpacked(
     scene = translate(package)
     texture = scene.materials[scene.instances[0].material].diffuse_color
     assert isinstance(texture, Texture)
-    assert texture.path.parent == tmp_path / "cache"
+    assert texture.path.parent == tmp_path / "cache" / "textures"
     assert texture.path.suffix == ".png"
     assert texture.path.read_bytes() == b"image"
 

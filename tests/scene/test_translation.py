@@ -7,6 +7,8 @@ import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 from pegasus.errors import ConfigError
+from pegasus.scene.authoring import Surface, label, mesh, subset, tiles
+from pegasus.scene.authoring import material as paint
 from pegasus.scene.scene import Scene
 from pegasus.scene.translation import translate
 
@@ -230,3 +232,28 @@ def test_unsupported_geometry_is_noted(stage: Usd.Stage) -> None:
     UsdGeom.BasisCurves.Define(stage, "/Rope")
     UsdPhysics.CollisionAPI.Apply(UsdGeom.Cube.Define(stage, "/Box").GetPrim())
     assert translate(stage).warnings == ["/Rope: BasisCurves left out"]
+
+
+def test_parts_belong_to_the_thing_that_carries_the_label(stage: Usd.Stage) -> None:
+    """A car would come apart into its wheels in a dataset, or two cars count as one."""
+    for name, x in (("A", 3.0), ("B", 6.0)):
+        car = UsdGeom.Xform.Define(stage, f"/Cars/{name}")
+        car.AddTranslateOp().Set((x, 0, 0))
+        car.AddScaleOp().Set((2, 2, 2))
+        label(car.GetPrim(), "car")
+        for wheel in ("W0", "W1"):
+            UsdGeom.Sphere.Define(stage, f"/Cars/{name}/{wheel}").AddTranslateOp().Set((0, 1, 0))
+    UsdGeom.Sphere.Define(stage, "/Ball")
+    floor = mesh(
+        stage, "/Floor", *tiles(np.arange(3.0), np.arange(2.0)), Surface(paint(stage, "/Grey", (1, 1, 1)))
+    )
+    subset(floor, "left", [0], paint(stage, "/Red", (1, 0, 0)))
+    scene = translate(stage)
+    of = {instance.path: instance.entity for instance in scene.instances}
+    assert of["/Cars/A/W0"] == of["/Cars/A/W1"] == "/Cars/A"
+    assert of["/Cars/B/W0"] == "/Cars/B"
+    assert of["/Ball"] == "/Ball"
+    assert sorted(entity for entity in scene.entities if "Floor" in entity) == ["/Floor", "/Floor/left"]
+    assert scene.entities["/Cars/B"].labels == {"class": "car"}
+    np.testing.assert_array_equal(scene.entities["/Cars/B"].transform[:3, 3], [6, 0, 0])
+    np.testing.assert_array_equal(scene.entities["/Cars/B"].transform[:3, :3], np.eye(3))

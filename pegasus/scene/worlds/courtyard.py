@@ -4,6 +4,8 @@ Sixty metres square. Nothing stands within 14 m of the middle.
 """
 
 import random
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from pxr import Usd, UsdShade
@@ -22,9 +24,12 @@ from pegasus.scene.authoring import (
     physics_material,
     sphere,
     subset,
+    sun_and_sky,
     tiles,
 )
 from pegasus.scene.scene import PhysicsMaterial
+from pegasus.scene.worlds.generator import Quantities, WorldGenerator
+from pegasus.scene.worlds.site import Site
 
 _ROOT = "/World"
 _PROTOTYPES = "/Prototypes"
@@ -34,21 +39,35 @@ _TERRACE_HEIGHT = 0.9
 _PILLAR_HEIGHT = 3.65
 
 
-def courtyard(stage: Usd.Stage) -> None:
-    """Write the courtyard.
+@dataclass(frozen=True)
+class Courtyard(WorldGenerator):
+    """Walled courtyard with a gate, a terrace with steps and a ramp, colonnades, trees and benches."""
 
-    Args:
-        stage: Stage to write to; its root prim is /World.
-    """
-    stone = physics_material(stage, f"{_ROOT}/Looks/StoneContact", PhysicsMaterial(0.7, 0.6, 0.2))
-    _ground(stage, stone)
-    _walls(stage, stone)
-    _terrace(stage, stone)
-    stage.CreateClassPrim(_PROTOTYPES)
-    _pillars(stage)
-    _trees(stage)
-    _benches(stage)
-    _lamps(stage)
+    name: ClassVar[str] = "courtyard"
+
+    def quantities(self) -> Quantities:
+        """Return how much the world will hold."""
+        return Quantities(20_000, 500)
+
+    def build(self, site: Site) -> None:
+        """Write the world."""
+        stage = site.stage
+        sun_and_sky(stage, _ROOT)
+        stone = physics_material(stage, f"{_ROOT}/Looks/StoneContact", PhysicsMaterial(0.7, 0.6, 0.2))
+        _ground(stage, stone)
+        _walls(stage, stone)
+        _terrace(stage, stone)
+        stage.CreateClassPrim(_PROTOTYPES)
+        _pillars(stage)
+        _trees(stage)
+        _benches(stage)
+        _lamps(stage)
+        for x, y in ((0.0, 0.0), (3.0, 0.0), (0.0, 3.0), (-3.0, 0.0), (0.0, -3.0)):
+            site.spawn(x, y)
+        site.spawn(9.0, 9.0, heading=-2.356)
+        site.spawn(-9.0, -9.0, heading=0.785)
+        site.spawn(0.0, 26.5, ground=_TERRACE_HEIGHT, heading=-1.571)
+        site.spawn(0.0, -27.0, heading=1.571)
 
 
 def _ground(stage: Usd.Stage, stone: UsdShade.Material) -> None:

@@ -1,0 +1,334 @@
+"""Colliders as MuJoCo's geoms: primitives as they are, meshes as hulls, convex parts and height fields."""
+
+import hashlib
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.components import require
+from pegasus.engines.contact_response import contact_response
+from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
+from pegasus.scene.decomposition import PLATE_LIMIT, THINNEST, ConvexParts, solid_parts, surface_parts
+from pegasus.scene.decomposition_cache import DecompositionCache
+from pegasus.scene.height_fields import HeightField, height_field, sampled_height_field
+from pegasus.scene.scene import Collider, ColliderShape
+from pegasus.scene.surfaces import Faces, is_convex, weld
+
+_log = logging.getLogger(__name__)
+
+SEEN = 0
+"""Group of the geoms that rays meet."""
+UNSEEN = 1
+"""Group of the geoms that stand for a mesh in contacts; rays meet the mesh itself, in a model of its own."""
+
+# Impedance close to one: contacts neither creep nor lose the restitution that is asked for.
+_IMPEDANCE = (0.99, 0.99, 0.001, 0.5, 2.0)
+_FLAT_MESH_THICKNESS = 0.05
+# A height field is this much thicker than high [m]: what hits it fast must not come out below.
+_GROUND_THICKNESS = 1.0
+# All meshes of a world together get about so many plates of different shape, each of which costs a tenth of a
+# millisecond whenever a vehicle joins, and so many at different places.
+_MOST_MESHES = 10_000
+_MOST_GEOMS = 10_000
+_FEWEST_PLATES = 32
+# Where coarse plates would be farther off than this [m], solid parts are tried in their place: those of small
+# meshes, which are found in seconds.
+_COARSE = 0.05
+_QUICKLY_SOLVED = 1000  # vertices
+# From this many triangles on a mesh that is a height field becomes one, even if few plates would do.
+_MANY_TRIANGLES = 200
+
+_GEOM_TYPES = {
+    ColliderShape.BOX: mujoco.mjtGeom.mjGEOM_BOX,
+    ColliderShape.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
+    ColliderShape.ELLIPSOID: mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+    ColliderShape.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
+    ColliderShape.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER,
+    ColliderShape.PLANE: mujoco.mjtGeom.mjGEOM_PLANE,
+    ColliderShape.MESH: mujoco.mjtGeom.mjGEOM_MESH,
+}
+
+
+class MujocoGeoms:
+    """Add the colliders of a world and of its bodies to a model.
+
+    Args:
+        spec: The model.
+    """
+
+    def __init__(self, spec: Any) -> None:
+        self._spec = spec
+        self._surfaces: Any = None
+        self._cache = DecompositionCache()
+        # Arrays are kept beside their hashes, so that no other array can take their identity.
+        self._mesh_count = 0
+        self._hashes: dict[int, tuple[Array | Faces, bytes]] = {}
+        self._hulls: dict[object, str] = {}
+        self._shown: dict[object, str] = {}
+        self._parts: dict[object, ConvexParts] = {}
+        self._fields: dict[object, tuple[HeightField, str] | None] = {}
+
+    def add_world(self, colliders: Iterable[Collider]) -> Any:
+        """Add the colliders of a world at rest.
+
+        Args:
+            colliders: Collision shapes.
+
+        Returns:
+            The model of the meshes that rays meet in place of unseen geoms; None if there are none.
+        """
+        surfaces = []
+        for collider in colliders:
+            if _collides_by_itself(collider):
+                # The scene's surface has priority: it alone sets friction and restitution of a contact.
+                self._add(self._spec.worldbody, collider, priority=1)
+            else:
+                surfaces.append(collider)
+        if not surfaces:
+            return None
+        different = len({self._key(collider) for collider in surfaces})
+        share = min(_MOST_MESHES // different, _MOST_GEOMS // len(surfaces))
+        self._surfaces = mujoco.MjSpec()
+        for collider in surfaces:
+            self._add_surface(collider, limit=int(np.clip(share, _FEWEST_PLATES, PLATE_LIMIT)))
+        return self._surfaces.compile()
+
+    def add_to_body(self, element: Any, collider: Collider) -> None:
+        """Add a collider of a body.
+
+        Args:
+            element: The body in the model.
+            collider: Collision shape, posed in the body's frame.
+        """
+        if collider.shape is ColliderShape.MESH and collider.approximation == "convexDecomposition":
+            for mesh in self._part_meshes(collider, self._solid(collider)):
+                self._add(element, collider, priority=0, mesh=mesh)
+        else:
+            self._add(element, collider, priority=0)
+
+    def _add_surface(self, collider: Collider, *, limit: int) -> None:
+        """Add a mesh of the world that is not its own hull: to contacts in parts, to rays as it is."""
+        world = self._spec.worldbody
+        if collider.approximation == "convexDecomposition":
+            parts: ConvexParts | None = self._solid(collider)
+        elif (found := self._field(collider, limit)) is not None:
+            field, name = found
+            rotation = matrix_from_quaternion(collider.orientation)
+            lowest = np.array([0.0, 0.0, float(field.heights.min())])
+            self._add(
+                world,
+                collider,
+                priority=1,
+                group=UNSEEN,
+                field=name,
+                pose=(
+                    collider.position + rotation @ (field.position + field.rotation @ lowest),
+                    quaternion_from_matrix(rotation @ field.rotation),
+                ),
+            )
+            parts = None
+        else:
+            parts = self._surface(collider, limit)
+        if parts is not None:
+            for mesh in self._part_meshes(collider, parts):
+                self._add(world, collider, priority=1, mesh=mesh, group=UNSEEN)
+        x, y, z, w = (float(c) for c in collider.orientation)
+        self._surfaces.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_MESH,
+            meshname=self._shown_mesh(collider),
+            pos=collider.position,
+            quat=[w, x, y, z],
+            contype=0,
+            conaffinity=0,
+        )
+
+    def _field(self, collider: Collider, limit: int) -> tuple[HeightField, str] | None:
+        """Return a mesh as a height field of the model, or None if plates stand for it as well or better."""
+        key = self._key(collider)
+        if key not in self._fields:
+            self._fields[key] = None
+            vertices, faces = _mesh(collider)
+            field = height_field(vertices, faces) if len(faces) >= _MANY_TRIANGLES else None
+            if len(faces) > limit and (field is None or field.deviation > THINNEST):
+                field = sampled_height_field(vertices, faces, THINNEST)
+                if field is not None and field.deviation > THINNEST:
+                    _log.warning(
+                        "%s: its height field is off by up to %.3g m", collider.path, field.deviation
+                    )
+            if field is not None and (len(faces) > limit or field.deviation <= THINNEST):
+                self._fields[key] = field, self._add_field(field)
+        return self._fields[key]
+
+    def _add_field(self, field: HeightField) -> str:
+        name = f"field{len(self._fields)}"
+        rows, columns = field.heights.shape
+        heights = field.heights - field.heights.min()
+        height = max(float(heights.max()), 1e-6)
+        self._spec.add_hfield(
+            name=name,
+            nrow=rows,
+            ncol=columns,
+            size=[
+                field.spacing[0] * (columns - 1) / 2,
+                field.spacing[1] * (rows - 1) / 2,
+                height,
+                _GROUND_THICKNESS,
+            ],
+            userdata=(heights / height).ravel(),
+        )
+        return name
+
+    def _solid(self, collider: Collider) -> ConvexParts:
+        prototype, key, _ = self._prototype(collider)
+        if (key, "solid") not in self._parts:
+            parts = solid_parts(prototype, _mesh(collider)[1], name=collider.path, cache=self._cache)
+            self._parts[key, "solid"] = parts
+        return self._parts[key, "solid"]
+
+    def _surface(self, collider: Collider, limit: int) -> ConvexParts:
+        prototype, key, scale = self._prototype(collider)
+        # The power of two below the scale stands for it, so that instances of similar size share their parts.
+        size = float(2.0 ** np.floor(np.log2(np.sqrt((scale * scale).sum() / 3))))
+        if (key, size) not in self._parts:
+            parts = surface_parts(
+                prototype, _mesh(collider)[1], meters_per_unit=size, limit=limit, cache=self._cache
+            )
+            if parts.deviation * size > _COARSE and len(prototype) <= _QUICKLY_SOLVED:
+                parts = min(parts, self._solid(collider), key=lambda found: found.deviation)
+            if parts.deviation * size > THINNEST:
+                _log.warning(
+                    "%s: has too many faces to collide by each of them; contacts may be off by up to %.2g m",
+                    collider.path,
+                    parts.deviation * size,
+                )
+            self._parts[key, size] = parts
+        return self._parts[key, size]
+
+    def _part_meshes(self, collider: Collider, parts: ConvexParts) -> list[str]:
+        """Return the names of convex parts in the model with the scale of an instance."""
+        key = (id(parts), self._key(collider))
+        names = []
+        for number, part in enumerate(parts.parts):
+            if (key, number) not in self._hulls:
+                scale = np.eye(3) if collider.scale is None else collider.scale
+                self._hulls[key, number] = self._new_mesh(part @ scale.T)
+            names.append(self._hulls[key, number])
+        return names
+
+    def _new_mesh(self, vertices: Array, faces: Faces | None = None) -> str:
+        name = f"mesh{self._mesh_count}"
+        self._mesh_count += 1
+        self._spec.add_mesh(
+            name=name,
+            uservert=vertices.ravel(),
+            userface=[] if faces is None else faces.ravel().astype(np.int32),
+            inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
+        )
+        return name
+
+    def _hull_mesh(self, collider: Collider) -> str:
+        """Return the name of a mesh in the model that collides as its convex hull."""
+        key = self._key(collider)
+        if key in self._hulls:
+            return self._hulls[key]
+        vertices, faces = _mesh(collider)
+        center = vertices.mean(axis=0)
+        spread = (vertices - center).T @ (vertices - center)
+        extent, axes = np.linalg.eigh(spread)
+        extent = np.sqrt(np.maximum(extent, 0.0))
+        require(extent[1] > 1e-9, collider.path, len(vertices), "collision mesh must span more than a line")
+        if extent[0] < 1e-6 * extent[2]:
+            # A flat mesh has no hull: give it thickness behind the side that its triangles face.
+            a, b, c = (vertices[faces[0, k]] for k in range(3))
+            normal = axes[:, 0] if np.dot(np.cross(b - a, c - a), axes[:, 0]) > 0 else -axes[:, 0]
+            vertices = np.concatenate([vertices, vertices - normal * _FLAT_MESH_THICKNESS])
+        self._hulls[key] = self._new_mesh(vertices, faces)
+        return self._hulls[key]
+
+    def _shown_mesh(self, collider: Collider) -> str:
+        """Return the name of a mesh in the model of what rays meet."""
+        key = self._key(collider)
+        if key not in self._shown:
+            name = self._shown[key] = f"mesh{len(self._shown)}"
+            vertices, faces = _mesh(collider)
+            if len(vertices) < 4:  # MuJoCo's least
+                vertices = np.concatenate([vertices, vertices[:1]])
+            self._surfaces.add_mesh(
+                name=name,
+                uservert=vertices.ravel(),
+                userface=faces.ravel().astype(np.int32),
+                # Of all ways to weigh a mesh the one that neither needs a hull nor an inside.
+                inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+            )
+        return self._shown[key]
+
+    def _prototype(self, collider: Collider) -> tuple[Array, object, Array]:
+        """Return the vertices that instances of a mesh share, what tells them from others, and its scale."""
+        vertices, faces = _mesh(collider)
+        prototype = vertices if collider.prototype is None else collider.prototype
+        scale = np.eye(3) if collider.scale is None else collider.scale
+        return prototype, (self._hash(prototype), self._hash(faces)), scale
+
+    def _key(self, collider: Collider) -> object:
+        """Return what tells a mesh from those of another shape or scale."""
+        _, key, scale = self._prototype(collider)
+        return key, scale.tobytes()
+
+    def _hash(self, array: Array | Faces) -> bytes:
+        if id(array) not in self._hashes:
+            digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).digest()
+            self._hashes[id(array)] = array, digest
+        return self._hashes[id(array)][1]
+
+    def _add(
+        self,
+        parent: Any,
+        collider: Collider,
+        *,
+        priority: int,
+        group: int = SEEN,
+        mesh: str | None = None,
+        field: str | None = None,
+        pose: tuple[Array, Array] | None = None,
+    ) -> None:
+        """Add one geom with the contact properties of a collider."""
+        position, orientation = pose or (collider.position, collider.orientation)
+        x, y, z, w = (float(c) for c in orientation)
+        size = [*collider.size, 0.0, 0.0, 0.0][:3]
+        kind, extra = _GEOM_TYPES[collider.shape], {}
+        if field is not None:
+            kind, extra = mujoco.mjtGeom.mjGEOM_HFIELD, {"hfieldname": field}
+        elif collider.shape is ColliderShape.PLANE:
+            size = [0.0, 0.0, 1.0]
+        elif collider.shape is ColliderShape.MESH:
+            extra = {"meshname": mesh or self._hull_mesh(collider)}
+        parent.add_geom(
+            type=kind,
+            size=size,
+            pos=position,
+            quat=[w, x, y, z],
+            condim=3,
+            friction=[collider.material.dynamic_friction, 0.005, 0.0001],
+            solref=contact_response(collider.material),
+            solimp=_IMPEDANCE,
+            priority=priority,
+            group=group,
+            **extra,
+        )
+
+
+def _mesh(collider: Collider) -> tuple[Array, Faces]:
+    assert collider.vertices is not None
+    assert collider.faces is not None
+    return collider.vertices, collider.faces
+
+
+def _collides_by_itself(collider: Collider) -> bool:
+    """Return whether a collider of the world is a primitive or its own convex hull."""
+    if collider.shape is not ColliderShape.MESH or collider.approximation == "convexHull":
+        return True
+    return is_convex(*weld(*_mesh(collider)))

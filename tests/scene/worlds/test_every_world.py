@@ -1,0 +1,157 @@
+"""What every shipped world must do: pass its check, be flown through fast, and stop what hits it."""
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pxr import Usd, UsdPhysics, UsdValidation
+from scipy.spatial import cKDTree
+
+from pegasus import Multirotor, Simulation
+from pegasus.control import GeometricController, trajectories
+from pegasus.frames import rotate_inverse
+from pegasus.scenario import load_world
+from pegasus.scene.worlds import GENERATORS, make_world
+from pegasus.scene.worlds.check import check_world
+from pegasus.settings import resource
+
+NAMES = sorted(path.stem for path in resource("config", "worlds").glob("*.yaml"))
+FULL_SPEED = 14.0
+"""What an Iris reaches level with thrust to spare for the turns [m/s]."""
+SMALL: dict[str, dict[str, Any]] = {
+    "town": {"size": 60.0},
+    "warehouse": {"length": 30.0, "width": 20.0, "aisle_count": 3},
+    "forest": {"size": 60.0},
+    "hills": {"size": 120.0},
+}
+"""Parameters that make a world quickly."""
+SPACING = 5.0
+"""Distance of the points that the curve goes through [m]."""
+IMPACT_SPEED = 20.0
+"""How fast an Iris is thrown at things [m/s]."""
+THROWS = 12
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def simulation(request: pytest.FixtureRequest) -> Iterator[Simulation]:
+    """A simulation of one world after the other."""
+    with Simulation(request.param) as sim:
+        yield sim
+
+
+def test_every_generator_is_a_shipped_world() -> None:
+    """A generator would be missing from `pegasus list worlds`."""
+    models = {(load_world(name)[0].generator or {}).get("model") for name in NAMES}
+    assert models == set(GENERATORS)
+
+
+def test_it_passes_its_check(simulation: Simulation) -> None:
+    """A shipped world would warn, be dark, unlabelled, open, or start vehicles in walls."""
+    findings = check_world(simulation.world, simulation.scene, simulation.engine)
+    assert {finding.subject: finding.problems for finding in findings if finding.problems} == {}
+    assert simulation.world.spawn_points is not None
+    assert len(simulation.world.spawn_points) > 3
+
+
+def test_it_follows_the_rules_of_openusd(simulation: Simulation) -> None:
+    """A file would break rules that other tools rely on."""
+    stage = Usd.Stage.Open(str(simulation.world.usd))
+    rules = UsdValidation.ValidationContext(UsdValidation.ValidationRegistry().GetOrLoadAllValidators())
+    assert [(error.GetName(), error.GetMessage()) for error in rules.Validate(stage)] == []
+    assert sum(prim.IsA(UsdPhysics.Scene) for prim in stage.Traverse()) == 1
+
+
+@pytest.mark.parametrize("name", sorted(set(GENERATORS) - {"flat", "courtyard"}))
+def test_a_seed_makes_the_same_bytes_and_another_seed_another_world(name: str, tmp_path: Path) -> None:
+    """A world could not be made again, or its seed would change nothing."""
+    made = []
+    for folder, seed in (("first", 1), ("again", 1), ("other", 2)):
+        make_world(GENERATORS[name](seed=seed, **SMALL.get(name, {})), tmp_path / folder)
+        files = (path for path in (tmp_path / folder).rglob("*") if path.is_file())
+        made.append({str(path.relative_to(tmp_path / folder)): path.read_bytes() for path in files})
+    first, again, other = made
+    assert first == again
+    assert first[f"{name}.usdc"] != other[f"{name}.usdc"]
+
+
+def test_an_iris_flies_through_it_at_full_speed(simulation: Simulation) -> None:
+    """The way through a world would be blocked, or too narrow to fly fast."""
+    if not simulation.world.paths:
+        assert simulation.world.name in {"flat", "courtyard"}
+        return
+    points = next(iter(simulation.world.paths.values()))
+    # Points between keep the curve at the straight way that is free.
+    dense = [points[0]]
+    for start, end in pairwise(points):
+        count = math.ceil(math.dist(start, end) / SPACING)
+        dense += [tuple(np.array(start) + (np.array(end) - start) * k / count) for k in range(1, count + 1)]
+    ground = min(point[2] for point in points) - 1.0
+    path = trajectories.minimum_snap(
+        points=tuple(dense), speed=FULL_SPEED, thrust=1.7, jerk=30.0, ground=ground
+    )
+    controller = GeometricController(path, relative=False)
+    iris = simulation.add(Multirotor("iris", position=points[0], backends=[controller], sensors={}))
+    flown, wanted, fastest, touched = [], [], 0.0, False
+    for _ in simulation.stepping(duration=path.duration):
+        flown.append(iris.state.position[0].copy())
+        wanted.append(iris.reference.position[0].copy())
+        fastest = max(fastest, float(np.linalg.norm(iris.state.velocity)))
+        touched = touched or bool(iris.in_contact[0])
+    simulation.remove(iris)
+    assert not touched
+    # Drag makes it trail along the way, where nothing stands.
+    assert cKDTree(wanted).query(flown)[0].max() < 0.75
+    assert fastest > 0.5 * FULL_SPEED
+
+
+def test_what_hits_it_is_stopped_without_gaining_energy(simulation: Simulation) -> None:
+    """A vehicle would fly through a wall, or be thrown back faster than it came."""
+    rng = np.random.default_rng(5)
+    start = np.array((simulation.world.spawn_points or [])[0].position) + np.array([0.0, 0.0, 1.2])
+    angle, down = rng.uniform(0, 2 * np.pi, 200), rng.uniform(-0.4, 0.1, 200)
+    direction = np.column_stack([np.cos(angle), np.sin(angle), down])
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    hits = simulation.engine.raycast(np.tile(start, (200, 1)), direction, 40.0, skip=np.full(200, -1))
+    aimed = np.flatnonzero(hits.hit & (hits.distance > 3.0))[:THROWS]
+    assert len(aimed) == THROWS
+    iris = simulation.add(Multirotor("iris", position=start, sensors={}, drag=None))
+    simulation.play()
+    for k in aimed:
+        throw(simulation, iris, start + direction[k] * (hits.distance[k] - 2.0), IMPACT_SPEED * direction[k])
+    simulation.remove(iris)
+
+
+def throw(simulation: Simulation, iris: Multirotor, place: np.ndarray, velocity: np.ndarray) -> None:
+    """Throw an Iris without power, and follow it until well after it has hit something."""
+    iris.teleport(place, velocity=velocity)
+    simulation.step()
+    gravity = -simulation.environment.gravity_vector(place[None, :])[0, 2]
+    state, touched = iris.state, False
+    most = energy(iris, gravity)
+    before, last = state.position.copy(), state.velocity.copy()
+    for _ in range(100):
+        simulation.step()
+        way = state.position - before
+        length = float(np.linalg.norm(way))
+        if length > 1e-6:
+            back = iris.raycast(rotate_inverse(state.rotation, -way), length)
+            assert not back.hit[0], f"went through a surface at {before[0]}"
+        before = state.position.copy()
+        # What touches and parts within one step is no contact at its end, but shows in the velocity.
+        touched = touched or float(np.linalg.norm(state.velocity - last)) > 1.0
+        last = state.velocity.copy()
+        assert energy(iris, gravity) < most * 1.001
+    assert touched
+
+
+def energy(iris: Multirotor, gravity: float) -> float:
+    """Return the kinetic and potential energy of an Iris [J]."""
+    state = iris.state
+    kinetic = (
+        iris.mass * (state.velocity**2).sum() + (np.diag(iris.inertia) * state.angular_velocity[0] ** 2).sum()
+    )
+    return float(kinetic / 2 + iris.mass * gravity * state.position[0, 2])

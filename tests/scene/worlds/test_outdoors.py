@@ -1,0 +1,69 @@
+"""The worlds `forest` and `hills`: what their parameters promise, on the stage itself."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pxr import Usd, UsdGeom
+
+from pegasus.scene.worlds.forest import Forest
+from pegasus.scene.worlds.generator import WorldGenerator
+from pegasus.scene.worlds.hills import Hills
+from pegasus.scene.worlds.landscape import distance_to_line
+from pegasus.scene.worlds.site import Site
+
+
+def built(world: WorldGenerator, folder: Path) -> Site:
+    """Return a world as it stands on its stage."""
+    site = Site(folder, world.seed)
+    world.build(site)
+    return site
+
+
+def places(site: Site, group: str) -> np.ndarray:
+    """Return where the instances of a group stand, shape (K, 3)."""
+    found = [
+        UsdGeom.XformCache().GetLocalToWorldTransform(prim).ExtractTranslation()
+        for prim in site.stage.GetPrimAtPath(group).GetFilteredChildren(Usd.TraverseInstanceProxies())
+    ]
+    return np.array(found)
+
+
+def test_trunks_keep_apart_and_off_the_way_and_follow_the_density(tmp_path: Path) -> None:
+    """Trunks would stand in each other or be flown into, or the density would change nothing."""
+    counts = []
+    for density in (0.01, 0.03):
+        world = Forest(seed=3, size=60.0, tree_density=density, least_gap=3.0, undergrowth=0.0)
+        site = built(world, tmp_path)
+        trees = places(site, "/World/Trees")[:, :2]
+        counts.append(len(trees))
+        apart = np.hypot(*(trees[:, None] - trees[None]).transpose(2, 0, 1))
+        assert apart[~np.eye(len(trees), dtype=bool)].min() > 3.0 - 1e-4
+        assert distance_to_line(trees, np.array(site.paths["trail"])[:, :2]).min() > 2.0
+    assert 2.5 < counts[1] / counts[0] < 3.5
+
+
+def test_hills_are_as_high_as_asked_and_trees_stand_on_them(tmp_path: Path) -> None:
+    """Heights would not follow the amplitude, or trees would float."""
+    site = built(Hills(seed=2, size=120.0, cell=2.4, amplitude=15.0, tree_density=0.01), tmp_path)
+    ground = UsdGeom.Mesh(site.stage.GetPrimAtPath("/World/Ground/Collision"))
+    points = np.array(ground.GetPointsAttr().Get())
+    assert points[:, 2].max() == pytest.approx(15.0, abs=1e-3)
+    assert points[:, 2].min() >= -1e-4
+    trees = places(site, "/World/Trees")
+    near = np.hypot(*(trees[:, None, :2] - points[None, :, :2]).transpose(2, 0, 1)).argmin(axis=1)
+    assert len(trees) > 20
+    assert np.abs(trees[:, 2] - points[near, 2]).max() < 2.4
+
+
+def test_hills_of_a_height_map_are_that_map(tmp_path: Path) -> None:
+    """A user's own land would be changed, mirrored, or stretched."""
+    rows, columns = np.mgrid[0:60, 0:90]
+    heights = 6.0 + 4.0 * np.sin(columns / 14.0) + 0.05 * rows
+    np.save(tmp_path / "map.npy", heights)
+    site = built(Hills(size=178.0, height_map=tmp_path / "map.npy"), tmp_path)
+    ground = UsdGeom.Mesh(site.stage.GetPrimAtPath("/World/Ground/Collision"))
+    points = np.array(ground.GetPointsAttr().Get()).reshape(60, 90, 3)
+    np.testing.assert_allclose(points[::-1, :, 2], heights, atol=1e-4)
+    np.testing.assert_allclose(points[0, [0, -1], 0], [-89.0, 89.0], atol=1e-4)
+    np.testing.assert_allclose(points[[0, -1], 0, 1], [-59.0, 59.0], atol=1e-4)

@@ -1,0 +1,45 @@
+"""The world `race_gates`: gates that the quickest line takes, far enough apart, with a free way through."""
+
+import numpy as np
+import pytest
+
+from pegasus.control import trajectories
+from pegasus.control.trajectories.race_line import Gate
+from pegasus.errors import ConfigError
+from pegasus.scene.worlds.race_gates import RaceGates
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gates_keep_apart_and_to_their_heights(seed: int) -> None:
+    """A gate would stand in another, or in the ground."""
+    world = RaceGates(seed=seed, gate_count=10, radius=28.0)
+    gates = [Gate(**{**gate, "position": tuple(gate["position"])}) for gate in world.gates()]
+    places = np.array([gate.position for gate in gates])
+    assert len(gates) == 10
+    assert (places[:, 2] >= world.least_height).all()
+    assert (places[:, 2] <= world.most_height).all()
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)[~np.eye(10, dtype=bool)]
+    assert apart.min() > 6.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_gate_looks_to_the_next(seed: int) -> None:
+    """The track would have to be flown backwards somewhere."""
+    gates = RaceGates(seed=seed).gates()
+    for gate, following in zip(gates, gates[1:] + gates[:1], strict=True):
+        way = np.subtract(following["position"], gate["position"])[:2]
+        ahead = np.array([np.cos(gate["heading"]), np.sin(gate["heading"])])
+        assert ahead @ way / np.linalg.norm(way) > 0.4
+
+
+def test_the_quickest_line_takes_the_gates() -> None:
+    """What lies next to the world could not be pasted into a scenario."""
+    gates = RaceGates(seed=1, gate_count=3, radius=14.0).gates()
+    line = trajectories.race_line(gates=gates, speed=6.0)
+    assert 4.0 < line.duration < 60.0
+
+
+def test_too_many_gates_for_a_radius_are_refused() -> None:
+    """Gates would overlap."""
+    with pytest.raises(ConfigError, match=r"radius = 20.0: must be from .* m for 30 gates"):
+        RaceGates(gate_count=30, radius=20.0)
