@@ -3,21 +3,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.aerodynamics import DRAGS, Drag
+from pegasus.airframe_checks import require_hover, require_rotors_above_ground, require_rotors_apart
 from pegasus.arrays import Array
 from pegasus.backends.backend import Backend
 from pegasus.components import build
+from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import cross, rotate, rotate_inverse
 from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor, ThrustCurve
 from pegasus.scenario import RotorSpec, VehicleSpec, inertia_tensor, load_vehicle, parse
+from pegasus.scene.airframe import feet_height
+from pegasus.scene.colliders import lowest_point
+from pegasus.scene.vehicle_asset import place_rotors, rotor_of
 from pegasus.sensors import SENSORS, Sensor
 from pegasus.vehicle import Vehicle
+
+if TYPE_CHECKING:
+    from pegasus.vehicle_manager import VehicleManager
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +97,8 @@ class Multirotor(Vehicle):
         drag: Drag in place of that of the vehicle's file.
 
     Raises:
-        ConfigError: If the model is not known or its file is wrong, or an argument is not allowed.
+        ConfigError: If the model is not known or its file is wrong, an argument is not allowed, or rotors
+            overlap or reach as low as the airframe.
     """
 
     def __init__(
@@ -116,6 +125,9 @@ class Multirotor(Vehicle):
         else:
             spec, file = load_vehicle(model)
         try:
+            spec = place_rotors(spec, file or Path())
+            self.layout = RotorLayout.from_specs(spec.rotor_list())
+            require_rotors_apart(self.layout, spec.propeller.diameter)
             self.motor: Motor = motor or build(Motor, MOTORS, spec.motor, field="motor")
             self.thrust_curve: ThrustCurve = thrust_curve or build(
                 ThrustCurve, THRUST_CURVES, spec.thrust_curve, field="thrust_curve"
@@ -140,7 +152,7 @@ class Multirotor(Vehicle):
             backends=backends,
             sensors={**sensors, **(extra_sensors or {})},
         )
-        self.layout = RotorLayout.from_specs(spec.rotor_list())
+        self._require_rotors_above_ground()
         self.center_of_mass: Array = np.array(spec.center_of_mass, dtype=np.float64)
         self.mass = spec.mass
         self.inertia = inertia_tensor(spec.inertia)
@@ -179,6 +191,22 @@ class Multirotor(Vehicle):
     def drag_torque(self) -> Array:
         """Torque of the drag about the centre of mass, body frame [N m], shape (N, 3)."""
         return self._drag_wrench[:, 3:]
+
+    def join(self, manager: "VehicleManager", environment: Environment) -> None:
+        """Enter a simulation, if the rotors can carry the weight there: bind sensors and backends.
+
+        Args:
+            manager: Manager that the vehicle now belongs to.
+            environment: Where it flies.
+
+        Raises:
+            ConfigError: If the vehicle cannot hover, is in a simulation, or a part of it does not fit.
+        """
+        try:
+            require_hover(self.layout, self.motor, self.thrust_curve, self.mass, environment)
+        except ConfigError as error:
+            raise error.within(file=self.file) from None
+        super().join(manager, environment)
 
     def reset_actuators(self) -> None:
         """Bring the rotors to rest."""
@@ -229,6 +257,17 @@ class Multirotor(Vehicle):
         self.applied_force[...] = rotate(state.rotation, force)
         self.applied_torque[...] = moment
         state.rotor_speed[...] = end
+
+    def _require_rotors_above_ground(self) -> None:
+        spec, rotors = self.spec, self.spec.rotor_list()
+        # The collider of a drawn airframe is a hull that its rotors are part of.
+        lowest = feet_height(spec)
+        if spec.usd is not None:
+            lowest = lowest_point([c for c in self.scene.colliders if rotor_of(c.path, rotors) is None])
+        try:
+            require_rotors_above_ground(self.layout, spec.propeller.diameter, lowest, drawn=spec.usd is None)
+        except ConfigError as error:
+            raise error.within(file=self.file) from None
 
     def _air_density(self) -> Array:
         if self._uses_air_density:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion
 from pegasus.vehicle import Vehicle
+
+if TYPE_CHECKING:
+    from pegasus.render.visuals import Visuals
 
 _DEEPEST_START = 0.05  # [m]
 
@@ -26,6 +30,9 @@ class VehicleManager(Collection[Vehicle]):
         rate: Physics rate [Hz].
         seed: Seed of the simulation.
     """
+
+    visuals: "Visuals"
+    """Pictures of world and vehicles; set by the simulation."""
 
     def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
         self.rate, self.seed = rate, seed
@@ -53,6 +60,11 @@ class VehicleManager(Collection[Vehicle]):
 
     def __len__(self) -> int:
         return len(self._vehicles)
+
+    @property
+    def bodies(self) -> BodyState:
+        """Poses and velocities of all bodies, vehicle by vehicle and copy by copy; the arrays are live."""
+        return self._bodies
 
     def add(self, vehicle: Vehicle) -> None:
         """Add a vehicle, also while others fly; none of them is disturbed.

@@ -10,10 +10,10 @@ from pegasus import Backend, ConfigError, Playback, read_log
 from pegasus.backends.registry import BACKENDS
 from pegasus.run import Flight, Overrides, plot_run
 from pegasus.scenario import ScenarioSpec
+from pegasus.scene.worlds import GENERATORS, make_world
 from pegasus.settings import resource
 
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
-FLAT = resource("data", "worlds", "flat.usda")
 TAKEOFF = {"model": "geometric", "trajectory": [{"takeoff": {"height": 1.0}}, {"land": {}}]}
 
 
@@ -63,12 +63,11 @@ def test_paths_are_relative_to_the_file_that_names_them(scenario, tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "own.yaml").write_text(yaml.safe_dump(IRIS | {"name": "own", "mass": 1.1}))
     (tmp_path / "worlds").mkdir()
-    (tmp_path / "worlds" / "own.usda").write_bytes(FLAT.read_bytes())
-    (tmp_path / "worlds" / "own.yaml").write_text("name: own world\nusd: own.usda\n")
-    for world in "worlds/own.yaml", "worlds/own.usda", str(tmp_path / "worlds" / "own.yaml"):
+    make_world(GENERATORS["flat"](), tmp_path / "worlds", name="own")
+    for world in "worlds/own.yaml", "worlds/own.usdc", str(tmp_path / "worlds" / "own.yaml"):
         flight = Flight(scenario({"model": "models/own.yaml"}, world=world))
         assert flight.simulation.vehicles["own"].mass == 1.1
-        assert flight.simulation.world.usd.samefile(tmp_path / "worlds" / "own.usda")
+        assert flight.simulation.world.usd.samefile(tmp_path / "worlds" / "own.usdc")
 
 
 def test_spawn_points(scenario):

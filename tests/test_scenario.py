@@ -59,6 +59,22 @@ def test_inertia_of_six_numbers():
         ({"inertia": [0.01, -0.01, 0.018]}, "principal moments must be above 0"),
         ({"inertia": [0.01, 0.01, 0.018, 0.02, 0, 0]}, "principal moments must be above 0"),
         ({"colour": "red"}, "colour: unknown field; allowed here: ardupilot, body, center_of_mass"),
+        (
+            {"rotors": [{"prim": "r0", "direction": "ccw"}]},
+            "rotors.0.prim = 'r0': names a prim, but the vehicle has no USD model of its own; name the model",
+        ),
+        (
+            {"usd": "m.usd", "rotors": [{"prim": "r0", "direction": "ccw"}] * 2},
+            "rotors.1.prim = 'r0': is that of rotor 0 already",
+        ),
+        (
+            {"usd": "m.usd", "rotors": [{"prim": "r0", "direction": "ccw", "axis": [0, 0, 0]}]},
+            "rotors.0.axis = (0.0, 0.0, 0.0): must not be zero",
+        ),
+        (
+            {"usd": "m.usd", "rotors": [{"prim": "r0", "spin": "ccw"}]},
+            "rotors.0.spin: unknown field; allowed here: axis, direction, position, prim",
+        ),
         ({"rotors": []}, "rotors = []: must hold at least one rotor"),
         ({"rotors": {"count": 1, "radius": 0.3}}, "input should be greater than or equal to 2"),
     ],

@@ -161,6 +161,88 @@ def test_attitude_before_lift_before_yaw_on_any_airframe(vehicles):
     assert min(checked.values()) >= 5, checked
 
 
+def random_airframe(rng, vehicles):
+    """Return a random airframe that can be controlled, with limits: 4 to 12 rotors, some tilted."""
+    while True:
+        count = int(rng.integers(4, 13))
+        angles = 2 * np.pi * (np.arange(count) + rng.uniform(-0.25, 0.25, count)) / count
+        size = 10 ** rng.uniform(-1.5, 0.3)
+        reach = size * rng.uniform(0.6, 1.2, count)
+        height = 0.2 * size * rng.uniform(-1, 1, count)
+        position = np.stack([reach * np.cos(angles), reach * np.sin(angles), height], axis=1)
+        axis = np.array([0.0, 0.0, 1.0]) + rng.choice([0.0, 0.1, 0.5]) * rng.uniform(-1, 1, (count, 3))
+        spin = np.where(np.arange(count) % 2, 1.0, -1.0)
+        layout, center = vehicles.layout(position, axis, spin), 0.1 * size * rng.uniform(-1, 1, 3)
+        try:
+            allocation = Allocation(layout, center, RATIO * size)
+        except ConfigError:
+            continue
+        high = 10 ** rng.uniform(-1, 2)
+        low = high * rng.choice([0.0, 0.02])
+        column = allocation._inverse[2]
+        if (low / column).max() < (high / column).min():  # else it cannot even hover within its limits
+            return allocation, size, low, high
+
+
+def test_any_airframe_is_exact_inside_and_keeps_attitude_before_yaw_outside(vehicles):
+    """If this fails, there are airframes that get another wrench than is possible, or turn over for yaw.
+
+    Whether a wrench is inside, and how much roll and pitch torque is outside, a linear programme says; that
+    yaw and lateral force take nothing from it shows when they are asked for as well.
+    """
+    rng = np.random.default_rng(5)
+    seen = {"inside": 0, "outside": 0, "torque beyond": 0, "lift moved": 0, "yaw cut": 0, "fully actuated": 0}
+    for _ in range(400):
+        allocation, size, low, high = random_airframe(rng, vehicles)
+        effect, n = allocation.matrix, allocation.matrix.shape[1]
+        rows = slice(0 if allocation.fully_actuated else 2, 6)
+        inverse = np.zeros((n, 6))
+        inverse[:, rows] = np.linalg.pinv(effect[rows])
+        lift, lever = high * effect[2].sum(), high * size
+        level = rng.uniform(0.15, 0.85)
+        wanted = np.zeros((12, 6))
+        wanted[:, 2] = lift * np.clip(level + rng.normal(0, 0.2, 12), 0.0, 1.1)
+        strength = 10 ** rng.uniform(-2, 0.5, (12, 1))
+        wanted[:, 3:] = strength * lever * rng.normal(0, [1, 1, 0.1], (12, 3))
+        if allocation.fully_actuated:
+            wanted[:, :2] = 0.1 * strength * lift * rng.normal(0, 1, (12, 2))
+            seen["fully actuated"] += 1
+        limits = bounds(12, low, high)
+        thrust = allocation.allocate(wanted, *limits)
+        assert thrust.min() >= low - 1e-12 * high
+        assert thrust.max() <= high * (1 + 1e-12)
+        got, whole = thrust @ effect.T, wanted @ inverse.T
+        unit = np.array([lift, lift, lift, lever, lever, lever])
+        inside = ((whole >= low) & (whole <= high)).all(axis=1)
+        assert np.abs((got - wanted) / unit)[inside][:, rows].max(initial=0.0) < 1e-9
+
+        alone = wanted * [0, 0, 1, 1, 1, 0]
+        without = allocation.allocate(alone, *limits) @ effect.T
+        assert np.abs((got - without) / unit)[~inside, 2:5].max(initial=0.0) < 1e-9
+        along = np.where(np.abs(wanted[:, 5]) > 1e-12 * lever, got[:, 5] / wanted[:, 5], 0.0)
+        assert along.min() > -1e-6
+        assert along.max() < 1 + 1e-6
+
+        k = int(rng.integers(12))
+        tilting = inverse[:, 3:5] @ wanted[k, 3:5]
+        columns = np.stack([tilting, inverse[:, 2]], axis=1)
+        best = linprog(
+            [-1.0, 0.0],
+            A_ub=np.concatenate([columns, -columns]) / high,
+            b_ub=np.concatenate([np.ones(n), np.full(n, -low / high)]),
+            bounds=[(0.0, 1.0), (None, None)],
+        )
+        assert best.success
+        share = 1.0 if inside[k] else best.x[0]
+        np.testing.assert_allclose(got[k, 3:5] / lever, share * wanted[k, 3:5] / lever, atol=1e-6)
+        seen["inside"] += inside.sum()
+        seen["outside"] += (~inside).sum()
+        seen["torque beyond"] += share < 0.999
+        seen["lift moved"] += share > 0.999 and abs(got[k, 2] - wanted[k, 2]) > 1e-3 * lift
+        seen["yaw cut"] += ((along > 0.01) & (along < 0.99)).sum()
+    assert min(seen.values()) > 25, seen
+
+
 def test_rows_do_not_touch_each_other(vehicles):
     """If this fails, one saturated vehicle of a fleet disturbs the others."""
     rng = np.random.default_rng(3)

@@ -1,0 +1,194 @@
+"""Designed vehicles: their figures against known drones, and whether they fly."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.control import GeometricController, trajectories
+from pegasus.recording import TrackingAudit
+from pegasus.scenario import inertia_tensor
+from pegasus.vehicle_recipe import Recipe, design_vehicle
+
+HERE = Path()
+IRIS = {
+    "name": "like_iris",
+    "mass": 1.5,
+    "size": 0.51,
+    "propeller": "10x4.7SF",
+    "kv": 920.0,
+    "cell_count": 3,
+    "capacity": 5.1,
+}
+RACER = {
+    "name": "like_racer",
+    "mass": 0.75,
+    "size": 0.25,
+    "propeller": "5x4.3x3",
+    "kv": 2400.0,
+    "cell_count": 4,
+    "capacity": 1.5,
+    "motor_mass": 0.034,
+}
+LIFTER = {
+    "name": "lifter",
+    "mass": 14.0,
+    "size": 1.3,
+    "rotor_count": 8,
+    "propeller": "18x6",
+    "kv": 320.0,
+    "cell_count": 6,
+    "capacity": 22.0,
+}
+COAXIAL = {
+    "name": "coaxial",
+    "mass": 5.0,
+    "size": 0.6,
+    "rotor_count": 8,
+    "layout": "coaxial",
+    "propeller": "12x5",
+    "kv": 600.0,
+    "cell_count": 6,
+    "capacity": 10.0,
+}
+RING = IRIS | {"name": "ring", "mass": 2.0, "size": 0.6, "rotor_count": 5, "layout": "ring"}
+PLUS = IRIS | {"name": "plus", "mass": 2.0, "size": 0.6, "rotor_count": 6, "layout": "plus"}
+
+
+def made(**changes):
+    return design_vehicle(Recipe(**(IRIS | changes)), folder=HERE)
+
+
+def vehicle(text, **changes):
+    return Multirotor(yaml.safe_load(text), **changes)
+
+
+@pytest.mark.parametrize("recipe", [IRIS, RACER, LIFTER, COAXIAL, RING, PLUS], ids=lambda r: r["name"])
+def test_it_hovers_at_the_stated_speed(recipe):
+    """The file would say another hover speed than holds it, or sink at full throttle."""
+    result = design_vehicle(Recipe(**recipe), folder=HERE)
+    hold = GeometricController(trajectories.hold(height=5.0), spin_up=0.0)
+    with Simulation("flat") as sim:
+        flyer = sim.add(vehicle(result.text, position=(0, 0, 5.0), backends=[hold], sensors={}))
+        sim.run(8.0)
+        assert abs(flyer.state.position[0, 2] - 5.0) < 0.01
+        mean = np.sqrt((flyer.state.rotor_speed**2).mean())
+        assert mean == pytest.approx(result.design.hover_speed, rel=1e-3)
+    assert flyer.spec.motor["max_speed"] > result.design.hover_speed
+
+
+@pytest.mark.parametrize("recipe", [RACER, COAXIAL], ids=lambda r: r["name"])
+def test_it_tracks_the_square(recipe):
+    """A designed vehicle would hover, and fall when it is to turn a corner."""
+    square = trajectories.square(side=3.0, height=2.0, speed=2.5, yaw="forward")
+    controller, audit = GeometricController(square), TrackingAudit()
+    with Simulation("flat", observers=[audit]) as sim:
+        flyer = sim.add(
+            vehicle(design_vehicle(Recipe(**recipe), folder=HERE).text, backends=[controller], sensors={})
+        )
+        sim.run(controller.mission.duration)
+    assert audit.errors()[flyer.name].segments["square"].maximum < 0.05
+
+
+def test_racer_against_measurements():
+    """Thrust constant, rotor inertia, lag and largest speed of Agilicious' racer, which were measured."""
+    known, design = Multirotor("racer"), design_vehicle(Recipe(**RACER), folder=HERE).design
+    assert design.propeller.thrust_constant == pytest.approx(known.thrust_curve.thrust_constant, rel=0.2)
+    assert design.rotor_inertia == pytest.approx(known.spec.propeller.inertia, rel=0.5)
+    assert design.time_constant == pytest.approx(known.motor.time_constant_up, rel=0.3)
+    assert design.max_speed == pytest.approx(known.motor.max_speed, rel=0.15)
+    ratio = design.inertia.diagonal() / known.inertia.diagonal()
+    assert ((ratio > 0.5) & (ratio < 1.5)).all()
+
+
+def test_iris_against_gazebos_figures():
+    """The Iris of Gazebo hovers at a third more speed than such propellers do, and is twice as inert."""
+    known, design = Multirotor("iris"), made().design
+    hover = np.sqrt(1.5 * 9.80665 / 4 / known.thrust_curve.thrust_constant)
+    assert 0.7 < design.hover_speed / hover < 0.8
+    ratio = design.inertia.diagonal() / known.inertia.diagonal()
+    assert ((ratio > 0.4) & (ratio < 0.6)).all()
+
+
+def test_the_file_says_what_the_design_is():
+    """Digits would be lost, or figures stand under other names, between the design and its file."""
+    for recipe in (IRIS, RING, COAXIAL):
+        result = design_vehicle(Recipe(**recipe), folder=HERE)
+        design, spec = result.design, vehicle(result.text).spec
+        np.testing.assert_allclose(inertia_tensor(spec.inertia), design.inertia, rtol=1e-4, atol=1e-7)
+        np.testing.assert_allclose(spec.center_of_mass, design.center_of_mass, atol=1e-6)
+        assert spec.thrust_curve["thrust_constant"] == pytest.approx(design.propeller.thrust_constant, 1e-4)
+        assert spec.thrust_curve["moment_ratio"] == pytest.approx(design.propeller.moment_ratio, 1e-3)
+        assert spec.motor["max_speed"] == pytest.approx(design.max_speed, 1e-4)
+        assert spec.propeller.inertia == pytest.approx(design.rotor_inertia, 1e-3)
+        assert sum(part.mass for part in design.parts) == pytest.approx(spec.mass)
+
+
+def test_four_rotors_are_in_the_order_of_px4():
+    """An autopilot would drive the wrong motors."""
+    layout, iris = vehicle(made().text).layout, Multirotor("iris").layout
+    np.testing.assert_array_equal(layout.spin, iris.spin)
+    np.testing.assert_array_equal(np.sign(layout.position[:, :2]), np.sign(iris.position[:, :2]))
+    np.testing.assert_allclose(np.linalg.norm(layout.position[0] - layout.position[1]), 0.51, atol=2e-4)
+
+
+def test_measured_figures_take_precedence():
+    """What a builder measured would be overruled by an estimate."""
+    design = made(
+        motor_mass=0.07,
+        motor_resistance=0.2,
+        no_load_current=0.7,
+        battery_mass=0.3,
+        arm_mass=0.02,
+        thrust_coefficient=0.11,
+        power_coefficient=0.05,
+    ).design
+    assert (design.motor.mass, design.motor.resistance, design.battery.mass) == (0.07, 0.2, 0.3)
+    assert (design.arm_mass, design.motor.no_load_current(11.1)) == (0.02, 0.7)
+    assert (design.propeller.thrust_coefficient, design.propeller.power_coefficient) == (0.11, 0.05)
+    assert {part.name: part.mass for part in design.parts}["battery"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"mass": 15.0},
+            "--mass = 15.0: cannot hover: thrust 41.9 N against weight 147.1 N, 105.2 N are missing; "
+            "make it lighter than 4.28 kg",
+        ),
+        ({"mass": 0.6}, "--mass = 0.6: the parts alone weigh 0.83 kg"),
+        ({"mass": -1.0}, "--mass = -1.0: must be from 0.005 to 500 kg"),
+        ({"size": 0.3}, "--size = 0.3: neighbouring propellers overlap by 0.0419 m"),
+        ({"size": 51.0}, "--size = 51.0: must be from 0.03 to 10 m"),
+        ({"rotor_count": 5}, "--rotors = 5: must be even and 4 at least in the layout x; or use ring"),
+        ({"rotor_count": 3, "layout": "ring"}, "--rotors = 3: must be 4 at least"),
+        ({"rotor_count": 7, "layout": "coaxial"}, "--rotors = 7: must be even and 6 at least"),
+        ({"layout": "star"}, "--layout = 'star': must be one of x, plus, coaxial, ring"),
+        ({"propeller": "10"}, "--propeller = '10': must be diameter x pitch in inches"),
+        ({"kv": 0.0}, "--kv = 0.0: must be from 10 to 50000 rpm/V"),
+        ({"cell_count": 0}, "--cells = 0: must be from 1 to 24"),
+        ({"battery_mass": 0.0}, "--battery-mass = 0.0: must be above 0 kg"),
+        ({"no_load_current": -1.0}, "--no-load-current = -1.0: must be above 0"),
+        ({"arm_mass": -0.1}, "--arm-mass = -0.1: must not be negative"),
+        ({"thrust_coefficient": 3.0}, "--thrust-coefficient = 3.0: must be from 0 to 1"),
+    ],
+)
+def test_what_cannot_fly_is_refused(change, message):
+    """A vehicle that cannot exist, or cannot fly, would be written."""
+    with pytest.raises(ConfigError) as caught:
+        made(**change)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_size_of_the_remedy_is_enough():
+    """The remedy would be refused in its turn."""
+    with pytest.raises(ConfigError, match=r"take 0\.36 m at least"):
+        made(size=0.3)
+    made(size=0.36)
+    with pytest.raises(ConfigError, match=r"lighter than 4\.28 kg"):
+        made(mass=4.29)
+    made(mass=4.27)
