@@ -55,6 +55,8 @@ if [ "${1:-}" = test ]; then
     shift
     ensure dev
     cd "$root"
+    # The whole suite runs on all cores, one file at a time on each.
+    [ $# -gt 0 ] || set -- --numprocesses auto --dist loadfile
     exec "$venv/bin/python" -m pytest "$@"
 fi
 ensure ""

@@ -1,5 +1,6 @@
 """The `pegasus` command."""
 
+import contextlib
 import logging
 import signal
 import sys
@@ -13,6 +14,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pegasus.cli_dataset import dataset
+from pegasus.cli_make import make
+from pegasus.cli_view import LOCAL, PORT, Host, Port, require_viser, view, watched
 from pegasus.errors import ConfigError
 from pegasus.version import __version__
 
@@ -26,6 +30,11 @@ app = typer.Typer(
 )
 show = typer.Typer(help="Show everything about one thing.", no_args_is_help=True)
 app.add_typer(show, name="show")
+app.add_typer(make, name="make")
+app.command()(dataset)
+app.command()(view)
+check = typer.Typer(help="Look something over.", no_args_is_help=True)
+app.add_typer(check, name="check")
 
 _EXIT_INPUT = 2
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
@@ -62,13 +71,22 @@ def run(
     speed: Annotated[str | None, typer.Option(help="Times real time, or max.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder that holds the runs (default: runs).")] = None,
     record: Annotated[bool, typer.Option("--record/--no-record", help="Write log, summary and plot.")] = True,
+    view: Annotated[
+        bool, typer.Option("--view", help="Show it in the browser, in real time unless --speed is given.")
+    ] = False,
+    host: Host = LOCAL,
+    port: Port = PORT,
 ) -> None:
     """Fly a scenario and report how it went."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from pegasus.run import Flight, Overrides
 
-    _import_from_beside(scenario)
+    import_from_beside(scenario)
+    if view:
+        require_viser()
+        # Whoever watches wants to see it fly, not that it has flown.
+        speed = speed or "1"
     changes = Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed), vehicles=vehicles)
     flight = Flight(scenario, changes)
     columns = (
@@ -78,7 +96,8 @@ def run(
         TimeElapsedColumn(),
     )
     terminal = Console(stderr=True)
-    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
+    page = watched(flight, host=host, port=port) if view else contextlib.nullcontext()
+    with page, Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
         task = bar.add_task(flight.spec.name, total=flight.duration)
         result = flight.fly(
             out=out,
@@ -129,12 +148,31 @@ def vehicle(name: Annotated[str, typer.Argument(help="Name of a vehicle, or a YA
     """Show a vehicle's figures and what follows from them."""
     from pegasus.vehicle_sheet import vehicle_sheet
 
-    _import_from_beside(name)
+    import_from_beside(name)
     table = Table("", "", show_header=False, box=None)
     table.columns[1].overflow = "fold"
     for label, value in vehicle_sheet(name):
         table.add_row(Text(label), Text(value))
     _console().print(table)
+
+
+@check.command()
+def world(name: Annotated[str, typer.Argument(help="Name of a world, or a YAML or USD file.")]) -> None:
+    """Look a world over: units, colliders, labels, light, spawn points, paths."""
+    from pegasus.scene.worlds.check import check_world
+    from pegasus.simulation import Simulation
+
+    import_from_beside(name)
+    with Simulation(name) as simulation:
+        findings = check_world(simulation.world, simulation.scene, simulation.engine)
+    table = Table("", "what", "found", box=None)
+    table.columns[2].overflow = "fold"
+    for finding in findings:
+        mark = Text("fails", style="red") if finding.problems else Text("ok", style="green")
+        table.add_row(mark, Text(finding.subject), Text("\n".join(finding.problems)))
+    _console().print(table)
+    if any(finding.problems for finding in findings):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -222,8 +260,12 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=_WIDE)
 
 
-def _import_from_beside(name: str) -> None:
-    """Let a file name components (`model: module:Class`) that lie beside it or in the current folder."""
+def import_from_beside(name: str) -> None:
+    """Let a file name components (`model: module:Class`) that lie beside it or in the current folder.
+
+    Args:
+        name: What the user named: a file, or something shipped.
+    """
     for folder in Path(name).expanduser().resolve().parent, Path.cwd():
         if str(folder) not in sys.path:
             sys.path.append(str(folder))

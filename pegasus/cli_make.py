@@ -115,6 +115,20 @@ def world(
     print(f"{path}: open it by this path, or look it over with `pegasus check world {path}`")
 
 
+@make.command()
+def thumbnails(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Worlds and vehicles, preview and icon; all that is shipped when left out."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder that the pictures go to.")] = Path("data"),
+) -> None:
+    """Make a picture of every world and vehicle, and those of the extension."""
+    from pegasus.thumbnails import make_thumbnails
+
+    make_thumbnails(names or [], out, done=print)
+
+
 def _parameters(arguments: list[str]) -> dict[str, Any]:
     """Return options such as --size 200 or --size=200 by name, their values read as YAML."""
     parameters: dict[str, Any] = {}

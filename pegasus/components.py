@@ -8,13 +8,16 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from pegasus.errors import ConfigError
 
 T = TypeVar("T")
+
+Vec3 = tuple[float, float, float]
+Positive = Annotated[float, Field(gt=0)]
 
 
 class StrictModel(BaseModel):

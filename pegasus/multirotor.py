@@ -17,7 +17,8 @@ from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import cross, rotate, rotate_inverse
 from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor, ThrustCurve
-from pegasus.scenario import RotorSpec, VehicleSpec, inertia_tensor, load_vehicle, parse
+from pegasus.rotor_specs import RotorSpec
+from pegasus.scenario import VehicleSpec, inertia_tensor, load_vehicle, parse
 from pegasus.scene.airframe import feet_height
 from pegasus.scene.colliders import lowest_point
 from pegasus.scene.vehicle_asset import place_rotors, rotor_of

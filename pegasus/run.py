@@ -28,6 +28,7 @@ from pegasus.recording import (
 )
 from pegasus.recording.reader import LOG_NAME
 from pegasus.scenario import Component, ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
+from pegasus.sensors import SENSORS, Sensor
 from pegasus.simulation import Playback, Simulation
 from pegasus.vehicle import START_HEIGHT
 
@@ -105,10 +106,10 @@ class Flight:
         loaded, file = load_scenario(scenario)
         self.spec = (overrides or Overrides()).apply(loaded)
         try:
-            world = _found("worlds", self.spec.world, beside=file, field="world")
+            world = found("worlds", self.spec.world, beside=file, field="world")
             self.simulation = Simulation(world, rate=self.spec.rate, seed=self.spec.seed)
             try:
-                self._add_vehicles(file)
+                add_vehicles(self.simulation, self.spec, file)
                 self._require_an_end()
             except BaseException:
                 self.simulation.close()
@@ -151,7 +152,12 @@ class Flight:
                         backend.run_folder = folder.resolve()
                 log = folder / LOG_NAME
                 simulation.add_observer(
-                    McapRecorder(log, state_rate=recorded.state_rate, readings=recorded.readings)
+                    McapRecorder(
+                        log,
+                        state_rate=recorded.state_rate,
+                        readings=recorded.readings,
+                        images=recorded.images,
+                    )
                 )
             began = time.perf_counter()
             try:
@@ -185,38 +191,6 @@ class Flight:
         if progress is not None:
             progress(simulation.time)
 
-    def _add_vehicles(self, file: Path) -> None:
-        spawn_points = self._free_spawn_points()
-        for i, entry in enumerate(self.spec.vehicles):
-            try:
-                model = _found("vehicles", entry.model, beside=file, field="model")
-                backends = [
-                    build(Backend, BACKENDS, _beside(file, backend), field=f"backends.{j}")
-                    for j, backend in enumerate(entry.backends)
-                ]
-                position, heading = _place(entry, spawn_points)
-                vehicle = Multirotor(
-                    model,
-                    count=entry.count,
-                    name=entry.name,
-                    position=position,
-                    heading=heading,
-                    spacing=entry.spacing,
-                    backends=backends,
-                )
-                if entry.position is None:
-                    vehicle.start_position[:, 2] += vehicle.standing_height - START_HEIGHT
-                self.simulation.add(vehicle)
-            except ConfigError as error:
-                raise error.within(field=f"vehicles.{i}") from None
-
-    def _free_spawn_points(self) -> Iterator[SpawnPoint]:
-        """Give the world's spawn points that no vehicle with a position of its own stands on."""
-        taken = [entry.position for entry in self.spec.vehicles if entry.position is not None]
-        for point in self.simulation.world.spawn_points or ():
-            if all(math.dist(point.position, position) >= _SPAWN_CLEARANCE for position in taken):
-                yield point
-
     def _mission_end(self) -> float:
         missions = [
             backend.mission.duration
@@ -233,6 +207,65 @@ class Flight:
                 field="duration",
                 remedy="give it in the scenario or as --duration [s]",
             )
+
+
+def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path) -> None:
+    """Add the vehicles of a scenario to a simulation.
+
+    Args:
+        simulation: The simulation, in the scenario's world.
+        spec: The scenario.
+        file: Its file, which the paths in it are relative to.
+
+    Raises:
+        ConfigError: If a vehicle, or anything that it names, is wrong.
+    """
+    spawn_points = _free_spawn_points(simulation, spec)
+    for i, entry in enumerate(spec.vehicles):
+        try:
+            model = found("vehicles", entry.model, beside=file, field="model")
+            backends = [
+                build(Backend, BACKENDS, _beside(file, backend), field=f"backends.{j}")
+                for j, backend in enumerate(entry.backends)
+            ]
+            position, heading = _place(entry, spawn_points)
+            vehicle = Multirotor(
+                model,
+                count=entry.count,
+                name=entry.name,
+                position=position,
+                heading=heading,
+                spacing=entry.spacing,
+                backends=backends,
+                extra_sensors={
+                    name: build(Sensor, SENSORS, sensor, field=f"sensors.{name}")
+                    for name, sensor in entry.sensors.items()
+                },
+            )
+            if entry.position is None:
+                vehicle.start_position[:, 2] += vehicle.standing_height - START_HEIGHT
+            simulation.add(vehicle)
+        except ConfigError as error:
+            raise error.within(field=f"vehicles.{i}") from None
+
+
+def found(kind: str, name: str, *, beside: Path, field: str) -> Path:
+    """Return the file that another file means by a name, or by a path that is relative to itself.
+
+    Args:
+        kind: `vehicles`, `worlds` or `scenarios`.
+        name: The name or path.
+        beside: The other file.
+        field: Where the name stands in it.
+
+    Raises:
+        ConfigError: If there is no such file.
+    """
+    path = Path(name).expanduser()
+    try:
+        return settings.find(kind, beside.parent / path if path.suffix else name)
+    except ConfigError as error:
+        raise ConfigError(error.problem, field=field, value=name, remedy=error.remedy) from None
 
 
 def plot_run(run: Path) -> Path:
@@ -265,13 +298,12 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _found(kind: str, name: str, *, beside: Path, field: str) -> Path:
-    """Return the file that another file means by a name, or by a path that is relative to itself."""
-    path = Path(name).expanduser()
-    try:
-        return settings.find(kind, beside.parent / path if path.suffix else name)
-    except ConfigError as error:
-        raise ConfigError(error.problem, field=field, value=name, remedy=error.remedy) from None
+def _free_spawn_points(simulation: Simulation, spec: ScenarioSpec) -> Iterator[SpawnPoint]:
+    """Give the world's spawn points that no vehicle with a position of its own stands on."""
+    taken = [entry.position for entry in spec.vehicles if entry.position is not None]
+    for point in simulation.world.spawn_points or ():
+        if all(math.dist(point.position, position) >= _SPAWN_CLEARANCE for position in taken):
+            yield point
 
 
 def _beside(file: Path, backend: Component) -> Component:

@@ -2,77 +2,24 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, ValidationError, field_validator
+from pydantic import Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
 from pegasus.arrays import Array
-from pegasus.components import StrictModel, config_error
+from pegasus.components import Positive, StrictModel, Vec3, config_error
+from pegasus.dataset_spec import DatasetSpec
 from pegasus.errors import ConfigError
+from pegasus.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
 from pegasus.settings import find, read_yaml
 
-Vec3 = tuple[float, float, float]
-Positive = Annotated[float, Field(gt=0)]
 Component = dict[str, Any]
 """A mapping with `model` and that model's parameters; see `pegasus.components.build`."""
 
 M = TypeVar("M", bound=StrictModel)
 
 _LEAST_MASS = 1e-6  # [kg]
-
-
-class RotorSpec(StrictModel):
-    """One rotor, in the body frame."""
-
-    position: Vec3
-    """Centre of the rotor disc [m]."""
-    direction: Literal["ccw", "cw"]
-    """Sense of rotation about `axis`, seen from its tip (from above for an upright rotor)."""
-    axis: Vec3 = (0.0, 0.0, 1.0)
-    """Direction of positive thrust; need not be of unit length."""
-
-    @field_validator("axis")
-    @classmethod
-    def _axis_has_a_direction(cls, axis: Vec3) -> Vec3:
-        if not np.linalg.norm(axis) > 1e-6:
-            raise ConfigError("must not be zero", value=axis)
-        return axis
-
-
-class RotorRing(StrictModel):
-    """Rotors evenly on a ring about the z axis, senses of rotation alternating."""
-
-    count: Annotated[int, Field(ge=2)]
-    radius: Positive
-    """Distance of the rotor centres from the z axis [m]."""
-    height: float = 0.03
-    """Height of the discs above the body's origin [m]."""
-    first_angle: float | None = None
-    """Angle of the first rotor from the x axis, counter-clockwise [rad]; half a spacing when left out."""
-    first_direction: Literal["ccw", "cw"] = "ccw"
-
-    def rotors(self) -> list[RotorSpec]:
-        """Return the rotors, counter-clockwise from the first."""
-        first = np.pi / self.count if self.first_angle is None else self.first_angle
-        senses: tuple[Literal["ccw", "cw"], ...] = (
-            ("ccw", "cw") if self.first_direction == "ccw" else ("cw", "ccw")
-        )
-        angles = first + 2 * np.pi * np.arange(self.count) / self.count
-        return [
-            RotorSpec(
-                position=(float(self.radius * np.cos(a)), float(self.radius * np.sin(a)), self.height),
-                direction=senses[i % 2],
-            )
-            for i, a in enumerate(angles)
-        ]
-
-
-# The tags in brackets pick the one form to check, and are left out of error messages.
-Rotors = Annotated[
-    Annotated[list[RotorSpec], Tag("[list]")] | Annotated[RotorRing, Tag("[ring]")],
-    Discriminator(lambda value: "[list]" if isinstance(value, list | tuple) else "[ring]"),
-]
 
 
 Speed = Annotated[
@@ -92,6 +39,10 @@ class BodySpec(StrictModel):
     """Diameter of the arms [m]."""
     leg_height: Annotated[float, Field(ge=0)] = 0.06
     """Height of the landing gear below the central body [m]; 0 for none."""
+    landing_gear: Literal["skids", "feet"] = "skids"
+    """Skids beside the body, or a foot below each motor."""
+    height: float | None = None
+    """Height of the central body's middle above the body's origin [m]; that of the rotors when left out."""
 
 
 class PropellerSpec(StrictModel):
@@ -196,14 +147,43 @@ class VehicleSpec(StrictModel):
 
     @field_validator("rotors")
     @classmethod
-    def _there_are_rotors(cls, rotors: list[RotorSpec] | RotorRing) -> list[RotorSpec] | RotorRing:
+    def _there_are_rotors(cls, rotors: RotorList | RotorRing) -> RotorList | RotorRing:
         if isinstance(rotors, list) and not rotors:
             raise ConfigError("must hold at least one rotor", value=rotors)
         return rotors
 
+    @model_validator(mode="after")
+    def _prims_are_of_a_model(self) -> Self:
+        named = [] if isinstance(self.rotors, RotorRing) else [rotor.prim for rotor in self.rotors]
+        for index, prim in enumerate(named):
+            if prim is not None and self.usd is None:
+                raise ConfigError(
+                    "names a prim, but the vehicle has no USD model of its own",
+                    field=f"rotors.{index}.prim",
+                    value=prim,
+                    remedy="name the model in the field usd, or give the rotor's position",
+                )
+            if prim is not None and prim in named[:index]:
+                raise ConfigError(
+                    f"is that of rotor {named.index(prim)} already",
+                    field=f"rotors.{index}.prim",
+                    value=prim,
+                    remedy="name each prim once",
+                )
+        return self
+
     def rotor_list(self) -> list[RotorSpec]:
-        """Return the rotors one by one."""
-        return self.rotors.rotors() if isinstance(self.rotors, RotorRing) else self.rotors
+        """Return the rotors one by one.
+
+        Raises:
+            RuntimeError: If a rotor's place is that of a prim, and has not been looked up.
+        """
+        if isinstance(self.rotors, RotorRing):
+            return self.rotors.rotors()
+        placed = [rotor for rotor in self.rotors if isinstance(rotor, RotorSpec)]
+        if len(placed) < len(self.rotors):
+            raise RuntimeError(f"{self.name}: rotors named by prim; place them by `place_rotors` first")
+        return placed
 
 
 class OriginSpec(StrictModel):
@@ -231,14 +211,29 @@ class WorldSpec(StrictModel):
 
     name: str
     description: str = ""
-    usd: Path
+    usd: Path | None = None
     """Scene; relative to the YAML file."""
+    generator: Component | None = None
+    """What makes the scene, in place of `usd`: a generator's name as `model`, and its parameters."""
     origin: OriginSpec = OriginSpec()
     gravity: Component = {"model": "inverse_square"}
     atmosphere: Component = {"model": "us_standard_1976"}
     magnetic_field: Component = {"model": "wmm2025"}
     wind: Component = {"model": "none"}
-    spawn_points: list[SpawnPoint] = [SpawnPoint(position=(0.0, 0.0, 0.1))]
+    spawn_points: list[SpawnPoint] | None = None
+    """Free places to start from; those of the generator, else one above the origin, when left out."""
+    paths: dict[str, list[Vec3]] = {}
+    """Ways through the world by name, free of obstacles [m]."""
+
+    @model_validator(mode="after")
+    def _one_scene(self) -> Self:
+        if (self.usd is None) == (self.generator is None):
+            raise ConfigError(
+                "exactly one of usd and generator must be given",
+                field="usd",
+                remedy="name a USD file, or a generator such as {model: town, seed: 1}",
+            )
+        return self
 
 
 class ScenarioVehicle(StrictModel):
@@ -255,6 +250,8 @@ class ScenarioVehicle(StrictModel):
     spacing: Positive | None = None
     """Distance between the copies [m]; chosen so that they do not touch when left out."""
     backends: list[Component] = []
+    sensors: dict[str, Component] = {}
+    """Further sensors by name, beside those of the model."""
 
 
 class RecordSpec(StrictModel):
@@ -263,6 +260,8 @@ class RecordSpec(StrictModel):
     state_rate: Positive = 100.0
     """States, commands and references per second [Hz]; readings are recorded as they come."""
     readings: bool = True
+    images: bool = False
+    """Whether the pictures of cameras are recorded, which are drawn for it."""
 
 
 class ScenarioSpec(StrictModel):
@@ -280,6 +279,8 @@ class ScenarioSpec(StrictModel):
     speed: Speed = "max"
     """Times real time, or as fast as it goes."""
     record: RecordSpec = RecordSpec()
+    dataset: DatasetSpec = DatasetSpec()
+    """What `pegasus dataset` makes of it."""
 
 
 def inertia_tensor(inertia: tuple[float, ...]) -> Array:
@@ -348,7 +349,9 @@ def load_world(name: str | Path) -> tuple[WorldSpec, Path]:
     """
     path = find("worlds", name)
     spec = read_file(path, WorldSpec)
-    return spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()}), path
+    if spec.usd is not None:
+        spec = spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()})
+    return spec, path
 
 
 def load_scenario(name: str | Path) -> tuple[ScenarioSpec, Path]:

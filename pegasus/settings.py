@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import platformdirs
 import yaml
@@ -41,11 +41,37 @@ class ArduPilotSettings(StrictModel):
     """Instance number from which free ones are looked for; 0 when None."""
 
 
+class OriginSettings(StrictModel):
+    """Where the panel puts the origin of worlds; where a world itself says when None."""
+
+    latitude: Annotated[float, Field(ge=-90, le=90)] | None = None
+    """Latitude [deg]."""
+    longitude: Annotated[float, Field(ge=-180, le=180)] | None = None
+    """Longitude [deg]."""
+    altitude: Annotated[float, Field(ge=-1000, le=85000)] | None = None
+    """Altitude above mean sea level [m]."""
+
+
+class PanelSettings(StrictModel):
+    """What the panel begins with."""
+
+    origin: OriginSettings = OriginSettings()
+    backend: Literal["built-in", "px4", "ardupilot", "ros2"] | None = None
+    """Backend that is chosen at first; the built-in controllers when None."""
+    controller: Literal["geometric", "cascaded_pid"] | None = None
+    """Built-in controller that is chosen at first."""
+    launch: bool = True
+    """Whether autopilots are started with the run."""
+
+
 class Settings(StrictModel):
     """The user's settings file."""
 
+    version: Literal[1] = 1
+    """Version of the file's layout."""
     px4: PX4Settings = PX4Settings()
     ardupilot: ArduPilotSettings = ArduPilotSettings()
+    panel: PanelSettings = PanelSettings()
 
 
 def user_config() -> Path:
@@ -75,12 +101,70 @@ def user_settings() -> Settings:
         ConfigError: If the file cannot be read or does not fit.
     """
     path = _settings_file()
-    if not path.exists():
-        return Settings()
+    return _settings(read_yaml(path)) if path.exists() else Settings()
+
+
+def change_settings(section: str, changes: Mapping[str, Any]) -> Path:
+    """Change a section of the user's settings file, which is made where there is none, and return its path.
+
+    The file is replaced as a whole or not at all. One with comments, which are not kept, stays beside it as
+    `settings.yaml.bak`.
+
+    Args:
+        section: Path of the section, such as "px4" or "panel.origin".
+        changes: New values by name; None takes a value out.
+
+    Raises:
+        ConfigError: If a value is not allowed, or the file is broken or cannot be written.
+    """
+    path = _settings_file()
+    content = read_yaml(path) if path.exists() else {}
+    _settings(content)
+    content = {"version": 1, **content}
+    place = content
+    for name in section.split("."):
+        place[name] = place = dict(place.get(name) or {})
+    for name, value in changes.items():
+        if value is None:
+            place.pop(name, None)
+        else:
+            place[name] = str(value) if isinstance(value, Path) else value
+    _settings(content)
     try:
-        return Settings.model_validate(read_yaml(path))
-    except ValidationError as error:
-        raise config_error(error, Settings).within(file=path) from None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        if "#" in before:
+            _replace(path.with_name(f"{path.name}.bak"), before)
+        _replace(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
+    return path
+
+
+def set_aside_broken_settings() -> str | None:
+    """Rename a settings file that cannot be used, and return what was wrong and where it is now.
+
+    None where there was nothing to do. A file by a later version of Pegasus is left where it is.
+
+    Raises:
+        ConfigError: If it is by a later version, or cannot be renamed.
+    """
+    path = _settings_file()
+    try:
+        user_settings()
+        return None
+    except ConfigError as error:
+        if error.field == "version":
+            raise
+        problem = str(error)
+    number = 1
+    while (aside := path.with_name(f"{path.name}.broken-{number}")).exists():
+        number += 1
+    try:
+        path.rename(aside)
+    except OSError as error:
+        raise ConfigError(f"{problem}; cannot be set aside: {error.strerror}") from None
+    return f"{problem}; it is set aside as {aside}, and the defaults are used"
 
 
 def px4_directory(option: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Path:
@@ -232,6 +316,33 @@ def _at_home(path: Path) -> Path:
         return path.expanduser()
     except RuntimeError:
         return path
+
+
+def _settings(content: Mapping[str, Any]) -> Settings:
+    """Return the content of the settings file, checked."""
+    file, version = _settings_file(), content.get("version", 1)
+    if isinstance(version, int) and version > 1:
+        raise ConfigError(
+            "is of a later Pegasus; this one reads version 1",
+            file=file,
+            field="version",
+            value=version,
+            remedy="update Pegasus, or move the file away",
+        )
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        raise config_error(error, Settings).within(file=file) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file as a whole, or leave it as it was."""
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _settings_file() -> Path:

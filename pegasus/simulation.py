@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -16,9 +16,11 @@ from pegasus.engines.engine import Engine
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.recording.observer import Observer
-from pegasus.scenario import WorldSpec, load_world
+from pegasus.render import Renderer, Visuals
+from pegasus.scenario import SpawnPoint, WorldSpec, load_world
 from pegasus.scene import translate
 from pegasus.scene.scene import Scene
+from pegasus.scene.worlds import made_world
 from pegasus.streams import stream
 from pegasus.vehicle import Vehicle
 from pegasus.vehicle_manager import VehicleManager
@@ -50,6 +52,9 @@ class Simulation:
         rate: Physics steps per simulated second [Hz].
         seed: Seed of every random stream.
         observers: Whoever watches every step.
+        renderer: Who draws pictures for cameras and casts rays for lidars, at the first one: `auto`, `embree`
+            or `mitsuba`, or a renderer.
+        alter_scene: Takes the world's scene and description, and returns the scene that is used.
 
     Raises:
         ConfigError: If the world cannot be loaded or an argument is not allowed.
@@ -63,6 +68,8 @@ class Simulation:
         rate: float = 250.0,
         seed: int = 0,
         observers: Sequence[Observer] = (),
+        renderer: str | Renderer = "auto",
+        alter_scene: Callable[[Scene, WorldSpec], Scene] | None = None,
     ) -> None:
         require(0 < rate <= 1e5, "rate", rate, "must be above 0 and at most 100000 Hz")
         valid_seed = isinstance(seed, int) and 0 <= seed < 2**63
@@ -73,17 +80,16 @@ class Simulation:
             self.environment = Environment.from_spec(self.world)
         except ConfigError as error:
             raise error.within(file=file) from None
-        if not self.world.usd.is_file():
-            raise ConfigError(
-                "no such file", file=file, field="usd", value=str(self.world.usd), remedy="correct the path"
-            )
-        self.scene: Scene = translate(self.world.usd)
+        self.scene: Scene = self._load_scene(file)
+        if alter_scene is not None:
+            self.scene = alter_scene(self.scene, self.world)
         for line in self.scene.warnings:
             _log.warning(line)
         self.engine = _engine(engine)
         self.engine.load(self.scene)
         self.environment.bind(stream(seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=seed)
+        self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=renderer)
         self.step_count = 0
         self._observers = list(observers)
         self._playback = Playback.STOPPED
@@ -91,6 +97,28 @@ class Simulation:
         self._interrupted = False
         # Guards everything that a panel may do while another thread runs the simulation.
         self._changed = threading.Condition(threading.RLock())
+
+    def _load_scene(self, file: Path | None) -> Scene:
+        """Return the scene of the world, whose file is made now if it comes from a generator."""
+        if self.world.generator is not None:
+            try:
+                self.world = made_world(self.world)
+            except ConfigError as error:
+                raise error.within(file=file) from None
+        elif self.world.spawn_points is None:
+            self.world = self.world.model_copy(
+                update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]}
+            )
+        usd = self.world.usd
+        assert usd is not None
+        if not usd.is_file():
+            raise ConfigError(
+                "no such file", file=file, field="usd", value=str(usd), remedy="correct the path"
+            )
+        try:
+            return translate(usd)
+        except MemoryError:
+            raise ConfigError("does not fit into memory", file=usd, remedy="open a smaller world") from None
 
     @property
     def time(self) -> float:
@@ -298,6 +326,7 @@ class Simulation:
             try:
                 self._end()
             finally:
+                self.visuals.close()
                 self.vehicles.release()
                 self.engine.close()
 

@@ -27,6 +27,7 @@ from pegasus.streams import stream
 
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
+    from pegasus.render.visuals import Visuals
     from pegasus.vehicle_manager import VehicleManager
 
 START_HEIGHT = 0.1
@@ -104,6 +105,7 @@ class Vehicle(ABC):
         """Torque about the centre of mass during the step that begins now, body frame [N m]."""
         self._no_command = np.zeros_like(self.command)
         self._schedules: list[tuple[str, Sensor, Schedule]] = []
+        self._followers: list[Sensor] = []
         self._manager: VehicleManager | None = None
 
     @abstractmethod
@@ -153,6 +155,11 @@ class Vehicle(ABC):
     def in_contact(self) -> BoolArray:
         """Whether it touched something during the last step, shape (N,)."""
         return self._joined().in_contact(self)
+
+    @property
+    def visuals(self) -> "Visuals":
+        """Pictures of the world and all vehicles, for sensors that see."""
+        return self._joined().visuals
 
     def bodies(self) -> list[RigidBody]:
         """Return the rigid bodies of the N vehicles where they start."""
@@ -219,6 +226,8 @@ class Vehicle(ABC):
             step: Number of the step.
             t: Simulation time [s].
         """
+        for sensor in self._followers:
+            sensor.follow(self.state, t)
         self.new_readings = {
             name: sensor.measure(self.state, t) for name, sensor, due in self._schedules if due.due(step)
         }
@@ -304,6 +313,7 @@ class Vehicle(ABC):
         self._schedules = [
             (name, sensor, Schedule(sensor.rate_hz, rate, name=name)) for name, sensor in self.sensors.items()
         ]
+        self._followers = [s for s in self.sensors.values() if type(s).follow is not Sensor.follow]
         for name, sensor in self.sensors.items():
             sensor.bind(self._as_multirotor(), self.environment, stream(seed, self.name, name))
 

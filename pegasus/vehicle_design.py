@@ -14,7 +14,7 @@ from pegasus.components import require
 from pegasus.control.allocation import Allocation
 from pegasus.errors import ConfigError
 from pegasus.multirotor import RotorLayout
-from pegasus.scenario import RotorRing, RotorSpec
+from pegasus.rotor_specs import RotorRing, RotorSpec
 from pegasus.sizing.drive import Battery, Motor
 from pegasus.sizing.mass_properties import Part, box, combined, disc, point, rod
 from pegasus.sizing.propeller import Propeller

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pegasus.scenario import RotorSpec
+from pegasus.rotor_specs import RotorSpec
 from pegasus.vehicle_design import VehicleDesign
 
 

@@ -10,7 +10,8 @@ import yaml
 
 from pegasus.errors import ConfigError
 from pegasus.multirotor import Multirotor
-from pegasus.scenario import RotorSpec, VehicleSpec, parse
+from pegasus.rotor_specs import RotorSpec
+from pegasus.scenario import VehicleSpec, parse
 from pegasus.scene.vehicle_model import VehicleModel
 from pegasus.sizing.drive import Battery, Motor, estimated_motor_mass
 from pegasus.sizing.propeller import Propeller

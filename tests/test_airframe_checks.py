@@ -11,7 +11,7 @@ from pegasus.environment import UniformGravity
 from pegasus.environment.geodesy import Geodetic
 from pegasus.multirotor import RotorLayout
 from pegasus.propulsion import FirstOrderMotor, PropellerThrust, QuadraticThrust
-from pegasus.scenario import RotorSpec
+from pegasus.rotor_specs import RotorSpec
 from pegasus.settings import names
 
 QUAD = {

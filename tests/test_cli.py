@@ -19,9 +19,7 @@ from pegasus.settings import resource
 SCENARIO = {"name": "test", "world": "flat", "duration": 1.0, "vehicles": [{"model": "iris"}]}
 GEOMETRIC = {"model": "geometric", "trajectory": [{"takeoff": {"height": 2.0}}]}
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
-FLAT = yaml.safe_load(resource("config", "worlds", "flat.yaml").read_text()) | {
-    "usd": str(resource("data", "worlds", "flat.usda"))
-}
+FLAT = {"name": "mine", "generator": {"model": "flat"}}
 TEXTURED = """#usda 1.0
 (
     defaultPrim = "World"
@@ -133,7 +131,9 @@ def with_vehicle(**changes):
 
 def with_world(**changes):
     """Return a scenario and the file of its world, a flat one with changes."""
-    return {"s__yaml": flying(world="w.yaml"), "w__yaml": FLAT | changes}
+    scene = {"usd": None, "generator": None} if "usd" in changes else {}
+    world = {key: value for key, value in (FLAT | scene | changes).items() if value is not None}
+    return {"s__yaml": flying(world="w.yaml"), "w__yaml": world}
 
 
 def one_line(result, *parts):
@@ -194,6 +194,26 @@ BAD_FILES = {
         {"s__yaml": flying({"model": "v.yaml", "backends": [GEOMETRIC]}), "v__yaml": IRIS | {"mass": 15.0}},
         [" v.yaml: motor.max_speed = 1100", "raise it"],
     ),
+    "cannot hover": (
+        with_vehicle(mass=5.0),
+        [" v.yaml: motor.max_speed = 1100", "lift 41.38 N", "weighs 49.0", "7.66 N more", "lower the mass"],
+    ),
+    "rotors overlap": (
+        with_vehicle(rotors={"count": 4, "radius": 0.17}),
+        [" v.yaml: rotors.1.position = (-0.1202", "rotor 0 overlap by 0.0136 m", "move them apart"],
+    ),
+    "rotor below the body": (
+        with_vehicle(rotors=[*IRIS["rotors"][:3], {"position": [-0.124, -0.222, -0.2], "direction": "cw"}]),
+        [" v.yaml: rotors.3.position = (-0.124, -0.222, -0.2)", "strike the ground first", "raise the rotor"],
+    ),
+    "rotor prim without a model": (
+        with_vehicle(rotors=[{"prim": "rotor_0", "direction": "ccw"}]),
+        [" v.yaml: rotors.0.prim = 'rotor_0'", "no USD model", "usd"],
+    ),
+    "rotor prim missing": (
+        with_vehicle(rotors=[{"prim": "rotr", "direction": "ccw"}], usd="w.usda") | {"w__usda": TEXTURED},
+        [" v.yaml: rotors.0.prim = 'rotr'", "no such prim", "named like rotors are none", "position"],
+    ),
     "sensor too fast": (
         with_vehicle(sensors={"imu": {"model": "imu", "rate_hz": 400.0}}),
         [" v.yaml: sensors.imu.rate_hz = 400", "lower"],
@@ -216,6 +236,15 @@ BAD_FILES = {
     "no end": (
         {"s__yaml": {k: v for k, v in SCENARIO.items() if k != "duration"}},
         ["s.yaml: duration", "--duration"],
+    ),
+    "world without a scene": (with_world(generator=None), ["w.yaml: usd: exactly one of usd and generator"]),
+    "unknown generator": (
+        with_world(generator={"model": "tonw"}),
+        ["w.yaml: generator.model = 'tonw': must be one of ", "courtyard"],
+    ),
+    "world too large": (
+        with_world(generator={"model": "town", "size": 1e6}),
+        ["w.yaml: generator.size = 1000000.0: must be from 50 to 1000 m"],
     ),
     "USD missing": (with_world(usd="no.usda"), [" w.yaml: usd = '", "no.usda': no such file"]),
     "USD of scenario missing": ({"s__yaml": flying(world="no.usda")}, ["s.yaml: world = 'no.usda'"]),
@@ -364,7 +393,7 @@ def test_no_record(pegasus, tmp_path):
     ("kind", "known"),
     [
         ("worlds", {"courtyard", "flat"}),
-        ("vehicles", {"iris", "typhoon_h480"}),
+        ("vehicles", {"iris", "typhoon_h", "x500", "crazyflie", "pegasus"}),
         ("scenarios", {"first_flight"}),
         ("backends", {"geometric", "cascaded_pid"}),
     ],

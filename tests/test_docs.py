@@ -17,12 +17,17 @@ from pegasus import Environment, Multirotor
 from pegasus.aerodynamics import DRAGS
 from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
+from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, Imaging
+from pegasus.cameras.lens import FocusedLens
 from pegasus.cli import app
 from pegasus.components import build
 from pegasus.control import CONTROLLERS, Controller
-from pegasus.control.trajectories import TRAJECTORIES, Trajectory, trajectory_from_spec
+from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, trajectory_from_spec
+from pegasus.dataset.randomizers import RANDOMIZERS
+from pegasus.dataset_spec import DatasetSpec
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
 from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor
+from pegasus.rotor_specs import RotorRing, RotorSpec
 from pegasus.scenario import (
     ArduPilotSpec,
     BodySpec,
@@ -30,14 +35,13 @@ from pegasus.scenario import (
     PropellerSpec,
     PX4Spec,
     RecordSpec,
-    RotorRing,
-    RotorSpec,
     ScenarioSpec,
     ScenarioVehicle,
     VehicleSpec,
     WorldSpec,
     parse,
 )
+from pegasus.scene.worlds import GENERATORS
 from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
 from pegasus.settings import resource
 
@@ -49,17 +53,23 @@ REGISTRIES = {
     "Thrust curve": THRUST_CURVES,
     "Drag": DRAGS,
     "Sensor": SENSORS,
+    "Lens": LENSES,
+    "Scan pattern": SCAN_PATTERNS,
     "Gravity": GRAVITIES,
     "Atmosphere": ATMOSPHERES,
     "Magnetic field": MAGNETIC_FIELDS,
     "Wind": WINDS,
     "Controller": CONTROLLERS,
     "Trajectory": TRAJECTORIES,
+    "World": GENERATORS,
+    "Randomizer": RANDOMIZERS,
     "Backend": {name: cls for name, cls in BACKENDS.items() if name not in CONTROLLERS},
 }
 OTHERS = {
     "Every motor": Motor,
     "Every controller": Controller,
+    "Every lens": FocusedLens,
+    "Fields of `imaging`": Imaging,
     "Fields of a `vehicle` file": VehicleSpec,
     "Fields of `px4`": PX4Spec,
     "Fields of `ardupilot`": ArduPilotSpec,
@@ -73,9 +83,11 @@ OTHERS = {
     "Fields of `gyroscope`": Gyroscope,
     "Fields of `accelerometer`": Accelerometer,
     "Fields of `vibration`": Vibration,
+    "Fields of a `gate`": Gate,
     "Fields of a `scenario` file": ScenarioSpec,
     "Fields of a `scenario vehicle`": ScenarioVehicle,
     "Fields of `record`": RecordSpec,
+    "Fields of `dataset`": DatasetSpec,
 }
 REQUIRED = object()
 # Defaults that are told in words and not compared.
@@ -83,7 +95,8 @@ IN_WORDS = {
     "see below",
     "off",
     "Lisbon",
-    "one, 0.1 m above the origin",
+    "those of the generator, else one 0.1 m above the origin",
+    "those of the generator",
     "the four shipped ones, under their own names",
 }
 
@@ -198,7 +211,7 @@ def fields(cls: type) -> dict[str, Any]:
         }
     shared = {
         item.name
-        for base in (Motor, Controller)
+        for base in (Motor, Controller, Camera, FocusedLens)
         if cls is not base and issubclass(cls, base)
         for item in dataclasses.fields(base)
     }
@@ -264,10 +277,11 @@ def test_tables_are_those_of_the_code(heading, cls):
 
 def test_every_command_and_option_is_described():
     """A command or option would be left for its user to find out."""
-    text = (ROOT / "docs" / "scenarios.md").read_text()
+    text = "".join((ROOT / "docs" / f"{page}.md").read_text() for page in ("scenarios", "make_vehicle"))
     group = typer.main.get_command(app)
     commands = dict(group.commands)
-    commands |= {f"show {name}": command for name, command in commands.pop("show").commands.items()}
+    for first in "show", "make", "check":
+        commands |= {f"{first} {name}": command for name, command in commands.pop(first).commands.items()}
     for name, command in commands.items():
         assert f"`pegasus {name}" in text
         for parameter in command.params:

@@ -119,6 +119,63 @@ def test_paper_relay(example, tmp_path, capsys):
         assert (tmp_path / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_stereo_flight(example, tmp_path, capsys):
+    """The pair would be crossed, or its pictures not fit to its depth: measured by matching the two views."""
+    pytest.importorskip("embreex", reason="needs the extra render")
+    picture = tmp_path / "stereo.png"
+    reading, estimate = example("stereo_flight").main(duration=8.0, picture=picture)
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert "median error of the depth" in capsys.readouterr().out
+    depth = reading.depth[0]
+    compared = np.isfinite(estimate) & (depth < 30.0)
+    assert compared.mean() > 0.05
+    scale = reading.intrinsic_matrix[0, 0] * reading.baseline
+    # Blocks match to a fraction of a pixel, but where they show two distances at once.
+    assert np.median(np.abs(scale / estimate[compared] - scale / depth[compared])) < 0.3
+
+
+def test_lidar_map(example, tmp_path, capsys):
+    """Walls would be thick or crooked, things have the names of others, or the files not be what they say."""
+    pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
+    pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
+    module = example("lidar_map")
+    found = module.main(tmp_path, world="box_with_cylinders", duration=5.0, pattern="vlp16")
+    assert "kinds of things, in 25 scans" in capsys.readouterr().out
+    points, classes = found.points, found.classes
+    assert {"wall", "floor", "cylinder"} <= set(classes)
+    # Six sigmas of the noise, of which at most 15 mm are across a surface; the room is 30 x 24 m.
+    assert np.abs(points[classes == "floor"][:, 2]).max() < 6 * 0.015
+    x, y, _ = np.abs(points[classes == "wall"]).T
+    assert np.minimum(np.abs(x - 15.0), np.abs(y - 12.0)).max() < 6 * 0.015
+    cells = np.floor(points / module.CELL)
+    assert len(np.unique(cells, axis=0)) == len(points) > 10_000
+    header, _, body = (tmp_path / "lidar_map.ply").read_bytes().partition(b"end_header\n")
+    assert header.startswith(b"ply\nformat binary_little_endian 1.0\n")
+    rows = np.frombuffer(body, dtype=[("xyz", "<f4", 3), ("rgb", "u1", 3)])
+    assert f"element vertex {len(points)}\n".encode() in header
+    np.testing.assert_allclose(rows["xyz"], points, atol=1e-5)
+    assert (tmp_path / "lidar_map.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_drone_dataset(example, tmp_path, capsys):
+    """Drones would not be where their boxes are, or never in sight."""
+    pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
+    pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
+    shipped = resource("config", "scenarios", "drone_dataset.yaml").read_text()
+    small = shipped.replace("[640, 480]", "[160, 120]").replace("samples: 4", "samples: 1")
+    (tmp_path / "small.yaml").write_text(small.replace("duration: 12.0", "duration: 4.0"))
+    folder, picture = tmp_path / "out", tmp_path / "out.png"
+    labels = example("drone_dataset").main(tmp_path / "small.yaml", folder, 5, picture, 1)
+    assert len(labels["images"]) == len(list((folder / "images").glob("*.png"))) == 5
+    (drone,) = (item["id"] for item in labels["categories"] if item["name"] == "multirotor")
+    found = [item for item in labels["annotations"] if item["category_id"] == drone]
+    paths = {item["attributes"]["path"] for item in found}
+    assert len(found) >= 5
+    assert paths <= {"/World/target", "/World/hexarotor", "/World/quadrotor"}
+    assert f"5 frames in {folder}, {len(found)} drones" in capsys.readouterr().out
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
 @pytest.mark.px4
 @pytest.mark.skipif("PX4_DIR" not in os.environ, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot")
 def test_px4_mission(example):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pegasus.errors import ConfigError
+from pegasus.rotor_specs import RotorRing
 from pegasus.scenario import (
-    RotorRing,
     VehicleSpec,
     inertia_tensor,
     load_scenario,

@@ -3,16 +3,19 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pegasus.errors import ConfigError
 from pegasus.settings import (
     Settings,
     ardupilot_directory,
+    change_settings,
     find,
     names,
     places,
     px4_directory,
     resource,
+    set_aside_broken_settings,
     user_config,
     user_settings,
 )
@@ -96,7 +99,11 @@ def test_settings_are_read_when_asked_for(config):
     ("content", "message"),
     [
         ("px4: {folder: /x}", "px4.folder: unknown field; allowed here: airframe, directory, instance"),
-        ("px5: {}", "px5: unknown field; allowed here: ardupilot, px4"),
+        ("px5: {}", "px5: unknown field; allowed here: ardupilot, panel, px4, version"),
+        ("panel: {backend: ros}", "panel.backend = 'ros': input should be "),
+        ("panel: {origin: {latitude: 91}}", "panel.origin.latitude = 91: input should be less than"),
+        ("version: 0", "version = 0: input should be 1"),
+        ("version: 2", "version = 2: is of a later Pegasus; this one reads version 1; update Pegasus"),
         ("px4: {instance: 250}", "px4.instance = 250: input should be less than 250"),
         ("px4: {airframe: 10016}", "px4.airframe = 10016: input should be a valid string"),
         ("px4: [", "is not valid YAML: "),
@@ -184,3 +191,92 @@ def test_places(config):
         f"set the backend's option airframe, px4.airframe in {config / 'settings.yaml'}, "
         "or px4.airframe of the vehicle file"
     )
+
+
+def test_change(config):
+    """A value that is made the default would not be kept, or others be lost by it."""
+    file = config / "settings.yaml"
+    assert change_settings("px4", {"directory": Path("/opt/px4"), "airframe": "iris"}) == file
+    assert yaml.safe_load(file.read_text()) == {
+        "version": 1,
+        "px4": {"directory": "/opt/px4", "airframe": "iris"},
+    }
+    change_settings("panel.origin", {"latitude": 1.5})
+    change_settings("px4", {"airframe": None, "instance": 3})
+    settings = user_settings()
+    assert settings.px4.model_dump() == {"directory": Path("/opt/px4"), "airframe": None, "instance": 3}
+    assert settings.panel.origin.latitude == 1.5
+    assert [path.name for path in config.iterdir()] == ["settings.yaml"]
+
+
+def test_change_keeps_what_a_user_wrote(config):
+    """The comments of a file that somebody wrote by hand would be lost for good."""
+    config.mkdir(exist_ok=True)
+    file = config / "settings.yaml"
+    file.write_text("# My PX4 is here.\npx4: {directory: ~/px4}\n")
+    change_settings("ardupilot", {"instance": 1})
+    change_settings("ardupilot", {"instance": 2})
+    assert (config / "settings.yaml.bak").read_text() == "# My PX4 is here.\npx4: {directory: ~/px4}\n"
+    assert user_settings().px4.directory == Path("~/px4")
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "message"),
+    [
+        ("px4", {"instance": 999}, "px4.instance = 999: input should be less than 250"),
+        ("px4", {"folder": "x"}, "px4.folder: unknown field"),
+        ("panel.origin", {"latitude": "x"}, "panel.origin.latitude = 'x': input should be a valid number"),
+    ],
+)
+def test_wrong_change(config, section, changes, message):
+    """A value that is not allowed would spoil the file, and every start after it."""
+    change_settings("px4", {"airframe": "iris"})
+    before = (config / "settings.yaml").read_text()
+    with pytest.raises(ConfigError) as caught:
+        change_settings(section, changes)
+    assert str(caught.value).startswith(f"{config / 'settings.yaml'}: {message}")
+    assert (config / "settings.yaml").read_text() == before
+
+
+def test_change_of_a_broken_file(config):
+    """A file with a slip would be overwritten, and what it said be lost."""
+    (config / "settings.yaml").write_text("px4: [")
+    with pytest.raises(ConfigError, match="is not valid YAML"):
+        change_settings("px4", {"airframe": "iris"})
+    assert (config / "settings.yaml").read_text() == "px4: ["
+
+
+def test_change_that_cannot_be_written(config, monkeypatch):
+    """A full disk would leave half a file, or a fault of the program be shown."""
+    change_settings("px4", {"airframe": "iris"})
+    before = (config / "settings.yaml").read_text()
+
+    def full(path, text, **options):
+        with path.open("w", **options) as file:
+            file.write(text[:5])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ConfigError, match=r"settings.yaml: cannot be written: No space left on device"):
+        change_settings("px4", {"airframe": "other"})
+    assert (config / "settings.yaml").read_text() == before
+    assert [path.name for path in config.iterdir()] == ["settings.yaml"]
+
+
+def test_setting_aside(config):
+    """A file that is fine or not there would be moved away, or one set aside replace an earlier one."""
+    assert set_aside_broken_settings() is None
+    change_settings("px4", {"airframe": "iris"})
+    assert set_aside_broken_settings() is None
+    file = config / "settings.yaml"
+    for number in 1, 2:
+        file.write_text(f"px{number}: [")
+        said = set_aside_broken_settings()
+        assert "is not valid YAML" in said
+        assert said.endswith(f"it is set aside as {file}.broken-{number}, and the defaults are used")
+        assert (config / f"settings.yaml.broken-{number}").read_text() == f"px{number}: ["
+        assert not file.exists()
+    file.write_text("version: 7")
+    with pytest.raises(ConfigError, match="is of a later Pegasus"):
+        set_aside_broken_settings()
+    assert file.exists()

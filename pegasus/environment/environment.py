@@ -29,7 +29,7 @@ def _geodetic(origin: OriginSpec) -> Geodetic:
     return Geodetic(origin.latitude, origin.longitude, origin.altitude)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Environment:
     """Gravity, air, wind and magnetic field over the positions of a world; the altitude is the origin's + z.
 
@@ -42,6 +42,7 @@ class Environment:
     atmosphere: Atmosphere = field(default_factory=UsStandardAtmosphere1976)
     magnetic_field: MagneticField = field(default_factory=WorldMagneticModel)
     wind: Wind = field(default_factory=NoWind)
+    """May be replaced between two steps by one whose random stream is bound."""
 
     @classmethod
     def from_spec(cls, world: WorldSpec) -> "Environment":

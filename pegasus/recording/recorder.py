@@ -12,9 +12,11 @@ import orjson
 from mcap.writer import CompressionType, Writer
 
 from pegasus.arrays import Array
+from pegasus.cameras import CameraReading
 from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.recording.observer import ObservedSimulation, ObservedVehicle
+from pegasus.recording.pictures import picture_messages
 from pegasus.recording.schemas import frame_transforms_schema, message_schema
 from pegasus.sensors.sensor import Schedule
 from pegasus.state import VehicleState
@@ -49,15 +51,18 @@ class McapRecorder:
         path: File to write; one that exists is replaced when a run starts.
         state_rate: States, commands and references per second [Hz]; at most one per physics step.
         readings: Whether readings are recorded.
+        images: Whether the pictures of cameras are, which are drawn for it.
 
     Raises:
         ConfigError: If the rate is not a positive number.
     """
 
-    def __init__(self, path: str | Path, *, state_rate: float = 100.0, readings: bool = True) -> None:
+    def __init__(
+        self, path: str | Path, *, state_rate: float = 100.0, readings: bool = True, images: bool = False
+    ) -> None:
         require(0 < state_rate < math.inf, "state_rate", state_rate, "must be above 0 Hz")
         self.path = Path(path)
-        self._state_rate, self._readings = state_rate, readings
+        self._state_rate, self._readings, self._images = state_rate, readings, images
         self._log: _OpenLog | None = None
 
     def start(self, simulation: ObservedSimulation) -> None:
@@ -70,7 +75,13 @@ class McapRecorder:
             ConfigError: If the file cannot be written.
         """
         self.stop()
-        self._log = _OpenLog(self.path, simulation, state_rate=self._state_rate, readings=self._readings)
+        self._log = _OpenLog(
+            self.path,
+            simulation,
+            state_rate=self._state_rate,
+            readings=self._readings,
+            images=self._images,
+        )
 
     def record(self, simulation: ObservedSimulation) -> None:
         """Write what is due at this step.
@@ -135,12 +146,18 @@ class _OpenLog:
     """A file being written."""
 
     def __init__(
-        self, path: Path, simulation: ObservedSimulation, *, state_rate: float, readings: bool
+        self,
+        path: Path,
+        simulation: ObservedSimulation,
+        *,
+        state_rate: float,
+        readings: bool,
+        images: bool,
     ) -> None:
         rate = min(state_rate, simulation.rate)
         self._schedule = Schedule(rate, simulation.rate, name="state")
         self._first_step = simulation.step_count
-        self._path, self._readings = path, readings
+        self._path, self._readings, self._images = path, readings, images
         self._tracks: dict[str, _Track] = {}
         self._schemas: dict[bytes, int] = {}
         self._channels: dict[tuple[str, int], int] = {}
@@ -180,6 +197,10 @@ class _OpenLog:
                 if self._readings:
                     for name, reading in vehicle.new_readings.items():
                         self._write(track.sensors, name, reading, stamp)
+                if self._images:
+                    for name, reading in vehicle.new_readings.items():
+                        if isinstance(reading, CameraReading):
+                            self._write_pictures(vehicle.name, name, reading, stamp)
             # A whole chunk leaves the process with the step that filled it, so that a kill does not take it.
             self._file.flush()
         except OSError as error:
@@ -222,13 +243,18 @@ class _OpenLog:
         ]
         self._add(track.frame_channel, orjson.dumps({"transforms": transforms}), stamp)
 
+    def _write_pictures(self, vehicle: str, sensor: str, reading: CameraReading, stamp: int) -> None:
+        for message in picture_messages(reading, f"{vehicle}/{sensor}", stamp):
+            topic = f"/{vehicle}/sensors/{sensor}/{message.topic}"
+            self._add(self._register(topic, message.schema, {}), orjson.dumps(message.content), stamp)
+
     def _add(self, channel: int, data: bytes, stamp: int) -> None:
         self._whole = False
         self._writer.add_message(channel, stamp, data, stamp)
         self._whole = True
 
     def _open_channel(self, topics: _Topics, name: str, item: Any) -> _Channel:
-        names = [field.name for field in fields(item)]
+        names = [field.name for field in fields(item) if field.metadata.get("recorded", True)]
         if isinstance(item, VehicleState):
             names = [name for name in names if name not in _DERIVED]
         number = self._register(f"{topics.prefix}/{name}", message_schema(item, names), topics.metadata)

@@ -113,22 +113,60 @@ def _object(title: str | None, /, **properties: dict[str, Any]) -> dict[str, Any
     return {**named, "type": "object", "properties": properties, "required": list(properties)}
 
 
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "number"}
+_COUNT = {"type": "integer", "minimum": 0}
+_BYTES = {"type": "string", "contentEncoding": "base64"}
+_TIME = _object("time", sec=_COUNT, nsec={"type": "integer", "minimum": 0, "maximum": 999_999_999})
+
+
 def frame_transforms_schema() -> dict[str, Any]:
     """Return the schema of Foxglove's own `foxglove.FrameTransforms`, which its 3D panel shows unasked.
 
     Source: Foxglove's message schemas, FrameTransforms.
     """
-    number = {"type": "number"}
     transform = _object(
         "foxglove.FrameTransform",
-        timestamp=_object(
-            "time",
-            sec={"type": "integer", "minimum": 0},
-            nsec={"type": "integer", "minimum": 0, "maximum": 999_999_999},
-        ),
-        parent_frame_id={"type": "string"},
-        child_frame_id={"type": "string"},
-        translation=_object("foxglove.Vector3", x=number, y=number, z=number),
-        rotation=_object("foxglove.Quaternion", x=number, y=number, z=number, w=number),
+        timestamp=_TIME,
+        parent_frame_id=_TEXT,
+        child_frame_id=_TEXT,
+        translation=_object("foxglove.Vector3", x=_NUMBER, y=_NUMBER, z=_NUMBER),
+        rotation=_object("foxglove.Quaternion", x=_NUMBER, y=_NUMBER, z=_NUMBER, w=_NUMBER),
     )
     return _object("foxglove.FrameTransforms", transforms={"type": "array", "items": transform})
+
+
+def compressed_image_schema() -> dict[str, Any]:
+    """Return the schema of `foxglove.CompressedImage` (source: Foxglove's message schemas)."""
+    return _object("foxglove.CompressedImage", timestamp=_TIME, frame_id=_TEXT, data=_BYTES, format=_TEXT)
+
+
+def raw_image_schema() -> dict[str, Any]:
+    """Return the schema of `foxglove.RawImage` (source: Foxglove's message schemas)."""
+    return _object(
+        "foxglove.RawImage",
+        timestamp=_TIME,
+        frame_id=_TEXT,
+        width=_COUNT,
+        height=_COUNT,
+        encoding=_TEXT,
+        step=_COUNT,
+        data=_BYTES,
+    )
+
+
+def camera_calibration_schema() -> dict[str, Any]:
+    """Return the schema of `foxglove.CameraCalibration` (source: Foxglove's message schemas)."""
+    numbers = {"type": "array", "items": _NUMBER}
+    return _object(
+        "foxglove.CameraCalibration",
+        timestamp=_TIME,
+        frame_id=_TEXT,
+        width=_COUNT,
+        height=_COUNT,
+        distortion_model=_TEXT,
+        D=numbers,
+        K=numbers | {"minItems": 9, "maxItems": 9},
+        R=numbers | {"minItems": 9, "maxItems": 9},
+        P=numbers | {"minItems": 12, "maxItems": 12},
+    )

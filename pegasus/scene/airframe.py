@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.scenario import RotorSpec, VehicleSpec
+from pegasus.rotor_specs import RotorSpec
+from pegasus.scenario import VehicleSpec
 from pegasus.scene.authoring import rotation_to
 from pegasus.scene.lofting import Faces, loft_faces
 

@@ -4,7 +4,8 @@ import numpy as np
 from pxr import Gf, Tf, Usd, UsdPhysics
 
 from pegasus.frames import quaternion_from_matrix
-from pegasus.scenario import RotorSpec, VehicleSpec, inertia_tensor
+from pegasus.rotor_specs import RotorSpec
+from pegasus.scenario import VehicleSpec, inertia_tensor
 from pegasus.scene.airframe import (
     blades,
     body_height,

@@ -355,7 +355,7 @@ def sun_and_sky(stage: Usd.Stage, root: str, *, elevation: float = 50.0, azimuth
     turn = Gf.Vec3f(90.0 - elevation, 0.0, (180.0 - azimuth + 180.0) % 360.0 - 180.0)
     UsdGeom.Xformable(sun).AddRotateXYZOp().Set(turn)
     sky = UsdLux.DomeLight.Define(stage, f"{root}/Sky")
-    sky.CreateIntensityAttr(1000.0)
+    sky.CreateIntensityAttr(350.0)
     sky.CreateColorAttr(_vec3f((0.53, 0.73, 1.0)))
 
 

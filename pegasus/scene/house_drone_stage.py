@@ -4,7 +4,8 @@ import numpy as np
 from pxr import Usd, UsdGeom, UsdSemantics
 
 from pegasus.arrays import Array
-from pegasus.scenario import RotorSpec, VehicleSpec
+from pegasus.rotor_specs import RotorSpec
+from pegasus.scenario import VehicleSpec
 from pegasus.scene.airframe import convex_hull, feet_height
 from pegasus.scene.airframe_stage import CONTACT, write_mass
 from pegasus.scene.authoring import (

@@ -8,7 +8,8 @@ import numpy as np
 
 from pegasus.arrays import Array
 from pegasus.errors import ConfigError
-from pegasus.scenario import RotorPrimSpec, RotorRing, RotorSpec, VehicleSpec
+from pegasus.rotor_specs import RotorPrimSpec, RotorRing, RotorSpec
+from pegasus.scenario import VehicleSpec
 from pegasus.scene.airframe_stage import build_vehicle_stage
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 from pegasus.scene.stage import open_stage

@@ -1,5 +1,6 @@
 """Sensors: what a vehicle knows about itself, with the errors that real ones have."""
 
+from pegasus.cameras import Camera, Lidar, Sonar, StereoCamera
 from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.gps import GPS, GpsReading
@@ -20,6 +21,10 @@ SENSORS: dict[str, type[Sensor]] = {
     "rangefinder": Rangefinder,
     "optical_flow": OpticalFlow,
     "odometry": Odometry,
+    "camera": Camera,
+    "stereo_camera": StereoCamera,
+    "lidar": Lidar,
+    "sonar": Sonar,
 }
 """Shipped sensors by their name in YAML."""
 

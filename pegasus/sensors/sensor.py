@@ -54,6 +54,14 @@ class Sensor(ABC):
         """
         self.count, self.environment, self.rng = vehicle.count, environment, rng
 
+    def follow(self, state: VehicleState, t: float) -> None:  # noqa: B027
+        """Look at the state of a step, due or not; called at every step, before `measure`, where overridden.
+
+        Args:
+            state: True state at t; live arrays, to be copied if kept.
+            t: Simulation time [s].
+        """
+
     @abstractmethod
     def measure(self, state: VehicleState, t: float) -> Reading:
         """Return the reading at simulation time t; called at the first step at or after each due instant.

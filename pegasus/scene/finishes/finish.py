@@ -58,8 +58,8 @@ class Images:
             name: What they are called after.
             has_opacity: Whether the colours carry opacity.
         """
-        files = (f"./textures/{name}_{kind}.png" for kind in ("color", "roughness", "normal"))
-        return cls(*files, has_opacity=has_opacity)
+        color, roughness, normal = (f"./textures/{name}_{kind}.png" for kind in ("color", "roughness", "normal"))
+        return cls(color, roughness, normal, has_opacity)
 
 
 def write_images(finish: Finish, name: str, folder: Path, rng: np.random.Generator) -> Images:

@@ -39,6 +39,7 @@ class BoxRoom(WorldGenerator):
     def build(self, site: Site) -> None:
         """Write the world."""
         build_room(site, self.length, self.width, self.height)
+        site.camera((-0.45 * self.length, -0.45 * self.width, 0.65 * self.height), (2.0, 1.0, 0.6))
         self._ways(site)
 
     def _ways(self, site: Site) -> None:

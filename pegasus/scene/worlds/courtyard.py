@@ -53,6 +53,7 @@ class Courtyard(WorldGenerator):
         """Write the world."""
         stage = site.stage
         sun_and_sky(stage, _ROOT)
+        site.camera((-9.0, -21.0, 3.4), (12.0, 14.0, 1.6), horizontal_fov=60.0)
         stone = physics_material(stage, f"{_ROOT}/Looks/StoneContact", PhysicsMaterial(0.7, 0.6, 0.2))
         _ground(stage, stone)
         _walls(stage, stone)

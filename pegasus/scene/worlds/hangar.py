@@ -78,6 +78,7 @@ class Hangar(WorldGenerator):
         shell = self._shell
         sun_and_sky(site.stage, ROOT, elevation=33.0, azimuth=112.0)
         build_shell(site, shell)
+        site.camera((-13.5, -12.0, 4.2), (8.0, 5.0, 1.0), horizontal_fov=72.0)
         self._aircraft(site)
         self._workshop(site)
         self._lamps(site, shell)

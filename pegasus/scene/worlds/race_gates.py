@@ -97,6 +97,7 @@ class RaceGates(WorldGenerator):
     def build(self, site: Site) -> None:
         """Write the world."""
         sun_and_sky(site.stage, ROOT, elevation=47.0, azimuth=200.0)
+        site.camera((14.0, -23.0, 4.0), (26.0, 10.0, 2.0))
         gates = self.gates()
         line = _line(gates)
         site.paths["race_line"] = [(float(x), float(y), float(z)) for x, y, z in np.round(line, 3)]

@@ -1,12 +1,14 @@
 """Where a generator builds: a stage, its textures, its places to start from and ways to fly."""
 
+import math
 from pathlib import Path
 
 import numpy as np
-from pxr import Usd, UsdPhysics, UsdShade
+from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade
 
-from pegasus.scenario import SpawnPoint, Vec3
-from pegasus.scene.authoring import Surface, label, material, new_stage, physics_material
+from pegasus.components import Vec3
+from pegasus.scenario import SpawnPoint
+from pegasus.scene.authoring import Surface, label, material, new_stage, physics_material, place
 from pegasus.scene.finishes import FINISHES, Images, finish_images, textured_material
 from pegasus.scene.scene import Color, PhysicsMaterial
 from pegasus.streams import stream
@@ -115,8 +117,8 @@ class Site:
             ground: Height of what the vehicle stands on [m].
             heading: Direction of its x axis, counter-clockwise from east [rad].
         """
-        place = (round(x, 3), round(y, 3), round(ground + 0.1, 3))
-        self.spawn_points.append(SpawnPoint(position=place, heading=round(heading, 3)))
+        position = (round(x, 3), round(y, 3), round(ground + 0.1, 3))
+        self.spawn_points.append(SpawnPoint(position=position, heading=round(heading, 3)))
 
     def attach(self, name: str, text: str) -> None:
         """Write a file next to the world.
@@ -127,14 +129,33 @@ class Site:
         """
         (self._folder / name).write_text(text, encoding="utf-8", newline="\n")
 
+    def camera(self, position: Vec3, target: Vec3, *, horizontal_fov: float = 65.0) -> None:
+        """Write the camera that takes the world's picture, which is taken from a spawn point without one.
+
+        Args:
+            position: Where it is [m].
+            target: What it looks at [m].
+            horizontal_fov: Its field of view [deg].
+        """
+        schema = UsdGeom.Camera.Define(self.stage, f"{ROOT}/Camera")
+        width = schema.GetHorizontalApertureAttr().Get()
+        schema.CreateVerticalApertureAttr(round(width * 9 / 16, 5))
+        schema.CreateFocalLengthAttr(round(width / 2 / math.tan(math.radians(horizontal_fov / 2)), 5))
+        schema.CreateClippingRangeAttr(Gf.Vec2f(0.05, 1e4))
+        back = np.subtract(position, target) / math.dist(position, target)
+        right = np.cross([0.0, 0.0, 1.0], back)
+        right /= math.hypot(*right)
+        axes = np.stack([right, np.cross(back, right), back], axis=1)
+        place(schema.GetPrim(), position, rotation=axes)
+
     def _surface(self, key: str, scope: str, contact: PhysicsMaterial, *, collides: bool) -> Surface:
         look = self.stage.GetPrimAtPath(key)
         if not collides:
             return Surface(UsdShade.Material(look))
         numbers = (contact.static_friction, contact.dynamic_friction, contact.restitution)
-        place = f"{scope}/Looks/Contact{_suffix(numbers)}"
-        existing = self.stage.GetPrimAtPath(place)
-        physics = UsdShade.Material(existing) if existing else physics_material(self.stage, place, contact)
+        path = f"{scope}/Looks/Contact{_suffix(numbers)}"
+        existing = self.stage.GetPrimAtPath(path)
+        physics = UsdShade.Material(existing) if existing else physics_material(self.stage, path, contact)
         return Surface(UsdShade.Material(look), physics)
 
 

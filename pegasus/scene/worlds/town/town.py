@@ -106,6 +106,7 @@ class Town(WorldGenerator):
         """Write the world."""
         town = self.layout(site)
         sun_and_sky(site.stage, ROOT, elevation=42.0, azimuth=205.0)
+        site.camera((-3.5, -0.3 * self.size, 9.5), (5.5, 0.1 * self.size, 2.0))
         _ground(site, town)
         _blocks(site, town)
         _streets(site, town)

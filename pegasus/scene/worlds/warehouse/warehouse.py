@@ -87,6 +87,7 @@ class Warehouse(WorldGenerator):
         """Write the world."""
         layout = self.layout
         build_hall(site, layout)
+        site.camera((1.0 - self.length / 2, 1.0 - self.width / 2, 6.5), (5.0, 5.0, 1.0))
         build_roof(site, layout)
         build_docks(site, layout)
         build_markings(site, layout)

@@ -1,0 +1,132 @@
+"""Print how fast the Embree renderer draws and casts rays.
+
+    python benchmarks/rendering.py [THREADS]
+
+Times are the shortest of several; where other programs keep the processors busy, the processor time over the
+number of threads is the better figure.
+"""
+
+import math
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from pegasus.cameras.lens import Pinhole
+from pegasus.render import View
+from pegasus.render.embree_renderer import EmbreeRenderer
+from pegasus.scene import translate
+from pegasus.scene.scene import Entity, Geometry, Instance, Scene
+from pegasus.scene.worlds import GENERATORS, make_world
+
+RESOLUTION = (640, 480)
+REPEATS = 10
+PICTURES = {
+    "depth, segmentation": ("distance", "entity"),
+    "rgb": ("radiance",),
+    "all channels": ("radiance", "distance", "normal", "entity", "material"),
+}
+
+
+def courtyard() -> Scene:
+    """Return the world that is drawn."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_world(GENERATORS["courtyard"](), folder)
+        return translate(f"{folder}/courtyard.usdc")
+
+
+def million(scene: Scene) -> Scene:
+    """Return a scene with cobbles of a million triangles on its ground."""
+    count = 708
+    x, y = np.meshgrid(*[np.linspace(-29.0, 29.0, count)] * 2)
+    points = np.stack([x, y, 0.03 + 0.02 * np.sin(12 * x) * np.sin(12 * y)], axis=-1).reshape(-1, 3)
+    number = np.arange(count * count).reshape(count, count)
+    a, b, c, d = (
+        part.ravel() for part in (number[:-1, :-1], number[:-1, 1:], number[1:, 1:], number[1:, :-1])
+    )
+    faces = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+    slope = 0.24 * np.stack([np.cos(12 * x) * np.sin(12 * y), np.sin(12 * x) * np.cos(12 * y)], axis=-1)
+    normals = np.concatenate([-slope, np.ones((count, count, 1))], axis=-1).reshape(-1, 3)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    cobbles = Geometry(points.astype(np.float32), faces.astype(np.uint32), normals.astype(np.float32))
+    material = next(key for key in scene.materials if "Stone" in key)
+    return Scene(
+        source="a million triangles",
+        geometries=scene.geometries | {"cobbles": cobbles},
+        materials=scene.materials,
+        instances=[
+            *scene.instances,
+            Instance("/Cobbles", "cobbles", material, np.eye(4), {"class": "ground"}, "/Cobbles"),
+        ],
+        entities=scene.entities | {"/Cobbles": Entity("/Cobbles", {"class": "ground"}, np.eye(4))},
+        lights=scene.lights,
+    )
+
+
+def view() -> View:
+    """Return a camera above a corner that looks across the courtyard."""
+    forward = np.array([20.0, 26.0, -4.0]) / np.linalg.norm([20.0, 26.0, -4.0])
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    rotation = np.stack([right, np.cross(forward, right), forward], axis=1)
+    return View(Pinhole(horizontal_fov=math.radians(70)), RESOLUTION, np.array([-18.0, -22.0, 5.0]), rotation)
+
+
+def spin(line_count: int = 64, column_count: int = 16_384) -> np.ndarray:
+    """Return the directions of a spinning lidar, column by column."""
+    elevation = np.radians(np.linspace(-25, 15, line_count))[None, :]
+    azimuth = np.linspace(0, 2 * np.pi, column_count, endpoint=False)[:, None]
+    parts = (np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation))
+    return np.stack([part + 0 * azimuth for part in parts], axis=-1).reshape(-1, 3)
+
+
+def best(action: Callable[[], object]) -> tuple[float, float]:
+    """Return the shortest of several wall and processor times [s]."""
+    action()
+    wall, busy = [], []
+    for _ in range(REPEATS):
+        started, used = time.perf_counter(), time.process_time()
+        action()
+        wall.append(time.perf_counter() - started)
+        busy.append(time.process_time() - used)
+    return min(wall), min(busy)
+
+
+def main(thread_count: int) -> None:
+    """Print a table for a small and a large scene."""
+    started = time.perf_counter()
+    renderer = EmbreeRenderer(threads=thread_count)
+    print(
+        f"made in {time.perf_counter() - started:.1f} s (kernels are compiled once); {thread_count} threads"
+    )
+    small = courtyard()
+    directions = spin()
+    origins = np.tile([0.0, 0.0, 2.0], (len(directions), 1))
+    generator = np.random.default_rng(1)
+    scattered = generator.normal(size=directions.shape)
+    scattered /= np.linalg.norm(scattered, axis=1, keepdims=True)
+    for name, scene in (("courtyard", small), ("with a million triangles", million(small))):
+        started = time.perf_counter()
+        renderer.load(scene)
+        renderer.render(view(), ["distance"])
+        print(f"\n{name}: loaded in {time.perf_counter() - started:.2f} s")
+        for title, channels in PICTURES.items():
+            wall, busy = best(lambda channels=channels: renderer.render(view(), channels))
+            print(
+                f"  {title:22s}{1e3 * wall:7.1f} ms {1 / wall:6.1f} frames/s"
+                f"   processor {1e3 * busy:6.1f} ms, {thread_count / busy:6.1f} frames/s"
+            )
+        for title, rays in (("spinning lidar", directions), ("scattered rays", scattered)):
+            wall, busy = best(lambda rays=rays: renderer.cast(origins, rays, 100.0))
+            count = len(rays) / 1e6
+            print(
+                f"  {title:22s}{1e3 * wall:7.1f} ms {count / wall:6.2f} M rays/s"
+                f"   processor {1e3 * busy:6.1f} ms, {thread_count * count / busy:6.2f} M rays/s"
+            )
+    renderer.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)

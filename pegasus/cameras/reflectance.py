@@ -1,0 +1,88 @@
+"""How much light materials send back to a lidar, from the colours that they are drawn in."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from PIL import Image
+
+from pegasus.arrays import Array
+from pegasus.errors import ConfigError
+from pegasus.render.textures import decoding_table
+from pegasus.scene.scene import Material, Scene, Texture
+
+_MOST_TEXELS = 512
+_CHANNELS = {"r": 0, "g": 1, "b": 2, "a": 3}
+
+
+class Reflectances:
+    """Diffuse reflectances of materials, each found when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, float] = {}
+
+    def table(self, paths: Sequence[str], used: Iterable[int], scenes: Iterable[Scene]) -> Array:
+        """Return the reflectance of each material in use, zero for the others, shape (len(paths) + 1,).
+
+        The last element stands for no material.
+
+        Args:
+            paths: Paths of all materials.
+            used: Indices of those in use.
+            scenes: Where the materials are.
+
+        Raises:
+            ConfigError: If a texture cannot be read.
+        """
+        wanted = {index: paths[index] for index in used}
+        missing = {path for path in wanted.values() if path not in self._known}
+        if missing:
+            for scene in scenes:
+                for material in scene.materials.values():
+                    if material.path in missing:
+                        self._known[material.path] = mean_reflectance(material)
+                        missing.discard(material.path)
+        table = np.zeros(len(paths) + 1)
+        for index, path in wanted.items():
+            table[index] = self._known[path]
+        return table
+
+
+def mean_reflectance(material: Material) -> float:
+    """Return the mean of a material's diffuse colour over red, green and blue, and over its texture.
+
+    It stands for the reflectance in the near infrared, which no description of a scene tells.
+
+    Args:
+        material: The material.
+
+    Raises:
+        ConfigError: If its texture cannot be read.
+    """
+    color = material.diffuse_color
+    if isinstance(color, Texture):
+        mean = _mean_color(color, cut=material.opacity_threshold)
+    else:
+        mean = np.array(color)
+    return float(np.clip(mean, 0.0, 1.0).mean())
+
+
+def _mean_color(texture: Texture, *, cut: float) -> Array:
+    """Return the mean linear colour of a texture where it is not cut out, shape (3,)."""
+    try:
+        with Image.open(texture.path) as image:
+            codes = np.asarray(image.convert("RGBA"))
+    except OSError as error:
+        raise ConfigError(f"texture cannot be read: {error}", value=str(texture.path)) from None
+    stride = max(1, max(codes.shape[:2]) // _MOST_TEXELS)
+    texels = codes[::stride, ::stride].reshape(-1, 4)
+    table = decoding_table()
+    opaque = texels[:, 3] >= cut * 255
+    if cut > 0 and opaque.any():
+        texels = texels[opaque]
+    linear = table[256:][texels].astype(np.float64)
+    if texture.srgb:
+        linear[:, :3] = table[:256][texels[:, :3]]
+    mean: Array = linear.mean(axis=0) * texture.scale + texture.bias
+    if texture.channel in _CHANNELS:
+        return np.repeat(mean[_CHANNELS[texture.channel]], 3)
+    return mean[:3]

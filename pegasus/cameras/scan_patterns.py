@@ -1,0 +1,228 @@
+"""Scan patterns: which way a lidar looks, ray by ray, during one scan."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.components import build, require
+from pegasus.errors import ConfigError
+
+_MOST_RAYS = 2**24
+
+
+class ScanPattern(ABC):
+    """Base of a scan pattern: C columns that fire one after the other, each of R rays that fire at once.
+
+    Column k of a scan from t to t + T fires at t + (k + 1) T / C. Directions are in the sensor's frame, x
+    forward, y to the left and z up.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rays in a column R and columns in a scan C."""
+
+    @abstractmethod
+    def directions(self, start: float, duration: float) -> Array:
+        """Return the unit directions of a scan, shape (C, R, 3).
+
+        Args:
+            start: Time at which the scan begins [s].
+            duration: How long it takes [s].
+        """
+
+
+@dataclass(frozen=True)
+class Spinning(ScanPattern):
+    """A head with a column of lasers that turns clockwise, seen from above, once in each scan.
+
+    The scan begins and ends at the rear. With an even number of columns, the middle one looks straight ahead.
+    """
+
+    elevations: tuple[float, ...]
+    """Angles of the lasers above the horizontal [rad], shape (R,); their order is that of the rings."""
+    column_count: int = 1800
+    """Firings of all lasers in one turn."""
+
+    def __post_init__(self) -> None:
+        require(len(self.elevations) > 0, "elevations", self.elevations, "must hold at least one angle")
+        for index, angle in enumerate(self.elevations):
+            inside = -math.pi / 2 < angle < math.pi / 2
+            require(inside, f"elevations.{index}", angle, "must be above -pi/2 and below pi/2 rad")
+        _require_count("column_count", self.column_count)
+        _require_few(self.shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rays in a column R and columns in a scan C."""
+        return len(self.elevations), self.column_count
+
+    def directions(self, start: float, duration: float) -> Array:
+        """Return the unit directions of a scan, shape (C, R, 3)."""
+        return self._directions
+
+    @cached_property
+    def _directions(self) -> Array:
+        turned = (np.arange(self.column_count) + 1.0) / self.column_count
+        return spherical_directions(np.pi - 2 * np.pi * turned, np.array(self.elevations))
+
+
+@dataclass(frozen=True)
+class Raster(ScanPattern):
+    """A grid of equal angles, swept from left to right; solid state lidars with mirrors or arrays."""
+
+    horizontal_fov: float = math.radians(120.0)
+    """Field of view from the left to the right edge [rad]."""
+    vertical_fov: float = math.radians(25.0)
+    """Field of view from the lower to the upper edge [rad]."""
+    column_count: int = 600
+    """Rays side by side."""
+    row_count: int = 125
+    """Rays one above the other; the lowest is ring 0."""
+
+    def __post_init__(self) -> None:
+        wide, high = self.horizontal_fov, self.vertical_fov
+        require(0 < wide <= 2 * math.pi, "horizontal_fov", wide, "must be above 0 and at most 2 pi rad")
+        require(0 < high <= math.pi, "vertical_fov", high, "must be above 0 and at most pi rad")
+        _require_count("column_count", self.column_count)
+        _require_count("row_count", self.row_count)
+        _require_few(self.shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rays in a column R and columns in a scan C."""
+        return self.row_count, self.column_count
+
+    def directions(self, start: float, duration: float) -> Array:
+        """Return the unit directions of a scan, shape (C, R, 3)."""
+        return self._directions
+
+    @cached_property
+    def _directions(self) -> Array:
+        azimuth = (0.5 - _middles(self.column_count)) * self.horizontal_fov
+        elevation = (_middles(self.row_count) - 0.5) * self.vertical_fov
+        return spherical_directions(azimuth, elevation)
+
+
+@dataclass(frozen=True)
+class Rosette(ScanPattern):
+    """A single beam through two prisms that turn against each other; no scan repeats the one before.
+
+    A thin prism at the angle a deflects the beam by a fixed angle d towards a. Two of them send it to
+    d (cos a + cos b, sin a + sin b), a rosette within a circle of radius 2 d (Brazeal et al. 2021, "A
+    rigorous observation model for the Risley prism-based Livox Mid-40 lidar sensor").
+    """
+
+    fov: float = math.radians(38.4)
+    """Opening angle of the cone that it fills, from rim to rim [rad]."""
+    point_count: int = 10_000
+    """Rays in one scan."""
+    prism_speeds: tuple[float, float] = (763.826, -488.413)
+    """Speeds of the two prisms [rad/s]; defaults are 7294 and -4664 turns per minute."""
+
+    def __post_init__(self) -> None:
+        require(0 < self.fov < 2 * math.pi, "fov", self.fov, "must be above 0 and below 2 pi rad")
+        _require_count("point_count", self.point_count)
+        _require_few(self.shape)
+        speeds = self.prism_speeds
+        require(all(map(math.isfinite, speeds)), "prism_speeds", speeds, "must be finite [rad/s]")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rays in a column R and columns in a scan C."""
+        return 1, self.point_count
+
+    def directions(self, start: float, duration: float) -> Array:
+        """Return the unit directions of a scan, shape (C, 1, 3).
+
+        Args:
+            start: Time at which the scan begins [s].
+            duration: How long it takes [s].
+        """
+        time = start + (np.arange(self.point_count) + 1.0) / self.point_count * duration
+        first, second = (speed * time for speed in self.prism_speeds)
+        left = self.fov / 4 * (np.cos(first) + np.cos(second))
+        up = self.fov / 4 * (np.sin(first) + np.sin(second))
+        off_axis = np.hypot(left, up)
+        scale = np.sinc(off_axis / np.pi)
+        return np.stack([np.cos(off_axis), scale * left, scale * up], axis=-1)[:, None]
+
+
+def spherical_directions(azimuth: Array, elevation: Array) -> Array:
+    """Return the unit directions to all pairs of two angles, shape (C, R, 3).
+
+    Args:
+        azimuth: Angles to the left of x [rad], shape (C,).
+        elevation: Angles above the horizontal [rad], shape (R,).
+    """
+    directions = np.empty((len(azimuth), len(elevation), 3))
+    directions[..., 0] = np.cos(azimuth)[:, None] * np.cos(elevation)
+    directions[..., 1] = np.sin(azimuth)[:, None] * np.cos(elevation)
+    directions[..., 2] = np.sin(elevation)
+    return directions
+
+
+def _middles(count: int) -> Array:
+    """Return the middles of equal parts of the stretch from 0 to 1."""
+    return (np.arange(count) + 0.5) / count
+
+
+def _require_count(name: str, value: int) -> None:
+    require(isinstance(value, int) and value >= 1, name, value, "must be a whole number from 1 up")
+
+
+def _require_few(shape: tuple[int, int]) -> None:
+    rays = shape[0] * shape[1]
+    require(rays <= _MOST_RAYS, "rays in a scan", rays, f"must be at most {_MOST_RAYS}", "ask for fewer rays")
+
+
+def _degrees(*angles: float) -> tuple[float, ...]:
+    return tuple(math.radians(angle) for angle in angles)
+
+
+SCAN_PATTERNS: dict[str, type[ScanPattern]] = {"spinning": Spinning, "raster": Raster, "rosette": Rosette}
+"""Shipped patterns by their name in YAML."""
+
+
+KNOWN_PATTERNS = MappingProxyType(
+    {
+        # Velodyne, VLP-16 User Manual 63-9243, table 9-1.
+        "vlp16": Spinning(_degrees(*range(-15, 16, 2))),
+        # Velodyne, HDL-32E User's Manual 63-9113, "Laser Firing Sequence": from -30.67 to 10.67 degrees.
+        "hdl32e": Spinning(_degrees(*[k * 4 / 3 for k in range(-23, 9)]), column_count=2160),
+        # Ouster, OS1 data sheet of 2020: 64 channels, evenly over 33.2 degrees; 1024 columns.
+        "os1_64": Spinning(_degrees(*[33.2 * (k / 63 - 0.5) for k in range(64)]), column_count=1024),
+        # Livox, Mid-40 User Manual: a circle of 38.4 degrees, 100 000 points per second.
+        "mid40": Rosette(),
+    }
+)
+"""Patterns of real lidars, for scans at 10 Hz."""
+
+
+def pattern_from_spec(spec: Any) -> ScanPattern:
+    """Return the scan pattern that a name or a mapping describes, or the pattern itself.
+
+    Args:
+        spec: A name from `KNOWN_PATTERNS`, a mapping with `model` and parameters, or a pattern.
+
+    Raises:
+        ConfigError: If there is no such pattern, or a parameter is not allowed.
+    """
+    if isinstance(spec, ScanPattern):
+        return spec
+    if isinstance(spec, str) and spec in KNOWN_PATTERNS:
+        return KNOWN_PATTERNS[spec]
+    if isinstance(spec, dict):
+        return build(ScanPattern, SCAN_PATTERNS, spec, field="pattern")
+    raise ConfigError(
+        f"must be one of {', '.join(KNOWN_PATTERNS)}, or a mapping",
+        field="pattern",
+        value=spec,
+        remedy="such as {model: raster, column_count: 300}",
+    )

@@ -1,0 +1,294 @@
+"""A shot: all that a camera keeps of an instant so that its picture can be drawn later, or never."""
+
+import itertools
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.arrays import Array
+from pegasus.cameras.imaging import Imaging
+from pegasus.cameras.lens import Lens, RowBand, pixel_grid
+from pegasus.cameras.mounting import enclosing_path
+from pegasus.cameras.outputs import OUTPUTS, point_cloud
+from pegasus.frames import matrix_from_quaternion
+from pegasus.render.renderer import Images, View
+
+if TYPE_CHECKING:
+    from pegasus.dataset.entities import LabelledEntity
+    from pegasus.render.visuals import Snapshot, Visuals
+    from pegasus.scene.scene import Entity
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Optics:
+    """How a camera sees; the same for all its shots."""
+
+    name: str
+    """The camera, as messages name it."""
+    lens: Lens
+    resolution: tuple[int, int]
+    """Width and height [pixels]."""
+    position: Array
+    """Where the lens is in the body frame [m], shape (3,)."""
+    rotation: Array
+    """Optical frame to body, shape (3, 3)."""
+    near: float
+    far: float
+    outputs: tuple[str, ...]
+    samples: int
+    imaging: Imaging
+    hide_vehicle: bool
+    exposure_time: float
+    blur_frame_count: int
+    row_time: float
+    row_band_count: int
+
+    @cached_property
+    def directions(self) -> Array:
+        """Unit directions of the pixels, optical frame, shape (H, W, 3)."""
+        return self.lens.directions(pixel_grid(self.resolution), self.resolution)
+
+    @cached_property
+    def channels(self) -> frozenset[str]:
+        """Channels of the renderer that the outputs need."""
+        return frozenset(channel for output in self.outputs for channel in OUTPUTS[output])
+
+    @cached_property
+    def bands(self) -> list[tuple[int, int, float]]:
+        """First row, end row and time after the stamp [s] of each band of rows that is drawn at once."""
+        height = self.resolution[1]
+        if self.row_time == 0:
+            return [(0, height, 0.0)]
+        edges = np.linspace(0, height, min(self.row_band_count, height) + 1).round().astype(int).tolist()
+        return [(a, b, ((a + b) / 2 - height / 2) * self.row_time) for a, b in itertools.pairwise(edges)]
+
+    @cached_property
+    def blur(self) -> list[float]:
+        """Times of the sub-frames of an exposure after its middle [s]."""
+        if self.exposure_time == 0:
+            return [0.0]
+        middles = (np.arange(self.blur_frame_count) + 0.5) / self.blur_frame_count - 0.5
+        offsets: list[float] = (middles * self.exposure_time).tolist()
+        return offsets
+
+
+class Shot:
+    """One shot of a camera on N copies of a vehicle.
+
+    Args:
+        optics: The camera.
+        visuals: The simulation's pictures.
+        vehicle: Name of the vehicle.
+        snapshot: Where everything is at the instant of the shot.
+        previous: The same at the shot before, which motion counts from; this one at the first shot.
+        seeds: Seeds of the noise of each copy, shape (N,).
+        meter: The shot whose light sets the exposure of this one; its own light when None.
+    """
+
+    def __init__(
+        self,
+        optics: Optics,
+        visuals: "Visuals",
+        vehicle: str,
+        snapshot: "Snapshot",
+        previous: "Snapshot",
+        seeds: Sequence[int],
+        *,
+        meter: "Shot | None" = None,
+    ) -> None:
+        self.optics, self.snapshot, self.previous = optics, snapshot, previous
+        self.visuals, self.vehicle = visuals, vehicle
+        self._seeds, self._meter = seeds, meter
+        self._channels: dict[int, Images] = {}
+        self._images: dict[tuple[str, int], npt.NDArray[Any]] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of copies N."""
+        return len(self._seeds)
+
+    @property
+    def entities(self) -> "Sequence[Entity]":
+        """Everything that pixels can belong to, by index."""
+        return self.visuals.entities
+
+    def view(self, copy: int, snapshot: "Snapshot | None" = None) -> View:
+        """Return the camera at the instant of the shot, or at another.
+
+        Args:
+            copy: The copy of the vehicle.
+            snapshot: The instant; that of the shot when None.
+        """
+        optics, snapshot = self.optics, self.snapshot if snapshot is None else snapshot
+        row = snapshot.first_row(self.vehicle) + copy
+        rotation = matrix_from_quaternion(snapshot.orientation[row])
+        return View(
+            lens=optics.lens,
+            resolution=optics.resolution,
+            position=snapshot.position[row] + rotation @ optics.position,
+            rotation=rotation @ optics.rotation,
+            near=optics.near,
+            far=optics.far,
+        )
+
+    def channels(self, copy: int) -> Images:
+        """Return the renderer's channels for all outputs, drawn at the first call.
+
+        Args:
+            copy: The copy of the vehicle.
+        """
+        if copy not in self._channels:
+            self._channels[copy] = self._drawn(copy)
+        return self._channels[copy]
+
+    def image(self, output: str, copy: int) -> npt.NDArray[Any]:
+        """Return an output, computed at the first call.
+
+        Args:
+            output: Full name of the output.
+            copy: The copy of the vehicle.
+        """
+        if (output, copy) not in self._images:
+            self._images[output, copy] = self._computed(output, copy)
+        return self._images[output, copy]
+
+    def exposure(self, copy: int) -> float:
+        """Return the exposure of a picture: factor from light to full brightness.
+
+        Args:
+            copy: The copy of the vehicle.
+        """
+        if self._meter is not None:
+            return self._meter.exposure(copy)
+        radiance = self.channels(copy).radiance
+        assert radiance is not None
+        return self.optics.imaging.exposure_for(radiance)
+
+    def labelled_entities(self) -> "list[LabelledEntity]":
+        """Return everything that pixels can belong to, where it is and where it was at the shot before."""
+        from pegasus.dataset.entities import LabelledEntity
+
+        now, before = self.snapshot.entity_poses, self.previous.entity_poses
+        labelled = []
+        for item in self.visuals.entities:
+            pose = now.get(item.path, item.transform)
+            labelled.append(LabelledEntity(item.path, item.labels, pose, before.get(item.path, pose)))
+        return labelled
+
+    def _computed(self, output: str, copy: int) -> npt.NDArray[Any]:
+        # The labels of pixels are those of datasets, which are no part of a camera.
+        from pegasus.dataset import annotations, segmentation
+
+        images, optics = self.channels(copy), self.optics
+        if output == "rgb":
+            return self._developed(copy)
+        if output == "normals":
+            assert images.normal is not None
+            return images.normal
+        if output.endswith("segmentation"):
+            assert images.entity is not None
+            things = self.labelled_entities()
+            classes = segmentation.class_names(things)
+            if output == "instance_segmentation":
+                return segmentation.instance_ids(images.entity, things, classes)
+            return segmentation.semantic_ids(images.entity, things, classes)
+        assert images.distance is not None
+        if output == "distance_to_image_plane":
+            return annotations.distance_to_image_plane(images.distance, optics.directions)
+        if output == "point_cloud":
+            return point_cloud(images.distance, optics.directions)
+        if output == "motion_vectors":
+            assert images.entity is not None
+            view, before = self.view(copy), self.view(copy, self.previous)
+            things = self.labelled_entities()
+            return annotations.motion_vectors(
+                images.distance, optics.directions, images.entity, things, view, before
+            )
+        return images.distance
+
+    def _developed(self, copy: int) -> npt.NDArray[np.uint8]:
+        radiance, imaging = self.channels(copy).radiance, self.optics.imaging
+        assert radiance is not None
+        samples = None
+        if imaging.noisy:
+            # The seed was drawn when the shot was taken, so that it does not matter who looks, and when.
+            generator = np.random.Generator(np.random.SFC64(int(self._seeds[copy])))
+            samples = generator.standard_normal(radiance.shape, dtype=np.float32)
+        return imaging.develop(
+            radiance,
+            exposure=self.exposure(copy),
+            cosine=self.optics.directions[..., 2] if imaging.vignettes else None,
+            samples=samples,
+        )
+
+    def _drawn(self, copy: int) -> Images:
+        self._warn_if_enclosed(copy)
+        bands = [self._band(copy, *band) for band in self.optics.bands]
+        if len(bands) == 1:
+            return bands[0]
+        joined = {
+            name: None if first is None else np.concatenate([getattr(band, name) for band in bands])
+            for name, first in bands[0]._asdict().items()
+        }
+        return Images(**joined)
+
+    def _band(self, copy: int, first: int, end: int, offset: float) -> Images:
+        """Return the channels of some rows: the light over the exposure, the others in its middle."""
+        optics = self.optics
+        middle = self.snapshot.at(offset)
+        if optics.blur == [0.0] or "radiance" not in optics.channels:
+            return self._render(middle, copy, first, end, optics.channels)
+        light = [
+            self._render(self.snapshot.at(offset + part), copy, first, end, ("radiance",)).radiance
+            for part in optics.blur
+        ]
+        parts = np.stack([part for part in light if part is not None])
+        mean: npt.NDArray[np.float32] = parts.mean(axis=0, dtype=np.float32)
+        others = optics.channels - {"radiance"}
+        images = self._render(middle, copy, first, end, others) if others else Images()
+        return images._replace(radiance=mean)
+
+    def _render(
+        self, snapshot: "Snapshot", copy: int, first: int, end: int, channels: Collection[str]
+    ) -> Images:
+        optics, view = self.optics, self.view(copy, snapshot)
+        width, height = optics.resolution
+        if (first, end) != (0, height):
+            view = View(
+                lens=RowBand(optics.lens, first, height),
+                resolution=(width, end - first),
+                position=view.position,
+                rotation=view.rotation,
+                near=view.near,
+                far=view.far,
+            )
+        return self.visuals.render(
+            snapshot, view, channels, samples=optics.samples, hidden=self._hidden(copy)
+        )
+
+    def _hidden(self, copy: int) -> tuple[str, ...]:
+        if not self.optics.hide_vehicle:
+            return ()
+        return (self.snapshot.vehicle(self.vehicle).prefixes[copy],)
+
+    def _warn_if_enclosed(self, copy: int) -> None:
+        """Say it, once for each camera, when the lens is inside of something."""
+        optics = self.optics
+        if optics.name in self.visuals.warned:
+            return
+        around = enclosing_path(self.visuals.scene, self.view(copy).position)
+        if around is None and not optics.hide_vehicle:
+            around = enclosing_path(self.snapshot.vehicle(self.vehicle).body, optics.position)
+        if around is not None:
+            self.visuals.warned.add(optics.name)
+            _log.warning(
+                f"{optics.name}: its lens is inside {around} at t = {self.snapshot.time:g} s; "
+                "correct its position, or set hide_vehicle"
+            )

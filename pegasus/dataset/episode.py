@@ -1,0 +1,224 @@
+"""One randomised scene and flight, and the frames that are taken of it."""
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pegasus.cameras.camera import Camera
+from pegasus.dataset.frame import LabelledFrame
+from pegasus.dataset.pictures import Pictures, chosen_eyes
+from pegasus.dataset.randomizers import Clearance
+from pegasus.dataset.recipe import Recipe
+from pegasus.errors import ConfigError
+from pegasus.render.renderer import Renderer
+from pegasus.run import add_vehicles, found
+from pegasus.scenario import ScenarioSpec, WorldSpec, load_world
+from pegasus.scene.scene import Scene
+from pegasus.simulation import Simulation
+from pegasus.streams import stream
+
+_SEEDS = 2**63
+
+
+class Episode:
+    """A randomised scene with a flight through it; use it as a context manager.
+
+    Frame i of a dataset belongs to scene i // K, of which K frames are taken at random instants. All that is
+    random in a scene depends on the dataset's seed and the scene's number, and in a frame on its index too.
+
+    Args:
+        recipe: What the dataset is made from.
+        number: Number of the scene.
+        renderer: Who draws the pictures.
+
+    Raises:
+        ConfigError: If the scenario, or anything that it names, is wrong.
+    """
+
+    def __init__(self, recipe: Recipe, number: int, *, renderer: str | Renderer = "auto") -> None:
+        self._recipe, self._randomizers = recipe, recipe.randomizers
+        self.seed = int(stream(recipe.seed, "scene", str(number)).integers(_SEEDS))
+        """Seed of the scene's simulation."""
+        self._first = number * recipe.scenario.dataset.frames_per_scene
+        spec = recipe.scenario
+        self.simulation = Simulation(
+            self._world(), rate=spec.rate, seed=self.seed, renderer=renderer, alter_scene=self._altered
+        )
+        try:
+            self._clearance = Clearance(self.simulation.scene)
+            self._add_vehicles()
+            self.eyes = chosen_eyes(self.simulation, spec.dataset.cameras)
+            """The lenses that the frames are taken through."""
+            self._cameras = {eye.camera: self._camera(eye.camera) for eye in self.eyes}
+            self._instants = self._drawn_instants()
+        except BaseException:
+            self.simulation.close()
+            raise
+        self._pictures = Pictures(
+            self.simulation,
+            self.eyes,
+            self._randomizers,
+            seed=self.seed,
+            clearance=self._clearance,
+            with_lidar=recipe.writer == "kitti",
+            with_occlusion=spec.dataset.occlusion,
+        )
+
+    def __enter__(self) -> "Episode":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.simulation.close()
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Classes of everything in the scene, in alphabetical order."""
+        simulation = self.simulation
+        entities = [item.labels for item in simulation.scene.entities.values()]
+        drawn = simulation.visuals.snapshot(0.0).objects
+        labels = [*entities, *(item.entity.labels for item in drawn)]
+        return tuple(sorted({item["class"] for item in labels if "class" in item}))
+
+    def frames(
+        self, indices: Collection[int], classes: tuple[str, ...]
+    ) -> Iterator[tuple[int, list[LabelledFrame]]]:
+        """Fly, and yield the pictures of all lenses for each frame that is wanted, in order of time.
+
+        Args:
+            indices: Indices of the frames, all of this scene.
+            classes: Names of the classes in the order of their ids.
+        """
+        wanted = {self._instants[index - self._first]: index for index in indices}
+        simulation, eye = self.simulation, self.eyes[0]
+        vehicle, sensor = simulation.vehicles[eye.vehicle], eye.camera.partition("/")[2]
+        taken = -1
+        while wanted:
+            simulation.step()
+            if sensor in vehicle.new_readings:
+                taken += 1
+                if taken in wanted:
+                    index = wanted.pop(taken)
+                    yield index, self._pictures.take(index, classes)
+
+    def _stream(self, randomizer: str, *names: str) -> np.random.Generator:
+        return stream(self.seed, "randomizer", randomizer, *names)
+
+    def _world(self) -> WorldSpec:
+        recipe = self._recipe
+        path = found("worlds", recipe.scenario.world, beside=recipe.file, field="world")
+        if path.suffix.lower() in {".usd", ".usda", ".usdc", ".usdz"}:
+            world = WorldSpec(name=path.stem, usd=path.resolve())
+        else:
+            world, _ = load_world(path)
+        for name, randomizer in self._randomizers.items():
+            try:
+                world = randomizer.world(world, self._stream(name))
+            except ConfigError as error:
+                raise error.within(field=f"dataset.randomizers.{name}") from None
+        return world
+
+    def _altered(self, scene: Scene, world: WorldSpec) -> Scene:
+        for name, randomizer in self._randomizers.items():
+            try:
+                scene = randomizer.scene(scene, world, self._stream(name, "scene"))
+            except ConfigError as error:
+                raise error.within(field=f"dataset.randomizers.{name}") from None
+        return scene
+
+    def _add_vehicles(self) -> None:
+        spec: ScenarioSpec = self._recipe.scenario
+        for name, randomizer in self._randomizers.items():
+            rng = self._stream(name, "flights")
+            try:
+                spec = randomizer.flights(spec, self.simulation.world, self._clearance, rng)
+            except ConfigError as error:
+                raise error.within(field=f"dataset.randomizers.{name}") from None
+        add_vehicles(self.simulation, spec, self._recipe.file)
+
+    def _camera(self, name: str) -> Camera:
+        vehicle, _, sensor = name.partition("/")
+        camera = self.simulation.vehicles[vehicle].sensors[sensor]
+        assert isinstance(camera, Camera)
+        return camera
+
+    def _drawn_instants(self) -> list[int]:
+        """Return which pictures of the cameras, counted from the first, are the frames of the scene."""
+        rates = {camera.rate_hz for camera in self._cameras.values()}
+        if len(rates) > 1:
+            raise ConfigError(
+                "cameras of one dataset must take their pictures at the same instants",
+                field="dataset.cameras",
+                value={name: camera.rate_hz for name, camera in self._cameras.items()},
+                remedy="give them the same rate_hz, or choose some",
+            )
+        spec, rate = self._recipe.scenario, rates.pop()
+        if spec.duration is None:
+            raise ConfigError("is needed for a dataset", field="duration", remedy="give it [s]")
+        first, end = math.ceil(spec.dataset.start * rate), math.floor(spec.duration * rate + 1e-9)
+        count = spec.dataset.frames_per_scene
+        if end - first < count:
+            raise ConfigError(
+                f"the cameras take only {max(end - first, 0)} pictures between {spec.dataset.start:g} s and "
+                f"{spec.duration:g} s",
+                field="dataset.frames_per_scene",
+                value=count,
+                remedy="lower it, or fly longer",
+            )
+        rng = stream(self.seed, "instants")
+        drawn: list[int] = np.sort(first + rng.choice(end - first, size=count, replace=False)).tolist()
+        return drawn
+
+
+def make_episode(
+    recipe: Recipe,
+    folder: Path,
+    plan: "Plan",
+    number: int,
+    indices: Collection[int],
+    renderer: str | Renderer,
+) -> None:
+    """Write frames of one scene.
+
+    Args:
+        recipe: What the dataset is made from.
+        folder: Where it goes.
+        plan: Its cameras and classes.
+        number: Number of the scene.
+        indices: Indices of the frames.
+        renderer: Who draws the pictures.
+
+    Raises:
+        ConfigError: If a frame cannot be made or written.
+    """
+    writer = recipe.make_writer(folder, plan.cameras, resume=True)
+    with Episode(recipe, number, renderer=renderer) as episode:
+        for index, frames in episode.frames(indices, plan.classes):
+            writer.write(index, frames)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all frames of a dataset have in common."""
+
+    cameras: tuple[str, ...]
+    """Names of the pictures that each frame has."""
+    classes: tuple[str, ...]
+    """Names of the classes in the order of their ids."""
+
+
+def plan_of(recipe: Recipe) -> Plan:
+    """Return what all frames have in common, from the first scene; nothing is drawn for it.
+
+    Args:
+        recipe: What the dataset is made from.
+
+    Raises:
+        ConfigError: If the scenario, or anything that it names, is wrong.
+    """
+    wanted = recipe.scenario.dataset.classes
+    with Episode(recipe, 0) as episode:
+        classes = episode.classes if wanted is None else tuple(wanted)
+        return Plan(tuple(eye.name for eye in episode.eyes), classes)

@@ -1,0 +1,152 @@
+"""A folder that a dataset grows in, frame by frame: a frame is there as a whole or not at all."""
+
+import errno
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+from PIL import Image
+
+from pegasus.errors import ConfigError
+
+RECORDS = ".frames"
+"""Folder of the records: one JSON file per frame, written after all of the frame's other files."""
+
+
+class FrameFolder:
+    """Writes the files of frames so that an interrupted run leaves none that counts by halves.
+
+    Each file is written under a temporary name and renamed; the record of the frame comes last. Only a frame
+    with a record counts. Several processes may write different frames at once.
+
+    Args:
+        folder: Where the dataset goes; made if it is missing.
+        resume: Go on with what is there, rather than insist on an empty folder.
+
+    Raises:
+        ConfigError: If the folder is not empty, or cannot be made.
+    """
+
+    def __init__(self, folder: Path, *, resume: bool) -> None:
+        self.path = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not resume and any(folder.iterdir()):
+                raise ConfigError(
+                    "the folder is not empty",
+                    field="out",
+                    value=str(folder),
+                    remedy="give a new one, or resume the dataset that is there",
+                )
+            (folder / RECORDS).mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._failure(error, "no frame is written") from None
+
+    def written(self) -> frozenset[int]:
+        """Return the indices of the frames that count."""
+        return frozenset(int(path.stem) for path in (self.path / RECORDS).glob("[0-9]*.json"))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records of the frames that count, in the order of their indices."""
+        return [orjson.loads(self._record(index).read_bytes()) for index in sorted(self.written())]
+
+    def commit(self, index: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
+        """Write the files of a frame, then its record.
+
+        Args:
+            index: Index of the frame.
+            files: Contents by path within the folder, in the order in which they appear.
+            record: What is to be known of the frame later; the names of its files are added.
+
+        Raises:
+            ConfigError: If a file cannot be written; the frame does not count.
+        """
+        targets = {self.path / name: content for name, content in files.items()}
+        targets[self._record(index)] = orjson.dumps({"frame": index, **record, "files": list(files)})
+        try:
+            self._write(targets)
+        except OSError as error:
+            raise self._failure(error, f"frame {index} is not counted") from None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file that belongs to the dataset as a whole.
+
+        Args:
+            name: Path within the folder.
+            content: What it holds.
+
+        Raises:
+            ConfigError: If it cannot be written.
+        """
+        try:
+            self._write({self.path / name: content})
+        except OSError as error:
+            raise self._failure(error, f"{name} is not written") from None
+
+    def _record(self, index: int) -> Path:
+        return self.path / RECORDS / f"{index:06d}.json"
+
+    def _write(self, contents: Mapping[Path, bytes]) -> None:
+        # All of them on the disk before any of them appears: a full disk is noticed first.
+        parts = {target: target.with_name(f".{target.name}.part") for target in contents}
+        try:
+            for target, content in contents.items():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                parts[target].write_bytes(content)
+            for target, part in parts.items():
+                part.replace(target)
+        except BaseException:
+            for part in parts.values():
+                part.unlink(missing_ok=True)
+            raise
+
+    def _failure(self, error: OSError, consequence: str) -> ConfigError:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        return ConfigError(
+            f"{'the disk is full' if full else f'cannot be written ({error.strerror})'}, {consequence}",
+            field="out",
+            value=str(self.path),
+            remedy="make room and resume" if full else "give a folder that can be written",
+        )
+
+
+def png(image: npt.NDArray[Any]) -> bytes:
+    """Return a picture as PNG, lightly compressed: four times as fast as the usual level, a fifth larger.
+
+    Args:
+        image: 8-bit grey, RGB or RGBA picture, shape (H, W), (H, W, 3) or (H, W, 4).
+    """
+    stream = BytesIO()
+    Image.fromarray(image).save(stream, format="PNG", compress_level=1)
+    return stream.getvalue()
+
+
+def npy(array: npt.NDArray[Any]) -> bytes:
+    """Return an array in NumPy's file format.
+
+    Args:
+        array: Any array but one of objects.
+    """
+    stream = BytesIO()
+    np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+    return stream.getvalue()
+
+
+def checked_cameras(cameras: object, *, most: int) -> tuple[str, ...]:
+    """Return the names of a writer's cameras, checked.
+
+    Args:
+        cameras: Names, the first one that of the main camera.
+        most: Most cameras that the format has room for.
+
+    Raises:
+        ConfigError: If there are none, too many, or two of one name.
+    """
+    names = tuple(cameras) if isinstance(cameras, (list, tuple)) else ()
+    if not 0 < len(names) <= most or len(set(names)) < len(names):
+        raise ConfigError(f"must be 1 to {most} names of cameras, each once", field="cameras", value=cameras)
+    return names

@@ -1,0 +1,194 @@
+"""The layout of KITTI's object benchmark: pictures, labels, calibration, and a lidar's points."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.dataset.boxes import LooseBoxes, to_camera
+from pegasus.dataset.entities import LabelledEntity
+from pegasus.dataset.frame import LabelledFrame
+from pegasus.dataset.frame_folder import FrameFolder, checked_cameras, png
+from pegasus.dataset.segmentation import visible_pixels
+from pegasus.dataset.shapes import EntityShape, transformed
+from pegasus.render.renderer import View
+
+FULLY_VISIBLE = 0.05
+"""Occluded part up to which an object counts as fully visible (level 0)."""
+
+PARTLY_OCCLUDED = 0.5
+"""Occluded part up to which it counts as partly occluded (level 1), and beyond which as largely (level 2)."""
+
+# A lidar's and a vehicle's frame (x forward, y left, z up) to the optical one.
+_TO_OPTICAL = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+
+
+class KittiWriter:
+    """Writes `image_2`, `label_2`, `calib`, `velodyne` where there is a lidar, `image_3` for a second camera.
+
+    Objects are given in the frame of the first camera. Only those with a visible pixel are labelled.
+
+    Args:
+        folder: Where the dataset goes.
+        cameras: Name of the camera, or names of the left and the right one of a stereo pair.
+        classes: Classes that are objects; None for all.
+        resume: Go on with the dataset that is there.
+
+    Raises:
+        ConfigError: If there are more than two cameras, or the folder is not empty or cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cameras: Sequence[str] = ("camera",),
+        classes: Sequence[str] | None = None,
+        resume: bool = False,
+    ) -> None:
+        self.cameras = checked_cameras(cameras, most=2)
+        self.classes = None if classes is None else frozenset(classes)
+        self._folder = FrameFolder(folder, resume=resume)
+
+    def written(self) -> frozenset[int]:
+        """Return the indices of the frames whose files are all there."""
+        return self._folder.written()
+
+    def write(self, index: int, frames: Sequence[LabelledFrame]) -> None:
+        """Write the pictures that the cameras took at one instant.
+
+        Args:
+            index: Index of the frame in the dataset.
+            frames: One for each camera.
+
+        Raises:
+            ConfigError: If a file cannot be written; the frame is not counted.
+        """
+        frame, name = frames[0], f"{index:06d}"
+        files = {
+            f"label_2/{name}.txt": self._labels(frame).encode(),
+            f"calib/{name}.txt": _calibration(frames).encode(),
+        }
+        if frame.lidar is not None:
+            rows = np.column_stack([frame.lidar.points, frame.lidar.intensity])
+            files[f"velodyne/{name}.bin"] = rows.astype("<f4").tobytes()
+        for place, other in reversed(list(zip(("image_2", "image_3"), frames, strict=False))):
+            files[f"{place}/{name}.png"] = png(other.rgb)
+        record = {"stamp": frame.stamp, "seed": frame.seed, "cameras": [f.camera for f in frames]}
+        self._folder.commit(index, files, record)
+
+    def finish(self) -> None:
+        """Do nothing: every frame stands by itself."""
+
+    def _labels(self, frame: LabelledFrame) -> str:
+        assert frame.images.entity is not None
+        loose = frame.loose
+        visible = visible_pixels(frame.images.entity, len(frame.entities)) > 0
+        lines = []
+        for k in np.flatnonzero(visible & (loose.box[:, 0] >= 0)).tolist():
+            entity = frame.entities[k]
+            if entity.label not in frame.classes or (
+                self.classes is not None and entity.label not in self.classes
+            ):
+                continue
+            ratio = math.nan if frame.occlusion is None else float(frame.occlusion[k])
+            lines.append(_label(entity, ratio, loose, k, frame.view))
+        return "".join(lines)
+
+
+def yaw_box(shape: EntityShape, pose: Array, view: View) -> tuple[Array, Array, float]:
+    """Return the box that KITTI can state: upright in the camera's frame, turned about its y axis only.
+
+    It heads where the object's x axis does and holds the whole object. For a level camera and an object whose
+    z axis is up it is the object's own box; otherwise the smallest one with that heading.
+
+    Args:
+        shape: Surface in the object's frame.
+        pose: Object to world, shape (4, 4).
+        view: The camera.
+
+    Returns:
+        Height, width and length [m], shape (3,); the middle of its bottom in the camera's frame [m], shape
+        (3,); rotation about the camera's y axis, 0 for an object that heads along its x axis [rad].
+    """
+    transform = to_camera(view) @ pose
+    rotation_y = math.atan2(-transform[2, 0], transform[0, 0])
+    cosine, sine = math.cos(rotation_y), math.sin(rotation_y)
+    # Rows: the box's length, downward and width axes in the camera's frame.
+    axes = np.array([[cosine, 0.0, -sine], [0.0, 1.0, 0.0], [sine, 0.0, cosine]])
+    points = transformed(shape.outline, transform) @ axes.T
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle = 0.5 * (low + high)
+    middle[1] = high[1]
+    length, height, width = high - low
+    return np.array([height, width, length]), middle @ axes, rotation_y
+
+
+def occlusion_level(ratio: float) -> int:
+    """Return KITTI's level of occlusion: 0 visible, 1 partly, 2 largely occluded, 3 unknown.
+
+    Args:
+        ratio: Occluded part, not a number where it is not known.
+    """
+    if math.isnan(ratio):
+        return 3
+    return 0 if ratio <= FULLY_VISIBLE else 1 if ratio <= PARTLY_OCCLUDED else 2
+
+
+def truncation(extent: Array, resolution: tuple[int, int]) -> float:
+    """Return the part of a box around a projection that lies outside the image.
+
+    Args:
+        extent: Left, upper, right and lower bound [pixels], shape (4,).
+        resolution: Width and height [pixels].
+    """
+    last = np.array(resolution, np.float64)
+    inside = np.minimum(extent[2:], last) - np.maximum(extent[:2], 0.0)
+    return float(
+        np.clip(1.0 - np.prod(np.maximum(inside, 0.0) / np.maximum(extent[2:] - extent[:2], 1e-9)), 0, 1)
+    )
+
+
+def _label(entity: LabelledEntity, ratio: float, loose: LooseBoxes, k: int, view: View) -> str:
+    assert entity.shape is not None
+    size, location, rotation_y = yaw_box(entity.shape, entity.pose, view)
+    alpha = rotation_y - math.atan2(location[0], location[2])
+    alpha = math.remainder(alpha, 2.0 * math.pi)
+    bounds = [float(v) for v in loose.box[k]]
+    numbers = [alpha, *bounds, *size, *location, rotation_y]
+    kind = (entity.label or "").replace(" ", "_")
+    cut = truncation(loose.extent[k], view.resolution)
+    # Adding 0 turns the -0.0 of rounding into 0.0.
+    tail = " ".join(f"{round(float(v), 4) + 0.0:.4f}" for v in numbers)
+    return f"{kind} {cut:.2f} {occlusion_level(ratio)} {tail}\n"
+
+
+def _calibration(frames: Sequence[LabelledFrame]) -> str:
+    view = frames[0].view
+    left = np.column_stack([view.lens.matrix(view.resolution), np.zeros(3)])
+    right = left
+    if len(frames) > 1:
+        other = frames[1].view
+        place = to_camera(other) @ np.linalg.inv(to_camera(view))
+        right = other.lens.matrix(other.resolution) @ place[:3]
+    lidar = frames[0].lidar
+    if lidar is None:
+        to_first = np.column_stack([_TO_OPTICAL, np.zeros(3)])
+    else:
+        to_first = np.column_stack(
+            [view.rotation.T @ lidar.rotation, view.rotation.T @ (lidar.position - view.position)]
+        )
+    rows = {
+        "P0": left,
+        "P1": right,
+        "P2": left,
+        "P3": right,
+        "R0_rect": np.eye(3),
+        "Tr_velo_to_cam": to_first,
+        "Tr_imu_to_velo": np.eye(4)[:3],
+    }
+    return "".join(
+        f"{name}: {' '.join(f'{v:.12e}' for v in matrix.ravel())}\n" for name, matrix in rows.items()
+    )

@@ -1,0 +1,80 @@
+"""Other materials on the same things."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.components import require
+from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
+from pegasus.scene.scene import Color, Material, Scene, Texture
+
+if TYPE_CHECKING:
+    from pegasus.scenario import WorldSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Materials(Randomizer):
+    """Changes colours, roughness and textures of the world's materials."""
+
+    tint: float = 0.2
+    """Largest relative change of each colour."""
+    roughness: Range = (0.7, 1.3)
+    """Factor of the roughness, which stays at most 1."""
+    texture_swap: float = 0.0
+    """Part of the textured materials that get the colours' texture of another one."""
+    labels: tuple[str, ...] | None = None
+    """Classes of things whose materials change; all when None."""
+
+    def __post_init__(self) -> None:
+        require(0 <= self.tint < 1, "tint", self.tint, "must be at least 0 and below 1")
+        require_range("roughness", self.roughness, least=0.0)
+        require(0 <= self.texture_swap <= 1, "texture_swap", self.texture_swap, "must be from 0 to 1")
+
+    def scene(self, scene: Scene, world: "WorldSpec", rng: np.random.Generator) -> Scene:
+        """Return the scene with other materials."""
+        chosen = {
+            item.material
+            for item in scene.instances
+            if self.labels is None or item.labels.get("class") in self.labels
+        }
+        textures = [
+            material.diffuse_color
+            for key, material in scene.materials.items()
+            if key in chosen and isinstance(material.diffuse_color, Texture)
+        ]
+        materials = dict(scene.materials)
+        for key, material in scene.materials.items():
+            if key in chosen:
+                factor = 1.0 + rng.uniform(-self.tint, self.tint, size=3)
+                roughness = float(rng.uniform(*self.roughness))
+                swapped = rng.uniform() < self.texture_swap
+                pick = int(rng.integers(max(len(textures), 1)))
+                if swapped and isinstance(material.diffuse_color, Texture):
+                    material = replace(material, diffuse_color=textures[pick])
+                materials[key] = _changed(material, factor, roughness)
+        return replace(scene, materials=materials)
+
+
+def _changed(material: Material, factor: Array, roughness: float) -> Material:
+    return replace(
+        material,
+        diffuse_color=_tinted(material.diffuse_color, factor),
+        roughness=_rougher(material.roughness, roughness),
+    )
+
+
+def _tinted(color: Color | Texture, factor: Array) -> Color | Texture:
+    if isinstance(color, Texture):
+        r, g, b = (float(s * f) for s, f in zip(color.scale, factor, strict=False))
+        return replace(color, scale=(r, g, b, color.scale[3]))
+    r, g, b = (min(float(c * f), 1.0) for c, f in zip(color, factor, strict=True))
+    return r, g, b
+
+
+def _rougher(value: float | Texture, factor: float) -> float | Texture:
+    if isinstance(value, Texture):
+        r, g, b, a = (s * factor for s in value.scale)
+        return replace(value, scale=(r, g, b, a))
+    return min(value * factor, 1.0)

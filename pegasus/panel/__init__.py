@@ -1,0 +1,23 @@
+"""The panel: choose world, vehicle and backend, and watch. No toolkit is imported here."""
+
+from pegasus.panel.board import Message, Topic
+from pegasus.panel.panel import Panel
+from pegasus.panel.session import Session
+from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
+from pegasus.panel.telemetry import History, Telemetry, telemetry
+from pegasus.panel.view_part import CameraMode, Drawing, Viewpoint
+
+__all__ = [
+    "CameraMode",
+    "Drawing",
+    "History",
+    "Message",
+    "Panel",
+    "Session",
+    "Snapshot",
+    "Telemetry",
+    "Topic",
+    "VehicleSnapshot",
+    "Viewpoint",
+    "telemetry",
+]

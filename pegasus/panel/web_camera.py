@@ -1,0 +1,70 @@
+"""The cameras of browsers: put somewhere by hand, or minding a vehicle."""
+
+import numpy as np
+import viser
+
+from pegasus.arrays import Array
+from pegasus.panel.snapshot import Snapshot
+from pegasus.panel.view_part import CameraMode, ViewPart, Viewpoint
+
+_NEAR = 6.0
+"""Largest distance from which a vehicle is looked at when following begins [m]."""
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+class WebCameras:
+    """The cameras of all browsers of a server; while free or following, each user turns his own.
+
+    Args:
+        server: The server.
+        look: What is looked at.
+    """
+
+    def __init__(self, server: viser.ViserServer, look: ViewPart) -> None:
+        self._server, self._look = server, look
+        self._viewpoint, self._mode = look.viewpoint, look.mode
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Move the cameras to where they are wanted.
+
+        Args:
+            snapshot: What is shown.
+        """
+        look = self._look
+        mode, viewpoint = look.mode, look.viewpoint
+        begins, self._mode = mode is not self._mode, mode
+        followed = look.followed_vehicle(snapshot)
+        if viewpoint is not self._viewpoint or (begins and mode is CameraMode.FREE):
+            asked, self._viewpoint = viewpoint is not self._viewpoint, viewpoint
+            self._stand_upright()
+            if asked:
+                self._put(viewpoint)
+        if followed is None or mode is CameraMode.FREE:
+            return
+        vehicle, copy = followed
+        if mode is CameraMode.FOLLOW:
+            self._go_along(vehicle.position[copy], begins=begins)
+        else:
+            self._put(look.camera(snapshot))
+
+    def _put(self, viewpoint: Viewpoint) -> None:
+        for client in self._server.get_clients().values():
+            with client.atomic():
+                client.camera.up_direction = viewpoint.up
+                client.camera.position = viewpoint.position
+                client.camera.look_at = viewpoint.target
+
+    def _go_along(self, place: Array, *, begins: bool) -> None:
+        """Let each camera keep its own distance and direction to a place."""
+        for client in self._server.get_clients().values():
+            offset = client.camera.position - client.camera.look_at
+            if begins:
+                offset *= min(1.0, _NEAR / max(float(np.linalg.norm(offset)), 1e-6))
+            with client.atomic():
+                client.camera.up_direction = _UP
+                client.camera.position = place + offset
+                client.camera.look_at = place
+
+    def _stand_upright(self) -> None:
+        for client in self._server.get_clients().values():
+            client.camera.up_direction = _UP

@@ -1,0 +1,216 @@
+"""The page's sections for what a vehicle says: figures, rotor bars, plots, readings, cameras."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import viser
+from viser import uplot
+
+from pegasus.arrays import Array
+from pegasus.cameras import CameraReading
+from pegasus.errors import ConfigError
+from pegasus.panel.panel import Panel
+from pegasus.panel.snapshot import Snapshot
+from pegasus.panel.telemetry import Telemetry
+from pegasus.panel.web_fields import Section, paragraph, put_content, table
+from pegasus.panel.web_run import degrees
+
+_FIGURES_PERIOD, _PLOT_PERIOD = 6, 8
+_PLOT_SAMPLES = 300
+_COLORS = ("#e03131", "#2f9e44", "#1971c2")
+_LONGEST_VALUE = 6
+_WIDEST = 480
+
+
+class FiguresSection(Section):
+    """Figures of the followed vehicle, its rotors as bars, and its last readings.
+
+    Args:
+        gui: The page.
+        panel: The panel.
+    """
+
+    def __init__(self, gui: viser.GuiApi, panel: Panel) -> None:
+        self._panel = panel
+        self._figures = gui.add_html("")
+        self._rotors = gui.add_html("")
+        with gui.add_folder("Estimated and true, readings", expand_by_default=False):
+            self._readings = gui.add_html("")
+
+    def tick(self, snapshot: Snapshot, number: int) -> None:
+        """Show what changes by itself."""
+        if number % _FIGURES_PERIOD:
+            return
+        telemetry = self._panel.telemetry
+        if telemetry is None:
+            for part in (self._rotors, self._readings):
+                put_content(part, "")
+            put_content(self._figures, paragraph("There is no vehicle to look at."))
+            return
+        put_content(self._figures, table(_figures(telemetry)))
+        put_content(self._rotors, bars(telemetry.rotor_share, telemetry.rotor_speed))
+        put_content(self._readings, table(_readings(telemetry)))
+
+
+class PlotSection(Section):
+    """The last minute of the followed vehicle: position and attitude against what its pilot follows.
+
+    Args:
+        gui: The page.
+        panel: The panel.
+    """
+
+    def __init__(self, gui: viser.GuiApi, panel: Panel) -> None:
+        self._panel = panel
+        self._position = _plot(gui, "Position [m]", ("x", "y", "z"), ("x ref", "y ref", "z ref"))
+        self._attitude = _plot(gui, "Attitude [deg]", ("roll", "pitch", "yaw"), ("yaw ref",))
+
+    def tick(self, snapshot: Snapshot, number: int) -> None:
+        """Show what changes by itself."""
+        if number % _PLOT_PERIOD:
+            return
+        columns = self._panel.history.columns()
+        count = len(columns["time"])
+        if count < 2:
+            return
+        kept = slice(None, None, max(1, count // _PLOT_SAMPLES))
+        names = ("x", "y", "z", "reference_x", "reference_y", "reference_z")
+        time = columns["time"][kept]
+        self._position.data = (time, *(columns[name][kept] for name in names))
+        angles = ("roll", "pitch", "yaw", "reference_yaw")
+        self._attitude.data = (time, *(np.degrees(columns[name][kept]) for name in angles))
+
+
+class CameraSection(Section):
+    """What the cameras of the followed vehicle see; nothing is drawn until it is asked for.
+
+    Args:
+        gui: The page.
+        panel: The panel.
+    """
+
+    def __init__(self, gui: viser.GuiApi, panel: Panel) -> None:
+        self._gui, self._panel = gui, panel
+        self._wanted = gui.add_checkbox("Show camera images", initial_value=False)
+        self._trouble = gui.add_html("")
+        self._images: dict[str, Any] = {}
+        self._stamps: dict[str, float] = {}
+        # New pictures belong where this section is.
+        self._place: Callable[[], Any] = lambda: None
+
+    def put_into(self, place: Callable[[], Any]) -> None:
+        """Say where the pictures go.
+
+        Args:
+            place: Gives the part of the page that holds them.
+        """
+        self._place = place
+
+    def tick(self, snapshot: Snapshot, number: int) -> None:
+        """Show what changes by itself."""
+        followed = self._panel.view.followed_vehicle(snapshot) if self._wanted.value else None
+        readings = {} if followed is None else followed[0].readings
+        copy = 0 if followed is None else followed[1]
+        shown = {
+            f"{sensor} {part}".strip(): camera
+            for sensor, reading in readings.items()
+            if (cameras := getattr(reading, "cameras", None)) is not None
+            for part, camera in cameras.items()
+            if isinstance(camera, CameraReading) and "rgb" in camera.outputs
+        }
+        for label in [label for label in self._images if label not in shown]:
+            self._images.pop(label).remove()
+            self._stamps.pop(label, None)
+        if self._wanted.value and not shown and number % _FIGURES_PERIOD == 0:
+            put_content(self._trouble, paragraph("The vehicle has no camera."))
+        for label, camera in shown.items():
+            stamp = float(np.max(camera.stamp))
+            if self._stamps.get(label) != stamp:
+                self._stamps[label] = stamp
+                self._draw(label, camera, copy)
+
+    def _draw(self, label: str, camera: CameraReading, copy: int) -> None:
+        try:
+            image = camera.image("rgb", copy)
+        except ConfigError as error:
+            put_content(self._trouble, paragraph(str(error), error=True))
+            return
+        put_content(self._trouble, "")
+        step = max(1, -(-image.shape[1] // _WIDEST))
+        small = np.ascontiguousarray(image[::step, ::step])
+        if label in self._images:
+            self._images[label].image = small
+        else:
+            with self._place():
+                self._images[label] = self._gui.add_image(small, label=label, format="jpeg")
+
+
+def bars(share: Array, speed: Array) -> str:
+    """Return rotor speeds as bars of HTML.
+
+    Args:
+        share: Share of the highest speed, 0 to 1, shape (R,).
+        speed: Rotor speeds [rad/s], shape (R,).
+    """
+    row = (
+        '<div style="display:flex;align-items:center;margin:1px 14px;font-size:11px">'
+        '<span style="width:1.6em">{index}</span>'
+        '<span style="flex:1;background:#8884;height:8px"><span style="display:block;height:8px;'
+        'background:#2369be;width:{percent:.0f}%"></span></span>'
+        '<span style="width:6.5em;text-align:right">{speed:.0f} rad/s</span></div>'
+    )
+    return "".join(
+        row.format(index=index + 1, percent=100 * min(max(part, 0.0), 1.0), speed=value)
+        for index, (part, value) in enumerate(zip(share.tolist(), speed.tolist(), strict=True))
+    )
+
+
+def _figures(telemetry: Telemetry) -> list[tuple[str, ...]]:
+    roll, pitch, yaw = telemetry.attitude.tolist()
+    rows: list[tuple[str, ...]] = [
+        ("vehicle", telemetry.name),
+        ("flown by", telemetry.pilot or "nobody"),
+        ("position", _vector(telemetry.position, "m")),
+        ("altitude", f"{telemetry.altitude:.2f} m"),
+        ("height", f"{telemetry.position[2]:.2f} m"),
+        ("speed", f"{telemetry.speed:.2f} m/s, climb {telemetry.climb:.2f} m/s"),
+        ("attitude", f"roll {degrees(roll)}, pitch {degrees(pitch)}, heading {degrees(yaw)}"),
+    ]
+    if telemetry.segment:
+        rows.append(("flight", telemetry.segment))
+    if telemetry.reference is not None and telemetry.error is not None:
+        rows.append(("reference", _vector(telemetry.reference, "m")))
+        rows.append(("off by", f"{telemetry.error:.2f} m"))
+    return rows
+
+
+def _readings(telemetry: Telemetry) -> list[tuple[str, ...]]:
+    """Return the readings of all sensors, after what is true of the vehicle."""
+    rows: list[tuple[str, ...]] = [("true", "position", _vector(telemetry.position, ""))]
+    for sensor, values in telemetry.readings.items():
+        for field, value in values.items():
+            if value.size <= _LONGEST_VALUE:
+                rows.append((sensor, field, _vector(value, "")))
+    return rows
+
+
+def _vector(values: Array, unit: str) -> str:
+    text = ", ".join(f"{value:.7g}" if abs(value) > 1e3 else f"{value:.3f}" for value in np.ravel(values))
+    return f"{text} {unit}".strip()
+
+
+def _plot(gui: viser.GuiApi, title: str, names: tuple[str, ...], references: tuple[str, ...]) -> Any:
+    lines = [uplot.Series(label=n, stroke=c, width=2) for n, c in zip(names, _COLORS, strict=True)]
+    colors = _COLORS[-len(references) :]
+    lines += [
+        uplot.Series(label=n, stroke=c, width=1, dash=(4, 4)) for n, c in zip(references, colors, strict=True)
+    ]
+    empty = tuple(np.zeros(2) for _ in range(1 + len(lines)))
+    return gui.add_uplot(
+        empty,
+        (uplot.Series(label="t [s]"), *lines),
+        title=title,
+        scales={"x": uplot.Scale(time=False)},
+        aspect=1.7,
+    )

@@ -1,0 +1,161 @@
+"""A world as browsers load it: one file for what stands alone, one for each thing that stands many times."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.frames import quaternion_from_matrix
+from pegasus.panel.gltf import Part, glb
+from pegasus.scene.scene import Instance, Scene
+
+DRAWN_TRIANGLES = 3_000_000
+"""Triangles beyond which the smallest things of a world are left out."""
+_TINY = 0.5
+"""Radius up to which a thing may be left out [m]."""
+_WORTH_A_BATCH = 4000
+"""Triangles of all copies together from which on they are drawn as copies of one shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """One shape at N places."""
+
+    data: bytes
+    """The shape as a binary glTF file."""
+    position: Array
+    """Shape (N, 3) [m]."""
+    orientation: Array
+    """Unit quaternions xyzw, shape (N, 4)."""
+    scale: Array
+    """Scale along the shape's own axes, shape (N, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class WebWorld:
+    """A world in the form in which it goes to browsers."""
+
+    fixed: bytes | None
+    """What is not copied, as one binary glTF file; None if there is nothing."""
+    batches: tuple[Batch, ...]
+    triangle_count: int
+    """Triangles that are drawn."""
+    left_out_count: int
+    """Triangles of tiny things that are left out."""
+    low: Array
+    """Lower corner of what is drawn [m], shape (3,)."""
+    high: Array
+    """Upper corner of what is drawn [m], shape (3,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    geometry: str
+    material: str
+    transforms: list[Array]
+    triangle_count: int
+    radius: float
+
+
+def web_world(scene: Scene, *, most_triangles: int = DRAWN_TRIANGLES) -> WebWorld:
+    """Return a scene in the form in which it goes to browsers.
+
+    Args:
+        scene: The world.
+        most_triangles: Triangles beyond which tiny things are left out, the smallest first.
+    """
+    groups, left_out = _within_limit(list(_groups(scene)), most_triangles)
+    single: list[Part] = []
+    together: dict[bytes, list[_Group]] = {}
+    for group in groups:
+        if _is_batch(group):
+            key = np.asarray(group.transforms).tobytes()
+            together.setdefault(key, []).append(group)
+        else:
+            single.append(_part(scene, group, group.transforms))
+    batches = []
+    for same in together.values():
+        position, orientation, scale = decomposed(np.asarray(same[0].transforms))
+        data = glb([_part(scene, group, [np.eye(4)]) for group in same], texture_size=512)
+        batches.append(Batch(data, position, orientation, scale))
+    low, high = _bounds(scene, groups)
+    return WebWorld(
+        fixed=glb(single) if single else None,
+        batches=tuple(batches),
+        triangle_count=sum(group.triangle_count for group in groups),
+        left_out_count=left_out,
+        low=low,
+        high=high,
+    )
+
+
+def decomposed(transforms: Array) -> tuple[Array, Array, Array]:
+    """Return positions, quaternions xyzw and scales of transforms that neither mirror nor shear.
+
+    Args:
+        transforms: Shape (N, 4, 4).
+    """
+    linear = transforms[:, :3, :3]
+    scale = np.sqrt((linear * linear).sum(axis=1))
+    return transforms[:, :3, 3], quaternion_from_matrix(linear / scale[:, None, :]), scale
+
+
+def _groups(scene: Scene) -> Iterator[_Group]:
+    """Give the instances that share geometry and material."""
+    shared: dict[tuple[str, str], list[Instance]] = {}
+    for item in scene.instances:
+        shared.setdefault((item.geometry, item.material), []).append(item)
+    for (geometry, material), items in shared.items():
+        shape = scene.geometries[geometry]
+        if not len(shape.faces):
+            continue
+        transforms = [np.asarray(item.transform, dtype=np.float64) for item in items]
+        size = float(np.linalg.norm(np.ptp(shape.vertices, axis=0))) / 2
+        volume = np.abs(np.linalg.det(np.asarray(transforms)[:, :3, :3])).mean()
+        count = len(shape.faces) * len(items)
+        yield _Group(geometry, material, transforms, count, size * float(np.cbrt(volume)))
+
+
+def _within_limit(groups: list[_Group], limit: int) -> tuple[list[_Group], int]:
+    """Leave out the smallest things until the rest is within a limit; also return what they would draw."""
+    excess = sum(group.triangle_count for group in groups) - limit
+    left_out: set[int] = set()
+    gone = 0
+    for group in sorted(groups, key=lambda group: group.radius):
+        if gone >= excess or group.radius > _TINY:
+            break
+        left_out.add(id(group))
+        gone += group.triangle_count
+    return [group for group in groups if id(group) not in left_out], gone
+
+
+def _is_batch(group: _Group) -> bool:
+    if len(group.transforms) < 2 or group.triangle_count < _WORTH_A_BATCH:
+        return False
+    linear = np.asarray(group.transforms)[:, :3, :3]
+    length = np.sqrt((linear * linear).sum(axis=1))
+    if not (length > 1e-9).all() or (np.linalg.det(linear) <= 0).any():
+        return False
+    axes = linear / length[:, None, :]
+    return bool(np.allclose(axes.transpose(0, 2, 1) @ axes, np.eye(3), atol=1e-4))
+
+
+def _part(scene: Scene, group: _Group, transforms: Sequence[Array]) -> Part:
+    return Part(scene.geometries[group.geometry], scene.materials[group.material], transforms)
+
+
+def _bounds(scene: Scene, groups: list[_Group]) -> tuple[Array, Array]:
+    """Return the corners of the box around what is drawn."""
+    if not groups:
+        return np.array([-10.0, -10.0, 0.0]), np.array([10.0, 10.0, 5.0])
+    lows, highs = [], []
+    for group in groups:
+        shape = scene.geometries[group.geometry].vertices
+        low, high = shape.min(axis=0), shape.max(axis=0)
+        corners = np.array([[*corner, 1.0] for corner in itertools.product(*zip(low, high, strict=True))])
+        placed = np.asarray(group.transforms)[:, :3] @ corners.T
+        lows.append(placed.min(axis=(0, 2)))
+        highs.append(placed.max(axis=(0, 2)))
+    return np.min(lows, axis=0), np.max(highs, axis=0)

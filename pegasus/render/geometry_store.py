@@ -1,0 +1,221 @@
+"""Triangles of scenes: one Embree scene for each of them, and one set of tables for all."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+from embreex.mesh_construction import TriangleMesh
+from embreex.rtcore import EmbreeDevice
+from embreex.rtcore_scene import EmbreeScene
+
+from pegasus.arrays import Array
+from pegasus.render.material_table import MaterialTable
+from pegasus.render.surface_tables import Part, SurfaceMaterial, Tables, TextureUse, empty_rows
+from pegasus.render.textures import decoding_table
+from pegasus.scene.scene import Geometry, Instance, Scene
+
+_FLAT = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class Prototype:
+    """A scene that rays can be cast into: the world, or what moves as a whole."""
+
+    embree: Any
+    """Its Embree scene, about `center`; None if it holds nothing to draw."""
+    center: Array
+    """Middle of what it holds, in its frame [m], shape (3,)."""
+    radius: float
+    """Radius about `center` that it all lies within [m]."""
+    first_face: int
+    """Number of its first triangle among those of all prototypes."""
+
+
+class GeometryStore:
+    """Builds prototypes, and keeps the tables of all of them.
+
+    Instances that share a geometry share its vertices in the tables; Embree holds each of them apart.
+    """
+
+    def __init__(self) -> None:
+        self.materials = MaterialTable()
+        self._device = EmbreeDevice()
+        self._geometries: dict[int, tuple[Geometry, int, int]] = {}
+        self._known: dict[tuple[Any, ...], Prototype] = {}
+        self._scenes: dict[int, tuple[Scene, Prototype]] = {}
+        self._face_count = self._vertex_count = self._row_count = self._color_count = self._part_count = 0
+        self._blocks: dict[str, list[Any]] = {
+            name: [] for name in ("part_of", "parts", "faces", "vertices", "normals", "uvs", "colors")
+        }
+
+    def add(self, scene: Scene, entities: dict[str, int] | None = None) -> Prototype:
+        """Return the prototype of a scene; scenes that hold the same share one.
+
+        Args:
+            scene: What it is built from.
+            entities: Numbers of the scene's entities; None for what moves, whose entity is its object's.
+
+        Raises:
+            ConfigError: If an image of a material cannot be read.
+        """
+        if id(scene) not in self._scenes:
+            key = (entities is None, *_content(scene))
+            if key not in self._known:
+                self._known[key] = self._build(scene, entities)
+            # The scene is kept: it and its geometries are known by identity.
+            self._scenes[id(scene)] = scene, self._known[key]
+        return self._scenes[id(scene)][1]
+
+    def tables(self) -> Any:
+        """Return the tables as kernels take them; objects are left out."""
+        for name, blocks in self._blocks.items():
+            if len(blocks) > 1:
+                self._blocks[name] = [np.concatenate(blocks)]
+        if not self._blocks["colors"]:
+            self._blocks["colors"] = [np.zeros((0, 3), np.float32)]
+        kinds = {
+            "part_of": wp.int32,
+            "parts": Part,
+            "faces": wp.vec3i,
+            "vertices": wp.vec3f,
+            "normals": wp.vec3f,
+            "uvs": wp.vec2f,
+            "colors": wp.vec3f,
+        }
+        tables: Any = Tables()
+        for name, kind in kinds.items():
+            setattr(tables, name, device_array(self._blocks[name][0], kind))
+        tables.materials = device_array(self.materials.rows(), SurfaceMaterial)
+        tables.uses = device_array(self.materials.uses(), TextureUse)
+        tables.images = device_array(self.materials.atlas.table(), wp.int32)
+        tables.pixels = device_array(self.materials.atlas.pixels(), wp.uint32)
+        tables.decoding = device_array(decoding_table(), wp.float32)
+        return tables
+
+    def _build(self, scene: Scene, entities: dict[str, int] | None) -> Prototype:
+        drawn = [_upright(item, scene.geometries[item.geometry]) for item in scene.instances]
+        drawn = [(item, geometry) for item, geometry in drawn if len(geometry.faces)]
+        first_face = self._face_count
+        if not drawn:
+            return Prototype(None, np.zeros(3), 0.0, first_face)
+        low, high = _bounds(drawn)
+        center = (low + high) / 2
+        vertex_count = sum(len(geometry.vertices) for _, geometry in drawn)
+        face_count = sum(len(geometry.faces) for _, geometry in drawn)
+        points = np.empty((vertex_count, 3), np.float32)
+        faces = np.empty((face_count, 3), np.int32)
+        part_of = np.empty(face_count, np.int32)
+        parts: Any = empty_rows(Part, len(drawn))
+        inverse = np.linalg.inv(np.array([item.transform for item, _ in drawn]))
+        parts["inverse"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
+        vertex = face = 0
+        for number, (item, geometry) in enumerate(drawn):
+            next_vertex, next_face = vertex + len(geometry.vertices), face + len(geometry.faces)
+            points[vertex:next_vertex] = _placed(item, geometry) - center
+            faces[face:next_face] = geometry.faces
+            faces[face:next_face] += vertex
+            part_of[face:next_face] = self._part_count + number
+            row, shift = self._share(geometry)
+            parts[number]["first"], parts[number]["first_face"] = first_face + face, row
+            parts[number]["material"] = self.materials.add(scene.materials[item.material])
+            parts[number]["entity"] = -1 if entities is None else entities[item.entity]
+            parts[number]["has_colors"], parts[number]["color_shift"] = geometry.colors is not None, shift
+            vertex, face = next_vertex, next_face
+        self._blocks["part_of"].append(part_of)
+        self._blocks["parts"].append(parts)
+        self._face_count += face_count
+        self._part_count += len(drawn)
+        embree = EmbreeScene(self._device, robust=True)
+        TriangleMesh(embree, points, faces)
+        # The tree is built by the first ray, which must not be many at once.
+        embree.run(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32), query="OCCLUDED")
+        radius = float(np.sqrt((points.astype(np.float64) ** 2).sum(axis=1).max()))
+        return Prototype(embree, center, radius, first_face)
+
+    def _share(self, geometry: Geometry) -> tuple[int, int]:
+        """Return the first row of a geometry's faces, and from its vertices to its colours."""
+        if id(geometry) not in self._geometries:
+            count = len(geometry.vertices)
+            uvs = np.zeros((count, 2), np.float32) if geometry.uvs is None else geometry.uvs
+            self._blocks["faces"].append(geometry.faces.astype(np.int32) + self._vertex_count)
+            self._blocks["vertices"].append(np.asarray(geometry.vertices, np.float32))
+            self._blocks["normals"].append(np.asarray(geometry.normals, np.float32))
+            self._blocks["uvs"].append(np.asarray(uvs, np.float32))
+            shift = self._color_count - self._vertex_count
+            if geometry.colors is not None:
+                self._blocks["colors"].append(np.asarray(geometry.colors, np.float32))
+                self._color_count += count
+            self._geometries[id(geometry)] = geometry, self._row_count, shift
+            self._vertex_count += count
+            self._row_count += len(geometry.faces)
+        return self._geometries[id(geometry)][1:]
+
+
+def device_array(values: npt.NDArray[Any], kind: Any) -> Any:
+    """Return an array as kernels take it; the memory is shared where it is contiguous.
+
+    Args:
+        values: Numbers.
+        kind: Warp type of an element.
+    """
+    values = np.ascontiguousarray(values)
+    if values.dtype.names is not None:
+        # Joining structured arrays closes the gaps between their fields.
+        aligned: Any = empty_rows(kind, len(values))
+        aligned[:] = values
+        values = aligned
+    if values.flags.writeable:
+        return wp.array(values, dtype=kind, device="cpu", copy=False)
+    return wp.array(values, dtype=kind, device="cpu")
+
+
+def _content(scene: Scene) -> tuple[Any, ...]:
+    return tuple(
+        (
+            id(scene.geometries[item.geometry]),
+            scene.materials[item.material],
+            item.entity,
+            np.asarray(item.transform).tobytes(),
+        )
+        for item in scene.instances
+    )
+
+
+def _upright(item: Instance, geometry: Geometry) -> tuple[Instance, Geometry]:
+    """Return an instance whose transform has an inverse: one pressed flat gets a geometry of its own."""
+    matrix = np.asarray(item.transform, dtype=np.float64)[:3, :3]
+    x, y, z = matrix.T
+    if abs(np.dot(x, np.cross(y, z))) > _FLAT * max(np.abs(matrix).max(), 1e-300) ** 3:
+        return item, geometry
+    cofactors = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=1)
+    normals = geometry.normals @ cofactors.T
+    normals = normals / np.maximum(np.sqrt((normals * normals).sum(axis=1, keepdims=True)), 1e-300)
+    flat = replace(
+        geometry,
+        vertices=_placed(item, geometry).astype(np.float32),
+        normals=normals.astype(np.float32),
+    )
+    return replace(item, transform=np.eye(4)), flat
+
+
+def _placed(item: Instance, geometry: Geometry) -> Array:
+    matrix = np.asarray(item.transform, dtype=np.float64)
+    return geometry.vertices.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def _bounds(drawn: list[tuple[Instance, Geometry]]) -> tuple[Array, Array]:
+    """Return the corners of a box that holds all instances."""
+    lows, highs, boxes = [], [], dict[int, tuple[Array, Array]]()
+    for item, geometry in drawn:
+        if id(geometry) not in boxes:
+            low, high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
+            boxes[id(geometry)] = low.astype(np.float64), high.astype(np.float64)
+        low, high = boxes[id(geometry)]
+        matrix = np.asarray(item.transform, dtype=np.float64)
+        middle = matrix[:3, :3] @ ((low + high) / 2) + matrix[:3, 3]
+        half = np.abs(matrix[:3, :3]) @ ((high - low) / 2)
+        lows.append(middle - half)
+        highs.append(middle + half)
+    return np.min(lows, axis=0), np.max(highs, axis=0)

@@ -1,0 +1,363 @@
+# Kernels are in the language of Warp, which the type checker cannot follow.
+# mypy: ignore-errors
+"""Warp kernels that light surface points: suns, lamps and the sky."""
+
+import warp as wp
+
+from pegasus.render.reflection import PI, Look, SkyLight, luminance, mirrored, reflected, sky_onto, sky_toward
+from pegasus.render.surface_tables import Surface, Tables, look_up, look_up_number
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Lamp:
+    """A light: 0 a distant one, 1 a ball, 2 a flat one that shines along its axis."""
+
+    kind: wp.int32
+    position: wp.vec3f
+    axis: wp.vec3f
+    strength: wp.vec3f
+    softness: wp.float32
+    radius: wp.float32
+
+
+@wp.func
+def lamp_toward(lamp: Lamp, point: wp.vec3f) -> wp.vec4f:
+    """Return the unit direction to a lamp, and its distance."""
+    if lamp.kind == 0:
+        return wp.vec4f(lamp.axis[0], lamp.axis[1], lamp.axis[2], 1.0e30)
+    way = lamp.position - point
+    length = wp.max(wp.length(way), 1.0e-6)
+    return wp.vec4f(way[0] / length, way[1] / length, way[2] / length, length)
+
+
+@wp.func
+def lamp_onto(lamp: Lamp, point: wp.vec3f, normal: wp.vec3f) -> wp.float32:
+    """Return the irradiance of a surface for each unit of a lamp's strength.
+
+    A ball gives pi L r^2 / d^2 exactly, a disk on its axis L A / (d^2 + A / pi).
+    """
+    if lamp.kind == 0:
+        return wp.max(wp.dot(normal, lamp.axis), 0.0)
+    way = lamp.position - point
+    cosine = wp.dot(normal, way)
+    if cosine <= 0.0:
+        return 0.0
+    square = wp.max(wp.dot(way, way), lamp.radius * lamp.radius)
+    if lamp.kind == 2:
+        return cosine * wp.max(-wp.dot(way, lamp.axis), 0.0) / (square * (square + lamp.softness))
+    return cosine / (square * wp.sqrt(square))
+
+
+@wp.kernel
+def choose_lamps(
+    lamps: wp.array[Lamp],
+    middle: wp.vec3d,
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    surface: Surface,
+    chosen: wp.array2d[wp.int32],
+    rest: wp.array[wp.vec3f],
+):
+    """Choose the lamps that light a point most were nothing in the way (-1 for none), and sum up the rest."""
+    i = wp.tid()
+    count = chosen.shape[1]
+    names = wp.vec4i(-1, -1, -1, -1)
+    values = wp.vec4f(0.0, 0.0, 0.0, 0.0)
+    total = wp.vec3f(0.0, 0.0, 0.0)
+    if surface.material[i] >= 0:
+        point = wp.vec3f(origins[i * origin_step] + directions[i] * surface.distance[i] - middle)
+        normal = surface.normal[i]
+        for k in range(lamps.shape[0]):
+            share = lamp_onto(lamps[k], point, normal)
+            if share > 0.0 and lamp_onto(lamps[k], point, surface.facing[i]) > 0.0:
+                value = luminance(lamps[k].strength) * share
+                total += lamps[k].strength * share
+                if value > values[count - 1]:
+                    name = k
+                    for slot in range(4):
+                        if slot < count and value > values[slot]:
+                            held = values[slot]
+                            holder = names[slot]
+                            values[slot] = value
+                            names[slot] = name
+                            value = held
+                            name = holder
+        # A lamp that hardly adds to the others is not worth a ray.
+        least = 0.02 * luminance(total)
+        for slot in range(4):
+            if slot < count:
+                if names[slot] >= 0 and values[slot] < least:
+                    names[slot] = -1
+                if names[slot] >= 0:
+                    lamp = lamps[names[slot]]
+                    total -= lamp.strength * lamp_onto(lamp, point, normal)
+    for slot in range(4):
+        if slot < count:
+            chosen[i, slot] = names[slot]
+    rest[i] = wp.max(total, wp.vec3f(0.0, 0.0, 0.0))
+
+
+@wp.kernel
+def leave_for_lamps(
+    lamps: wp.array[Lamp],
+    middle: wp.vec3d,
+    picks: wp.array[wp.int32],
+    slots: wp.int32,
+    chosen: wp.array2d[wp.int32],
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    surface: Surface,
+    jitter: wp.vec2f,
+    next_origins: wp.array[wp.vec3d],
+    next_directions: wp.array[wp.vec3d],
+    next_reach: wp.array[wp.float32],
+):
+    """Write rays from surface points to the lamps that were chosen for them."""
+    j = wp.tid()
+    i = picks[j] / slots
+    lamp = lamps[chosen[i, picks[j] % slots]]
+    point = origins[i * origin_step] + directions[i] * surface.distance[i]
+    lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
+    start = point + wp.vec3d(surface.facing[i] * lift)
+    toward = lamp_toward(lamp, wp.vec3f(start - middle))
+    way = wp.vec3f(toward[0], toward[1], toward[2])
+    if lamp.kind == 0:
+        # The disc of a sun, from its middle outwards.
+        aside = wp.normalize(wp.cross(way, wp.vec3f(way[1], way[2], way[0] + 0.5)))
+        way = wp.normalize(way + (aside * jitter[0] + wp.cross(way, aside) * jitter[1]) * lamp.radius)
+    next_origins[j] = start
+    next_directions[j] = wp.normalize(wp.vec3d(way))
+    next_reach[j] = wp.max(toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0) - lift, 0.0)
+    if lamp.kind == 0:
+        next_reach[j] = 1.0e30
+
+
+@wp.kernel
+def leave_for_sky(
+    picks: wp.array[wp.int32],
+    count: wp.int32,
+    first: wp.int32,
+    width: wp.int32,
+    turn: wp.int32,
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    surface: Surface,
+    reach: wp.float32,
+    next_origins: wp.array[wp.vec3d],
+    next_directions: wp.array[wp.vec3d],
+    next_reach: wp.array[wp.float32],
+):
+    """Write rays over the hemisphere above surface points, by the cosine; neighbours look different ways."""
+    j = wp.tid()
+    i = picks[j / count]
+    pixel = first + i
+    cell = (pixel % width) % 4 * 4 + (pixel / width) % 4
+    # Even and odd cells of the 4 by 4 pattern are far apart in the sequence.
+    k = ((cell * 7 + turn * 5) % 16) * count + j % count
+    # The R2 sequence (Roberts 2018).
+    a = wp.float32(k) * 0.7548776662
+    b = wp.float32(k) * 0.5698402910 + 0.5
+    a = a - wp.floor(a)
+    b = b - wp.floor(b)
+    n = surface.normal[i]
+    aside = wp.normalize(
+        wp.cross(n, wp.where(wp.abs(n[2]) < 0.9, wp.vec3f(0.0, 0.0, 1.0), wp.vec3f(1.0, 0.0, 0.0)))
+    )
+    radius = wp.sqrt(a)
+    angle = 2.0 * PI * b
+    way = (
+        aside * (radius * wp.cos(angle))
+        + wp.cross(n, aside) * (radius * wp.sin(angle))
+        + n * wp.sqrt(1.0 - a)
+    )
+    lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
+    next_origins[j] = (
+        origins[i * origin_step] + directions[i] * surface.distance[i] + wp.vec3d(surface.facing[i] * lift)
+    )
+    next_directions[j] = wp.normalize(wp.vec3d(way))
+    next_reach[j] = reach
+
+
+@wp.func
+def color_of(
+    tables: Tables, constant: wp.vec3f, row: wp.int32, uv: wp.vec2f, footprint: wp.float32
+) -> wp.vec3f:
+    """Return a colour of a material."""
+    if row < 0:
+        return constant
+    value = look_up(tables, row, uv, footprint)
+    return wp.vec3f(value[0], value[1], value[2])
+
+
+@wp.func
+def number_of(
+    tables: Tables, constant: wp.float32, row: wp.int32, uv: wp.vec2f, footprint: wp.float32
+) -> wp.float32:
+    """Return a number of a material."""
+    if row < 0:
+        return constant
+    return look_up_number(tables, row, uv, footprint)
+
+
+@wp.func
+def bumped(
+    tables: Tables,
+    row: wp.int32,
+    face: wp.int32,
+    item: wp.int32,
+    uv: wp.vec2f,
+    footprint: wp.float32,
+    normal: wp.vec3f,
+) -> wp.vec3f:
+    """Return a normal bent by a normal map; its frame follows the texture coordinates of the triangle."""
+    part = tables.parts[tables.part_of[face]]
+    corners = tables.faces[part.first_face + face - part.first]
+    use = tables.uses[row]
+    one = tables.vertices[corners[1]] - tables.vertices[corners[0]]
+    two = tables.vertices[corners[2]] - tables.vertices[corners[0]]
+    st_one = tables.uvs[corners[1]] - tables.uvs[corners[0]]
+    st_two = tables.uvs[corners[2]] - tables.uvs[corners[0]]
+    u_one = use.u_row[0] * st_one[0] + use.u_row[1] * st_one[1]
+    u_two = use.u_row[0] * st_two[0] + use.u_row[1] * st_two[1]
+    v_one = use.v_row[0] * st_one[0] + use.v_row[1] * st_one[1]
+    v_two = use.v_row[0] * st_two[0] + use.v_row[1] * st_two[1]
+    area = u_one * v_two - u_two * v_one
+    if wp.abs(area) < 1.0e-20:
+        return normal
+    along_u = wp.vec3d((one * v_two - two * v_one) / area)
+    along_v = wp.vec3d((two * u_one - one * u_two) / area)
+    forward = wp.inverse(part.inverse)
+    if item > 0:
+        forward = wp.transpose(tables.object_inverse[item]) * forward
+    tangent = wp.vec3f(wp.normalize(forward * along_u))
+    other = wp.vec3f(wp.normalize(forward * along_v))
+    tangent = wp.normalize(tangent - normal * wp.dot(tangent, normal))
+    bitangent = wp.cross(normal, tangent)
+    if wp.dot(bitangent, other) < 0.0:
+        bitangent = -bitangent
+    value = look_up(tables, row, uv, footprint)
+    bent = wp.normalize(tangent * value[0] + bitangent * value[1] + normal * wp.max(value[2], 0.05))
+    if not (wp.dot(bent, bent) > 0.5):
+        return normal
+    return bent
+
+
+@wp.kernel
+def light_surface(
+    tables: Tables,
+    sky: SkyLight,
+    lamps: wp.array[Lamp],
+    middle: wp.vec3d,
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    surface: Surface,
+    chosen: wp.array2d[wp.int32],
+    visible: wp.array2d[wp.float32],
+    rest: wp.array[wp.vec3f],
+    openness: wp.array[wp.float32],
+    radiance: wp.array[wp.vec3f],
+):
+    """Write the radiance that comes along each ray."""
+    i = wp.tid()
+    direction = directions[i]
+    v = wp.vec3f(direction)
+    if surface.material[i] < 0:
+        value = wp.vec3f(0.0, 0.0, 0.0)
+        if wp.dot(direction, direction) > wp.float64(0.5):
+            value = sky_toward(sky, v)
+            for k in range(lamps.shape[0]):
+                lamp = lamps[k]
+                # Of a small angle the sine is exact where the cosine is not.
+                aside = wp.length(wp.cross(v, lamp.axis))
+                if lamp.kind == 0 and wp.dot(v, lamp.axis) > 0.0 and aside < lamp.radius:
+                    value += lamp.strength * lamp.softness
+        radiance[i] = value
+        return
+    material = tables.materials[surface.material[i]]
+    uv = surface.uv[i]
+    footprint = surface.footprint[i]
+    look = Look()
+    look.normal = surface.normal[i]
+    if material.normal_map >= 0:
+        look.normal = bumped(
+            tables, material.normal_map, surface.face[i], surface.item[i], uv, footprint, surface.normal[i]
+        )
+    base = color_of(tables, material.diffuse, material.diffuse_map, uv, footprint)
+    base = wp.cw_mul(base, vertex_color(tables, surface, i, origins[i * origin_step], direction))
+    metallic = number_of(tables, material.metallic, material.metallic_map, uv, footprint)
+    look.roughness = wp.clamp(
+        number_of(tables, material.roughness, material.roughness_map, uv, footprint), 0.0, 1.0
+    )
+    if material.has_specular != 0:
+        look.mirror = color_of(tables, material.specular, material.specular_map, uv, footprint)
+        look.base = base
+    else:
+        f = material.reflectance * (1.0 - metallic)
+        look.mirror = wp.vec3f(f, f, f) + base * metallic
+        look.base = base * (1.0 - metallic)
+    look.clearcoat = material.clearcoat
+    look.clearcoat_roughness = material.clearcoat_roughness
+    # A blended surface shows as much of its own colour as it is opaque, and all of its reflections.
+    opacity = surface.opacity[i]
+    look.base = look.base * opacity
+    openly = openness[i % openness.shape[0]]
+    ambient = wp.cw_mul(sky_onto(sky, look.normal), look.base) / PI
+    ambient += mirrored(sky, look, v, look.mirror, look.roughness)
+    if look.clearcoat > 0.0:
+        coat = wp.vec3f(0.04, 0.04, 0.04) * look.clearcoat
+        ambient += mirrored(sky, look, v, coat, look.clearcoat_roughness)
+    value = ambient * openly
+    emissive = color_of(tables, material.emissive, material.emissive_map, uv, footprint)
+    value += emissive * (sky.emission * opacity)
+    point = wp.vec3f(origins[i * origin_step] + direction * surface.distance[i] - middle)
+    seen = wp.float32(0.0)
+    known = wp.float32(0.0)
+    for slot in range(chosen.shape[1]):
+        k = chosen[i, slot]
+        if k >= 0:
+            lamp = lamps[k]
+            toward = lamp_toward(lamp, point)
+            way = wp.vec3f(toward[0], toward[1], toward[2])
+            # Straight at the lamp; the reflection counts the slant of the surface.
+            light = lamp.strength * lamp_onto(lamp, point, way)
+            known += luminance(light)
+            seen += luminance(light) * visible[i, slot]
+            if visible[i, slot] > 0.0:
+                value += wp.cw_mul(light, reflected(look, v, way)) * visible[i, slot]
+    # Of lamps that no rays were cast to as much is taken for visible as of the others.
+    if seen > 0.0:
+        value += wp.cw_mul(rest[i], look.base) * (seen / (known * PI))
+    radiance[i] = value
+
+
+@wp.func
+def vertex_color(
+    tables: Tables, surface: Surface, i: wp.int32, origin: wp.vec3d, direction: wp.vec3d
+) -> wp.vec3f:
+    """Return the colour of the vertices about a point; white where they have none."""
+    face = surface.face[i]
+    part = tables.parts[tables.part_of[face]]
+    if part.has_colors == 0:
+        return wp.vec3f(1.0, 1.0, 1.0)
+    corners = tables.faces[part.first_face + face - part.first]
+    point = origin + direction * surface.distance[i]
+    item = surface.item[i]
+    if item > 0:
+        point = tables.object_inverse[item] * point + tables.object_offset[item]
+    point = part.inverse * point + part.offset
+    a = wp.vec3d(tables.vertices[corners[0]])
+    b = wp.vec3d(tables.vertices[corners[1]])
+    c = wp.vec3d(tables.vertices[corners[2]])
+    across = wp.cross(b - a, c - a)
+    whole = wp.max(wp.dot(across, across), wp.float64(1.0e-30))
+    u = wp.clamp(wp.float32(wp.dot(wp.cross(point - a, c - a), across) / whole), 0.0, 1.0)
+    v = wp.clamp(wp.float32(wp.dot(wp.cross(b - a, point - a), across) / whole), 0.0, 1.0)
+    shift = part.color_shift
+    one = tables.colors[corners[0] + shift] * (1.0 - u - v)
+    return one + tables.colors[corners[1] + shift] * u + tables.colors[corners[2] + shift] * v

@@ -1,0 +1,101 @@
+"""Materials and their textures as rows that kernels read."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pegasus.render.surface_tables import SurfaceMaterial, TextureUse, empty_rows
+from pegasus.render.textures import TextureAtlas
+from pegasus.scene.scene import Material, Texture
+
+_CHANNELS = {"rgb": -1, "r": 0, "g": 1, "b": 2, "a": 3}
+_WRAPS = {"repeat": 0, "clamp": 1, "mirror": 2, "black": 3}
+_LINEAR_CODES = 256
+
+
+class MaterialTable:
+    """Distinct materials in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        """Path of each material."""
+        self.see_through = False
+        """Whether any of them lets rays or light through."""
+        self.blends = False
+        """Whether any of them is in part transparent, not only cut out."""
+        self.atlas = TextureAtlas()
+        self._numbers: dict[Material, int] = {}
+        self._rows: list[Any] = []
+        self._uses: list[Any] = []
+
+    def add(self, material: Material) -> int:
+        """Return the number of a material; equal ones share it.
+
+        Args:
+            material: A material.
+
+        Raises:
+            ConfigError: If an image of it cannot be read.
+        """
+        if material not in self._numbers:
+            row = self._row(material)
+            self._numbers[material] = len(self.paths)
+            self._rows.append(row)
+            self.paths.append(material.path)
+        return self._numbers[material]
+
+    def rows(self) -> Any:
+        """Return the materials, structured, shape (M,)."""
+        return np.concatenate(self._rows)
+
+    def uses(self) -> Any:
+        """Return the uses of textures that materials name, structured, shape (U,)."""
+        return np.concatenate(self._uses or [empty_rows(TextureUse, 1)])
+
+    def _row(self, material: Material) -> Any:
+        row: Any = empty_rows(SurfaceMaterial, 1)
+        cut = material.opacity_threshold if material.opacity_threshold > 0 else None
+        for name, value in (
+            ("diffuse", material.diffuse_color),
+            ("emissive", material.emissive_color),
+            ("specular", material.specular_color or (0.0, 0.0, 0.0)),
+            ("metallic", material.metallic),
+            ("roughness", material.roughness),
+            ("opacity", material.opacity),
+        ):
+            if isinstance(value, Texture):
+                row[f"{name}_map"] = self._use(value, cut if name == "opacity" else None)
+            else:
+                row[name], row[f"{name}_map"] = value, -1
+        row["has_specular"] = material.specular_color is not None
+        row["clearcoat"] = 1.0 if isinstance(material.clearcoat, Texture) else material.clearcoat
+        coat = material.clearcoat_roughness
+        row["clearcoat_roughness"] = 0.05 if isinstance(coat, Texture) else coat
+        row["threshold"] = material.opacity_threshold
+        row["reflectance"] = ((material.ior - 1.0) / (material.ior + 1.0)) ** 2
+        row["normal_map"] = -1 if material.normal is None else self._use(material.normal, None)
+        through = isinstance(material.opacity, Texture) or material.opacity < 1.0
+        row["see_through"] = through
+        self.see_through |= through
+        self.blends |= through and cut is None
+        return row
+
+    def _use(self, texture: Texture, threshold: float | None) -> int:
+        """Return the number of a new use of a texture."""
+        channel = _CHANNELS[texture.channel]
+        cut = None
+        if threshold is not None and texture.scale[channel] > 0:
+            cut = (channel, (threshold - texture.bias[channel]) / texture.scale[channel])
+        use: Any = empty_rows(TextureUse, 1)
+        use["image"] = self.atlas.add(texture.path, srgb=texture.srgb, cut=cut)
+        use["decoding"] = 0 if texture.srgb else _LINEAR_CODES
+        use["channel"] = channel
+        use["wrap_s"], use["wrap_t"] = (_WRAPS[mode] for mode in texture.wrap)
+        use["scale"], use["bias"] = texture.scale, texture.bias
+        (s, t), (x, y) = texture.uv_scale, texture.uv_translation
+        cosine, sine = math.cos(texture.uv_rotation), math.sin(texture.uv_rotation)
+        use["u_row"], use["v_row"] = (s * cosine, -t * sine, x), (s * sine, t * cosine, y)
+        use["stretch"] = math.sqrt(abs(s * t))
+        self._uses.append(use)
+        return len(self._uses) - 1

@@ -1,0 +1,282 @@
+"""Geometry of a scene as few shapes of Mitsuba, and the tables that tell what a hit belongs to.
+
+Meshes that share a look are merged: hundreds of shapes cost more time than millions of triangles. What
+repeats so often that its copies would fill the memory is instanced.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.arrays import Array
+from pegasus.render.mitsuba_materials import Bsdfs
+from pegasus.scene.scene import Geometry, Material, Scene, Texture
+
+OWN_ENTITY = -2
+"""Entity of faces that belong to the object which they move with."""
+
+_MERGED_TRIANGLES = 6_000_000
+_ROUNDING = 5
+
+
+class Piece(NamedTuple):
+    """A geometry with a material at a place."""
+
+    geometry: Geometry
+    material: Material
+    transform: Array
+    entity: int
+
+
+class Repeated(NamedTuple):
+    """Pieces in a frame of their own, and where they are."""
+
+    pieces: list[Piece]
+    transforms: list[Array]
+    entities: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What the faces of all meshes are, one mesh after the other."""
+
+    faces: npt.NDArray[np.uint32]
+    """Vertices of each face, shape (F, 3)."""
+    vertices: npt.NDArray[np.float32]
+    """Vertices in the frame of their group [m], shape (V, 3)."""
+    normals: npt.NDArray[np.float32]
+    """Unit normals, shape (V, 3)."""
+    uvs: npt.NDArray[np.float32]
+    """Texture coordinates, shape (V, 2)."""
+    entity: npt.NDArray[np.int32]
+    """Number of the entity, or `OWN_ENTITY`, shape (F,)."""
+    material: npt.NDArray[np.int32]
+    """Number of the material, shape (F,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Meshes that move as a whole."""
+
+    shape: Any
+    """A shape group of Mitsuba; None without a mesh that does not shine."""
+    first_faces: list[int]
+    """Number of the first face of each of its meshes."""
+    glowing: list[tuple[Any, int]] = field(default_factory=list)
+    """Meshes that shine, which Mitsuba does not allow in a group, and their first faces."""
+
+
+class ShapeStore:
+    """Makes meshes, and keeps the tables of all of them.
+
+    Args:
+        mitsuba: The module, its variant set.
+        bsdfs: Makes the BSDFs.
+    """
+
+    def __init__(self, mitsuba: Any, bsdfs: Bsdfs) -> None:
+        self._mi, self._bsdfs = mitsuba, bsdfs
+        self.materials: list[Material] = []
+        """The materials by number."""
+        self._material_numbers: dict[Material, int] = {}
+        self._blocks: dict[str, list[Any]] = defaultdict(list)
+        self._face_count = self._vertex_count = 0
+        self._tables: Tables | None = None
+
+    def group(self, pieces: Iterable[Piece]) -> Group:
+        """Return pieces as a group of meshes.
+
+        Args:
+            pieces: What it holds.
+        """
+        looks: dict[Any, list[Piece]] = defaultdict(list)
+        for piece in pieces:
+            if len(piece.geometry.faces):
+                looks[self._look(piece)].append(piece)
+        shapes: dict[str, Any] = {"type": "shapegroup"}
+        first_faces: list[int] = []
+        glowing: list[tuple[Any, int]] = []
+        for look, alike in looks.items():
+            first = self._face_count
+            mesh = self._mesh(alike, glows=look[2] is not None)
+            if look[2] is not None:
+                glowing.append((mesh, first))
+            else:
+                shapes[f"mesh{len(first_faces):05d}"] = mesh
+                first_faces.append(first)
+        return Group(self._mi.load_dict(shapes) if first_faces else None, first_faces, glowing)
+
+    def tables(self) -> Tables:
+        """Return what the faces of all meshes are."""
+        if self._tables is None:
+            for name, blocks in self._blocks.items():
+                self._blocks[name] = [np.concatenate(blocks)]
+            self._tables = Tables(**{name: blocks[0] for name, blocks in self._blocks.items()})
+        return self._tables
+
+    def number(self, material: Material) -> int:
+        """Return the number of a material; equal ones share it.
+
+        Args:
+            material: A material.
+        """
+        if material not in self._material_numbers:
+            self._material_numbers[material] = len(self.materials)
+            self.materials.append(material)
+        return self._material_numbers[material]
+
+    def _look(self, piece: Piece) -> tuple[Any, bool, Material | None]:
+        colored = _is_colored(piece)
+        glow = piece.material if shines(piece.material) else None
+        return self._bsdfs.of(piece.material, vertex_colors=colored), colored, glow
+
+    def _mesh(self, pieces: Sequence[Piece], *, glows: bool) -> Any:
+        """Return pieces of one look as a mesh, and add it to the tables."""
+        vertices, normals = zip(*(_placed(piece) for piece in pieces), strict=True)
+        uvs = [_uvs(piece.geometry) for piece in pieces]
+        counts = np.cumsum([0, *(len(part) for part in vertices)])
+        faces = [piece.geometry.faces + np.uint32(n) for piece, n in zip(pieces, counts, strict=False)]
+        lengths = [len(part) for part in faces]
+        block = {
+            "vertices": np.concatenate(vertices),
+            "normals": np.concatenate(normals),
+            "uvs": np.concatenate(uvs),
+            "faces": np.concatenate(faces),
+            "entity": np.repeat(np.array([piece.entity for piece in pieces], np.int32), lengths),
+            "material": np.repeat(
+                np.array([self.number(piece.material) for piece in pieces], np.int32), lengths
+            ),
+        }
+        colors = [piece.geometry.colors for piece in pieces] if _is_colored(pieces[0]) else []
+        mesh = self._make(block, pieces[0], colors, glows=glows)
+        block["faces"] = block["faces"] + np.uint32(self._vertex_count)
+        for name, values in block.items():
+            self._blocks[name].append(values)
+        self._face_count += len(block["faces"])
+        self._vertex_count += len(block["vertices"])
+        self._tables = None
+        return mesh
+
+    def _make(self, block: dict[str, Any], like: Piece, colors: list[Any], *, glows: bool) -> Any:
+        mi = self._mi
+        properties = mi.Properties()
+        properties["bsdf"] = self._bsdfs.of(like.material, vertex_colors=bool(colors))
+        if glows:
+            properties["emitter"] = mi.load_dict(self._bsdfs.emission(like.material))
+        mesh = mi.Mesh(
+            f"mesh{self._face_count}",
+            len(block["vertices"]),
+            len(block["faces"]),
+            has_vertex_normals=True,
+            has_vertex_texcoords=True,
+            props=properties,
+        )
+        if colors:
+            mesh.add_attribute("vertex_color", 3, np.concatenate(colors).astype(np.float32).ravel())
+        parameters = mi.traverse(mesh)
+        parameters["vertex_positions"] = block["vertices"].ravel()
+        parameters["vertex_normals"] = block["normals"].ravel()
+        parameters["vertex_texcoords"] = block["uvs"].ravel()
+        parameters["faces"] = block["faces"].ravel()
+        parameters.update()
+        return mesh
+
+
+def shines(material: Material) -> bool:
+    """Return whether a material gives light.
+
+    Args:
+        material: A material.
+    """
+    return isinstance(material.emissive_color, Texture) or any(part > 0.0 for part in material.emissive_color)
+
+
+def pieces_of(scene: Scene, entities: dict[str, int] | None) -> list[Piece]:
+    """Return everything that a scene draws.
+
+    Args:
+        scene: The scene.
+        entities: Number of each of its entities; None for something that moves as a whole.
+    """
+    return [
+        Piece(
+            scene.geometries[item.geometry],
+            scene.materials[item.material],
+            np.asarray(item.transform, dtype=np.float64),
+            OWN_ENTITY if entities is None else entities[item.entity],
+        )
+        for item in scene.instances
+    ]
+
+
+def repeated_pieces(
+    pieces: list[Piece], *, limit: int = _MERGED_TRIANGLES
+) -> tuple[list[Piece], list[Repeated]]:
+    """Return pieces to be merged, of at most some number of triangles, and those to be instanced.
+
+    Entities whose parts are the same and lie alike are copies. Those that save most are instanced first.
+
+    Args:
+        pieces: Everything at rest.
+        limit: How many triangles are merged.
+    """
+    total = sum(len(piece.geometry.faces) for piece in pieces)
+    if total <= limit:
+        return pieces, []
+    by_entity: dict[int, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        by_entity[piece.entity].append(piece)
+    copies: dict[Any, list[list[Piece]]] = defaultdict(list)
+    for parts in by_entity.values():
+        copies[_form(parts)].append(parts)
+    merged: list[Piece] = []
+    repeated: list[Repeated] = []
+    for form, alike in sorted(copies.items(), key=lambda item: -_saved(item[1])):
+        if total > limit and form is not None and _saved(alike) > 0:
+            inverse = np.linalg.inv(alike[0][0].transform)
+            own = [p._replace(transform=inverse @ p.transform, entity=OWN_ENTITY) for p in alike[0]]
+            transforms, entities = [p[0].transform for p in alike], [p[0].entity for p in alike]
+            repeated.append(Repeated(own, transforms, entities))
+            total -= _saved(alike)
+        else:
+            merged += [piece for parts in alike for piece in parts]
+    return merged, repeated
+
+
+def _form(parts: list[Piece]) -> Any:
+    """Return what copies of an entity have in common; None for what cannot be instanced."""
+    first = parts[0].transform
+    if any(shines(part.material) for part in parts) or abs(np.linalg.det(first[:3, :3])) < 1e-9:
+        return None
+    inverse = np.linalg.inv(first)
+    return tuple(
+        (id(p.geometry), p.material, np.round(inverse @ p.transform, _ROUNDING).tobytes()) for p in parts
+    )
+
+
+def _saved(copies: list[list[Piece]]) -> int:
+    return (len(copies) - 1) * sum(len(part.geometry.faces) for part in copies[0])
+
+
+def _is_colored(piece: Piece) -> bool:
+    return piece.geometry.colors is not None
+
+
+def _placed(piece: Piece) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Return vertices and normals in the frame of the group."""
+    matrix = piece.transform
+    vertices = piece.geometry.vertices @ matrix[:3, :3].T + matrix[:3, 3]
+    # Normals take the inverse transpose, which the cofactors are but for the determinant.
+    cofactors = np.cross(matrix[:3, [1, 2, 0]].T, matrix[:3, [2, 0, 1]].T)
+    normals = piece.geometry.normals @ (cofactors * np.sign(np.linalg.det(matrix[:3, :3])))
+    length = np.sqrt((normals * normals).sum(axis=1, keepdims=True))
+    normals = normals / np.maximum(length, 1e-30)
+    return vertices.astype(np.float32), normals.astype(np.float32)
+
+
+def _uvs(geometry: Geometry) -> npt.NDArray[np.float32]:
+    return np.zeros((len(geometry.vertices), 2), np.float32) if geometry.uvs is None else geometry.uvs

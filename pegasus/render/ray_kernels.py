@@ -1,0 +1,334 @@
+# Kernels are in the language of Warp, which the type checker cannot follow.
+# mypy: ignore-errors
+"""Warp kernels that make rays and turn what they hit into surface points.
+
+Rays are in world coordinates in float64; Embree is handed float32 ones about a near origin. Which triangle is
+hit comes from Embree, how far it is from the triangle itself in float64.
+"""
+
+import warp as wp
+
+from pegasus.render.surface_tables import Surface, Tables, opacity_of
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def turn_rays(
+    local: wp.array[wp.vec3d],
+    corners: wp.array[wp.vec3d],
+    first: wp.int32,
+    width: wp.int32,
+    across: wp.float64,
+    down: wp.float64,
+    rotation: wp.mat33d,
+    directions: wp.array[wp.vec3d],
+):
+    """Turn a lens's directions into the world: at pixel centres, or between the corners of pixels."""
+    i = wp.tid()
+    pixel = first + i
+    direction = wp.vec3d()
+    if across < wp.float64(0.0):
+        direction = local[pixel]
+    else:
+        k = pixel + pixel / width
+        one = wp.float64(1.0)
+        upper = corners[k] * (one - across) + corners[k + 1] * across
+        lower = corners[k + width + 1] * (one - across) + corners[k + width + 2] * across
+        direction = wp.normalize(upper * (one - down) + lower * down)
+    directions[i] = rotation * direction
+
+
+@wp.kernel
+def hand_over(
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    center: wp.vec3d,
+    start: wp.float64,
+    reach: wp.array[wp.float32],
+    end: wp.float64,
+    short_origins: wp.array[wp.vec3f],
+    short_directions: wp.array[wp.vec3f],
+    limits: wp.array[wp.float32],
+):
+    """Write rays as Embree takes them: from `start` on, to `end` or as far as `reach` says if not empty."""
+    i = wp.tid()
+    direction = directions[i]
+    short_origins[i] = wp.vec3f(origins[i * origin_step] - center + direction * start)
+    limit = wp.float32(end - start)
+    if reach.shape[0] > 0:
+        limit = wp.float32(wp.float64(reach[i]) - start)
+    # A lens may see nothing along some pixels.
+    if not (wp.dot(direction, direction) > wp.float64(0.5)):
+        limit = -1.0
+        direction = wp.vec3d(wp.float64(0.0), wp.float64(0.0), wp.float64(1.0))
+        short_origins[i] = wp.vec3f(0.0, 0.0, 0.0)
+    short_directions[i] = wp.vec3f(direction)
+    limits[i] = limit
+
+
+@wp.func
+def meets(origin: wp.vec3d, direction: wp.vec3d, ball: wp.vec4d, limit: wp.float32) -> wp.bool:
+    """Return whether a ray meets a bounding sphere."""
+    toward = wp.vec3f(wp.vec3d(ball[0], ball[1], ball[2]) - origin)
+    d = wp.vec3f(direction)
+    along = wp.dot(toward, d)
+    aside = toward - d * along
+    radius = wp.float32(ball[3]) * 1.001 + 1.0e-6 * wp.abs(along)
+    return wp.dot(aside, aside) < radius * radius and along > -radius and along - radius < limit
+
+
+@wp.kernel
+def count_meetings(
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    limits: wp.array[wp.float32],
+    begin: wp.float64,
+    balls: wp.array[wp.vec4d],
+    clusters: wp.array[wp.vec4d],
+    size: wp.int32,
+    counts: wp.array[wp.int32],
+):
+    """Count the bounding spheres that each ray meets; those of a cluster lie within one of its own."""
+    i = wp.tid()
+    count = wp.int32(0)
+    limit = limits[i] + wp.float32(begin)
+    if limits[i] > 0.0:
+        origin = origins[i * origin_step]
+        direction = directions[i]
+        for c in range(clusters.shape[0]):
+            if meets(origin, direction, clusters[c], limit):
+                for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
+                    if meets(origin, direction, balls[k], limit):
+                        count += 1
+    counts[i] = count
+
+
+@wp.kernel
+def enter_objects(
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    limits: wp.array[wp.float32],
+    begin: wp.float64,
+    balls: wp.array[wp.vec4d],
+    clusters: wp.array[wp.vec4d],
+    size: wp.int32,
+    rows: wp.array[wp.int32],
+    ends: wp.array[wp.int32],
+    object_inverse: wp.array[wp.mat33d],
+    object_offset: wp.array[wp.vec3d],
+    short_origins: wp.array[wp.vec3f],
+    short_directions: wp.array[wp.vec3f],
+    short_limits: wp.array[wp.float32],
+    starts: wp.array[wp.float32],
+    items: wp.array[wp.int32],
+):
+    """Write each ray in the frames of the objects whose bounding spheres it meets, from the sphere on."""
+    i = wp.tid()
+    place = wp.int32(0)
+    if i > 0:
+        place = ends[i - 1]
+    if place == ends[i]:
+        return
+    origin = origins[i * origin_step]
+    direction = directions[i]
+    limit = limits[i] + wp.float32(begin)
+    for c in range(clusters.shape[0]):
+        if meets(origin, direction, clusters[c], limit):
+            for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
+                if meets(origin, direction, balls[k], limit):
+                    row = rows[k]
+                    ball = balls[k]
+                    along = wp.dot(wp.vec3d(ball[0], ball[1], ball[2]) - origin, direction)
+                    start = wp.float64(wp.float32(wp.max(along - ball[3] * wp.float64(1.01), begin)))
+                    entry = object_inverse[row] * (origin + direction * start) + object_offset[row]
+                    short_origins[place] = wp.vec3f(entry)
+                    short_directions[place] = wp.vec3f(object_inverse[row] * direction)
+                    starts[place] = wp.float32(start - begin)
+                    short_limits[place] = limits[i] - starts[place]
+                    items[place] = row
+                    place += 1
+
+
+@wp.kernel
+def keep_nearest(
+    ends: wp.array[wp.int32],
+    first_face: wp.int32,
+    found_limits: wp.array[wp.float32],
+    found_faces: wp.array[wp.int32],
+    found_u: wp.array[wp.float32],
+    found_v: wp.array[wp.float32],
+    starts: wp.array[wp.float32],
+    found_items: wp.array[wp.int32],
+    limits: wp.array[wp.float32],
+    faces: wp.array[wp.int32],
+    u: wp.array[wp.float32],
+    v: wp.array[wp.float32],
+    items: wp.array[wp.int32],
+):
+    """Take over what was hit in moving objects where it is nearer than what is known."""
+    i = wp.tid()
+    place = wp.int32(0)
+    if i > 0:
+        place = ends[i - 1]
+    for k in range(place, ends[i]):
+        if found_faces[k] >= 0 and found_limits[k] + starts[k] < limits[i]:
+            limits[i] = found_limits[k] + starts[k]
+            faces[i] = first_face + found_faces[k]
+            u[i] = found_u[k]
+            v[i] = found_v[k]
+            items[i] = found_items[k]
+
+
+@wp.kernel
+def close_blocked(
+    ends: wp.array[wp.int32],
+    hits: wp.array[wp.int32],
+    blocked: wp.array[wp.int32],
+):
+    """Mark rays as blocked (0, else -1) that moving objects block."""
+    i = wp.tid()
+    place = wp.int32(0)
+    if i > 0:
+        place = ends[i - 1]
+    for k in range(place, ends[i]):
+        if hits[k] >= 0:
+            blocked[i] = 0
+
+
+@wp.kernel
+def find_surface(
+    tables: Tables,
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    start: wp.float64,
+    limits: wp.array[wp.float32],
+    faces: wp.array[wp.int32],
+    u: wp.array[wp.float32],
+    v: wp.array[wp.float32],
+    items: wp.array[wp.int32],
+    before: wp.array[wp.float64],
+    cone: wp.float32,
+    with_normals: wp.int32,
+    with_texture: wp.int32,
+    out: Surface,
+):
+    """Turn hits into surface points: the distance in float64, the normals, and what a texture needs."""
+    i = wp.tid()
+    face = faces[i]
+    if face < 0:
+        out.distance[i] = wp.float64(wp.inf)
+        out.material[i] = -1
+        out.entity[i] = -1
+        if with_normals != 0:
+            out.normal[i] = wp.vec3f(0.0, 0.0, 0.0)
+            out.facing[i] = wp.vec3f(0.0, 0.0, 0.0)
+        if with_texture != 0:
+            out.opacity[i] = 1.0
+            out.face[i] = -1
+        return
+    item = wp.int32(0)
+    if items.shape[0] > 0:
+        item = items[i]
+    part = tables.parts[tables.part_of[face]]
+    origin = origins[i * origin_step]
+    direction = directions[i]
+    local_origin = origin
+    local_direction = direction
+    if item > 0:
+        local_origin = tables.object_inverse[item] * origin + tables.object_offset[item]
+        local_direction = tables.object_inverse[item] * direction
+    local_origin = part.inverse * local_origin + part.offset
+    local_direction = part.inverse * local_direction
+    corners = tables.faces[part.first_face + face - part.first]
+    a = wp.vec3d(tables.vertices[corners[0]])
+    one = wp.vec3d(tables.vertices[corners[1]]) - a
+    two = wp.vec3d(tables.vertices[corners[2]]) - a
+    across = wp.cross(one, two)
+    guess = wp.float64(limits[i]) + start
+    distance = wp.dot(a - local_origin, across) / wp.dot(local_direction, across)
+    # A ray along the triangle's plane has no one point on it.
+    if not (wp.abs(distance - guess) < wp.float64(1.0e-3) * guess + wp.float64(1.0e-3)):
+        distance = guess
+    out.distance[i] = distance
+    out.material[i] = part.material
+    out.entity[i] = part.entity
+    if item > 0:
+        out.entity[i] = tables.object_entity[item]
+    if with_normals == 0 and with_texture == 0:
+        return
+    w = 1.0 - u[i] - v[i]
+    short = wp.vec3f(direction)
+    up = wp.transpose(part.inverse) * across
+    smooth = (
+        tables.normals[corners[0]] * w + tables.normals[corners[1]] * u[i] + tables.normals[corners[2]] * v[i]
+    )
+    shading = wp.transpose(part.inverse) * wp.vec3d(smooth)
+    if item > 0:
+        up = wp.transpose(tables.object_inverse[item]) * up
+        shading = wp.transpose(tables.object_inverse[item]) * shading
+    facing = wp.vec3f(wp.normalize(up))
+    if wp.dot(facing, short) > 0.0:
+        facing = -facing
+    normal = wp.vec3f(wp.normalize(shading))
+    if not (wp.abs(wp.dot(normal, facing)) > 1.0e-3):
+        normal = facing
+    if wp.dot(normal, facing) < 0.0:
+        normal = -normal
+    slope = wp.dot(normal, short)
+    if slope > -1.0e-3:
+        normal = wp.normalize(normal - short * (slope + 1.0e-3))
+    out.facing[i] = facing
+    out.normal[i] = normal
+    if with_texture == 0:
+        return
+    uv_a = tables.uvs[corners[0]]
+    uv_one = tables.uvs[corners[1]] - uv_a
+    uv_two = tables.uvs[corners[2]] - uv_a
+    uv = uv_a + uv_one * u[i] + uv_two * v[i]
+    stretched = wp.float32(wp.length(across)) * wp.max(wp.abs(wp.dot(facing, short)), 0.05)
+    density = wp.abs(uv_one[0] * uv_two[1] - uv_one[1] * uv_two[0]) / wp.max(stretched, 1.0e-20)
+    travelled = wp.float32(distance)
+    if before.shape[0] > 0:
+        travelled += wp.float32(before[i])
+    footprint = cone * travelled * wp.float32(wp.length(local_direction)) * wp.sqrt(density)
+    out.uv[i] = uv
+    out.footprint[i] = footprint
+    out.face[i] = face
+    out.item[i] = item
+    material = tables.materials[part.material]
+    opacity = wp.float32(1.0)
+    if material.see_through != 0:
+        opacity = opacity_of(tables, material, uv, footprint)
+    out.opacity[i] = opacity
+
+
+@wp.kernel
+def go_on(
+    chosen: wp.array[wp.int32],
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    distances: wp.array[wp.float64],
+    reach: wp.array[wp.float32],
+    end: wp.float64,
+    next_origins: wp.array[wp.vec3d],
+    next_directions: wp.array[wp.vec3d],
+    next_reach: wp.array[wp.float32],
+    passed: wp.array[wp.float64],
+):
+    """Write rays that start just behind what some rays have met."""
+    i = wp.tid()
+    k = chosen[i]
+    far = distances[k] * wp.float64(1.000001) + wp.float64(1.0e-4)
+    next_origins[i] = origins[k * origin_step] + directions[k] * far
+    next_directions[i] = directions[k]
+    passed[i] = far
+    limit = end
+    if reach.shape[0] > 0:
+        limit = wp.float64(reach[k])
+    next_reach[i] = wp.float32(limit - far)

@@ -1,0 +1,238 @@
+# Kernels are in the language of Warp, which the type checker cannot follow.
+# mypy: ignore-errors
+"""What kernels know of triangles, materials and textures, and how they look a texture up."""
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+
+@wp.struct
+class TextureUse:
+    """One use of an image as an input of a material."""
+
+    image: wp.int32
+    decoding: wp.int32
+    channel: wp.int32
+    wrap_s: wp.int32
+    wrap_t: wp.int32
+    scale: wp.vec4f
+    bias: wp.vec4f
+    u_row: wp.vec3f
+    v_row: wp.vec3f
+    stretch: wp.float32
+
+
+@wp.struct
+class SurfaceMaterial:
+    """Inputs of UsdPreviewSurface: a constant, and a row of the texture uses or -1."""
+
+    diffuse: wp.vec3f
+    diffuse_map: wp.int32
+    emissive: wp.vec3f
+    emissive_map: wp.int32
+    specular: wp.vec3f
+    specular_map: wp.int32
+    has_specular: wp.int32
+    metallic: wp.float32
+    metallic_map: wp.int32
+    roughness: wp.float32
+    roughness_map: wp.int32
+    clearcoat: wp.float32
+    clearcoat_roughness: wp.float32
+    opacity: wp.float32
+    opacity_map: wp.int32
+    threshold: wp.float32
+    reflectance: wp.float32
+    normal_map: wp.int32
+    see_through: wp.int32
+
+
+@wp.struct
+class Part:
+    """One geometry with one material in the frame of its object."""
+
+    inverse: wp.mat33d
+    offset: wp.vec3d
+    first: wp.int32
+    first_face: wp.int32
+    material: wp.int32
+    entity: wp.int32
+    color_shift: wp.int32
+    has_colors: wp.int32
+
+
+@wp.struct
+class Tables:
+    """Everything that is known of triangles and materials."""
+
+    part_of: wp.array[wp.int32]
+    parts: wp.array[Part]
+    faces: wp.array[wp.vec3i]
+    vertices: wp.array[wp.vec3f]
+    normals: wp.array[wp.vec3f]
+    uvs: wp.array[wp.vec2f]
+    colors: wp.array[wp.vec3f]
+    materials: wp.array[SurfaceMaterial]
+    uses: wp.array[TextureUse]
+    images: wp.array2d[wp.int32]
+    pixels: wp.array[wp.uint32]
+    decoding: wp.array[wp.float32]
+    object_inverse: wp.array[wp.mat33d]
+    object_offset: wp.array[wp.vec3d]
+    object_entity: wp.array[wp.int32]
+
+
+@wp.struct
+class Surface:
+    """What rays meet, one row for each ray."""
+
+    distance: wp.array[wp.float64]
+    facing: wp.array[wp.vec3f]
+    normal: wp.array[wp.vec3f]
+    uv: wp.array[wp.vec2f]
+    footprint: wp.array[wp.float32]
+    opacity: wp.array[wp.float32]
+    material: wp.array[wp.int32]
+    entity: wp.array[wp.int32]
+    face: wp.array[wp.int32]
+    item: wp.array[wp.int32]
+
+
+@wp.func
+def wrapped(index: wp.int32, count: wp.int32, mode: wp.int32) -> wp.int32:
+    """Return a row or column of an image for one outside of it; -1 for none."""
+    if index >= 0 and index < count:
+        return index
+    if mode == 1:
+        return wp.clamp(index, 0, count - 1)
+    if mode == 3:
+        return -1
+    if mode == 2:
+        period = 2 * count
+        k = index % period
+        if k < 0:
+            k += period
+        if k >= count:
+            return period - 1 - k
+        return k
+    k = index % count
+    if k < 0:
+        k += count
+    return k
+
+
+@wp.func
+def texel(
+    pixels: wp.array[wp.uint32],
+    decoding: wp.array[wp.float32],
+    codes: wp.int32,
+    wrap: wp.vec2i,
+    first: wp.int32,
+    size: wp.vec2i,
+    x: wp.int32,
+    y: wp.int32,
+) -> wp.vec4f:
+    """Return a pixel as linear values."""
+    column = wrapped(x, size[0], wrap[0])
+    row = wrapped(y, size[1], wrap[1])
+    if column < 0 or row < 0:
+        return wp.vec4f(0.0, 0.0, 0.0, 0.0)
+    code = pixels[first + row * size[0] + column]
+    low = wp.uint32(255)
+    return wp.vec4f(
+        decoding[codes + wp.int32(code & low)],
+        decoding[codes + wp.int32((code >> wp.uint32(8)) & low)],
+        decoding[codes + wp.int32((code >> wp.uint32(16)) & low)],
+        decoding[256 + wp.int32(code >> wp.uint32(24))],
+    )
+
+
+@wp.func
+def bilinear(
+    pixels: wp.array[wp.uint32],
+    decoding: wp.array[wp.float32],
+    codes: wp.int32,
+    wrap: wp.vec2i,
+    first: wp.int32,
+    size: wp.vec2i,
+    u: wp.float32,
+    v: wp.float32,
+) -> wp.vec4f:
+    """Return the value between four pixels."""
+    x = u * wp.float32(size[0]) - 0.5
+    y = (1.0 - v) * wp.float32(size[1]) - 0.5
+    left = wp.int32(wp.floor(x))
+    upper = wp.int32(wp.floor(y))
+    across = x - wp.float32(left)
+    down = y - wp.float32(upper)
+    top = texel(pixels, decoding, codes, wrap, first, size, left, upper) * (1.0 - across)
+    top += texel(pixels, decoding, codes, wrap, first, size, left + 1, upper) * across
+    bottom = texel(pixels, decoding, codes, wrap, first, size, left, upper + 1) * (1.0 - across)
+    bottom += texel(pixels, decoding, codes, wrap, first, size, left + 1, upper + 1) * across
+    return top * (1.0 - down) + bottom * down
+
+
+@wp.func
+def look_up(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.vec4f:
+    """Return a texture, between the two mip levels whose texels are about as large as the footprint."""
+    use = tables.uses[row]
+    u = use.u_row[0] * uv[0] + use.u_row[1] * uv[1] + use.u_row[2]
+    v = use.v_row[0] * uv[0] + use.v_row[1] * uv[1] + use.v_row[2]
+    # Repeating far from the origin would cost the fraction its digits.
+    if use.wrap_s == 0:
+        u = u - wp.floor(u)
+    if use.wrap_t == 0:
+        v = v - wp.floor(v)
+    first = tables.images[use.image, 0]
+    width = tables.images[use.image, 1]
+    height = tables.images[use.image, 2]
+    count = tables.images[use.image, 3]
+    texels = footprint * use.stretch * wp.sqrt(wp.float32(width) * wp.float32(height))
+    level = wp.clamp(wp.log2(wp.max(texels, 1.0e-6)), 0.0, wp.float32(count - 1))
+    whole = wp.int32(level)
+    for _ in range(whole):
+        first += width * height
+        width = wp.max(width / 2, 1)
+        height = wp.max(height / 2, 1)
+    wrap = wp.vec2i(use.wrap_s, use.wrap_t)
+    size = wp.vec2i(width, height)
+    value = bilinear(tables.pixels, tables.decoding, use.decoding, wrap, first, size, u, v)
+    part = level - wp.float32(whole)
+    if part > 0.02 and whole + 1 < count:
+        first += width * height
+        width = wp.max(width / 2, 1)
+        height = wp.max(height / 2, 1)
+        size = wp.vec2i(width, height)
+        smaller = bilinear(tables.pixels, tables.decoding, use.decoding, wrap, first, size, u, v)
+        value = value * (1.0 - part) + smaller * part
+    return wp.cw_mul(value, use.scale) + use.bias
+
+
+@wp.func
+def look_up_number(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.float32:
+    """Return the channel of a texture that is used."""
+    value = look_up(tables, row, uv, footprint)
+    return value[wp.max(tables.uses[row].channel, 0)]
+
+
+@wp.func
+def opacity_of(tables: Tables, material: SurfaceMaterial, uv: wp.vec2f, footprint: wp.float32) -> wp.float32:
+    """Return the opacity, 0 where the surface is cut out."""
+    value = material.opacity
+    if material.opacity_map >= 0:
+        value = look_up_number(tables, material.opacity_map, uv, footprint)
+    if material.threshold > 0.0:
+        return wp.where(value < material.threshold, 0.0, 1.0)
+    return wp.where(value < 0.002, 0.0, wp.min(value, 1.0))
+
+
+def empty_rows(struct: Any, count: int) -> Any:
+    """Return rows of a struct of Warp, all zero, shape (count,).
+
+    Args:
+        struct: The struct.
+        count: Number of rows.
+    """
+    return np.zeros(count, struct.numpy_dtype())

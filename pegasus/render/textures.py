@@ -1,0 +1,111 @@
+"""Images of materials in one block of memory, each with its smaller copies."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from pegasus.errors import ConfigError
+
+Pixels = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float32]
+
+
+class TextureAtlas:
+    """Images as packed 8-bit red, green, blue and alpha, as encoded in their files, with mip levels.
+
+    Smaller levels are means of linear light. Where an image cuts out by its alpha or a colour, each level
+    keeps the share of it that is not cut out, so that leaves do not thin out with distance.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Path, bool, int, float], int] = {}
+        self._levels: list[Pixels] = []
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._size = 0
+
+    def add(self, path: Path, *, srgb: bool, cut: tuple[int, float] | None = None) -> int:
+        """Return the number of an image, read on first use.
+
+        Args:
+            path: Image file.
+            srgb: Whether its colours are sRGB encoded.
+            cut: Channel that cuts out and the value below which it does.
+
+        Raises:
+            ConfigError: If the image cannot be read.
+        """
+        key = (path, srgb, *(cut or (-1, 0.0)))
+        if key not in self._numbers:
+            levels = _mip_levels(_read(path), srgb=srgb, cut=cut)
+            self._numbers[key] = len(self._rows)
+            height, width = levels[0].shape[:2]
+            self._rows.append((self._size, width, height, len(levels)))
+            for level in levels:
+                self._levels.append(np.ascontiguousarray(level).view(np.uint32).ravel())
+                self._size += level.shape[0] * level.shape[1]
+        return self._numbers[key]
+
+    def table(self) -> npt.NDArray[np.int32]:
+        """Return the first pixel, width, height and number of levels of each image, shape (T, 4)."""
+        return np.array(self._rows or [(0, 1, 1, 1)], dtype=np.int32)
+
+    def pixels(self) -> Pixels:
+        """Return all levels of all images, rows from the top."""
+        if not self._levels:
+            return np.zeros(1, dtype=np.uint32)
+        if len(self._levels) > 1:
+            self._levels = [np.concatenate(self._levels)]
+        return self._levels[0]
+
+
+def decoding_table() -> Floats:
+    """Return linear values of all codes: of sRGB (IEC 61966-2-1), then of linear data, shape (512,)."""
+    codes = np.arange(256) / 255.0
+    decoded = np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4)
+    return np.concatenate([decoded, codes]).astype(np.float32)
+
+
+def _read(path: Path) -> npt.NDArray[np.uint8]:
+    """Return an image as red, green, blue and alpha, shape (H, W, 4)."""
+    try:
+        with Image.open(path) as image:
+            if image.mode.startswith("I") or image.mode == "F":
+                values = np.asarray(image, dtype=np.float64)
+                gray = (values / (1.0 if image.mode == "F" else 65535.0) * 255.0).clip(0.0, 255.0)
+                return np.dstack([gray, gray, gray, np.full_like(gray, 255.0)]).round().astype(np.uint8)
+            return np.array(image.convert("RGBA"))
+    except OSError as error:
+        raise ConfigError(f"texture cannot be read: {error}", value=str(path)) from None
+
+
+def _mip_levels(
+    image: npt.NDArray[np.uint8], *, srgb: bool, cut: tuple[int, float] | None
+) -> list[npt.NDArray[np.uint8]]:
+    """Return an image and its halves down to one pixel along its shorter side."""
+    levels = [image]
+    decode = decoding_table()
+    colors = decode[:256] if srgb else decode[256:]
+    linear = np.dstack([colors[image[..., :3]], decode[256:][image[..., 3:]]])
+    share = 0.0 if cut is None else float((linear[..., cut[0]] >= cut[1]).mean())
+    while min(linear.shape[:2]) > 1:
+        linear = linear[: linear.shape[0] // 2 * 2, : linear.shape[1] // 2 * 2]
+        linear = 0.25 * (linear[::2, ::2] + linear[1::2, ::2] + linear[::2, 1::2] + linear[1::2, 1::2])
+        level = linear
+        if cut is not None and 0.0 < share < 1.0:
+            channel, threshold = cut
+            value = float(np.quantile(linear[..., channel], 1.0 - share))
+            level = linear.copy()
+            level[..., channel] = np.minimum(level[..., channel] * threshold / max(value, 1e-3), 1.0)
+        levels.append(_encoded(level, srgb=srgb))
+    return levels
+
+
+def _encoded(linear: Floats, *, srgb: bool) -> npt.NDArray[np.uint8]:
+    values = linear
+    if srgb:
+        color = linear[..., :3]
+        curved = np.where(color <= 0.0031308, 12.92 * color, 1.055 * color ** (1 / 2.4) - 0.055)
+        values = np.dstack([curved, linear[..., 3:]])
+    return (values * 255.0 + 0.5).astype(np.uint8)

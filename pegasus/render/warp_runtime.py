@@ -1,0 +1,53 @@
+"""Warp, quiet and with its compiled kernels in the user's cache."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+
+import warp as wp
+
+from pegasus.errors import ConfigError
+from pegasus.settings import user_cache
+
+_LOCK = threading.Lock()
+
+
+def load_kernels() -> None:
+    """Start Warp and load the kernels, which are compiled where they have not been before.
+
+    Raises:
+        ConfigError: If they cannot be compiled or kept.
+    """
+    with _LOCK:
+        wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
+        if wp.config.kernel_cache_dir is None:
+            wp.config.kernel_cache_dir = str(user_cache() / "kernels")
+        with _muted():
+            wp.init()  # type: ignore[no-untyped-call]
+        from pegasus.render import light_kernels, ray_kernels
+
+        try:
+            for module in (ray_kernels, light_kernels):
+                wp.load_module(module, device="cpu")
+        except Exception as error:
+            raise ConfigError(
+                f"kernels cannot be compiled: {error}",
+                field="renderer",
+                value="embree",
+                remedy=f"see that {wp.config.kernel_cache_dir} can be written to, or reinstall warp-lang",
+            ) from error
+
+
+@contextlib.contextmanager
+def _muted() -> Iterator[None]:
+    """Keep the native library from writing to the standard error that there is no GPU."""
+    kept = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)

@@ -1,0 +1,366 @@
+"""Pictures of every world and vehicle, path-traced from what they are made of."""
+
+import io
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from pegasus import settings
+from pegasus.arrays import Array
+from pegasus.cameras.imaging import Imaging
+from pegasus.cameras.lens import Pinhole
+from pegasus.errors import ConfigError
+from pegasus.render.renderer import Renderer, RenderObject, View
+from pegasus.scenario import WorldSpec, load_vehicle, load_world
+from pegasus.scene.scene import Entity, Geometry, Instance, Light, Material, Scene, SceneCamera
+from pegasus.scene.translation import translate
+from pegasus.scene.vehicle_asset import vehicle_scene
+from pegasus.scene.worlds import made_world
+
+SIZE = (512, 288)
+"""Width and height of a thumbnail [pixels]."""
+PREVIEW_SIZE = (1280, 720)
+"""Width and height of the extension's preview [pixels]."""
+ICON_SIZE = (256, 256)
+"""Width and height of the extension's icon [pixels]."""
+MOST_BYTES = 60_000
+"""Largest file of a thumbnail."""
+PREVIEW, ICON = "preview", "icon"
+"""Names of the extension's own pictures, beside those of worlds and vehicles."""
+
+_LOG = logging.getLogger(__name__)
+
+_HOUSE_DRONE = "pegasus"
+_PREVIEW_WORLD = "town"
+_SAMPLES = 10
+# Pictures are drawn this many times larger and then made smaller: neither noise nor jagged edges stay.
+_OVERSIZE = 2
+_QUALITIES = range(92, 40, -4)
+_OUTSIDE = Imaging(metered_percentile=60.0, metered_level=0.38)
+_STUDIO = Imaging(metered_percentile=60.0, metered_level=0.42)
+# Light from which on brightness is compressed, of full brightness.
+_KNEE = 0.55
+_WORLD_FOV = math.radians(65.0)
+_VEHICLE_FOV = math.radians(24.0)
+_FILLED = 0.86
+
+Colors = npt.NDArray[np.uint8]
+
+
+def make_thumbnails(names: Sequence[str], folder: Path, *, done: Callable[[Path], None]) -> None:
+    """Write `thumbnails/worlds/NAME.jpg`, `thumbnails/vehicles/NAME.jpg`, `preview.png` and `icon.png`.
+
+    The same versions write the same bytes on one machine.
+
+    Args:
+        names: Worlds and vehicles, `preview` and `icon`; all that is shipped when empty.
+        folder: Where they are written; made where it does not exist.
+        done: Told about each file.
+
+    Raises:
+        ConfigError: If there is no such world or vehicle, it cannot be drawn, or a file cannot be written.
+    """
+    from pegasus.render.mitsuba_renderer import MitsubaRenderer
+
+    pictures = _pictures(names, folder)
+    renderer = MitsubaRenderer()
+    try:
+        for path, draw in pictures:
+            content = draw(renderer)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            done(path)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot be written: {error.strerror}", field="--out", value=str(folder), remedy="give a folder"
+        ) from None
+    finally:
+        renderer.close()
+
+
+def draw_world(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) -> Colors:
+    """Return a picture of a world, seen by the first camera in it, else from behind its first spawn point.
+
+    Args:
+        renderer: Draws it.
+        name: Name of the world, or its YAML file.
+        size: Width and height [pixels].
+    """
+    scene, spec = _world(name)
+    renderer.load(scene)
+    view = _camera_view(scene.cameras[0], size) if scene.cameras else _spawn_view(spec, size)
+    return _developed(renderer, view, _OUTSIDE)
+
+
+def draw_vehicle(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) -> Colors:
+    """Return a picture of a vehicle in a studio, from front right above.
+
+    Args:
+        renderer: Draws it.
+        name: Name of the vehicle, or its YAML file.
+        size: Width and height [pixels].
+    """
+    drawn, vertices = _vehicle(name)
+    extent = float(np.ptp(vertices, axis=0).max())
+    renderer.load(studio(extent))
+    renderer.add([drawn])
+    direction = _direction(azimuth=-36.0, elevation=24.0)
+    return _developed(renderer, fitted_view(vertices, direction, _VEHICLE_FOV, size, filled=_FILLED), _STUDIO)
+
+
+def draw_preview(renderer: Renderer, size: tuple[int, int] = PREVIEW_SIZE) -> Colors:
+    """Return a picture of the house drone over the town.
+
+    Args:
+        renderer: Draws it.
+        size: Width and height [pixels].
+    """
+    scene, _ = _world(_PREVIEW_WORLD)
+    renderer.load(scene)
+    drawn, _ = _vehicle(_HOUSE_DRONE)
+    pose = _pose(position=(-2.71, -27.76, 7.94), yaw=-85.0, pitch=8.0, roll=-12.0)
+    renderer.add([drawn])
+    renderer.move([drawn.path], pose[None])
+    view = _looking((-2.9, -28.7, 8.2), (1.5, -18.0, 6.4), math.radians(58.0), size)
+    return _developed(renderer, view, _OUTSIDE)
+
+
+def draw_icon(renderer: Renderer, size: tuple[int, int] = ICON_SIZE) -> Colors:
+    """Return a square picture of the house drone.
+
+    Args:
+        renderer: Draws it.
+        size: Width and height [pixels].
+    """
+    drawn, vertices = _vehicle(_HOUSE_DRONE)
+    renderer.load(studio(float(np.ptp(vertices, axis=0).max()), color=(0.10, 0.27, 0.52)))
+    renderer.add([drawn])
+    direction = _direction(azimuth=-40.0, elevation=32.0)
+    return _developed(renderer, fitted_view(vertices, direction, _VEHICLE_FOV, size, filled=0.94), _STUDIO)
+
+
+def fitted_view(points: Array, direction: Array, fov: float, size: tuple[int, int], *, filled: float) -> View:
+    """Return a camera that sees points as large as they go.
+
+    Args:
+        points: What must be seen [m], shape (P, 3).
+        direction: Unit vector from the points towards the camera, shape (3,).
+        fov: Horizontal field of view [rad].
+        size: Width and height [pixels].
+        filled: Part of the picture that they may fill, 0 to 1.
+    """
+    target = (points.min(axis=0) + points.max(axis=0)) / 2
+    half = np.array([math.tan(fov / 2), math.tan(fov / 2) * size[1] / size[0]]) * filled
+    for _ in range(4):
+        view = _looking(target + direction, target, fov, size)
+        seen = (points - target) @ view.rotation
+        distance = float((np.abs(seen[:, :2]) / half - seen[:, 2:]).max())
+        # Perspective makes what is near larger, so that the middle of the box is not that of its picture.
+        where = seen[:, :2] / (seen[:, 2:] + distance)
+        middle = (where.min(axis=0) + where.max(axis=0)) / 2
+        target = target + view.rotation[:, :2] @ (middle * distance)
+    view = _looking(target + direction, target, fov, size)
+    seen = (points - target) @ view.rotation
+    distance = float((np.abs(seen[:, :2]) / half - seen[:, 2:]).max())
+    return replace(view, position=target + distance * direction)
+
+
+def studio(extent: float, *, color: tuple[float, float, float] = (0.55, 0.56, 0.58)) -> Scene:
+    """Return a floor under a large lamp and soft light from all around.
+
+    Args:
+        extent: Size of what stands on it [m].
+        color: Diffuse colour of the floor, linear.
+    """
+    half = np.float32(60.0 * extent)
+    floor = Geometry(
+        vertices=np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], np.float32) * half,
+        faces=np.array([[0, 1, 2], [0, 2, 3]], np.uint32),
+        normals=np.tile(np.array([0, 0, 1], np.float32), (4, 1)),
+    )
+    looks = Material("/Studio/Looks/Floor", diffuse_color=color, roughness=0.55)
+    labels = {"class": "ground"}
+    lamp = _pose(position=(0.7 * extent, -1.6 * extent, 2.6 * extent), yaw=-66.0, pitch=-32.0, roll=0.0)
+    rim = _pose(position=(-2.2 * extent, 1.6 * extent, 1.6 * extent), yaw=144.0, pitch=-58.0, roll=0.0)
+    length = {"width": 1.6 * extent, "height": 1.6 * extent}
+    return Scene(
+        source="studio",
+        geometries={"floor": floor},
+        materials={looks.path: looks},
+        instances=[Instance("/Studio/Floor", "floor", looks.path, np.eye(4), labels, "/Studio/Floor")],
+        entities={"/Studio/Floor": Entity("/Studio/Floor", labels, np.eye(4))},
+        lights=[
+            Light("/Studio/Sky", "DomeLight", np.eye(4), (230.0, 245.0, 270.0), {}),
+            Light("/Studio/Key", "RectLight", lamp, (5600.0, 5350.0, 4950.0), length),
+            Light("/Studio/Rim", "RectLight", rim, (2000.0, 2150.0, 2400.0), length),
+        ],
+    )
+
+
+def _pictures(names: Sequence[str], folder: Path) -> list[tuple[Path, Callable[[Renderer], bytes]]]:
+    """Return the file of each picture, and what draws it."""
+    worlds, vehicles = _shipped("worlds"), _shipped("vehicles")
+    found: list[tuple[Path, Callable[[Renderer], bytes]]] = []
+    for name in names or [*worlds, *vehicles, PREVIEW, ICON]:
+        if name == PREVIEW:
+            found.append((folder / "preview.png", lambda renderer: _png(draw_preview(renderer), palette=256)))
+        elif name == ICON:
+            found.append((folder / "icon.png", lambda renderer: _png(draw_icon(renderer))))
+        elif name in vehicles or (name not in worlds and _exists("vehicles", name)):
+            found.append((_file(folder, "vehicles", name), partial(_thumbnail, draw_vehicle, name)))
+        elif name in worlds or _exists("worlds", name):
+            found.append((_file(folder, "worlds", name), partial(_thumbnail, draw_world, name)))
+        else:
+            known = ", ".join([*worlds, *vehicles, PREVIEW, ICON])
+            raise ConfigError(f"no such world or vehicle; known are {known}", field="NAMES", value=name)
+    return found
+
+
+def _file(folder: Path, kind: str, name: str) -> Path:
+    return folder / "thumbnails" / kind / f"{Path(name).stem}.jpg"
+
+
+def _thumbnail(draw: Callable[[Renderer, str], Colors], name: str, renderer: Renderer) -> bytes:
+    return _jpeg(draw(renderer, name), name)
+
+
+def _shipped(kind: str) -> list[str]:
+    return sorted(path.stem for path in settings.resource("config", kind).glob("*.yaml"))
+
+
+def _exists(kind: str, name: str) -> bool:
+    try:
+        settings.find(kind, name)
+    except ConfigError:
+        return False
+    return True
+
+
+def _world(name: str) -> tuple[Scene, WorldSpec]:
+    spec, _ = load_world(name)
+    if spec.generator is not None:
+        spec = made_world(spec)
+    assert spec.usd is not None
+    return translate(spec.usd), spec
+
+
+def _vehicle(name: str) -> tuple[RenderObject, Array]:
+    """Return a vehicle that stands on the ground, and its vertices [m], shape (P, 3)."""
+    spec, file = load_vehicle(name)
+    scene = vehicle_scene(spec, file)
+    vertices = np.concatenate(
+        [
+            scene.geometries[item.geometry].vertices @ item.transform[:3, :3].T + item.transform[:3, 3]
+            for item in scene.instances
+        ]
+    )
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    shift = np.array([-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, -low[2]])
+    raised = np.eye(4)
+    raised[:3, 3] = shift
+    instances = [replace(item, transform=raised @ item.transform) for item in scene.instances]
+    path = f"/World/{spec.name}"
+    entity = Entity(path, {"class": "multirotor"}, np.eye(4))
+    return RenderObject(path, replace(scene, instances=instances), entity), vertices + shift
+
+
+def _developed(renderer: Renderer, view: View, imaging: Imaging) -> Colors:
+    """Return the colours of a view."""
+    width, height = view.resolution
+    large = replace(view, resolution=(width * _OVERSIZE, height * _OVERSIZE))
+    radiance = renderer.render(large, ["radiance"], samples=_SAMPLES).radiance
+    assert radiance is not None
+    exposure = imaging.exposure_for(radiance)
+    # Bright edges stay smooth when their light is compressed before their pixels are averaged.
+    shown = _compressed(radiance * np.float32(exposure))
+    small = shown.reshape(height, _OVERSIZE, width, _OVERSIZE, 3).mean(axis=(1, 3), dtype=np.float32)
+    return imaging.develop(small, exposure=1.0, cosine=None, samples=None)
+
+
+def _compressed(light: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return light below one: as it is up to a knee, and nearing one exponentially from there."""
+    room = np.float32(1.0 - _KNEE)
+    return np.where(light < _KNEE, light, 1.0 - room * np.exp((_KNEE - np.maximum(light, _KNEE)) / room))
+
+
+def _camera_view(camera: SceneCamera, size: tuple[int, int]) -> View:
+    fov = 2.0 * math.atan(camera.horizontal_aperture / 2.0 / camera.focal_length)
+    axes = camera.transform[:3, :3] / np.sqrt((camera.transform[:3, :3] ** 2).sum(axis=0))
+    near, far = camera.clipping_range
+    return View(
+        Pinhole(horizontal_fov=fov),
+        size,
+        camera.transform[:3, 3],
+        # A camera of OpenUSD looks along -z with +y up.
+        axes @ np.diag([1.0, -1.0, -1.0]),
+        near=near,
+        far=far,
+    )
+
+
+def _spawn_view(spec: WorldSpec, size: tuple[int, int]) -> View:
+    point = spec.spawn_points[0] if spec.spawn_points else None
+    start = np.array(point.position if point is not None else (0.0, 0.0, 0.1))
+    heading = point.heading if point is not None else 0.0
+    ahead = np.array([math.cos(heading), math.sin(heading), 0.0])
+    eye = start - 6.0 * ahead + [0.0, 0.0, 3.5]
+    return _looking(eye.tolist(), (start + 12.0 * ahead).tolist(), _WORLD_FOV, size)
+
+
+def _looking(eye: Any, target: Any, fov: float, size: tuple[int, int]) -> View:
+    """Return a camera that looks from one point to another, the horizon level."""
+    position = np.asarray(eye, dtype=np.float64)
+    forward = np.asarray(target, dtype=np.float64) - position
+    forward /= math.sqrt(float(forward @ forward))
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= math.sqrt(float(right @ right))
+    rotation = np.stack([right, np.cross(forward, right), forward], axis=1)
+    return View(Pinhole(horizontal_fov=fov), size, position, rotation)
+
+
+def _direction(*, azimuth: float, elevation: float) -> Array:
+    a, e = math.radians(azimuth), math.radians(elevation)
+    return np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
+
+
+def _pose(*, position: tuple[float, float, float], yaw: float, pitch: float, roll: float) -> Array:
+    """Return a pose by intrinsic rotations about z, y and x [deg], shape (4, 4)."""
+    pose = np.eye(4)
+    for axis, angle in ((2, yaw), (1, pitch), (0, roll)):
+        c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        turn = np.eye(4)
+        turn[i, i], turn[i, j], turn[j, i], turn[j, j] = c, -s, s, c
+        pose = pose @ turn
+    pose[:3, 3] = position
+    return pose
+
+
+def _jpeg(colors: Colors, name: str) -> bytes:
+    """Return a picture as a file that is not too large."""
+    for quality in _QUALITIES:
+        buffer = io.BytesIO()
+        Image.fromarray(colors).save(buffer, "jpeg", quality=quality, optimize=True, subsampling=0)
+        if buffer.tell() <= MOST_BYTES:
+            break
+    else:
+        _LOG.warning("the picture of %s takes %d bytes", name, buffer.tell())
+    return buffer.getvalue()
+
+
+def _png(colors: Colors, *, palette: int | None = None) -> bytes:
+    """Return a picture as a file, its colours reduced to a palette where a number of them is given."""
+    image = Image.fromarray(colors)
+    if palette is not None:
+        image = image.quantize(palette, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG)
+    buffer = io.BytesIO()
+    image.save(buffer, "png", optimize=True)
+    return buffer.getvalue()

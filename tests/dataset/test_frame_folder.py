@@ -1,0 +1,127 @@
+"""A frame is in its folder as a whole or not at all."""
+
+import errno
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pegasus.dataset.frame_folder import FrameFolder, checked_cameras, npy, png
+from pegasus.errors import ConfigError
+
+FILES = {"labels/a_0003.json": b"{}", "rgb_0003.png": b"picture"}
+
+
+def listing(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_a_frame_counts_when_all_of_it_is_there(tmp_path):
+    """Frames would be rendered again, or half-written ones taken for done."""
+    folder = FrameFolder(tmp_path / "out", resume=False)
+    assert folder.written() == frozenset()
+    folder.commit(3, FILES, {"seed": 5})
+    folder.commit(1, {"rgb_0001.png": b"x"}, {"seed": 6})
+    assert folder.written() == {1, 3}
+    assert folder.records() == [
+        {"frame": 1, "seed": 6, "files": ["rgb_0001.png"]},
+        {"frame": 3, "seed": 5, "files": list(FILES)},
+    ]
+    expected = [
+        ".frames/000001.json",
+        ".frames/000003.json",
+        "labels/a_0003.json",
+        "rgb_0001.png",
+        "rgb_0003.png",
+    ]
+    assert listing(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("fails_at", range(6))
+def test_an_interrupted_frame_does_not_count(tmp_path, monkeypatch, fails_at):
+    """A run killed between two files would leave a frame that counts without all of them."""
+    folder = FrameFolder(tmp_path, resume=False)
+    calls = []
+    for name in ("write_bytes", "replace"):
+        real = getattr(Path, name)
+
+        def step(self, argument, real=real):
+            if len(calls) == fails_at:
+                raise KeyboardInterrupt
+            calls.append(self)
+            return real(self, argument)
+
+        monkeypatch.setattr(Path, name, step)
+    with pytest.raises(KeyboardInterrupt):
+        folder.commit(3, FILES, {})
+    monkeypatch.undo()
+    again = FrameFolder(tmp_path, resume=True)
+    assert again.written() == frozenset()
+    assert not list(tmp_path.rglob("*.part"))
+    again.commit(3, FILES, {})
+    assert again.written() == {3}
+    assert listing(tmp_path) == [".frames/000003.json", *sorted(FILES)]
+
+
+def test_full_disk_is_one_line_and_the_frame_does_not_count(tmp_path):
+    """A full disk would end in a traceback, or leave pieces that look like a frame."""
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    folder = FrameFolder(tmp_path, resume=False)
+    (tmp_path / ".rgb_0003.png.part").symlink_to("/dev/full")
+    with pytest.raises(ConfigError) as caught:
+        folder.commit(3, FILES, {})
+    message = str(caught.value)
+    assert "the disk is full, frame 3 is not counted; make room and resume" in message
+    assert "\n" not in message
+    assert folder.written() == frozenset()
+    assert listing(tmp_path) == []
+
+
+def test_other_failures_name_the_frame_and_the_reason(tmp_path):
+    """The user would not learn why a frame is missing."""
+    folder = FrameFolder(tmp_path, resume=False)
+    (tmp_path / "labels").write_text("a file where a folder should be")
+    with pytest.raises(ConfigError, match=r"cannot be written \(.*\), frame 3 is not counted; give a folder"):
+        folder.commit(3, FILES, {})
+    with pytest.raises(ConfigError, match=r"labels/x.json is not written"):
+        folder.write("labels/x.json", b"")
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path):
+    """A dataset would be mixed into another one."""
+    (tmp_path / "old").touch()
+    with pytest.raises(ConfigError, match=r"out = .*: the folder is not empty; give a new one, or resume"):
+        FrameFolder(tmp_path, resume=False)
+    FrameFolder(tmp_path, resume=True)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
+    """A wrong path would only show after the first frame is rendered."""
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"out = .*file.* cannot be written"):
+        FrameFolder(tmp_path / "file" / "out", resume=False)
+
+
+def test_full_disk_is_told_by_any_of_its_errors(tmp_path):
+    """A quota that is used up would pass for a missing permission."""
+    folder = FrameFolder(tmp_path, resume=False)
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        assert "make room" in str(folder._failure(OSError(number, "full"), "x"))
+
+
+def test_pictures_and_arrays_come_back(tmp_path):
+    """Files would not hold what was written."""
+    picture = np.random.default_rng(1).integers(0, 256, (5, 7, 4)).astype(np.uint8)
+    (tmp_path / "a.png").write_bytes(png(picture))
+    np.testing.assert_array_equal(Image.open(tmp_path / "a.png"), picture)
+    (tmp_path / "a.npy").write_bytes(npy(picture[::2]))
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), picture[::2])
+
+
+@pytest.mark.parametrize("cameras", [(), ("a", "a"), ("a", "b", "c"), "front"])
+def test_cameras_are_checked(cameras):
+    """Two cameras of one name would overwrite each other's files."""
+    with pytest.raises(ConfigError, match="cameras"):
+        checked_cameras(cameras, most=2)

@@ -1,0 +1,40 @@
+"""A panel on a machine on which nothing is set or installed."""
+
+import pytest
+
+from pegasus.panel import Panel, Session
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """Return the user's folder."""
+    folder = tmp_path / "config"
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(folder))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for variable in "PX4_DIR", "ARDUPILOT_DIR":
+        monkeypatch.delenv(variable, raising=False)
+    return folder
+
+
+@pytest.fixture
+def session():
+    """A session without a world."""
+    with Session() as session:
+        yield session
+
+
+@pytest.fixture
+def panel(config, session, tmp_path):  # noqa: ARG001
+    """A panel that has just been opened."""
+    panel = Panel(session, out=tmp_path / "runs")
+    yield panel
+    panel.close()
+
+
+@pytest.fixture
+def flat(panel):
+    """A panel with the flat world loaded, as fast as it goes."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    assert panel.simulation.set_speed("max")
+    return panel

@@ -1,0 +1,268 @@
+"""The parts for the run, the pilot and the view: speed, wind, record, commands, cameras, screenshots."""
+
+import math
+
+import numpy as np
+import pytest
+from panel_rig import last_error, wait_until
+
+from pegasus.frames import quaternion_from_euler
+from pegasus.panel import CameraMode, Viewpoint
+from pegasus.panel.pilot_part import stick_positions
+from pegasus.panel.view_part import viewpoint
+from pegasus.recording.reader import read_log
+
+
+@pytest.fixture
+def flying(flat):
+    """A panel with an Iris that hovers."""
+    flat.vehicle.add()
+    flat.simulation.play()
+    wait_until(lambda: flat.simulation.time > 6.0, "the hover")
+    return flat
+
+
+@pytest.mark.parametrize("speed", ["fast", "", 0, 0.01, -1, "inf", None, 1e9])
+def test_wrong_speed(flat, speed):
+    """A speed that is not allowed would be taken, or its error not say what is."""
+    flat.simulation.set_speed(2)
+    assert flat.simulation.set_speed(speed) is False
+    assert "must be from 0.1 to 1000 times real time, or max" in last_error(flat)
+    assert flat.simulation.speed == 2.0
+
+
+def test_speed(panel):
+    """The speed could not be chosen before a world is loaded, or would be lost by loading one."""
+    assert panel.simulation.speed == 1.0
+    assert panel.simulation.set_speed("0.5")
+    panel.world.choose("flat")
+    panel.world.load()
+    assert panel.simulation.speed == 0.5
+    assert panel.simulation.set_speed("max")
+    assert panel.simulation.speed == "max"
+    assert panel.simulation.waiting == 0.0
+
+
+def test_wind(flat):
+    """Wind from the panel would blow elsewhere, or not stop."""
+    assert flat.simulation.set_wind("3", -1)
+    assert flat.snapshot.wind == (3.0, -1.0, 0.0)
+    assert flat.simulation.set_wind(3, -1, intensity=0.5)
+    assert flat.snapshot.wind != (3.0, -1.0, 0.0)
+    assert flat.simulation.set_wind(0, 0)
+    assert flat.snapshot.wind == (0.0, 0.0, 0.0)
+    assert flat.simulation.set_wind("east", 0) is False
+    assert last_error(flat) == "east = 'east': must be a finite number; correct the value"
+    assert flat.simulation.set_wind(1, 0, intensity=-1) is False
+    assert last_error(flat).startswith("wind.intensity = -1.0: must be at least 0 m/s")
+
+
+def test_wrong_steps(flat):
+    """No step at all would count as one."""
+    assert flat.simulation.step(0) is False
+    assert last_error(flat) == "count = 0: must be a whole number from 1 up"
+
+
+def test_record(flying, tmp_path):
+    """What is recorded would not be where the panel says."""
+    assert flying.simulation.record(True)
+    folder = flying.simulation.recording
+    assert folder.parent == tmp_path / "runs"
+    began = flying.simulation.time
+    wait_until(lambda: flying.simulation.time > began + 1, "a second")
+    assert flying.simulation.record(False)
+    assert flying.messages[-1].text == f"recorded into {folder}"
+    assert flying.simulation.recording is None
+    assert read_log(folder)["iris/state"].time[0] >= began - 0.01
+
+
+def test_record_where_nothing_can_be_written(flying, tmp_path):
+    """A full disk or a wrong folder would end the run, or go unsaid."""
+    (tmp_path / "runs").touch()
+    assert flying.simulation.record(True) is False
+    assert "cannot hold a run" in last_error(flying)
+    began = flying.simulation.time
+    wait_until(lambda: flying.simulation.time > began, "time to go on")
+
+
+def test_go_to(flying):
+    """The vehicle would fly elsewhere than to where was clicked."""
+    assert flying.pilot.go_to("2", 1, 3)
+    wait_until(lambda: np.linalg.norm(flying.telemetry.position - [2, 1, 3]) < 0.05, "the arrival")
+    assert flying.pilot.go_to_click((0, 0, 5), (-1, 0, -5))
+    wait_until(lambda: np.linalg.norm(flying.telemetry.position - [-1, 0, 3]) < 0.1, "the second arrival")
+    assert flying.pilot.go_to_click((0, 0, 5), (0, 0, 1)) is False
+    assert last_error(flying) == "click: there is nothing; click at the ground"
+    assert flying.pilot.go_to("x", 0, 0) is False
+    assert last_error(flying) == "x = 'x': must be a finite number; correct the value"
+
+
+def test_keys(flying):
+    """A key would fly the wrong way, or one that a lost browser held down fly on for ever."""
+    flying.simulation.set_speed(2.0)
+    there = flying.telemetry.position
+    assert flying.pilot.keys(["w", "R", "shift"])
+    wait_until(lambda: flying.telemetry.position[0] > there[0] + 0.2, "the way forward")
+    assert flying.telemetry.segment == "velocity"
+    assert flying.telemetry.position[2] > there[2]
+    assert flying.telemetry.position[1] == pytest.approx(there[1], abs=0.05)
+    wait_until(lambda: flying.telemetry.segment == "target", "the end of what is not renewed")
+
+
+def test_a_landing_is_not_undone(flying):
+    """A key that was let go would call off the landing that came after it."""
+    flying.pilot.keys(["w"])
+    flying.pilot.land()
+    wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
+    began = flying.simulation.time
+    wait_until(lambda: flying.simulation.time > began + 20, "a while")
+    assert flying.telemetry.segment == "landed"
+    assert flying.pilot.hover()
+    wait_until(lambda: flying.telemetry.position[2] > 1.0, "the second take-off")
+
+
+def test_gamepad(flying):
+    """A stick would move the vehicle the wrong way, or by a touch too slight to be meant."""
+    seen = []
+    flying.pilot.fly = lambda *sticks: seen.append(sticks) or True
+    assert flying.pilot.gamepad([0.05, -1.0, 0.5, -2.0])
+    assert flying.pilot.gamepad([1.0, 0.0, 0.0, 0.0])
+    assert seen[0] == pytest.approx((2.0, -1.0, 1.0, 0.0))
+    assert seen[1] == pytest.approx((0.0, 0.0, 0.0, -math.radians(60)))
+    assert flying.pilot.gamepad([0.0]) is False
+    assert last_error(flying) == "gamepad = (0.0,): must have four axes"
+
+
+def test_sticks():
+    """Keys against each other would not cancel."""
+    assert stick_positions(["w", "s", "a", "q", "f"]) == (0.0, 1.0, -1.0, 1.0)
+    assert stick_positions([]) == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_commands_that_nobody_takes(flat):
+    """A command to nobody would be lost without a word."""
+    assert flat.pilot.hover() is False
+    assert last_error(flat) == "vehicle: there is no vehicle; add one first"
+    flat.vehicle.add()
+    assert flat.pilot.hover() is False
+    assert last_error(flat) == "simulation: does not run; press play first"
+    flat.backend.set_flight("circle")
+    flat.vehicle.set_position(5, 5, 1)
+    flat.vehicle.set_name("other")
+    flat.vehicle.add()
+    flat.view.follow("other")
+    for command in (flat.pilot.hover, flat.pilot.land, lambda: flat.pilot.fly(0, 0, 0, 0)):
+        assert command() is False
+        assert last_error(flat).startswith("vehicle = 'other': is not steered by hand; add one with the")
+    flat.view.follow("iris")
+    flat.simulation.step()
+    assert flat.pilot.fly(1, 0, 0, 0) is False
+    assert last_error(flat) == "vehicle: is not in the air; let it take off first"
+    assert flat.pilot.fly("x", 0, 0, 0) is False
+    assert last_error(flat) == "forward = 'x': must be a finite number; correct the value"
+
+
+def test_telemetry(flying):
+    """The figures of a vehicle would not be those of the simulation."""
+    flying.simulation.pause()
+    shown = flying.telemetry
+    vehicle, environment = flying.session.call(lambda s: (s.vehicles["iris"], s.environment))
+    np.testing.assert_array_equal(shown.position, vehicle.state.position[0])
+    assert shown.altitude == environment.altitude(vehicle.state.position)[0]
+    assert shown.speed == pytest.approx(np.linalg.norm(vehicle.state.velocity[0]))
+    assert shown.climb == vehicle.state.velocity[0, 2]
+    np.testing.assert_array_equal(shown.rotor_speed, vehicle.state.rotor_speed[0])
+    assert ((shown.rotor_share > 0.3) & (shown.rotor_share < 0.9)).all()
+    np.testing.assert_array_equal(shown.reference, vehicle.reference.position[0])
+    assert shown.error == pytest.approx(np.linalg.norm(shown.reference - shown.position))
+    imu = vehicle.readings["imu"]
+    np.testing.assert_array_equal(shown.readings["imu"]["specific_force"], imu.specific_force[0])
+    assert shown.readings["gps"]["latitude"] == pytest.approx(38.7368, abs=1e-3)
+    gps = vehicle.readings["gps"]
+    east = math.radians(gps.longitude[0] - environment.origin.longitude) * 6378137.0
+    east *= math.cos(math.radians(environment.origin.latitude))
+    assert shown.measured[0] == pytest.approx(east, abs=0.05)
+    assert shown.in_contact is False
+
+
+def test_follow(flat):
+    """Another copy would be followed than was chosen."""
+    flat.vehicle.set_count(3)
+    flat.vehicle.add()
+    assert flat.telemetry.copy == 0
+    assert flat.view.follow("iris", 2)
+    assert flat.telemetry.copy == 2
+    np.testing.assert_array_equal(flat.telemetry.position, flat.snapshot.vehicles[0].position[2])
+    assert flat.view.follow("iris", 3) is False
+    assert last_error(flat) == "copy = 3: must be from 0 to 2"
+    assert flat.view.follow("x500") is False
+    assert last_error(flat) == "vehicle = 'x500': no such vehicle; there are iris"
+    assert flat.view.followed == ("iris", 2)
+
+
+def test_camera(flat):
+    """The viewport would stay where it was when a vehicle is followed, or go along with nobody."""
+    assert flat.view.look((1, 2, "3"), (0, 0, 0))
+    free = flat.view.viewpoint
+    assert flat.view.set_mode("chase")
+    assert flat.view.camera(flat.snapshot) == free
+    flat.vehicle.add()
+    assert flat.view.camera(flat.snapshot) != free
+    assert flat.view.set_mode("free")
+    assert flat.view.camera(flat.snapshot) == free
+    assert flat.view.set_mode("orbit") is False
+    assert last_error(flat) == "camera = 'orbit': must be one of free, follow, chase, first person"
+    assert flat.view.look((1, 1, 1), (1, 1, 1)) is False
+    assert last_error(flat) == "target = (1.0, 1.0, 1.0): must not be the same as the position; move one"
+    assert flat.view.look((1, "a", 1), (1, 1, 1)) is False
+    assert last_error(flat) == "position = 'a': must be a finite number; correct the value"
+    assert flat.view.viewpoint == free
+
+
+def test_viewpoints():
+    """The chase camera would not be behind, or the eye of the first person not look ahead and roll along."""
+    free = Viewpoint((1.0, 0.0, 2.0), (0.0, 0.0, 0.0))
+    place = np.array([10.0, 20.0, 5.0])
+    north = quaternion_from_euler(0.3, -0.2, math.pi / 2)
+
+    def at(mode):
+        seen = viewpoint(mode, place, north, free=free)
+        return np.array(seen.position) - place, np.array(seen.target) - np.array(seen.position), seen.up
+
+    offset, _, up = at(CameraMode.FOLLOW)
+    np.testing.assert_allclose(offset, [1.0, 0.0, 2.0])
+    offset, ahead, up = at(CameraMode.CHASE)
+    assert offset[1] < -2.0
+    assert abs(offset[0]) < 1e-9
+    assert offset[2] > 0
+    assert up == (0.0, 0.0, 1.0)
+    offset, ahead, up = at(CameraMode.FIRST_PERSON)
+    np.testing.assert_allclose(ahead, [0.0, math.cos(0.2), math.sin(0.2)], atol=1e-12)
+    assert np.dot(ahead, up) == pytest.approx(0.0, abs=1e-12)
+    assert up[2] == pytest.approx(math.cos(0.3) * math.cos(0.2))
+    assert viewpoint(CameraMode.FREE, place, north, free=free) == free
+
+
+def test_what_is_drawn(panel):
+    """One switch would throw another."""
+    for name in "trails", "axes", "reference_path", "contact_flashes":
+        for value in True, False:
+            others = {k: v for k, v in vars(panel.view.drawing).items() if k != name}
+            assert panel.view.draw(**{name: value})
+            assert getattr(panel.view.drawing, name) is value
+            assert {k: v for k, v in vars(panel.view.drawing).items() if k != name} == others
+
+
+def test_screenshots(panel, tmp_path):
+    """A second picture within a second would replace the first, or a full disk break the page."""
+    assert panel.view.screenshot()
+    assert panel.view.screenshot_count == 1
+    assert panel.view.keep_screenshot(b"one")
+    assert panel.view.keep_screenshot(b"two")
+    pictures = sorted((tmp_path / "runs").glob("screenshot-*.png"))
+    assert {path.read_bytes() for path in pictures} == {b"one", b"two"}
+    assert str(pictures[-1]) in panel.messages[-1].text
+    panel.view.out = tmp_path / "file"
+    panel.view.out.touch()
+    assert panel.view.keep_screenshot(b"three") is False
+    assert last_error(panel).startswith(f"{tmp_path / 'file'}: cannot be written: ")

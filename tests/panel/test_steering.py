@@ -1,0 +1,138 @@
+"""Flight by hand: take-off, points, velocities, landing, and what holds the reference back."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.errors import ConfigError
+from pegasus.panel.steering import STEERED, Steering
+from pegasus.state import VehicleState
+
+UP = np.array([0.0, 0.0, 2.0])
+
+
+@pytest.fixture(params=sorted(STEERED))
+def flight(request):
+    """A simulation, a vehicle of two copies heading north, and what steers it, hovering."""
+    with Simulation("flat") as simulation:
+        pilot = STEERED[request.param](height=2.0, spin_up=0.3)
+        vehicle = simulation.add(
+            Multirotor("iris", count=2, heading=math.pi / 2, backends=[pilot], sensors={})
+        )
+        simulation.run(0.25)
+        vehicle.stood = vehicle.state.position.copy()
+        simulation.run(7.0)
+        yield simulation, vehicle, pilot.steering
+
+
+def test_take_off_and_hover(flight):
+    """The vehicles would not take off, climb to another height, or drift."""
+    _, vehicle, steering = flight
+    assert steering.airborne
+    np.testing.assert_allclose(vehicle.state.position, vehicle.stood + UP, atol=0.01)
+    np.testing.assert_allclose(vehicle.state.velocity, 0.0, atol=0.02)
+    assert vehicle.reference.segment == "target"
+
+
+def test_go_to(flight):
+    """The formation would end elsewhere, lose its shape, or fly faster than allowed."""
+    simulation, vehicle, steering = flight
+    steering.go_to(np.array([6.0, -3.0, 4.0]))
+    fastest = 0.0
+    for _ in simulation.stepping(12.0):
+        fastest = max(fastest, float(np.linalg.norm(vehicle.reference.velocity, axis=1).max()))
+    np.testing.assert_allclose(vehicle.state.position.mean(axis=0), [6.0, -3.0, 4.0], atol=0.03)
+    apart = vehicle.start_position[0] - vehicle.start_position[1]
+    np.testing.assert_allclose(vehicle.state.position[0] - vehicle.state.position[1], apart, atol=0.02)
+    assert 2.5 < fastest <= 3.0 + 1e-6
+
+
+@pytest.mark.parametrize("flight", ["geometric"], indirect=True)
+def test_fly(flight):
+    """Forward would not be where the nose points, left be right, or a turn go the wrong way."""
+    simulation, vehicle, steering = flight
+    steering.fly(np.array([1.0, 0.5, 0.25]), 0.0)
+    simulation.run(4.0)
+    np.testing.assert_allclose(vehicle.state.velocity[0], [-0.5, 1.0, 0.25], atol=0.05)
+    steering.fly(np.zeros(3), 0.5)
+    before = float(vehicle.reference.yaw[0])
+    simulation.run(2.0)
+    assert float(vehicle.reference.yaw[0]) - before == pytest.approx(1.0, abs=1e-9)
+    heading = np.arctan2(vehicle.state.rotation[0, 1, 0], vehicle.state.rotation[0, 0, 0])
+    assert math.remainder(float(heading) - before - 1.0, 2 * math.pi) == pytest.approx(0.0, abs=0.15)
+    steering.release()
+    there = vehicle.reference.position.copy()
+    simulation.run(4.0)
+    np.testing.assert_allclose(vehicle.state.position, there, atol=0.1)
+
+
+@pytest.mark.parametrize("flight", ["geometric"], indirect=True)
+def test_land_and_take_off_again(flight):
+    """The rotors would run on after a landing, stop above the ground, or never start again."""
+    simulation, vehicle, steering = flight
+    steering.land()
+    simulation.run(8.0)
+    assert steering.finished
+    assert vehicle.in_contact.all()
+    np.testing.assert_array_equal(vehicle.rotor_command, 0.0)
+    assert vehicle.reference.segment == "landed"
+    simulation.run(1.0)
+    steering.release()
+    steering.land()
+    simulation.run(1.0)
+    np.testing.assert_array_equal(vehicle.rotor_command, 0.0)
+    stood = vehicle.state.position.copy()
+    steering.hover()
+    simulation.run(6.0)
+    np.testing.assert_allclose(vehicle.state.position, stood + UP, atol=0.05)
+
+
+def test_commands_on_the_ground():
+    """A vehicle on the ground would be sent off sideways, or the command be lost without a word."""
+    steering = Steering(count=1, spin_up=1.0, height=2.0, speed=3.0, acceleration=3.0)
+    for command in (lambda: steering.go_to(np.ones(3)), lambda: steering.fly(np.ones(3), 0.0)):
+        with pytest.raises(ConfigError, match="is not in the air; let it take off first"):
+            command()
+    steering.land()
+    assert not steering.finished
+
+
+def test_leash():
+    """The reference would run away from a vehicle that is held up, which then darts off when let go."""
+    steering = Steering(count=1, spin_up=0.0, height=2.0, speed=3.0, acceleration=3.0)
+    state = VehicleState.at_rest(1, 4)
+    steering.update(0.0, state)
+    steering.update(0.01, state)
+    steering.go_to(np.array([100.0, 0.0, 5.0]))
+    for k in range(2, 2000):
+        steering.update(0.01 * k, state)
+        assert np.linalg.norm(steering.reference.position - state.position) <= 1.5 + 1e-9
+    assert steering.reference.position[0, 0] > 1.4
+
+
+def test_reference_is_smooth():
+    """Velocity or acceleration of the reference would jump, or not be the rate of what comes before it."""
+    steering = Steering(count=1, spin_up=0.0, height=0.5, speed=3.0, acceleration=3.0)
+    state = VehicleState.at_rest(1, 4)
+    dt, rows = 0.004, []
+    for k in range(2000):
+        steering.update(k * dt, state)
+        state.position[...] = steering.reference.position
+        if k == 500:
+            steering.go_to(np.array([5.0, 2.0, 1.0]))
+        r = steering.reference
+        rows.append(np.concatenate([r.position, r.velocity, r.acceleration]).copy())
+    position, velocity, acceleration = np.moveaxis(np.array(rows), 1, 0)
+    np.testing.assert_allclose(np.diff(position, axis=0) / dt, velocity[1:], atol=1e-9)
+    np.testing.assert_allclose(np.diff(velocity, axis=0)[1:] / dt, acceleration[2:], atol=1e-9)
+    assert np.abs(np.diff(acceleration, axis=0)).max() <= 3.0 * 2 * dt / 0.1
+
+
+@pytest.mark.parametrize("option", ["height", "speed", "acceleration"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_wrong_options(option, value):
+    """A controller would be made that can never take off, or never arrive."""
+    with pytest.raises(ConfigError, match=f"{option} = .*must be above 0"):
+        STEERED["geometric"](**{option: value})

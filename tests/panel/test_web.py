@@ -1,0 +1,248 @@
+"""Tests for the server of the panel: real sockets, several clients, one-line errors."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+viser = pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
+
+import msgspec  # noqa: E402
+from websockets.sync.client import connect  # noqa: E402
+
+from pegasus import Multirotor, Simulation  # noqa: E402
+from pegasus.cli import app  # noqa: E402
+from pegasus.control import GeometricController, trajectories  # noqa: E402
+from pegasus.errors import ConfigError  # noqa: E402
+from pegasus.panel.web import WebView  # noqa: E402
+from pegasus.panel.web_controls import WebControls  # noqa: E402
+from tests.panel.panel_rig import wait_until  # noqa: E402
+
+TICK = 1 / 30
+
+
+class Client:
+    """A browser as far as the server can tell: it says where its camera is, and takes all messages."""
+
+    def __init__(self, view):
+        port = view.server.get_port()
+        self.socket = connect(
+            f"ws://127.0.0.1:{port}",
+            subprotocols=[f"viser-v{viser.__version__}"],
+            max_size=None,
+            compression=None,
+        )
+        camera = {
+            "type": "ViewerCameraMessage",
+            "wxyz": (1.0, 0.0, 0.0, 0.0),
+            "position": (3.0, 3.0, 3.0),
+            "fov": 1.0,
+            "near": 0.1,
+            "far": 100.0,
+            "image_height": 480,
+            "image_width": 640,
+            "look_at": (0.0, 0.0, 0.0),
+            "up_direction": (0.0, 0.0, 1.0),
+        }
+        self.socket.send(msgspec.msgpack.encode(camera))
+
+    def drain(self, seconds):
+        """Take what comes within a time, and return its size in bytes."""
+        end, total = time.monotonic() + seconds, 0
+        while (left := end - time.monotonic()) > 0:
+            try:
+                total += len(self.socket.recv(timeout=left))
+            except TimeoutError:
+                break
+        return total
+
+    def close(self):
+        self.socket.close()
+
+
+@pytest.fixture
+def view(panel):
+    """The panel of a session in the browser, at a free port."""
+    with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
+        yield view
+
+
+def free_port():
+    """Return a port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def fleet(count):
+    """Make a world with some vehicles, all of one kind, each with a pilot of its own."""
+
+    def make():
+        simulation = Simulation("flat")
+        for index in range(count):
+            pilot = GeometricController(trajectories.lemniscate(radius=2, height=3))
+            simulation.add(Multirotor("iris", position=(2.0 * index, 0, 0.1), backends=[pilot]))
+        return simulation
+
+    return make
+
+
+def test_the_page_is_served_to_this_machine_only(view):
+    """If this fails, there is no page, or strangers can use it."""
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", view.address)
+    with urllib.request.urlopen(view.address, timeout=10.0) as answer:
+        assert answer.status == 200
+        assert b"<html" in answer.read()[:2000].lower()
+    listening = view.server._websock_server
+    assert listening._host == "127.0.0.1"
+
+
+def test_no_page_can_make_the_server_public(view):
+    """If this fails, one click in any browser opens the simulation to the internet."""
+    assert view.server.request_share_url() is None
+
+
+def test_it_ends(panel):
+    """If this fails, a closed panel keeps its port or its threads."""
+    port = free_port()
+    for _ in range(2):
+        with WebView(lambda: panel.session.snapshot, panel.view, port=port) as view:
+            assert view.address.endswith(f":{port}")
+        view.close()
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_port_in_use_is_one_line(panel):
+    """If this fails, the panel is somewhere else than was asked for, or ends in a trace."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match="is in use by another program; end that one"):
+            WebView(lambda: panel.session.snapshot, panel.view, port=port)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [({"port": 70000}, "must be from 0 to 65535"), ({"host": "192.0.2.1"}, "is no address of this machine")],
+)
+def test_a_bad_address_is_one_line(panel, given, problem):
+    """If this fails, a typing error ends in a trace."""
+    with pytest.raises(ConfigError, match=problem) as caught:
+        WebView(lambda: panel.session.snapshot, panel.view, **{"port": 0, **given})
+    assert "\n" not in str(caught.value)
+
+
+def test_equal_vehicles_are_one_batch_for_each_part(panel, view):
+    """If this fails, a hundred vehicles are a thousand objects to a browser."""
+    panel.session.exchange(fleet(7))
+    client = Client(view)
+    wait_until(lambda: len(view._scene._moving) == 5, "the batches")
+    sizes = sorted(len(moving._rows) for moving in view._scene._moving)
+    # The bodies, and the first, second, third and fourth propellers.
+    assert sizes == [7, 7, 7, 7, 7]
+    client.close()
+
+
+def test_shown_poses_are_those_of_the_simulation(panel, view):
+    """If this fails, vehicles are shown where they are not."""
+    panel.session.exchange(fleet(3))
+    client = Client(view)
+    wait_until(lambda: len(view._scene._moving) == 5, "the batches")
+    bodies = next(m for m in view._scene._moving if m._rows[0] == 0)
+    panel.session.step(900)
+    snapshot = panel.session.snapshot
+    wanted = np.concatenate([vehicle.position for vehicle in snapshot.vehicles])
+    assert wanted[:, 2].min() > 0.15
+
+    def shown():
+        return np.allclose(bodies._handle.batched_positions, wanted, atol=1e-5)
+
+    wait_until(shown, "the poses")
+    quaternion = np.concatenate([vehicle.orientation for vehicle in snapshot.vehicles])[:, [3, 0, 1, 2]]
+    dot = (bodies._handle.batched_wxyzs * quaternion).sum(axis=1)
+    np.testing.assert_allclose(np.abs(dot), 1.0, atol=1e-5)
+    client.close()
+
+
+def test_two_browsers_come_and_go_and_the_flight_goes_on(panel, view):
+    """If this fails, closing or reloading a page touches the simulation, or one browser takes another's."""
+    WebControls(view, panel)
+    panel.session.exchange(fleet(2))
+    panel.simulation.play()
+    first, second = Client(view), Client(view)
+    wait_until(lambda: len(view.server.get_clients()) == 2, "both browsers")
+    assert first.drain(0.5) > 1000
+    assert second.drain(0.5) > 1000
+    first.close()
+    wait_until(lambda: len(view.server.get_clients()) == 1, "the first one to leave")
+    third = Client(view)
+    wait_until(lambda: len(view.server.get_clients()) == 2, "a reloaded page")
+    assert third.drain(0.5) > 1000
+    before = panel.snapshot.time
+    second.close()
+    third.close()
+    wait_until(lambda: not view.watched, "all to leave")
+    wait_until(lambda: panel.snapshot.time > before + 0.2, "the flight to go on")
+    assert [vehicle.name for vehicle in panel.snapshot.vehicles] == ["iris", "iris1"]
+    assert not any(message.error for message in panel.messages)
+
+
+def test_nothing_is_sent_while_nobody_watches(panel, view):
+    """If this fails, a simulation pays for a page that nobody has open."""
+    panel.session.exchange(fleet(2))
+    panel.simulation.play()
+    wait_until(lambda: view._scene.world is not None, "the world")
+    fresh = view._marks._count
+    start = panel.snapshot.time
+    wait_until(lambda: panel.snapshot.time > start + 10 * TICK, "some flight")
+    assert view._marks._count <= fresh + 1
+
+
+def test_closing_the_view_leaves_the_world(panel):
+    """If this fails, closing the panel clears the world."""
+    panel.session.exchange(fleet(1))
+    with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
+        WebControls(view, panel).close()
+    assert [vehicle.name for vehicle in panel.snapshot.vehicles] == ["iris"]
+
+
+def test_a_missing_extra_is_one_line(monkeypatch):
+    """If this fails, whoever has not installed the view gets a trace instead of the remedy."""
+    monkeypatch.setattr("pegasus.cli_view.find_spec", lambda _: None)
+    for command in ["view"], ["run", "--view", "--no-record"]:
+        result = CliRunner().invoke(app, command)
+        assert isinstance(result.exception, ConfigError)
+        assert str(result.exception) == (
+            "the view needs the package viser, which is not installed; pip install 'pegasus-multirotor[view]'"
+        )
+
+
+def test_the_command_prints_the_address_and_ends_by_interrupt():
+    """If this fails, nobody finds the page, or Ctrl-C leaves something running."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pegasus", "view", "first_flight", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        line = process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line + process.stderr.read()
+        with urllib.request.urlopen(found[0], timeout=10.0) as answer:
+            assert answer.status == 200
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=20.0)
+    finally:
+        process.kill()
+    assert (process.returncode, rest, errors) == (0, "", "")

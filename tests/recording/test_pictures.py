@@ -1,0 +1,121 @@
+"""Recorded pictures: what Foxglove needs to show them, and nothing drawn unasked."""
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+from analytic_renderer import GROUND, AnalyticRenderer, Plane
+from mcap.reader import make_reader
+from PIL import Image
+
+from pegasus import McapRecorder, Multirotor, Simulation, read_log
+from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Pinhole, StereoCamera
+from pegasus.recording.pictures import distortion
+
+WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
+
+
+def flown(path, sensors, *, images=True, count=1, steps=26):
+    renderer = AnalyticRenderer(planes=(GROUND, WALL))
+    with Simulation("flat", renderer=renderer, observers=[McapRecorder(path, images=images)]) as sim:
+        iris = sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors=sensors, count=count))
+        kept = []
+        for _ in range(steps):
+            sim.step()
+            kept += [(name, reading, reading.cameras) for name, reading in iris.new_readings.items()]
+            for *_, cameras in kept:
+                for camera in cameras.values():
+                    _ = [camera.images(output) for output in camera.outputs if images]
+    with path.open("rb") as file:
+        messages = [
+            (schema.name, channel.topic, message.log_time, json.loads(message.data))
+            for schema, channel, message in make_reader(file, validate_crcs=True).iter_messages()
+        ]
+    return kept, messages, renderer
+
+
+def test_pictures_come_back(tmp_path):
+    """A picture on record would be another one, or stand at another time or place."""
+    lens = BrownConrady(horizontal_fov=1.2, k1=-0.2, k2=0.1, p1=0.01, p2=0.02, k3=0.03)
+    camera = Camera(
+        lens=lens, resolution=(32, 24), rate_hz=50.0, outputs=("rgb", "depth", "semantic", "normals")
+    )
+    kept, messages, _ = flown(tmp_path / "a.mcap", {"front": camera})
+    assert len(kept) == 6
+    by_topic = {}
+    for schema, topic, time, content in messages:
+        by_topic.setdefault(topic.removeprefix("/iris/sensors/front/"), []).append((schema, time, content))
+    assert {"tf", "calibration", "rgb", "distance_to_image_plane", "semantic_segmentation"} <= by_topic.keys()
+    assert "normals" not in by_topic
+    for k, (_, reading, _) in enumerate(kept):
+        for topic, kind in (("rgb", "CompressedImage"), ("distance_to_image_plane", "RawImage")):
+            schema, time, content = by_topic[topic][k]
+            assert schema == f"foxglove.{kind}"
+            assert time == round(reading.stamp * 1e9)
+            assert content["timestamp"] == {"sec": 0, "nsec": time}
+            assert content["frame_id"] == "iris/front"
+        data = base64.b64decode(by_topic["rgb"][k][2]["data"])
+        picture = np.asarray(Image.open(io.BytesIO(data))).astype(int)
+        assert np.abs(picture - reading.rgb[0]).mean() < 4
+        depth = by_topic["distance_to_image_plane"][k][2]
+        assert (depth["encoding"], depth["step"]) == ("32FC1", 128)
+        read = np.frombuffer(base64.b64decode(depth["data"]), "<f4").reshape(24, 32)
+        assert np.array_equal(read, reading.depth[0])
+        ids = by_topic["semantic_segmentation"][k][2]
+        assert ids["encoding"] == "16UC1"
+        read = np.frombuffer(base64.b64decode(ids["data"]), "<u2").reshape(24, 32)
+        assert np.array_equal(read, reading.semantic[0])
+        transform = by_topic["tf"][k][2]["transforms"][0]
+        assert (transform["parent_frame_id"], transform["child_frame_id"]) == ("world", "iris/front")
+        assert [transform["translation"][axis] for axis in "xyz"] == reading.position[0].tolist()
+        assert [transform["rotation"][axis] for axis in "xyzw"] == reading.orientation[0].tolist()
+    calibration = by_topic["calibration"][0][2]
+    focal = lens.matrix((32, 24))[0, 0]
+    assert calibration["K"] == [focal, 0, 15.5, 0, focal, 11.5, 0, 0, 1]
+    assert calibration["P"] == [focal, 0, 15.5, 0, 0, focal, 11.5, 0, 0, 0, 1, 0]
+    assert calibration["D"] == [-0.2, 0.1, 0.01, 0.02, 0.03]
+    assert calibration["distortion_model"] == "plumb_bob"
+    # The reading itself is there without its pictures, and reads back as ever.
+    log = read_log(tmp_path / "a.mcap")["iris/sensors/front"]
+    assert set(log.fields) == {"stamp", "position", "orientation", "intrinsic_matrix"}
+    assert log.intrinsic_matrix.shape == (6, 3, 3)
+
+
+def test_nothing_is_drawn_unless_asked_for(tmp_path):
+    """Recording alone would make a run as slow as its cameras."""
+    _, messages, renderer = flown(tmp_path / "a.mcap", {"front": Camera(resolution=(32, 24))}, images=False)
+    assert renderer.render_count == 0
+    assert not any("foxglove.CompressedImage" in schema for schema, *_ in messages)
+
+
+def test_copies_and_pairs_have_topics_of_their_own(tmp_path):
+    """The pictures of two copies or two eyes would be one stream that flickers."""
+    eyes = StereoCamera(resolution=(16, 12), rate_hz=10.0)
+    _, messages, _ = flown(tmp_path / "a.mcap", {"eyes": eyes}, count=2, steps=1)
+    topics = {topic for _, topic, *_ in messages if topic.endswith("rgb")}
+    names = [f"{side}/{copy}" for side in ("left", "right") for copy in (0, 1)]
+    assert topics == {f"/iris/sensors/eyes/{name}/rgb" for name in names}
+    frames = {content["frame_id"] for _, topic, _, content in messages if topic.endswith("rgb")}
+    assert frames == {f"iris/eyes/{name}" for name in names}
+
+
+@pytest.mark.parametrize(
+    ("lens", "expected"),
+    [
+        (Pinhole(horizontal_fov=1.0), ("plumb_bob", [0.0] * 5)),
+        (BrownConrady(horizontal_fov=1.0, k1=1, k2=2, k3=3, p1=4, p2=5), ("plumb_bob", [1, 2, 4, 5, 3])),
+        (
+            BrownConrady(horizontal_fov=1.0, k1=1, k2=2, k3=3, k4=6, k5=7, k6=8, p1=4, p2=5),
+            ("rational_polynomial", [1, 2, 4, 5, 3, 6, 7, 8]),
+        ),
+        (
+            KannalaBrandt(horizontal_fov=1.0, k1=0.1, k2=0.2, k3=0.3, k4=0.4),
+            ("kannala_brandt", [0.1, 0.2, 0.3, 0.4]),
+        ),
+    ],
+)
+def test_coefficients_are_in_their_published_order(lens, expected):
+    """A viewer would bend the picture by other coefficients."""
+    assert distortion(lens) == expected

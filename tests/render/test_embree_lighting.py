@@ -1,0 +1,343 @@
+"""Light of the Embree renderer against closed forms: suns, lamps, sky, shadows, textures, glass."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from embree_scenes import DOWN, LAMBERT, at, ball, cube, dome, look, quad, scene, sun, world_rays
+from PIL import Image
+
+from pegasus.render import RenderObject
+from pegasus.render.embree_renderer import EmbreeRenderer
+from pegasus.scene.scene import Entity, Light, Scene, Texture
+
+GROUND: dict[str, Any] = {"diffuse_color": (0.6, 0.4, 0.2), **LAMBERT}
+GOLDEN = Path(__file__).parent / "data" / "embree_golden.png"
+
+
+@pytest.fixture(scope="module")
+def renderer() -> Iterator[EmbreeRenderer]:
+    made = EmbreeRenderer(threads=2)
+    yield made
+    made.close()
+
+
+def radiance(renderer: EmbreeRenderer, world: Scene, view: Any = DOWN, samples: int = 1) -> Any:
+    renderer.load(world)
+    return renderer.render(view, ["radiance"], samples=samples).radiance
+
+
+def picture(path: Path, pixels: Any) -> Path:
+    Image.fromarray(np.asarray(pixels, np.uint8)).save(path)
+    return path
+
+
+def test_diffuse_radiance_under_a_sun(renderer: EmbreeRenderer) -> None:
+    """Lambert's law: albedo / pi times the irradiance; a factor of pi is the commonest slip of renderers."""
+    light = sun((1.0, 0.0, 1.0), 2000.0)
+    seen = radiance(renderer, scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[light]))
+    expected = np.array(GROUND["diffuse_color"]) / math.pi * 2000.0 * math.sqrt(0.5)
+    np.testing.assert_allclose(seen, np.broadcast_to(expected, seen.shape), rtol=1e-4)
+
+
+def test_diffuse_radiance_under_an_even_sky(renderer: EmbreeRenderer) -> None:
+    """Under a constant dome every surface of albedo a shows a times its radiance, whichever way it looks."""
+    light = dome(300.0)
+    world = scene(("ball", ball(1.0, 32), GROUND, np.eye(4)), lights=[light])
+    renderer.load(world)
+    images = renderer.render(DOWN, ["radiance", "entity"])
+    assert images.radiance is not None
+    on = images.entity == 0
+    expected = np.array(GROUND["diffuse_color"]) * 300.0
+    np.testing.assert_allclose(images.radiance[on], np.tile(expected, (on.sum(), 1)), rtol=1e-3)
+    np.testing.assert_allclose(images.radiance[~on], 300.0, rtol=1e-5)
+
+
+def test_a_mirror_shows_the_sky(renderer: EmbreeRenderer) -> None:
+    """A smooth metal under a constant sky returns its colour times the sky, nearly all of it."""
+    metal = {"diffuse_color": (0.9, 0.6, 0.3), "metallic": 1.0, "roughness": 0.05}
+    seen = radiance(renderer, scene(("plate", quad(40.0), metal, np.eye(4)), lights=[dome(200.0)]))
+    np.testing.assert_allclose(
+        seen, np.broadcast_to(200.0 * np.array([0.9, 0.6, 0.3]), seen.shape), rtol=0.03
+    )
+
+
+def test_a_glossy_floor_shines_towards_the_sun(renderer: EmbreeRenderer) -> None:
+    """The highlight lies where the mirrored direction is; a wrong half vector puts it elsewhere."""
+    gloss = {"diffuse_color": (0.0, 0.0, 0.0), "roughness": 0.2}
+    view = look((-3.0, 0.0, 3.0), (0.0, 0.0, 0.0), (160, 120))
+    seen = radiance(renderer, scene(("floor", quad(60.0), gloss, np.eye(4)), lights=[sun((1, 0, 1))]), view)
+    row, column = np.unravel_index(seen[..., 1].argmax(), seen.shape[:2])
+    assert abs(row - 59.5) < 3
+    assert abs(column - 79.5) < 2
+
+
+def test_shadows_lie_where_geometry_puts_them(renderer: EmbreeRenderer) -> None:
+    """A shadow that is shifted, or light that leaks through a box at rest or one that moves, would show."""
+    world = scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[sun((1.0, 0.0, 1.0))])
+    renderer.load(world)
+    body = scene(("body", quad(1.0), GROUND, np.eye(4)))
+    renderer.add([RenderObject("/World/sheet", body, Entity("/World/sheet", {}, np.eye(4)))])
+    for height in (0.5, 1.0):
+        renderer.move(["/World/sheet"], at((0.3, -0.2, height))[None])
+        images = renderer.render(DOWN, ["radiance", "entity"])
+        rays = world_rays(DOWN)
+        x, y = (rays[..., k] * 5 / -rays[..., 2] for k in (0, 1))
+        # The sun stands at 45 degrees in the east, so that the shadow falls as far west as the sheet is high.
+        aside = np.maximum(abs(x - (0.3 - height)), abs(y + 0.2)) - 0.5
+        ground = images.entity == 0
+        assert images.radiance is not None
+        dark = images.radiance[..., 1] == 0.0
+        assert dark[ground & (aside < -0.01)].all()
+        assert not dark[ground & (aside > 0.01)].any()
+        assert (ground & (aside < -0.01)).sum() > 20
+
+
+def test_a_moving_thing_receives_shadows(renderer: EmbreeRenderer) -> None:
+    """What flies under a roof must be dark, and lit beside it."""
+    world = scene(
+        ("ground", quad(40.0), GROUND, np.eye(4)),
+        ("roof", quad(2.0), GROUND, at((0, 0, 8))),
+        lights=[sun((0, 0, 1))],
+    )
+    renderer.load(world)
+    body = scene(("body", quad(1.0), GROUND, np.eye(4)))
+    renderer.add([RenderObject("/World/sheet", body, Entity("/World/sheet", {}, np.eye(4)))])
+    for x, lit in ((0.0, False), (1.8, True)):
+        renderer.move(["/World/sheet"], at((x, 0, 1))[None])
+        images = renderer.render(DOWN, ["radiance", "entity"])
+        assert images.radiance is not None
+        on = images.entity == 2
+        assert on.sum() > 50
+        assert ((images.radiance[on][:, 1] > 0) == lit).all()
+
+
+def lamp(kind: str, position: Any, color: float, **parameters: float) -> Light:
+    return Light("/Lamp", kind, at(position), (color,) * 3, parameters)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_a_ball_lamp_falls_off_by_the_inverse_square(renderer: EmbreeRenderer, normalize: bool) -> None:
+    """A ball of radiance L and radius r gives pi L r^2 / d^2 times the cosine, exactly."""
+    more = {"normalize": 1.0} if normalize else {}
+    light = lamp("SphereLight", (0.5, 0.2, 3.0), 500.0, radius=0.1, **more)
+    seen = radiance(renderer, scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[light]))
+    rays = world_rays(DOWN)
+    points = rays * (5 / -rays[..., 2:]) + [0, 0, 5]
+    way = np.array([0.5, 0.2, 3.0]) - points
+    square = (way * way).sum(axis=-1)
+    surface = 500.0 / (4 * math.pi * 0.01) if normalize else 500.0
+    irradiance = math.pi * surface * 0.01 / square * way[..., 2] / np.sqrt(square)
+    np.testing.assert_allclose(seen[..., 0], 0.6 / math.pi * irradiance, rtol=1e-4)
+
+
+def test_a_flat_lamp_shines_one_way(renderer: EmbreeRenderer) -> None:
+    """On the axis of a disk the irradiance is pi L r^2 / (d^2 + r^2); behind it there is none."""
+    light = lamp("DiskLight", (0.0, 0.0, 2.0), 500.0, radius=0.5)
+    world = scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[light])
+    middle = look((0, 0, 5), (0, 0, 0), (65, 49))
+    seen = radiance(renderer, world, middle)[24, 32]
+    expected = np.array(GROUND["diffuse_color"]) * 500.0 * 0.25 / (4.0 + 0.25)
+    np.testing.assert_allclose(seen, expected, rtol=1e-3)
+    above = scene(("shelf", quad(2.0), GROUND, at((0, 0, 2.5))), lights=[light])
+    assert (radiance(renderer, above, middle) == 0).all()
+
+
+def test_lamps_beyond_those_that_rays_go_to(renderer: EmbreeRenderer) -> None:
+    """Of many like lamps all must count, though rays are cast to some only."""
+    spread = [lamp("SphereLight", (0.3 * k - 1.5, 0.0, 3.0), 500.0, radius=0.1) for k in range(11)]
+    ground = ("ground", quad(40.0), GROUND, np.eye(4))
+    single = sum(radiance(renderer, scene(ground, lights=[one])) for one in spread)
+    np.testing.assert_allclose(radiance(renderer, scene(ground, lights=spread)), single, rtol=2e-3)
+
+
+def quadrants(tmp_path: Path, **more: Any) -> Texture:
+    """Return an image: red and green above, blue and white below."""
+    pixels = np.zeros((64, 64, 3), np.uint8)
+    pixels[:32, :32, 0] = pixels[:32, 32:, 1] = pixels[32:, :32, 2] = 255
+    pixels[32:, 32:] = 255
+    return Texture(picture(tmp_path / "quadrants.png", pixels), **more)
+
+
+RED, GREEN, BLUE, WHITE = (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("placement", "corners"),
+    [
+        ({}, (RED, GREEN, BLUE, WHITE)),
+        ({"uv_translation": (0.5, 0.0)}, (GREEN, RED, WHITE, BLUE)),
+        # The coordinates turn counter-clockwise, so that the image turns clockwise under them.
+        ({"uv_rotation": math.pi / 2}, (BLUE, RED, WHITE, GREEN)),
+        ({"uv_scale": (-1.0, 1.0)}, (GREEN, RED, WHITE, BLUE)),
+        ({"uv_scale": (-1.0, 1.0), "wrap": ("clamp", "clamp")}, (RED, RED, BLUE, BLUE)),
+        ({"uv_translation": (1.0, 0.0), "wrap": ("mirror", "mirror")}, (GREEN, RED, WHITE, BLUE)),
+        ({"uv_translation": (1.0, 0.0), "wrap": ("black", "black")}, ((0, 0, 0),) * 4),
+        ({"scale": (0.5, 0.5, 0.5, 1.0), "bias": (0.25, 0.0, 0.0, 0.0)}, None),
+    ],
+)
+def test_textures_lie_the_right_way(
+    renderer: EmbreeRenderer, tmp_path: Path, placement: dict[str, Any], corners: Any
+) -> None:
+    """An image that is upside down, mirrored, or moved the wrong way shows other colours in its corners."""
+    surface = {"diffuse_color": quadrants(tmp_path, **placement), **LAMBERT}
+    seen = radiance(renderer, scene(("sheet", quad(4.0), surface, np.eye(4)), lights=[dome(1.0)]))
+    # A metre is 11 pixels; the corners are those above and below, left and right of the middle.
+    found = [seen[24 + 11 * v, 32 + 11 * u] for v, u in ((-1, -1), (-1, 1), (1, -1), (1, 1))]
+    if corners is None:
+        corners = np.array([RED, GREEN, BLUE, WHITE]) * 0.5 + [0.25, 0.0, 0.0]
+    np.testing.assert_allclose(found, corners, atol=2e-3)
+
+
+def test_colours_are_decoded(renderer: EmbreeRenderer, tmp_path: Path) -> None:
+    """A grey of code 128 is 0.2159 of full light in sRGB and 0.502 in linear data."""
+    path = picture(tmp_path / "gray.png", np.full((8, 8, 3), 128))
+    for srgb, expected in ((True, 0.21586), (False, 128 / 255)):
+        surface = {"diffuse_color": Texture(path, srgb=srgb), **LAMBERT}
+        seen = radiance(renderer, scene(("sheet", quad(4.0), surface, np.eye(4)), lights=[dome(1.0)]))
+        np.testing.assert_allclose(seen[24, 32], expected, rtol=1e-3)
+
+
+def test_distant_checks_do_not_shimmer(renderer: EmbreeRenderer, tmp_path: Path) -> None:
+    """Without smaller copies, checks finer than a pixel come out black or white at random."""
+    board = np.indices((256, 256)).sum(axis=0) % 2 * 255
+    path = picture(tmp_path / "board.png", np.repeat(board[..., None], 3, axis=2))
+    surface = {"diffuse_color": Texture(path, srgb=False, uv_scale=(50.0, 50.0)), **LAMBERT}
+    view = look((0, -20, 4), (0, 20, 0))
+    seen = radiance(renderer, scene(("sheet", quad(200.0), surface, np.eye(4)), lights=[dome(1.0)]), view)
+    far = seen[world_rays(view)[..., 2] < -0.1]
+    np.testing.assert_allclose(far, 0.5, atol=0.01)
+
+
+@pytest.mark.parametrize("turned", [0.0, math.pi / 2])
+def test_normal_maps_bend_towards_their_axes(renderer: EmbreeRenderer, tmp_path: Path, turned: float) -> None:
+    """A bump that leans towards +u is brighter with the sun on that side; the other way it looks dented."""
+    lean = np.array([math.sin(0.5), 0.0, math.cos(0.5)])
+    path = picture(tmp_path / "lean.png", np.full((8, 8, 3), np.round((lean + 1) * 127.5)))
+    more = {"scale": (2.0, 2.0, 2.0, 1.0), "bias": (-1.0, -1.0, -1.0, 0.0)}
+    bump = Texture(path, srgb=False, uv_rotation=turned, **more)
+    surface = {"diffuse_color": (0.6, 0.4, 0.2), "normal": bump, **LAMBERT}
+    # Turned coordinates: the image's u runs along -y of the sheet where they are turned by a quarter.
+    u = np.array([math.cos(turned), -math.sin(turned), 0.0])
+    for side in (1.0, -1.0):
+        light = sun(side * u * math.sin(0.6) + [0.0, 0.0, math.cos(0.6)])
+        seen = radiance(renderer, scene(("sheet", quad(9.0), surface, np.eye(4)), lights=[light]))
+        cosine = math.cos(0.6 - side * 0.5)
+        np.testing.assert_allclose(
+            seen[24, 32], np.array([0.6, 0.4, 0.2]) / math.pi * 1000 * cosine, rtol=0.01
+        )
+
+
+def test_glass_lets_light_through(renderer: EmbreeRenderer) -> None:
+    """Through a pane of opacity a the ground shows with 1 - a, lit by 1 - a of the sun."""
+    pane = {"diffuse_color": (1.0, 1.0, 1.0), "opacity": 0.25, **LAMBERT}
+    ground = ("ground", quad(40.0), GROUND, np.eye(4))
+    plain = scene(ground, lights=[sun((0, 0, 1))])
+    bare = radiance(renderer, plain)[24, 32]
+    glazed = scene(ground, ("pane", quad(4.0), pane, at((0, 0, 1))), lights=[sun((0, 0, 1))])
+    seen = radiance(renderer, glazed)[24, 32]
+    np.testing.assert_allclose(seen, 0.25 * 1000 / math.pi + 0.75 * 0.75 * bare, rtol=1e-4)
+    assert renderer.render(DOWN, ["entity"]).entity[24, 32] == 1
+
+
+def test_cut_outs_cast_shadows_of_their_shape(renderer: EmbreeRenderer, tmp_path: Path) -> None:
+    """A leaf's shadow is that of the leaf, not of the square that carries its image."""
+    pixels = np.full((64, 64, 4), 255, np.uint8)
+    pixels[:, :32, 3] = 0
+    cut = Texture(picture(tmp_path / "half.png", pixels), channel="a", srgb=False, wrap=("clamp", "clamp"))
+    leaf = {**GROUND, "opacity": cut, "opacity_threshold": 0.5}
+    world = scene(
+        ("ground", quad(40.0), GROUND, np.eye(4)),
+        ("leaf", quad(2.0), leaf, at((0, 0, 6))),
+        lights=[sun((0, 0, 1))],
+    )
+    seen = radiance(renderer, world)[..., 1]
+    rays = world_rays(DOWN)
+    x, y = (rays[..., k] * 5 / -rays[..., 2] for k in (0, 1))
+    assert (seen[(x > 0.1) & (x < 0.9) & (abs(y) < 0.9)] == 0).all()
+    assert (seen[(x < -0.1) & (x > -0.9) & (abs(y) < 0.9)] > 0).all()
+
+
+def test_emission_needs_no_light(renderer: EmbreeRenderer) -> None:
+    """A glowing surface shows its colour in the dark, a thousand for one."""
+    glow = {"diffuse_color": (0.0, 0.0, 0.0), "emissive_color": (1.0, 0.5, 0.25), **LAMBERT}
+    seen = radiance(renderer, scene(("glow", quad(9.0), glow, np.eye(4))))
+    np.testing.assert_allclose(seen[24, 32], [1000.0, 500.0, 250.0], rtol=1e-5)
+
+
+def test_vertex_colours(renderer: EmbreeRenderer) -> None:
+    """Colours of vertices are interpolated over the triangle."""
+    colors = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
+    sheet = dataclasses.replace(quad(4.0), colors=colors)
+    plain = ("plain", quad(0.5), GROUND, at((-2.5, 0, 0)))
+    surface = {"diffuse_color": (1.0, 1.0, 1.0), **LAMBERT}
+    seen = radiance(renderer, scene(plain, ("sheet", sheet, surface, np.eye(4)), lights=[dome(1.0)]))
+    rays = world_rays(DOWN)
+    points = rays[24, 20:44] * (5 / -rays[24, 20:44, 2:])
+    np.testing.assert_allclose(seen[24, 20:44, 0], (points[:, 0] + 2) / 4, atol=1e-4)
+    np.testing.assert_allclose(seen[24, 20:44, 1], (points[:, 1] + 2) / 4, atol=1e-4)
+
+
+def test_samples_soften_edges(renderer: EmbreeRenderer) -> None:
+    """More rays per pixel give the share that is covered; one gives all or nothing."""
+    sheet = scene(("sheet", quad(2.0), GROUND, at((0.013, 0.0, 0.0))), lights=[dome(1.0)])
+    one = radiance(renderer, sheet, samples=1)[24, :, 0]
+    many = radiance(renderer, sheet, samples=16)[24, :, 0]
+    assert len(np.unique(np.round(one, 3))) == 2
+    # Where the edges cut a pixel in shares, on a background of 1 and a sheet of 0.6.
+    width = 5 * abs(world_rays(DOWN)[24, 33, 0] / world_rays(DOWN)[24, 33, 2]) * 2
+    np.testing.assert_allclose((1 - many).sum() / 0.4 * width / 3, 2.0, atol=0.03 * 2)
+
+
+def test_occlusion_at_the_foot_of_a_wall() -> None:
+    """At the foot of a tall, long wall half of the sky is hidden; in the open nothing is."""
+    upright = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])
+    world = scene(
+        ("ground", quad(400.0), {"diffuse_color": (1.0, 1.0, 1.0), **LAMBERT}, np.eye(4)),
+        ("wall", quad(400.0), GROUND, at((0, 0, 0), upright)),
+        lights=[dome(1.0)],
+    )
+    made = EmbreeRenderer(threads=2, occlusion_rays=64, occlusion_distance=100.0)
+    made.load(world)
+    close = made.render(look((0.05, 0, 0.2), (0.05, 0.01, 0), (16, 16), 10), ["radiance"]).radiance
+    far = made.render(look((190, 0, 1), (190, 0.01, 0), (16, 16), 10), ["radiance"]).radiance
+    made.close()
+    np.testing.assert_allclose(close.mean(), 0.5, atol=0.02)
+    np.testing.assert_allclose(far.mean(), 1.0, atol=0.02)
+
+
+def golden_scene(tmp_path: Path) -> Scene:
+    board = np.indices((64, 64)).sum(axis=0) // 8 % 2 * 120 + 80
+    path = picture(tmp_path / "tiles.png", np.repeat(board[..., None], 3, axis=2))
+    tiles = {"diffuse_color": Texture(path, uv_scale=(6.0, 6.0)), "roughness": 0.4}
+    sky = Light("/Sky", "DomeLight", np.eye(4), (530.0, 730.0, 1000.0), {})
+    glass = {"diffuse_color": (0.2, 0.4, 0.5), "opacity": 0.4, "roughness": 0.1}
+    return scene(
+        ("ground", quad(60.0), tiles, np.eye(4)),
+        ("ball", ball(1.0, 48), {"diffuse_color": (0.7, 0.1, 0.08), "roughness": 0.25}, at((-0.8, 0.5, 1))),
+        ("box", cube(1.4), {"diffuse_color": (0.75, 0.6, 0.3), "metallic": 1.0}, at((1.6, 1.5, 0.7))),
+        ("pane", cube(1.2), glass, at((1.0, -1.2, 0.75))),
+        lights=[sun((-1.0, -0.7, 1.2), 3000.0), sky],
+    )
+
+
+def displayed(light: Any) -> Any:
+    """Return a picture as seen: tone-mapped, 8 bits."""
+    scaled = light / (1.0 + light / 1500.0) / 1500.0
+    return np.round(255 * np.clip(scaled, 0, 1) ** (1 / 2.2)).astype(np.uint8)
+
+
+def test_golden_picture(renderer: EmbreeRenderer, tmp_path: Path) -> None:
+    """The look as a whole: a picture that was looked at and found good; small differences are not seen."""
+    view = look((-1.5, -6.0, 2.6), (0.3, 0.5, 0.7), (160, 120))
+    seen = displayed(radiance(renderer, golden_scene(tmp_path), view, samples=4))
+    known = np.asarray(Image.open(GOLDEN), dtype=np.float64)
+    difference = np.abs(seen.astype(np.float64) - known)
+    # Blocks of four pixels forgive an edge that moves by a fraction of one.
+    blocks = (seen - known).reshape(30, 4, 40, 4, 3).mean(axis=(1, 3))
+    assert difference.mean() < 1.0
+    assert np.abs(blocks).max() < 8.0
