@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pegasus.arrays import Array, BoolArray
-from pegasus.engines.engine import BodyIds, BodyState, Engine, RayHits
+from pegasus.engines.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion
@@ -149,6 +149,18 @@ class VehicleManager(Collection[Vehicle]):
         contacts = self._engine.contacts()
         touching: BoolArray = np.isin(self._ids[vehicle.name], (contacts.body, contacts.other))
         return touching
+
+    def touching(self, contacts: Contacts) -> dict[str, BoolArray]:
+        """Return by name which copies of each vehicle are in contacts, shape (N,) each.
+
+        Args:
+            contacts: What the engine gave.
+        """
+        involved = np.isin(
+            np.concatenate([*self._ids.values(), np.zeros(0, np.int64)]), (contacts.body, contacts.other)
+        )
+        ends = np.cumsum([len(ids) for ids in self._ids.values()])
+        return dict(zip(self._ids, np.split(involved, ends)[:-1], strict=True)) if self._ids else {}
 
     def place(self, vehicle: Vehicle, target: BodyState) -> None:
         """Put the bodies of a vehicle elsewhere without an acceleration.

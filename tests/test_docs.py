@@ -277,7 +277,9 @@ def test_tables_are_those_of_the_code(heading, cls):
 
 def test_every_command_and_option_is_described():
     """A command or option would be left for its user to find out."""
-    text = "".join((ROOT / "docs" / f"{page}.md").read_text() for page in ("scenarios", "make_vehicle"))
+    text = "".join(
+        (ROOT / "docs" / f"{page}.md").read_text() for page in ("scenarios", "make_vehicle", "panel")
+    )
     group = typer.main.get_command(app)
     commands = dict(group.commands)
     for first in "show", "make", "check":

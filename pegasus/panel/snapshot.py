@@ -96,11 +96,12 @@ class Snapshot:
         return next((vehicle for vehicle in self.vehicles if vehicle.name == name), None)
 
 
-def vehicle_snapshot(vehicle: Vehicle) -> VehicleSnapshot:
+def vehicle_snapshot(vehicle: Vehicle, in_contact: BoolArray) -> VehicleSnapshot:
     """Return a vehicle as it is now.
 
     Args:
         vehicle: The vehicle, in a simulation that nobody steps meanwhile.
+        in_contact: Which copies touched something during the last step, shape (N,).
     """
     state, reference = vehicle.state, vehicle.reference
     drivers = [backend for backend in vehicle.backends if backend.drives]
@@ -119,7 +120,7 @@ def vehicle_snapshot(vehicle: Vehicle) -> VehicleSnapshot:
         rotor_speed=state.rotor_speed.copy(),
         highest_rotor_speed=multirotor.motor.max_speed if multirotor else np.inf,
         rotor_spin=multirotor.layout.spin if multirotor else np.ones(rotors),
-        in_contact=vehicle.in_contact,
+        in_contact=in_contact,
         reference_position=None if reference is None else reference.position.copy(),
         reference_velocity=None if reference is None else reference.velocity.copy(),
         reference_yaw=None if reference is None else reference.yaw.copy(),
@@ -148,6 +149,9 @@ def snapshot(
         recording: Folder that is recorded into.
     """
     environment = simulation.environment
+    # Asked once for all: each question costs what all contacts together do.
+    contacts = simulation.engine.contacts()
+    touching = simulation.vehicles.touching(contacts)
     wind = environment.wind_velocity(np.zeros((1, 3)), simulation.time)[0].tolist()
     return Snapshot(
         number=number,
@@ -162,7 +166,7 @@ def snapshot(
         real_time_factor=real_time_factor,
         wind=(wind[0], wind[1], wind[2]),
         recording=recording,
-        vehicles=tuple(vehicle_snapshot(vehicle) for vehicle in simulation.vehicles),
-        contacts=simulation.engine.contacts().position.copy(),
+        vehicles=tuple(vehicle_snapshot(vehicle, touching[vehicle.name]) for vehicle in simulation.vehicles),
+        contacts=contacts.position.copy(),
         drawn=simulation.visuals.snapshot(simulation.time),
     )

@@ -246,3 +246,23 @@ def test_the_command_prints_the_address_and_ends_by_interrupt():
     finally:
         process.kill()
     assert (process.returncode, rest, errors) == (0, "", "")
+
+
+def test_a_run_can_be_watched():
+    """If this fails, a run with --view shows no page, or does not end by itself."""
+    result = CliRunner().invoke(
+        app, ["run", "--view", "--port", "0", "--no-record", "--duration", "0.2", "--speed", "max"]
+    )
+    assert result.exit_code == 0, result.output
+    assert re.search(r"the view is at http://127\.0\.0\.1:\d+; Ctrl-C ends it", result.output)
+
+
+def test_contacts_are_told_to_the_right_vehicles():
+    """If this fails, the panel says of one vehicle that another one has touched something."""
+    with fleet(4)() as simulation:
+        simulation.add(Multirotor("iris", count=3, position=[(0, 9, 0.1), (3, 9, 5.0), (6, 9, 0.1)]))
+        simulation.step(150)
+        told = simulation.vehicles.touching(simulation.engine.contacts())
+        assert told["iris4"].tolist() == [True, False, True]
+        for vehicle in simulation.vehicles:
+            np.testing.assert_array_equal(told[vehicle.name], vehicle.in_contact)

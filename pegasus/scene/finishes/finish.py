@@ -58,7 +58,9 @@ class Images:
             name: What they are called after.
             has_opacity: Whether the colours carry opacity.
         """
-        color, roughness, normal = (f"./textures/{name}_{kind}.png" for kind in ("color", "roughness", "normal"))
+        color, roughness, normal = (
+            f"./textures/{name}_{kind}.png" for kind in ("color", "roughness", "normal")
+        )
         return cls(color, roughness, normal, has_opacity)
 
 
