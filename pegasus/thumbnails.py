@@ -15,7 +15,7 @@ from PIL import Image
 
 from pegasus import settings
 from pegasus.arrays import Array
-from pegasus.cameras.imaging import Imaging
+from pegasus.cameras.imaging import Imaging, automatic_exposure
 from pegasus.cameras.lens import Pinhole
 from pegasus.errors import ConfigError
 from pegasus.render.renderer import Renderer, RenderObject, View
@@ -44,8 +44,9 @@ _SAMPLES = 10
 # Pictures are drawn this many times larger and then made smaller: neither noise nor jagged edges stay.
 _OVERSIZE = 2
 _QUALITIES = range(92, 40, -4)
-_OUTSIDE = Imaging(metered_percentile=60.0, metered_level=0.38)
-_STUDIO = Imaging(metered_percentile=60.0, metered_level=0.42)
+_PALETTES = (256, 192, 128, 96, 64)
+# Percentiles of the brightness, and the most that they may come to; the darkest of these exposures is taken.
+_METERING = ((60.0, 0.4), (95.0, 0.9))
 # Light from which on brightness is compressed, of full brightness.
 _KNEE = 0.55
 _WORLD_FOV = math.radians(65.0)
@@ -97,7 +98,7 @@ def draw_world(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) -> C
     scene, spec = _world(name)
     renderer.load(scene)
     view = _camera_view(scene.cameras[0], size) if scene.cameras else _spawn_view(spec, size)
-    return _developed(renderer, view, _OUTSIDE)
+    return _developed(renderer, view)
 
 
 def draw_vehicle(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) -> Colors:
@@ -113,7 +114,7 @@ def draw_vehicle(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) ->
     renderer.load(studio(extent))
     renderer.add([drawn])
     direction = _direction(azimuth=-36.0, elevation=24.0)
-    return _developed(renderer, fitted_view(vertices, direction, _VEHICLE_FOV, size, filled=_FILLED), _STUDIO)
+    return _developed(renderer, fitted_view(vertices, direction, _VEHICLE_FOV, size, filled=_FILLED))
 
 
 def draw_preview(renderer: Renderer, size: tuple[int, int] = PREVIEW_SIZE) -> Colors:
@@ -130,7 +131,7 @@ def draw_preview(renderer: Renderer, size: tuple[int, int] = PREVIEW_SIZE) -> Co
     renderer.add([drawn])
     renderer.move([drawn.path], pose[None])
     view = _looking((-2.9, -28.7, 8.2), (1.5, -18.0, 6.4), math.radians(58.0), size)
-    return _developed(renderer, view, _OUTSIDE)
+    return _developed(renderer, view)
 
 
 def draw_icon(renderer: Renderer, size: tuple[int, int] = ICON_SIZE) -> Colors:
@@ -143,8 +144,8 @@ def draw_icon(renderer: Renderer, size: tuple[int, int] = ICON_SIZE) -> Colors:
     drawn, vertices = _vehicle(_HOUSE_DRONE)
     renderer.load(studio(float(np.ptp(vertices, axis=0).max()), color=(0.10, 0.27, 0.52)))
     renderer.add([drawn])
-    direction = _direction(azimuth=-40.0, elevation=32.0)
-    return _developed(renderer, fitted_view(vertices, direction, _VEHICLE_FOV, size, filled=0.94), _STUDIO)
+    direction = _direction(azimuth=-44.0, elevation=38.0)
+    return _developed(renderer, fitted_view(vertices, direction, _VEHICLE_FOV, size, filled=0.97))
 
 
 def fitted_view(points: Array, direction: Array, fov: float, size: tuple[int, int], *, filled: float) -> View:
@@ -211,9 +212,9 @@ def _pictures(names: Sequence[str], folder: Path) -> list[tuple[Path, Callable[[
     found: list[tuple[Path, Callable[[Renderer], bytes]]] = []
     for name in names or [*worlds, *vehicles, PREVIEW, ICON]:
         if name == PREVIEW:
-            found.append((folder / "preview.png", lambda renderer: _png(draw_preview(renderer), palette=256)))
+            found.append((folder / "preview.png", lambda renderer: _png(draw_preview(renderer), 400_000)))
         elif name == ICON:
-            found.append((folder / "icon.png", lambda renderer: _png(draw_icon(renderer))))
+            found.append((folder / "icon.png", lambda renderer: _png(draw_icon(renderer), 100_000)))
         elif name in vehicles or (name not in worlds and _exists("vehicles", name)):
             found.append((_file(folder, "vehicles", name), partial(_thumbnail, draw_vehicle, name)))
         elif name in worlds or _exists("worlds", name):
@@ -272,17 +273,19 @@ def _vehicle(name: str) -> tuple[RenderObject, Array]:
     return RenderObject(path, replace(scene, instances=instances), entity), vertices + shift
 
 
-def _developed(renderer: Renderer, view: View, imaging: Imaging) -> Colors:
+def _developed(renderer: Renderer, view: View) -> Colors:
     """Return the colours of a view."""
     width, height = view.resolution
     large = replace(view, resolution=(width * _OVERSIZE, height * _OVERSIZE))
     radiance = renderer.render(large, ["radiance"], samples=_SAMPLES).radiance
     assert radiance is not None
-    exposure = imaging.exposure_for(radiance)
+    exposure = min(
+        automatic_exposure(radiance, percentile=percentile, level=level) for percentile, level in _METERING
+    )
     # Bright edges stay smooth when their light is compressed before their pixels are averaged.
     shown = _compressed(radiance * np.float32(exposure))
     small = shown.reshape(height, _OVERSIZE, width, _OVERSIZE, 3).mean(axis=(1, 3), dtype=np.float32)
-    return imaging.develop(small, exposure=1.0, cosine=None, samples=None)
+    return Imaging().develop(small, exposure=1.0, cosine=None, samples=None)
 
 
 def _compressed(light: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -356,11 +359,19 @@ def _jpeg(colors: Colors, name: str) -> bytes:
     return buffer.getvalue()
 
 
-def _png(colors: Colors, *, palette: int | None = None) -> bytes:
-    """Return a picture as a file, its colours reduced to a palette where a number of them is given."""
+def _png(colors: Colors, most_bytes: int) -> bytes:
+    """Return a picture as a file that is not too large, with fewer colours where it would be."""
     image = Image.fromarray(colors)
-    if palette is not None:
-        image = image.quantize(palette, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.FLOYDSTEINBERG)
+    content = _saved(image)
+    for count in _PALETTES:
+        if len(content) <= most_bytes:
+            break
+        palette = image.quantize(count, kmeans=4)
+        content = _saved(image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG))
+    return content
+
+
+def _saved(image: Image.Image) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "png", optimize=True)
     return buffer.getvalue()

@@ -48,6 +48,14 @@ def run_on_ray(
             value=address,
             remedy="pip install pegasus-multirotor[cluster]",
         ) from None
+    if address == "local" and " " in sys.executable:
+        # Its shell splits the path at the blank, and the workers that never come are waited for.
+        raise ConfigError(
+            f"Ray cannot start its workers with {sys.executable}, whose path holds a blank",
+            field="ray",
+            value=address,
+            remedy="install into a folder without blanks, or use --workers",
+        )
     try:
         runtime = {"env_vars": ONE_THREAD}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=runtime)

@@ -1,6 +1,7 @@
 """Datasets made by processes: the same bytes whoever makes them, and however often they are ended."""
 
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -119,6 +120,10 @@ def test_ray_makes_the_same(scenario, whole, tmp_path):
     out = tmp_path / "out"
     run = start(*command(scenario, out, "--ray", "local", "--frames", 8))
     _, errors = run.communicate(timeout=LIMIT)
+    if " " in sys.executable:
+        assert run.returncode == 2
+        assert "whose path holds a blank; install into a folder without blanks" in errors
+        return
     assert run.returncode == 0, errors
     made = {name: part for name, part in contents(out).items() if name.startswith(("images", ".frames"))}
     assert len(made) == 16
