@@ -52,8 +52,8 @@ def view(
             if scenario is not None and not panel.simulation.play():
                 raise ConfigError(panel.messages[-1].text)
             controls = WebControls(page, panel)
-            say_where(page.address, host)
             try:
+                say_where(page.address, host)
                 threading.Event().wait()
             except KeyboardInterrupt:
                 # That is how it is ended.
