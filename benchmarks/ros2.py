@@ -1,0 +1,141 @@
+"""Print what ROS 2 costs a step: with nobody who listens, and with another process that does.
+
+The share of the backend is the time within its `publish` and `command`, per vehicle and step at 250 Hz, with
+all default topics of an Iris with a rangefinder; on a machine with other work, the processor time is the one
+to look at. Then what a picture of 640 x 480 pixels costs from the array to the network:
+python benchmarks/ros2.py [SECONDS]
+"""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from pegasus import Multirotor, Simulation
+from pegasus.arrays import Array
+from pegasus.backends.ros2.backend import ROS2
+from pegasus.backends.ros2.cdr import encode
+from pegasus.backends.ros2.contents import sensor_contents, state_contents
+from pegasus.backends.ros2.frame_tree import MAP
+from pegasus.backends.ros2.messages import Clock, Header, Image
+from pegasus.backends.ros2.pictures import image
+from pegasus.backends.ros2.qos import CLOCK, SENSOR_DATA
+from pegasus.backends.ros2.transport import open_transport
+from pegasus.sensors import Rangefinder
+from pegasus.sensors.sensor import Reading
+from pegasus.state import VehicleState
+
+RATE = 250.0
+REPETITIONS = 5
+PICTURE = "front/color/image_raw"
+PICTURES = 100
+
+
+class Clocked(ROS2):
+    """Measure the time within its own calls."""
+
+    spent = np.zeros(2)
+
+    def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
+        """Measure how long telling takes."""
+        begin = now()
+        super().publish(t, state, readings)
+        self.spent += now() - begin
+
+    def command(self, t: float) -> Array | None:
+        """Measure how long being told takes."""
+        begin = now()
+        speeds = super().command(t)
+        self.spent += now() - begin
+        return speeds
+
+
+def now() -> Array:
+    """Return wall time and processor time of this thread [s], shape (2,)."""
+    return np.array([time.perf_counter(), time.thread_time()])
+
+
+def vehicle(count: int, *backends: ROS2) -> Multirotor:
+    """Return what is measured."""
+    return Multirotor("iris", count=count, backends=backends, extra_sensors={"down": Rangefinder()})
+
+
+def listen(count: int) -> None:
+    """Read every topic of so many vehicles until the input ends; the other process."""
+    transport = open_transport()
+    contents = [*state_contents(), *(c for items in sensor_contents(vehicle(1)).values() for c in items)]
+    readers = []
+    for number in range(count):
+        node = transport.node("listener", f"drone{number}")
+        readers += [node.subscription(type(c.message("")), c.topic, c.qos) for c in contents]
+        readers += [node.subscription(Clock, "/clock", CLOCK), node.subscription(Image, PICTURE, SENSOR_DATA)]
+        node.announce()
+    received = 0
+    while not select.select([sys.stdin], [], [], 0.005)[0]:
+        received += sum(len(reader.take()) for reader in readers)
+    print(f"    the other process received {received} messages")
+    transport.close()
+
+
+def share(simulation: Simulation, backend: Clocked, count: int, seconds: float) -> str:
+    """Return the time of the backend per vehicle and step, the median of some repetitions."""
+    steps = round(seconds * RATE)
+    shares = []
+    for _ in range(REPETITIONS):
+        backend.spent = np.zeros(2)
+        simulation.step(steps)
+        shares.append(1e6 * backend.spent / steps / count)
+    wall, own = np.median(shares, axis=0)
+    return f"{wall:6.1f} us, {own:6.1f} us of processor time"
+
+
+def measure(count: int, seconds: float) -> None:
+    """Print the share of the backend for so many vehicles."""
+    backend = Clocked("drone0" if count == 1 else "drone", localhost_only=True)
+    with Simulation("flat", rate=RATE) as simulation:
+        simulation.add(vehicle(count, backend))
+        simulation.step(10)
+        print(f"{count} vehicle(s), nobody listens: {share(simulation, backend, count, seconds)}")
+        environment = os.environ | {"ROS_LOCALHOST_ONLY": "1"}
+        other = subprocess.Popen(
+            [sys.executable, __file__, "listen", str(count)], stdin=subprocess.PIPE, env=environment
+        )
+        stream = backend._publications._state[0]
+        while not all(publisher.matched for _, publisher, _ in stream._copies):
+            time.sleep(0.05)
+        time.sleep(1.0)
+        print(f"{count} vehicle(s), every topic read:  {share(simulation, backend, count, seconds)}")
+        if count == 1:
+            picture(backend)
+        assert other.stdin is not None
+        other.stdin.close()
+        other.wait()
+
+
+def picture(backend: ROS2) -> None:
+    """Print what a picture costs from the array to the network."""
+    (node,) = backend._nodes
+    publisher = node.publisher(Image, PICTURE, SENSOR_DATA)
+    while not publisher.matched:
+        time.sleep(0.05)
+    pixels = np.random.default_rng(0).integers(255, size=(480, 640, 3), dtype=np.uint8)
+    times = []
+    for _ in range(PICTURES):
+        begin = now()
+        publisher.publish(encode(image(pixels, Header(frame_id=MAP))))
+        times.append(1e3 * (now() - begin))
+    wall, own = np.median(times, axis=0)
+    print(f"a picture of 640 x 480 pixels:     {wall:6.2f} ms, {own:6.2f} ms of processor time")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["listen"]:
+        listen(int(sys.argv[2]))
+    else:
+        wanted = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
+        for vehicles in 1, 5:
+            measure(vehicles, wanted)

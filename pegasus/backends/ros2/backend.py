@@ -1,0 +1,143 @@
+"""The vehicle on the ROS 2 graph: it tells its state and readings, and can be flown by commands."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from pegasus.arrays import Array
+from pegasus.backends.backend import Backend
+from pegasus.backends.ros2.commands import Commands
+from pegasus.backends.ros2.demand import Demand
+from pegasus.backends.ros2.names import full_namespace
+from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
+from pegasus.backends.ros2.pilot import Pilot
+from pegasus.backends.ros2.publications import Publications, stamp_of
+from pegasus.backends.ros2.topics import Topics, topic_options
+from pegasus.backends.ros2.transport import Node, Transport, TransportChoice, open_transport
+from pegasus.components import require
+from pegasus.sensors.sensor import Reading
+from pegasus.state import VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.multirotor import Multirotor
+
+_NODE = "pegasus"
+_HIGHEST_DOMAIN = 232
+
+
+@dataclass(eq=False)
+class ROS2(Backend):
+    """Put the vehicle on the ROS 2 graph, with a sourced ROS 2 or without any.
+
+    It tells its true state, readings, pictures and frames, each only where somebody listens, and unless
+    `control` is off it flies by the commands of others. Several copies of a vehicle are so many nodes.
+    """
+
+    namespace: str | None = None
+    """Where its topics and frames stand; the vehicle's name when None. Of several copies each has a number
+    behind it, counted from the one that it ends with, else from 0."""
+    _: KW_ONLY
+    control: bool = True
+    """Whether commands drive the vehicle; off beside another backend that does."""
+    command_timeout: float = 0.5
+    """Age from which on a command is no longer followed, in simulated time [s]."""
+    on_timeout: str = "stop"
+    """What is done then: `stop` stops the rotors, `hold` brings the vehicle to rest where it is."""
+    topics: dict[str, Any] = field(default_factory=dict)
+    """Changes of topics, by their own names: `false` for none, or a mapping of `name` and `rate_hz` [Hz]."""
+    transport: str = "auto"
+    """`rclpy`, `cyclonedds`, or `auto` for the first of these that is there."""
+    domain_id: int | None = None
+    """Domain of the graph, 0 to 232; that of ROS_DOMAIN_ID when None."""
+    localhost_only: bool = False
+    """Whether only processes of this machine see it."""
+
+    def __post_init__(self) -> None:
+        if self.namespace is not None:
+            full_namespace(self.namespace)
+        timeout = self.command_timeout
+        require(0 < timeout < math.inf, "command_timeout", timeout, "must be above 0 s and finite")
+        require(self.on_timeout in ("stop", "hold"), "on_timeout", self.on_timeout, "must be stop or hold")
+        choices = get_args(TransportChoice)
+        allowed = f"must be one of {', '.join(choices)}"
+        require(self.transport in choices, "transport", self.transport, allowed)
+        domain = self.domain_id
+        within = domain is None or (isinstance(domain, int) and 0 <= domain <= _HIGHEST_DOMAIN)
+        require(within, "domain_id", domain, f"must be from 0 to {_HIGHEST_DOMAIN}")
+        self._options = topic_options(self.topics)
+        self.drives = self.control
+        self.namespaces: list[str] = []
+        """Namespace of each copy; known when the vehicle has joined a simulation."""
+        self._transport: Transport | None = None
+        self._nodes: list[Node] = []
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Join the graph.
+
+        Raises:
+            ConfigError: If a name is not allowed or taken, an option names no topic of the vehicle, its
+                rotors cannot control it, or there is no way onto the graph.
+        """
+        self._vehicle = vehicle
+        own = default_namespace(vehicle.name) if self.namespace is None else self.namespace
+        self.namespaces = copy_namespaces(own, vehicle.count)
+        self._open()
+
+    def start(self) -> None:
+        """Begin without any command."""
+        if self._transport is None:
+            self._open()
+        self._begin()
+
+    def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
+        """Tell the time, and what is new, to those who listen."""
+        self._clock.publish(*stamp_of(t))
+        self._publications.send(t, state, readings)
+
+    def command(self, t: float) -> Array | None:
+        """Take the commands that have come, and return the rotor speeds [rad/s], shape (N, R)."""
+        if self._commands is None:
+            return None
+        state = self._vehicle.state
+        self._commands.read(t, self._demands, state)
+        return self._pilot.command(t, state, self._demands)
+
+    def stop(self) -> None:
+        """Leave the graph."""
+        nodes, self._nodes = self._nodes, []
+        transport, self._transport = self._transport, None
+        for node in nodes:
+            node.close()
+        if transport is not None:
+            transport.close()
+
+    def _open(self) -> None:
+        choice = cast(TransportChoice, self.transport)
+        self._transport = transport = open_transport(
+            choice, domain_id=self.domain_id, localhost_only=self.localhost_only
+        )
+        try:
+            for namespace in self.namespaces:
+                self._nodes.append(transport.node(_NODE, namespace))
+            self._clock = transport.clock()
+            vehicle = self._vehicle
+            topics = Topics(self._nodes, self._options, physics_rate=vehicle.physics_rate)
+            prefixes = [frame_prefix(namespace) for namespace in self.namespaces]
+            self._publications = Publications(vehicle, topics, prefixes)
+            self._commands = Commands(topics, vehicle.rotor_count) if self.control else None
+            topics.require_known()
+            self._begin()
+            for node in self._nodes:
+                node.announce()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _begin(self) -> None:
+        if not self.control:
+            return
+        vehicle = self._vehicle
+        self._pilot = Pilot(vehicle, timeout=self.command_timeout, hold=self.on_timeout == "hold")
+        self.reference = self._pilot.reference
+        self._demands = [Demand(vehicle.rotor_count) for _ in range(vehicle.count)]

@@ -1,0 +1,35 @@
+"""Where the topics and frames of each copy of a vehicle stand."""
+
+import re
+
+
+def default_namespace(name: str) -> str:
+    """Return a vehicle's name with `_` for all that ROS 2 does not allow in one.
+
+    Args:
+        name: Name of the vehicle.
+    """
+    return re.sub(r"[^A-Za-z0-9_]|^(?=\d)", "_", name)
+
+
+def copy_namespaces(namespace: str, count: int) -> list[str]:
+    """Return the namespace of each of N copies: as it is for one, else with a number behind it.
+
+    Args:
+        namespace: The namespace; a number at its end is that of the first copy, which is else 0.
+        count: Number of copies N.
+    """
+    if count == 1:
+        return [namespace]
+    stem = namespace.rstrip("0123456789")
+    first = int(namespace[len(stem) :] or 0)
+    return [f"{stem}{first + i}" for i in range(count)]
+
+
+def frame_prefix(namespace: str) -> str:
+    """Return what stands before the names of a copy's frames: its namespace and a slash, or nothing.
+
+    Args:
+        namespace: The namespace.
+    """
+    return f"{namespace.strip('/')}/".removeprefix("/")

@@ -1,0 +1,241 @@
+"""The way onto the ROS 2 graph with a sourced ROS 2: rclpy, which is given bytes and gives bytes."""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from threading import Thread
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+
+from pegasus.backends.ros2.description import Message
+from pegasus.backends.ros2.discovery import Discovery
+from pegasus.backends.ros2.names import full_topic
+from pegasus.backends.ros2.qos import QoS
+from pegasus.errors import ConfigError
+
+_RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+_WAIT = 1.0
+"""How long the executor waits for work before it looks around, in wall time [s]."""
+
+
+class RclpyDriver:
+    """A context of its own, and one executor thread that receives for all nodes.
+
+    Args:
+        discovery: Where others are looked for.
+    """
+
+    name = "rclpy"
+
+    def __init__(self, discovery: Discovery) -> None:
+        self._context = Context()
+        with _discovery_range(discovery):
+            # No arguments and no signal handlers: both are the program's, not this part's.
+            rclpy.init(
+                args=[],
+                context=self._context,
+                domain_id=discovery.domain_id,
+                signal_handler_options=SignalHandlerOptions.NO,
+            )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self.nodes: list[RclpyNode] = []
+        self._running = True
+        self._thread = Thread(target=self._receive, name="rclpy executor", daemon=True)
+        self._thread.start()
+
+    def node(self, name: str, namespace: str) -> "RclpyNode":
+        """Return a new node.
+
+        Args:
+            name: Name without namespace.
+            namespace: Namespace with its leading slash.
+        """
+        node = rclpy.create_node(
+            name,
+            context=self._context,
+            namespace=namespace,
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor.add_node(node)
+        self.nodes.append(RclpyNode(self, node, name, namespace))
+        return self.nodes[-1]
+
+    def forget(self, node: "RclpyNode", inner: Any) -> None:
+        """End a node.
+
+        Args:
+            node: The node, its writers and readers closed.
+            inner: What rclpy knows it as.
+        """
+        self.nodes.remove(node)
+        self._executor.remove_node(inner)
+        inner.destroy_node()
+
+    def close(self) -> None:
+        """Leave the graph."""
+        for node in tuple(self.nodes):
+            node.close()
+        self._running = False
+        self._executor.wake()
+        self._thread.join()
+        self._executor.shutdown()
+        rclpy.shutdown(context=self._context)
+
+    def _receive(self) -> None:
+        while self._running and self._context.ok():
+            self._executor.spin_once(timeout_sec=_WAIT)
+
+
+class RclpyNode:
+    """A node of rclpy.
+
+    Args:
+        driver: Where it was made.
+        inner: What rclpy knows it as.
+        name: Name without namespace.
+        namespace: Namespace with its leading slash.
+    """
+
+    def __init__(self, driver: RclpyDriver, inner: Any, name: str, namespace: str) -> None:
+        self.name, self.namespace = name, namespace
+        self._driver, self._inner = driver, inner
+        self._publishers: list[RclpyPublisher] = []
+        self._subscriptions: list[RclpySubscription] = []
+        self._open = True
+
+    def publisher(self, message: type[Message], topic: str, qos: QoS) -> "RclpyPublisher":
+        """Return a new writer of a topic."""
+        name = full_topic(topic, self.namespace)
+        self._publishers.append(RclpyPublisher(self._inner, message, name, qos))
+        return self._publishers[-1]
+
+    def subscription(self, message: type[Message], topic: str, qos: QoS) -> "RclpySubscription":
+        """Return a new reader of a topic."""
+        name = full_topic(topic, self.namespace)
+        self._subscriptions.append(RclpySubscription(self._inner, message, name, qos))
+        return self._subscriptions[-1]
+
+    def announce(self) -> None:
+        """Do nothing: rclpy tells the graph by itself."""
+
+    def close(self) -> None:
+        """Close the node with all its writers and readers."""
+        if not self._open:
+            return
+        self._open = False
+        for publisher in self._publishers:
+            publisher.close()
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._driver.forget(self, self._inner)
+
+
+class RclpyPublisher:
+    """Writer of a topic.
+
+    Args:
+        node: Node of rclpy.
+        message: Class of the messages.
+        name: Full name of the topic.
+        qos: How samples reach their readers.
+    """
+
+    def __init__(self, node: Any, message: type[Message], name: str, qos: QoS) -> None:
+        self._node = node
+        self._inner = node.create_publisher(_ros_class(message), name, _profile(qos))
+
+    @property
+    def matched(self) -> int:
+        """Number of subscriptions that listen now."""
+        count: int = self._inner.get_subscription_count() if self._inner is not None else 0
+        return count
+
+    def publish(self, data: bytes) -> None:
+        """Send a message; whether a stuck reader is waited for is up to ROS's middleware."""
+        self._inner.publish(data)
+
+    def close(self) -> None:
+        """Take the writer off the topic."""
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            self._node.destroy_publisher(inner)
+
+
+class RclpySubscription:
+    """Reader of a topic; the executor's thread puts in what the simulation takes out.
+
+    Args:
+        node: Node of rclpy.
+        message: Class of the messages.
+        name: Full name of the topic.
+        qos: What is asked of the writers.
+    """
+
+    def __init__(self, node: Any, message: type[Message], name: str, qos: QoS) -> None:
+        self._node = node
+        self._received: deque[bytes] = deque(maxlen=qos.depth)
+        self._inner = node.create_subscription(
+            _ros_class(message), name, self._receive, _profile(qos), raw=True
+        )
+
+    def take(self) -> list[bytes]:
+        """Return the messages that came since the last call, oldest first."""
+        received = self._received
+        return [received.popleft() for _ in range(len(received))]
+
+    def close(self) -> None:
+        """Take the reader off the topic."""
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            self._node.destroy_subscription(inner)
+            self._received.clear()
+
+    def _receive(self, data: bytes) -> None:
+        # rclpy looks at a callback's signature, and that of deque.append cannot be seen.
+        self._received.append(data)
+
+
+def _ros_class(message: type[Message]) -> Any:
+    """Return ROS's own class of a message, which names the type; its coder is not used."""
+    package, _, name = message.description.name.split("/")
+    try:
+        return getattr(import_module(f"{package}.msg"), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f"the ROS 2 installation lacks this message: {error}",
+            field="message",
+            value=message.description.name,
+            remedy=f"install ros-<distribution>-{package.replace('_', '-')}",
+        ) from None
+
+
+def _profile(qos: QoS) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=qos.depth,
+        reliability=ReliabilityPolicy.RELIABLE if qos.reliable else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if qos.latched else DurabilityPolicy.VOLATILE,
+    )
+
+
+@contextmanager
+def _discovery_range(discovery: Discovery) -> Iterator[None]:
+    """Let rclpy find the range in its environment, where alone it looks for it."""
+    before = os.environ.get(_RANGE_VARIABLE)
+    os.environ[_RANGE_VARIABLE] = discovery.range
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_RANGE_VARIABLE]
+        else:
+            os.environ[_RANGE_VARIABLE] = before

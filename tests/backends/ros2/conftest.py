@@ -1,0 +1,65 @@
+"""A domain of this run's own, another process on it, and the wish that nothing of a test stays."""
+
+import gc
+import socket
+import threading
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from dds_rig import DDSPeer, until
+
+_FIRST_MARK, _DOMAINS = 4350, range(40, 100)
+"""The first of the ports that runs of the tests mark their domains with, and the domains."""
+
+
+@pytest.fixture(scope="session")
+def domain():
+    """Return a domain that no other run of the tests at the same time is on; on this machine only."""
+    with socket.socket() as mark, pytest.MonkeyPatch.context() as patch:
+        for number in _DOMAINS:
+            # The system frees it however the run ends.
+            with suppress(OSError):
+                mark.bind(("127.0.0.1", _FIRST_MARK + number))
+                break
+        patch.setenv("ROS_DOMAIN_ID", str(number))
+        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        for name in ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "CYCLONEDDS_URI"):
+            patch.delenv(name, raising=False)
+        yield number
+
+
+@pytest.fixture(scope="session")
+def kind():
+    """Return the transport that is tested: rclpy where it is installed, as both cannot be in one process."""
+    if find_spec("rclpy"):
+        return "rclpy"
+    pytest.importorskip("cyclonedds")
+    return "cyclonedds"
+
+
+@pytest.fixture(scope="session")
+def peer(domain):
+    """Return another process on the domain, on Cyclone DDS alone."""
+    pytest.importorskip("cyclonedds")
+    peer = DDSPeer(domain)
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def nothing_stays(peer):  # noqa: ARG001
+    """Assert that after the test no thread or open file of it is left; the peer stays."""
+    gc.collect()
+    before = _threads(), _files()
+    yield
+    until(lambda: (_threads(), _files()) == before)
+
+
+def _threads():
+    return threading.active_count(), len(list(Path("/proc/self/task").iterdir()))
+
+
+def _files():
+    return len(list(Path("/proc/self/fd").iterdir()))

@@ -1,0 +1,76 @@
+"""The other process on the graph, at the end of a pipe, and the wait for what it shall see."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PEER = Path(__file__).with_name("dds_peer.py")
+LIMIT = 30.0
+"""How long anything may take [s]."""
+
+
+def until(condition, limit=LIMIT):
+    """Wait until a condition holds, and return what it gives."""
+    deadline = time.monotonic() + limit
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "not within the limit"
+        time.sleep(0.005)
+    return found
+
+
+class DDSPeer:
+    """A process of `dds_peer.py`.
+
+    Args:
+        domain: Number of its domain.
+    """
+
+    def __init__(self, domain):
+        command = [sys.executable, str(PEER), str(domain)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._answer() == "ready"
+
+    def ask(self, do, **arguments):
+        """Give a command, and return its answer; the commands are the methods of `Peer` there."""
+        self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+        self._process.stdin.flush()
+        answer = self._answer()
+        assert not (isinstance(answer, dict) and "error" in answer), answer
+        return answer
+
+    def messages(self, topic, count=1):
+        """Return what came on a topic, as soon as it is so much."""
+        found = []
+        until(lambda: found.extend(self.ask("take", topic=topic)) or len(found) >= count)
+        return found
+
+    def freeze(self):
+        """Stop the process where it stands."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        """End the process without letting it say goodbye."""
+        self._process.kill()
+        self._end()
+
+    def close(self):
+        """End the process."""
+        self._process.stdin.close()
+        self._end()
+
+    def _end(self):
+        self._process.wait(LIMIT)
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+    def _answer(self):
+        line = self._process.stdout.readline()
+        assert line, f"the peer ended: {self._process.wait(LIMIT)}"
+        return json.loads(line)

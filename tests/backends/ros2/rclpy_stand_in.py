@@ -1,0 +1,353 @@
+"""What stands in for rclpy where there is none: the calls of ROS 2 jazzy with their signatures, and no more.
+
+Nodes of one process hear each other through queues. A wrong keyword, a value of the wrong type or a call in a
+state that rclpy refuses is an error here as there; what is not destroyed is counted.
+"""
+# ruff: noqa: ARG001
+
+import enum
+import inspect
+import itertools
+import os
+import sys
+import threading
+import types
+from contextlib import contextmanager
+
+PACKAGES = {
+    "builtin_interfaces": ("Time",),
+    "geometry_msgs": ("PoseStamped", "Twist"),
+    "rosgraph_msgs": ("Clock",),
+    "sensor_msgs": ("Image", "Imu"),
+    "std_msgs": ("Float64", "String"),
+}
+
+
+class HistoryPolicy(enum.IntEnum):
+    KEEP_LAST = 1
+    KEEP_ALL = 2
+
+
+class ReliabilityPolicy(enum.IntEnum):
+    RELIABLE = 1
+    BEST_EFFORT = 2
+
+
+class DurabilityPolicy(enum.IntEnum):
+    TRANSIENT_LOCAL = 1
+    VOLATILE = 2
+
+
+class SignalHandlerOptions(enum.Enum):
+    NO = 0
+    ALL = 3
+
+
+class QoSProfile:
+    """Qualities of service; everything by keyword."""
+
+    _SLOTS = ("history", "depth", "reliability", "durability")
+    _POLICIES = (HistoryPolicy, int, ReliabilityPolicy, DurabilityPolicy)
+
+    def __init__(self, **kwargs):
+        assert set(kwargs) <= set(self._SLOTS), f"Invalid arguments passed to constructor: {set(kwargs)}"
+        assert "depth" in kwargs, "History set to KEEP_LAST without a depth setting."
+        for name, kind in zip(self._SLOTS, self._POLICIES, strict=True):
+            value = kwargs.get(name)
+            assert value is None or isinstance(value, kind), f"{name} = {value!r}"
+            setattr(self, name, value)
+
+    def serves(self, asked):
+        """Return whether a writer of these qualities has a reader that asks for those."""
+        return self.reliability <= asked.reliability and self.durability <= asked.durability
+
+
+class Graph:
+    """All that lives, whoever made it."""
+
+    def __init__(self):
+        self.alive = []
+        self.lock = threading.RLock()
+        self.ranges = []
+
+    def add(self, item):
+        with self.lock:
+            self.alive.append(item)
+
+    def remove(self, item):
+        with self.lock:
+            self.alive.remove(item)
+
+    def of(self, kind):
+        with self.lock:
+            return [item for item in self.alive if isinstance(item, kind)]
+
+
+class Context:
+    """State of one use of ROS 2."""
+
+    graph = None
+
+    def __init__(self):
+        self.domain = None
+        self._ok = False
+
+    def init(self, args=None, *, initialize_logging=True, domain_id=None):
+        assert self.domain is None, "Context.init() must only be called once"
+        assert args == [], "the arguments of the program are the program's"
+        assert domain_id >= 0
+        self.domain, self._ok = domain_id, True
+        self.graph.ranges.append(os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE"))
+        self.graph.add(self)
+
+    def ok(self):
+        return self._ok
+
+    def shutdown(self):
+        if not self._ok:
+            raise RuntimeError("Context must be initialized before it can be shutdown")
+        self._ok = False
+        self.graph.remove(self)
+
+
+class SingleThreadedExecutor:
+    """Calls back from whatever thread spins it."""
+
+    def __init__(self, *, context=None):
+        assert context.ok()
+        self._context, self.nodes, self._shut = context, set(), False
+        self._changed = threading.Condition()
+        context.graph.add(self)
+
+    def add_node(self, node):
+        assert isinstance(node, Node)
+        self.nodes.add(node)
+        node.executor = self
+        self.wake()
+        return True
+
+    def remove_node(self, node):
+        self.nodes.discard(node)
+        self.wake()
+
+    def wake(self):
+        with self._changed:
+            self._changed.notify_all()
+
+    def spin_once(self, timeout_sec=None):
+        assert not self._shut
+        with self._changed:
+            ready = next(filter(None, (node.next_callback() for node in tuple(self.nodes))), None)
+            if ready is None:
+                self._changed.wait(timeout_sec)
+                return
+        ready()
+
+    def shutdown(self, timeout_sec=None):
+        if not self._shut:
+            self._shut = True
+            self._context.graph.remove(self)
+        return True
+
+
+class Publisher:
+    """Writer of a topic."""
+
+    def __init__(self, node, msg_type, topic, qos_profile):
+        self.node, self.msg_type, self.topic, self.qos_profile = node, msg_type, topic, qos_profile
+        self.kept = []
+
+    def publish(self, msg):
+        assert self in self.node.context.graph.of(Publisher), "the publisher has been destroyed"
+        if not isinstance(msg, bytes):
+            raise TypeError(f"Expected {self.msg_type}, got {type(msg)}")
+        if self.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
+            self.kept = [*self.kept, msg][-self.qos_profile.depth :]
+        for reader in self._readers():
+            reader.receive(msg)
+
+    def get_subscription_count(self):
+        return len(self._readers())
+
+    def _readers(self):
+        return [reader for reader in self.node.context.graph.of(Subscription) if matched(self, reader)]
+
+
+class Subscription:
+    """Reader of a topic."""
+
+    def __init__(self, node, msg_type, topic, callback, qos_profile, raw):
+        self.node, self.msg_type, self.topic, self.qos_profile = node, msg_type, topic, qos_profile
+        # rclpy looks whether the callback takes one argument or two, and fails where it cannot see.
+        inspect.signature(callback).bind(object())
+        assert raw, "the messages would be decoded by rclpy"
+        self._callback, self.queue = callback, []
+
+    def receive(self, msg):
+        self.queue = [*self.queue, msg][-self.qos_profile.depth :]
+        self.node.executor.wake()
+
+    def next_callback(self):
+        if self.queue:
+            message = self.queue.pop(0)
+            return lambda: self._callback(message)
+        return None
+
+
+def matched(writer, reader):
+    """Return whether a writer and a reader meet."""
+    return (
+        writer.node.context.domain == reader.node.context.domain
+        and writer.topic == reader.topic
+        and writer.msg_type is reader.msg_type
+        and writer.qos_profile.serves(reader.qos_profile)
+    )
+
+
+class Node:
+    """A node."""
+
+    def __init__(
+        self,
+        node_name,
+        *,
+        context=None,
+        cli_args=None,
+        namespace=None,
+        use_global_arguments=True,
+        enable_rosout=True,
+        start_parameter_services=True,
+        parameter_overrides=None,
+        allow_undeclared_parameters=False,
+        automatically_declare_parameters_from_overrides=False,
+        enable_logger_service=False,
+    ):
+        assert context.ok()
+        self.name, self.namespace, self.context, self.executor = node_name, namespace, context, None
+        context.graph.add(self)
+
+    def create_publisher(
+        self,
+        msg_type,
+        topic,
+        qos_profile,
+        *,
+        callback_group=None,
+        event_callbacks=None,
+        qos_overriding_options=None,
+        publisher_class=Publisher,
+    ):
+        publisher = Publisher(self, *checked(msg_type, topic, qos_profile))
+        self.context.graph.add(publisher)
+        return publisher
+
+    def create_subscription(
+        self,
+        msg_type,
+        topic,
+        callback,
+        qos_profile,
+        *,
+        callback_group=None,
+        event_callbacks=None,
+        qos_overriding_options=None,
+        raw=False,
+    ):
+        checked(msg_type, topic, qos_profile)
+        subscription = Subscription(self, msg_type, topic, callback, qos_profile, raw)
+        self.context.graph.add(subscription)
+        if qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
+            for writer in self.context.graph.of(Publisher):
+                if matched(writer, subscription):
+                    for message in writer.kept:
+                        subscription.receive(message)
+        return subscription
+
+    def destroy_publisher(self, publisher):
+        self.context.graph.remove(publisher)
+        return True
+
+    def destroy_subscription(self, subscription):
+        self.context.graph.remove(subscription)
+        return True
+
+    def destroy_node(self):
+        for executor in self.context.graph.of(SingleThreadedExecutor):
+            assert self not in executor.nodes, "the executor would wait for a node that is gone"
+        self.context.graph.remove(self)
+
+    def next_callback(self):
+        own = (reader for reader in self.context.graph.of(Subscription) if reader.node is self)
+        return next(filter(None, (reader.next_callback() for reader in own)), None)
+
+
+def checked(msg_type, topic, qos_profile):
+    """Return what a topic is made of, as rclpy checks it."""
+    assert isinstance(msg_type, type), msg_type
+    assert msg_type.__module__.endswith(".msg"), msg_type
+    assert isinstance(topic, str), topic
+    assert isinstance(qos_profile, QoSProfile), qos_profile
+    return msg_type, topic, qos_profile
+
+
+def init(*, args=None, context=None, domain_id=None, signal_handler_options=None):
+    """Begin to use ROS 2."""
+    assert context is not None, "the default context is the program's"
+    assert signal_handler_options is SignalHandlerOptions.NO, "signals are the program's"
+    context.init(args, domain_id=domain_id)
+
+
+def shutdown(*, context=None, uninstall_handlers=None):
+    """End to use ROS 2."""
+    assert uninstall_handlers is None, "signals are the program's"
+    context.shutdown()
+
+
+def create_node(
+    node_name,
+    *,
+    context=None,
+    cli_args=None,
+    namespace=None,
+    use_global_arguments=True,
+    enable_rosout=True,
+    start_parameter_services=True,
+    parameter_overrides=None,
+    allow_undeclared_parameters=False,
+    automatically_declare_parameters_from_overrides=False,
+    enable_logger_service=False,
+):
+    """Return a new node."""
+    return Node(node_name, context=context, namespace=namespace)
+
+
+@contextmanager
+def installed():
+    """Put the stand-in where rclpy and ROS's messages are imported from, and give what lives in it."""
+    graph = Graph()
+    own_context = type("Context", (Context,), {"graph": graph})
+    made = {
+        "rclpy": {"init": init, "shutdown": shutdown, "create_node": create_node},
+        "rclpy.context": {"Context": own_context},
+        "rclpy.executors": {"SingleThreadedExecutor": SingleThreadedExecutor},
+        "rclpy.qos": {
+            kind.__name__: kind for kind in (QoSProfile, HistoryPolicy, ReliabilityPolicy, DurabilityPolicy)
+        },
+        "rclpy.signals": {"SignalHandlerOptions": SignalHandlerOptions},
+    }
+    for package, names in PACKAGES.items():
+        module = f"{package}.msg"
+        made[package] = {}
+        made[module] = {name: type(name, (), {"__module__": module}) for name in names}
+    using = "pegasus.backends.ros2.rclpy_transport"
+    before = {name: sys.modules.pop(name, None) for name in itertools.chain(made, [using])}
+    for name, content in made.items():
+        sys.modules[name] = types.ModuleType(name)
+        vars(sys.modules[name]).update(content)
+    try:
+        yield graph
+    finally:
+        for name, module in before.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module

@@ -1,0 +1,77 @@
+"""What tests of vehicles on the graph share: the truth of each step, and talk with the other process."""
+
+from importlib.util import find_spec
+
+from dds_rig import until
+
+from pegasus import Multirotor, Simulation
+from pegasus.control import GeometricController, trajectories
+
+# The same tests go by rclpy where there is a ROS 2.
+TRANSPORT = "rclpy" if find_spec("rclpy") else "cyclonedds"
+
+
+def begin():
+    """Let numerical libraries start their threads, which stay, before those of a test are counted."""
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("iris", backends=[GeometricController(trajectories.hold(height=1.0))]))
+        sim.step(10)
+
+
+class Witness:
+    """Keeps the truth of every step by its stamp."""
+
+    def __init__(self):
+        self.states, self.readings = {}, {}
+
+    def start(self, simulation):
+        """Nothing to begin."""
+
+    def record(self, simulation):
+        stamp = round(simulation.time * 1e9)
+        for vehicle in simulation.vehicles:
+            self.states[vehicle.name, stamp] = vehicle.state.copy()
+            for name, reading in vehicle.new_readings.items():
+                stamp = round(getattr(reading, "valid_at", reading.stamp) * 1e9)
+                self.readings[vehicle.name, name, stamp] = reading
+
+    def stop(self):
+        """Nothing to end."""
+
+
+def stamp_of(message):
+    stamp = message["header"]["stamp"]
+    return stamp["sec"] * 10**9 + stamp["nanosec"]
+
+
+def xyz(vector):
+    return [vector["x"], vector["y"], vector["z"]]
+
+
+def xyzw(quaternion):
+    return [*xyz(quaternion), quaternion["w"]]
+
+
+def seen(sim, peer, topics):
+    """Step until there is a message on each topic, and return the newest of each."""
+    newest = {}
+
+    def step():
+        sim.step()
+        for topic in topics:
+            for message in peer.ask("take", topic=topic):
+                newest[topic] = message
+        return newest.keys() >= set(topics)
+
+    until(step)
+    return newest
+
+
+def listen(peer, topics, qos="best_effort"):
+    for topic, kind in topics.items():
+        peer.ask("listen", topic=topic, kind=kind, qos=qos)
+
+
+def ignore(peer, topics):
+    for topic in topics:
+        peer.ask("ignore", topic=topic)

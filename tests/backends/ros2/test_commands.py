@@ -1,0 +1,168 @@
+"""Commands as they come off the wire: what is taken, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pegasus import ConfigError
+from pegasus.backends.ros2.cdr import encode
+from pegasus.backends.ros2.commands import (
+    Commands,
+    Place,
+    rotor_taker,
+    take_attitude_thrust,
+    take_rotors,
+    take_trajectory,
+    take_velocity,
+)
+from pegasus.backends.ros2.demand import Demand, Mode
+from pegasus.backends.ros2.messages import (
+    Duration,
+    Float64,
+    Float64MultiArray,
+    Header,
+    MultiDOFJointTrajectory,
+    MultiDOFJointTrajectoryPoint,
+    Quaternion,
+    Time,
+    Transform,
+    Twist,
+    Vector3,
+)
+from pegasus.backends.ros2.topics import Topics
+from pegasus.state import VehicleState
+
+HERE = Place((1.0, 2.0, 3.0), (0.5, 0.0, 0.0), 0.25)
+NAN = math.nan
+
+
+def point(seconds, x, *, velocity=None, acceleration=None, rotation=None):
+    """Return a point of a trajectory at (x, 0, 5)."""
+    return MultiDOFJointTrajectoryPoint(
+        transforms=[Transform(Vector3(x, 0.0, 5.0), rotation or Quaternion())],
+        velocities=[] if velocity is None else [Twist(Vector3(*velocity))],
+        accelerations=[] if acceleration is None else [Twist(Vector3(*acceleration))],
+        time_from_start=Duration(*divmod(round(seconds * 1e9), 10**9)),
+    )
+
+
+def path_of(message, t=10.0):
+    """Return what a trajectory asks for when it comes at a time."""
+    demand = Demand(4)
+    take_trajectory(demand, message, t, HERE)
+    return demand
+
+
+def test_times_count_from_the_arrival_or_the_stamp():
+    """A path would be flown too early or too late."""
+    points = [point(0.0, 0.0), point(2.0, 4.0)]
+    now = path_of(MultiDOFJointTrajectory(points=points))
+    assert (now.mode, now.path_begin, now.stamp) == (Mode.PATH, 10.0, 12.0)
+    later = path_of(MultiDOFJointTrajectory(Header(Time(11, 500_000_000), "map"), points=points))
+    assert (later.path_begin, later.stamp) == (11.5, 13.5)
+
+
+def test_the_way_to_the_first_point_begins_at_the_vehicle():
+    """It would jump to the first point, or fly to it from the world's origin."""
+    demand = path_of(MultiDOFJointTrajectory(points=[point(2.0, 4.0), point(3.0, 5.0)]))
+    begin = demand.path.at(0.0)
+    np.testing.assert_array_equal(begin.motion[0], HERE.position)
+    assert begin.yaw == pytest.approx(HERE.yaw)
+    np.testing.assert_allclose(demand.path.at(2.0).motion[0], [4, 0, 5], atol=1e-12)
+    # One that began before it came is joined where it is by now.
+    late = path_of(MultiDOFJointTrajectory(Header(Time(9, 0)), points=[point(2.0, 4.0)]))
+    np.testing.assert_array_equal(late.path.at(1.0).motion[0], HERE.position)
+    running = path_of(MultiDOFJointTrajectory(Header(Time(9, 0)), points=[point(0.0, 0.0), point(2.0, 4.0)]))
+    np.testing.assert_allclose(running.path.at(1.0).motion[0], [2, 0, 5])
+
+
+def test_velocities_and_headings_are_taken():
+    """A path would be flown with the wrong derivatives, or sideways."""
+    half = math.radians(45.0)
+    turned = Quaternion(0.0, 0.0, math.sin(half), math.cos(half))
+    points = [point(0.0, 0.0, velocity=(1, 0, 0)), point(2.0, 4.0, velocity=(3, 0, 0), rotation=turned)]
+    path = path_of(MultiDOFJointTrajectory(points=points)).path
+    assert path.at(0.0).motion[1, 0] == pytest.approx(1.0)
+    assert path.at(2.0 - 1e-9).motion[1, 0] == pytest.approx(3.0)
+    assert path.at(2.0).yaw == pytest.approx(math.pi / 2)
+
+
+def test_a_quaternion_need_not_be_of_unit_length():
+    """A heading would be bent by a length that is off by rounding, or far off."""
+    points = [point(1.0, 0.0, rotation=Quaternion(0.0, 0.0, 3.0, 3.0))]
+    assert path_of(MultiDOFJointTrajectory(points=points)).path.at(1.0).yaw == pytest.approx(math.pi / 2)
+
+
+def numbers(*data):
+    """Return a message with numbers."""
+    return Float64MultiArray(data=list(data))
+
+
+def path(*points, frame="map", seconds=0):
+    """Return a message with a path."""
+    return MultiDOFJointTrajectory(Header(Time(seconds, 0), frame), points=list(points))
+
+
+@pytest.mark.parametrize(
+    ("take", "message", "problem"),
+    [
+        (rotor_taker(0), Float64(NAN), "data = [nan]: must hold finite numbers"),
+        (take_rotors, numbers(1, 2, 3, 4, 5), "data: must hold 4 rotor speeds [rad/s], not 5"),
+        (take_rotors, numbers(1, 2, math.inf, 3), "must hold finite numbers"),
+        (take_attitude_thrust, numbers(0, 0, 0), "must hold 4 numbers: roll, pitch, yaw [rad] and"),
+        (take_attitude_thrust, numbers(0, NAN, 0, 9), "must hold finite numbers"),
+        (take_attitude_thrust, numbers(0, 0, 0, -1), "thrust = -1: must not be negative"),
+        (take_velocity, Twist(Vector3(0.0, NAN, 0.0)), "linear = [0.0, nan, 0.0]: must hold finite"),
+        (take_velocity, Twist(angular=Vector3(0.0, 0.0, NAN)), "angular = [0.0, 0.0, nan]: must hold"),
+        (take_trajectory, path(), "points: must hold a point that is still to come"),
+        (take_trajectory, path(point(1.0, 0.0), frame="odom"), "frame_id = 'odom': must be map or empty"),
+        (take_trajectory, path(point(1.0, 0.0), seconds=1), "still to come"),
+        (take_trajectory, path(point(1.0, NAN)), "points.0 = [nan, 0.0, 5.0]: must hold finite"),
+        (take_trajectory, path(point(1, 0), point(1, 1)), "points.1.time_from_start = 1.0: must be later"),
+        (take_trajectory, path(MultiDOFJointTrajectoryPoint()), "points.0.transforms: must not be empty"),
+        (take_trajectory, path(point(1.0, 0.0, rotation=Quaternion(w=0.0))), "points.0 = [nan]"),
+    ],
+)
+def test_what_is_refused(take, message, problem):
+    """A mistake of a planner would reach the rotors, or end the run."""
+    demand = Demand(4)
+    demand.take_rotors(np.array([1.0, 2.0, 3.0, 4.0]), 9.0)
+    with pytest.raises(ConfigError) as caught:
+        take(demand, message, 10.0, HERE)
+    assert problem in str(caught.value)
+    assert (demand.mode, demand.stamp) == (Mode.ROTORS, 9.0)
+    assert demand.rotor_speed.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+class Inbox:
+    """A node whose subscriptions give what the test puts in."""
+
+    def __init__(self):
+        self.boxes = {}
+
+    def subscription(self, message, topic, qos):
+        class Box:
+            def __init__(self):
+                self.waiting = []
+
+            def take(self):
+                waiting, self.waiting = self.waiting, []
+                return waiting
+
+        return self.boxes.setdefault(topic, Box())
+
+
+def test_bad_bytes_are_reported_once_a_second(caplog):
+    """Somebody else's broken program would fill the terminal, or end the run."""
+    node, demand = Inbox(), Demand(4)
+    commands = Commands(Topics([node], {}, physics_rate=250.0), 4)
+    state = VehicleState.at_rest(1, 4)
+    for step in range(500):
+        node.boxes["control/rotor1/ref"].waiting = [b"\x00\x01\x00\x00\x01"]
+        commands.read(step / 250.0, [demand], state)
+    assert len(caplog.records) == 2
+    assert demand.mode is Mode.NONE
+    node.boxes["control/rotor1/ref"].waiting = [b"", encode(Float64(300.0))]
+    commands.read(2.0, [demand], state)
+    assert demand.rotor_speed.tolist() == [0.0, 300.0, 0.0, 0.0]

@@ -1,0 +1,75 @@
+"""What readings become that no flight shows: nothing in reach, no fix, a battery, two sensors of a kind."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor
+from pegasus.backends.ros2.cdr import decode
+from pegasus.backends.ros2.contents import sensor_contents
+from pegasus.backends.ros2.messages import BatteryState, NavSatFix, Range
+from pegasus.backends.ros2.template import Template
+from pegasus.propulsion import Battery
+from pegasus.sensors import GPS, IMU, GpsReading, Magnetometer, Rangefinder, RangeReading
+from pegasus.sensors.battery_monitor import BatteryReading
+
+
+def told(content, kind, reading):
+    """Return the messages of the copies that a reading becomes."""
+    template = Template(content.message("d0/"), *content.varying)
+    return [decode(kind, template.pack(1, 2, *row)) for row in content.numbers(reading)]
+
+
+def test_a_beam_that_finds_nothing():
+    """Nothing in reach, or something too near, would look like something at the limit (REP 117)."""
+    sensors = {"down": Rangefinder(min_range=0.2, max_range=10.0, ray_count=9, cone_angle=0.5)}
+    ((content,),) = sensor_contents(Multirotor("iris", sensors=sensors)).values()
+    distance, valid = np.array([4.0, 10.0, 0.2]), np.array([True, False, False])
+    messages = told(content, Range, RangeReading(0.0, distance, valid, 0.2, 10.0))
+    assert [message.range for message in messages] == [4.0, math.inf, -math.inf]
+    first = messages[0]
+    assert (first.radiation_type, first.field_of_view) == (Range.ULTRASOUND, 0.5)
+    assert (first.min_range, first.max_range) == pytest.approx((0.2, 10.0))
+    assert (first.header.frame_id, first.header.stamp.sec, first.header.stamp.nanosec) == ("d0/down", 1, 2)
+
+
+def test_a_receiver_without_a_fix():
+    """A position that is none would be flown to."""
+    content, _ = sensor_contents(Multirotor("iris", sensors={"gps": GPS()}))["gps"]
+    one, three = np.ones(3), np.full(3, 3.0)
+    fixes = np.array([0, 2, 3])
+    reading = GpsReading(0.2, 0.0, one, one, one, np.zeros((3, 3)), one, three, fixes, fixes)
+    messages = told(content, NavSatFix, reading)
+    assert [message.status.status for message in messages] == [-1, 0, 0]
+    assert messages[0].position_covariance == [1, 0, 0, 0, 1, 0, 0, 0, 9]
+
+
+def test_a_battery():
+    """Currents would have the wrong sign (sensor_msgs: below zero while discharging), or charges the unit."""
+    vehicle = Multirotor("iris", battery=Battery(cell_count=3, capacity=5.0, resistance=0.01))
+    (content,) = sensor_contents(vehicle)["battery"]
+    reading = BatteryReading(0.0, np.array([11.5]), np.array([20.0]), np.array([0.75]))
+    (message,) = told(content, BatteryState, reading)
+    assert (message.voltage, message.current, message.percentage) == (11.5, -20.0, 0.75)
+    assert (message.charge, message.capacity, message.design_capacity) == (3.75, 5.0, 5.0)
+    assert math.isnan(message.temperature)
+    assert message.present
+    assert message.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
+    assert content.topic == "battery"
+
+
+def test_a_second_sensor_of_a_kind_has_its_own_name():
+    """Two sensors would write one topic."""
+    sensors = {"a": IMU(), "b": IMU(), "imu": IMU(), "mag": Magnetometer(), "c": GPS(), "d": GPS()}
+    contents = sensor_contents(Multirotor("iris", sensors=sensors))
+    assert [content.topic for items in contents.values() for content in items] == [
+        "sensors/imu",
+        "sensors/b",
+        "sensors/imu_2",
+        "sensors/mag",
+        "sensors/gps",
+        "sensors/gps_twist",
+        "sensors/d",
+        "sensors/d_twist",
+    ]

@@ -1,0 +1,81 @@
+"""Frames below `map`: where sensors say that they are is where the frames have them."""
+
+import numpy as np
+import pytest
+from analytic_renderer import AnalyticRenderer
+from scipy.spatial.transform import Rotation
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends.ros2.frame_tree import mountings, x_axis_along
+from pegasus.cameras import Camera, Lidar, StereoCamera
+from pegasus.sensors import IMU, Barometer, Rangefinder
+
+
+def test_frames_of_pictures_are_those_of_their_readings():
+    """Points in an optical frame would be shown beside, above or behind where they are."""
+    sensors = {
+        "eye": Camera(position=(0.1, 0.2, 0.3), orientation=(0.1, 0.4, -0.5)),
+        "nose": Camera(),
+        "pair": StereoCamera(position=(0.2, 0.0, 0.1), orientation=(0.0, 0.3, 1.0), baseline=0.2),
+        "top": Lidar(position=(0.0, 0.0, 0.2), orientation=(0.0, 0.2, 0.7)),
+    }
+    seen = {}
+
+    class Witness:
+        def start(self, simulation):
+            """Nothing to begin."""
+
+        def record(self, simulation):
+            seen.update(next(iter(simulation.vehicles)).new_readings)
+
+        def stop(self):
+            """Nothing to end."""
+
+    with Simulation("flat", renderer=AnalyticRenderer(), observers=[Witness()]) as sim:
+        iris = sim.add(Multirotor("iris", position=(3, 4, 5), heading=0.6, sensors=sensors))
+        frames = {item.frame: item for item in mountings(iris)}
+        body = iris.state.copy()
+        sim.step()
+    pair = seen["pair"]
+    placed = {"eye_optical": seen["eye"], "nose_optical": seen["nose"], "top": seen["top"]}
+    placed |= {"pair_left_optical": pair.left, "pair_right_optical": pair.right}
+    assert frames.keys() == {"base_link_frd", *placed}
+    turn = Rotation.from_quat(body.orientation[0])
+    for name, reading in placed.items():
+        frame = frames[name]
+        np.testing.assert_allclose(
+            body.position[0] + turn.apply(frame.position), reading.position[0], atol=1e-9
+        )
+        difference = (
+            turn * Rotation.from_quat(frame.orientation) * Rotation.from_quat(reading.orientation[0]).inv()
+        )
+        assert difference.magnitude() < 1e-7
+
+
+def test_frames_of_other_sensors():
+    """A frame would be elsewhere than its sensor, or a beam not go along its x axis."""
+    sensors = {
+        "imu": IMU(position=(0.1, 0.0, 0.0), orientation=(1.0, 0.0, 0.0, 0.0)),
+        "down": Rangefinder(position=(0.0, 0.1, 0.0), direction=(0.0, 0.0, -2.0)),
+        "barometer": Barometer(),
+    }
+    frames = {item.frame: item for item in mountings(Multirotor("iris", sensors=sensors))}
+    assert frames["imu"].position.tolist() == [0.1, 0.0, 0.0]
+    assert frames["imu"].orientation.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert frames["down"].position.tolist() == [0.0, 0.1, 0.0]
+    beam = Rotation.from_quat(frames["down"].orientation).apply([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(beam, [0.0, 0.0, -1.0], atol=1e-12)
+    assert frames["barometer"].orientation.tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "direction",
+    [(1, 0, 0), (-1, 0, 0), (0, 3, 0), (0, 0, -1), (-1, 1e-3, 0), (0.3, -0.4, 0.5), (-1, 1e-9, 0)],
+)
+def test_x_axis_along_any_direction(direction):
+    """A beam straight back would have no frame, or one of no length."""
+    direction = np.array(direction, dtype=float)
+    quaternion = x_axis_along(direction)
+    assert np.linalg.norm(quaternion) == pytest.approx(1.0)
+    turned = Rotation.from_quat(quaternion).apply([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(turned, direction / np.linalg.norm(direction), atol=1e-8)

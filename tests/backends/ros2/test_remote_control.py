@@ -1,0 +1,51 @@
+"""A simulation paused, resumed and reset by somebody else."""
+
+import threading
+
+import pytest
+from dds_rig import until
+from ros2_rig import TRANSPORT, begin
+
+from pegasus import Multirotor, Playback, Simulation
+from pegasus.backends import ROS2
+from pegasus.backends.ros2.cdr import encode
+from pegasus.backends.ros2.messages import Bool
+from pegasus.backends.ros2.qos import RELIABLE
+from pegasus.backends.ros2.remote_control import RemoteControl
+from pegasus.backends.ros2.transport import open_transport
+
+pytest.importorskip("cyclonedds")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def begun(domain):  # noqa: ARG001
+    """Begin on the domain of the tests."""
+    begin()
+
+
+def test_pause_resume_reset(nothing_stays):  # noqa: ARG001
+    """Whoever tests his nodes by a simulation would have to begin it anew by hand, or lose it in a pause."""
+    with Simulation("flat") as sim, RemoteControl(sim, transport=TRANSPORT):
+        iris = sim.add(Multirotor("iris", position=(0, 0, 50), backends=[ROS2("d", transport=TRANSPORT)]))
+        other = open_transport(TRANSPORT)
+        node = other.node("tester")
+        pause, reset = (node.publisher(Bool, f"/pegasus/{name}", RELIABLE) for name in ("pause", "reset"))
+        until(lambda: pause.matched and reset.matched)
+        # What is stopped stays so.
+        pause.publish(encode(Bool(False)))
+        runner = threading.Thread(target=sim.run, args=(1e6,), kwargs={"speed": 1.0})
+        runner.start()
+        until(lambda: iris.state.position[0, 2] < 49.9)
+        pause.publish(encode(Bool(True)))
+        until(lambda: sim.playback is Playback.PAUSED)
+        still = sim.step_count
+        reset.publish(encode(Bool(True)))
+        # It is stopped for a moment, then as it was.
+        until(lambda: sim.step_count == 0 and sim.playback is Playback.PAUSED)
+        assert still > 0
+        assert iris.state.position[0, 2] == 50.0
+        pause.publish(encode(Bool(False)))
+        until(lambda: sim.step_count > 10)
+        sim.stop()
+        runner.join()
+        other.close()

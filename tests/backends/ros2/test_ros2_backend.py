@@ -1,0 +1,291 @@
+"""Vehicles on the graph as another process sees them, whose types and coder are none of Pegasus."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from dds_rig import LIMIT, DDSPeer, until
+from px4_rig import fly_until, says
+from ros2_rig import TRANSPORT, Witness, begin, ignore, listen, seen, stamp_of, xyz, xyzw
+from scipy.spatial.transform import Rotation
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends import ROS2
+from pegasus.backends.ros2.backend import ROS2 as SAME
+from pegasus.control import GeometricController, trajectories
+from pegasus.sensors import IMU, Odometry, Rangefinder
+
+pytest.importorskip("cyclonedds")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def begun(domain):  # noqa: ARG001
+    """Begin on the domain of the tests."""
+    begin()
+
+
+STATE = {
+    "state/pose": "PoseStamped",
+    "state/twist": "TwistStamped",
+    "state/twist_inertial": "TwistStamped",
+    "state/accel": "AccelStamped",
+    "odom": "Odometry",
+}
+SENSORS = {
+    "sensors/imu": "Imu",
+    "sensors/mag": "MagneticField",
+    "sensors/gps": "NavSatFix",
+    "sensors/gps_twist": "TwistStamped",
+    "sensors/barometer": "FluidPressure",
+    "sensors/range": "Range",
+    "sensors/odometry": "Odometry",
+}
+
+
+def test_the_public_name_is_the_backend():
+    """`from pegasus.backends import ROS2` would give something else."""
+    assert ROS2 is SAME
+
+
+def test_state_and_readings_are_true(peer, nothing_stays):  # noqa: ARG001
+    """A topic would have other numbers, units, frames or stamps than REP 103 and REP 105 ask for."""
+    witness = Witness()
+    backend = ROS2("drone0", control=False, transport=TRANSPORT)
+    flight = GeometricController(trajectories.circle(radius=2.0, height=3.0, speed=2.0))
+    topics = {f"/drone0/{name}": kind for name, kind in (STATE | SENSORS).items()}
+    topics |= {"/tf": "TFMessage", "/clock": "Clock"}
+    with Simulation("flat", observers=[witness]) as sim:
+        down = Rangefinder(position=(0.1, 0.0, -0.05))
+        iris = Multirotor(
+            "iris", backends=[backend, flight], heading=0.7, extra_sensors={"down": down, "vio": Odometry()}
+        )
+        sim.add(iris)
+        sim.run(7.0)
+        listen(peer, topics)
+        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        found = seen(sim, peer, topics)
+        ignore(peer, topics)
+        now = sim.time
+    for topic in STATE:
+        message = found[f"/drone0/{topic}"]
+        state = witness.states["iris", stamp_of(message)]
+        turn = Rotation.from_quat(state.orientation[0])
+        velocity, rates = turn.inv().apply(state.velocity[0]), state.angular_velocity[0]
+        wanted = {
+            "state/pose": ("map", [*state.position[0], *state.orientation[0]]),
+            "state/twist": ("drone0/base_link", [*velocity, *rates]),
+            "state/twist_inertial": ("map", [*state.velocity[0], *turn.apply(rates)]),
+            "state/accel": (
+                "drone0/base_link",
+                [*turn.inv().apply(state.acceleration[0]), *state.angular_acceleration[0]],
+            ),
+            "odom": ("map", [*state.position[0], *state.orientation[0], *velocity, *rates]),
+        }[topic]
+        assert message["header"]["frame_id"] == wanted[0]
+        np.testing.assert_allclose(flat(topic, message), wanted[1], rtol=1e-12, atol=1e-12)
+    assert found["/drone0/odom"]["child_frame_id"] == "drone0/base_link"
+    assert np.linalg.norm(xyz(found["/drone0/state/twist"]["twist"]["linear"])) > 1.0
+    transform = found["/tf"]["transforms"][0]
+    state = witness.states["iris", stamp_of(transform)]
+    assert (transform["header"]["frame_id"], transform["child_frame_id"]) == ("map", "drone0/base_link")
+    np.testing.assert_array_equal(xyz(transform["transform"]["translation"]), state.position[0])
+    np.testing.assert_array_equal(xyzw(transform["transform"]["rotation"]), state.orientation[0])
+    clock = found["/clock"]["clock"]
+    assert 7.0 <= clock["sec"] + clock["nanosec"] * 1e-9 <= now
+    check_readings({name: found[f"/drone0/{name}"] for name in SENSORS}, witness)
+
+
+def flat(topic, message):
+    """Return the numbers of a message on the state, in the order of its fields."""
+    if topic == "state/pose":
+        return [*xyz(message["pose"]["position"]), *xyzw(message["pose"]["orientation"])]
+    if topic == "odom":
+        pose, twist = message["pose"]["pose"], message["twist"]["twist"]
+        assert not any(message["pose"]["covariance"] + message["twist"]["covariance"])
+        return [
+            *xyz(pose["position"]),
+            *xyzw(pose["orientation"]),
+            *xyz(twist["linear"]),
+            *xyz(twist["angular"]),
+        ]
+    both = message["accel" if topic == "state/accel" else "twist"]
+    return [*xyz(both["linear"]), *xyz(both["angular"])]
+
+
+def check_readings(found, witness):
+    """Compare messages of sensors with the readings that they were made of."""
+
+    def reading(topic, sensor):
+        # An estimator's frame is where it began, not where it is.
+        frame, sensor = (f"drone0/{sensor}", sensor) if sensor else ("drone0/odom", "vio")
+        assert found[topic]["header"]["frame_id"] == frame
+        return witness.readings["iris", sensor, stamp_of(found[topic])], found[topic]
+
+    truth, imu = reading("sensors/imu", "imu")
+    np.testing.assert_array_equal(xyz(imu["angular_velocity"]), truth.angular_velocity[0])
+    np.testing.assert_array_equal(xyz(imu["linear_acceleration"]), truth.specific_force[0])
+    assert imu["orientation_covariance"][0] == -1.0
+    # The IMU of the Iris has the densities that the paper's Pegasus has, at 250 Hz.
+    for name, density in ("angular_velocity", 3.3937e-4), ("linear_acceleration", 0.004):
+        wanted = np.diag([density**2 * 250.0] * 3).ravel()
+        np.testing.assert_allclose(imu[f"{name}_covariance"], wanted, rtol=1e-12)
+    truth, mag = reading("sensors/mag", "magnetometer")
+    np.testing.assert_array_equal(xyz(mag["magnetic_field"]), truth.magnetic_field[0])
+    # The Earth's field is 25 to 65 microtesla; gauss would be ten thousand times that.
+    assert 2.5e-5 < np.linalg.norm(xyz(mag["magnetic_field"])) < 6.5e-5
+    truth, gps = reading("sensors/gps", "gps")
+    assert (gps["latitude"], gps["longitude"], gps["altitude"]) == (
+        truth.latitude[0],
+        truth.longitude[0],
+        truth.altitude[0],
+    )
+    assert gps["status"] == {"status": 0, "service": 1}
+    assert gps["position_covariance"][0] == gps["position_covariance"][4] == truth.eph[0] ** 2
+    assert gps["position_covariance"][8] == truth.epv[0] ** 2
+    assert gps["position_covariance_type"] == 1
+    velocity = found["sensors/gps_twist"]
+    truth = witness.readings["iris", "gps", stamp_of(velocity)]
+    assert velocity["header"]["frame_id"] == "map"
+    np.testing.assert_array_equal(xyz(velocity["twist"]["linear"]), truth.velocity[0])
+    truth, air = reading("sensors/barometer", "barometer")
+    assert air["fluid_pressure"] == truth.pressure[0]
+    # 2.7 Pa of white noise at 50 Hz.
+    assert air["variance"] == pytest.approx(2.7**2)
+    truth, estimate = reading("sensors/odometry", None)
+    assert estimate["child_frame_id"] == "drone0/base_link"
+    pose, twist = estimate["pose"]["pose"], estimate["twist"]["twist"]
+    assert [*xyz(pose["position"]), *xyzw(pose["orientation"])] == [*truth.position[0], *truth.orientation[0]]
+    turn = Rotation.from_quat(truth.orientation[0])
+    np.testing.assert_allclose(xyz(twist["linear"]), turn.inv().apply(truth.velocity[0]), atol=1e-12)
+    assert xyz(twist["angular"]) == truth.angular_velocity[0].tolist()
+    variances = [*truth.position_variance[0], *truth.orientation_variance[0]]
+    np.testing.assert_array_equal(np.reshape(estimate["pose"]["covariance"], (6, 6)), np.diag(variances))
+    # Densities of 0.005 m/s and 0.001 rad/s per root of a hertz, at 30 Hz.
+    wanted = np.diag([0.005**2 * 30.0] * 3 + [0.001**2 * 30.0] * 3)
+    np.testing.assert_allclose(np.reshape(estimate["twist"]["covariance"], (6, 6)), wanted, rtol=1e-12)
+    truth, beam = reading("sensors/range", "down")
+    assert beam["range"] == pytest.approx(truth.distance[0], rel=1e-6)
+    assert 2.0 < beam["range"] < 4.0
+    assert (beam["min_range"], beam["max_range"]) == pytest.approx((0.05, 40.0))
+    assert beam["variance"] == pytest.approx((0.01 + 0.001 * truth.distance[0]) ** 2, rel=1e-6)
+
+
+def test_who_comes_late_gets_the_frames_of_every_vehicle(peer, nothing_stays):  # noqa: ARG001
+    """Frames of two vehicles would collide, or be lost on who starts rviz after the simulation."""
+    imu = IMU(position=(0.1, 0.2, 0.3), orientation=(0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
+    ahead = Rangefinder(direction=(0.0, 1.0, 0.0))
+    with Simulation("flat") as sim:
+        options = {"transport": TRANSPORT, "control": False}
+        sim.add(Multirotor("iris", count=2, backends=[ROS2("drone", **options)]))
+        sim.add(
+            Multirotor(
+                "iris",
+                position=(9, 0, 1),
+                sensors={"imu": imu, "left": ahead},
+                backends=[ROS2("fleet/leader", **options)],
+            )
+        )
+        sim.run(0.1)
+        peer.ask("listen", topic="/tf_static", kind="TFMessage", qos="latched")
+        messages = peer.messages("/tf_static", 3)
+        ignore(peer, ["/tf_static"])
+    tree = {item["child_frame_id"]: item for message in messages for item in message["transforms"]}
+    parents = {child: item["header"]["frame_id"] for child, item in tree.items()}
+    for prefix in "drone0", "drone1", "fleet/leader":
+        frames = {child for child, parent in parents.items() if parent == f"{prefix}/base_link"}
+        sensors = ["imu", "gps", "barometer", "magnetometer"] if "drone" in prefix else ["imu", "left"]
+        assert frames == {f"{prefix}/{name}" for name in [*sensors, "base_link_frd"]}
+    frd = Rotation.from_quat(xyzw(tree["drone0/base_link_frd"]["transform"]["rotation"]))
+    np.testing.assert_allclose(frd.as_matrix(), np.diag([1.0, -1.0, -1.0]), atol=1e-12)
+    mounted = tree["fleet/leader/imu"]["transform"]
+    assert xyz(mounted["translation"]) == [0.1, 0.2, 0.3]
+    np.testing.assert_allclose(
+        Rotation.from_quat(xyzw(mounted["rotation"])).apply([1, 0, 0]), [0, 1, 0], atol=1e-12
+    )
+    beam = Rotation.from_quat(xyzw(tree["fleet/leader/left"]["transform"]["rotation"]))
+    np.testing.assert_allclose(beam.apply([1, 0, 0]), [0, 1, 0], atol=1e-12)
+
+
+def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
+    """Its node, writers and readers would stay on the graph, or those of another vehicle go with them."""
+    with Simulation("flat") as sim:
+        for x, name in enumerate(("gone", "here")):
+            sim.add(Multirotor("iris", position=(3 * x, 0, 0.2), backends=[ROS2(name, transport=TRANSPORT)]))
+        listen(
+            peer, {"/gone/state/pose": "PoseStamped", "/here/state/pose": "PoseStamped", "/clock": "Clock"}
+        )
+        nodes = until(
+            lambda: {"/gone/pegasus", "/here/pegasus"} <= (found := peer.ask("nodes")).keys() and found
+        )
+        until(lambda: "rt/gone/sensors/imu" in peer.ask("nodes")["/gone/pegasus"]["writes"])
+        # Four rotors, all rotors, attitude and thrust, velocity, trajectory.
+        assert nodes["/gone/pegasus"]["reader_count"] == 8
+        sim.remove("iris")
+        until(lambda: "/gone/pegasus" not in peer.ask("nodes"))
+        assert "/here/pegasus" in peer.ask("nodes")
+        until(lambda: peer.ask("matched", topic="/gone/state/pose") == 0)
+        assert peer.ask("matched", topic="/here/state/pose") == 1
+        # The clock goes on without the vehicle that came first.
+        seen(sim, peer, ["/clock", "/here/state/pose"])
+        # After a stop all begins anew.
+        sim.reset()
+        seen(sim, peer, ["/clock", "/here/state/pose"])
+        sim.stop()
+        until(lambda: peer.ask("matched", topic="/here/state/pose") == 0)
+        # Who leaves for good takes his participant along, and with it all that was on it.
+        until(lambda: not peer.ask("nodes").get("/here/pegasus", {}).get("writes"))
+    ignore(peer, ["/gone/state/pose", "/here/state/pose", "/clock"])
+
+
+def test_a_stuck_listener_holds_nobody_up(domain):
+    """A process that stands still would hold the simulation, or get nothing more once it goes on."""
+    peer = DDSPeer(domain)
+    topics = {"/held/state/pose": "PoseStamped", "/held/odom": "Odometry"}
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("iris", backends=[ROS2("held", transport=TRANSPORT)]))
+        listen(peer, topics, "reliable")
+        seen(sim, peer, topics)
+        peer.freeze()
+        try:
+            began = time.monotonic()
+            sim.run(4.0)
+            # Were one write in five to wait for its usual 100 ms, it would take more than that.
+            assert time.monotonic() - began < LIMIT
+        finally:
+            peer.thaw()
+        now = sim.time
+        until(lambda: stamp_of(seen(sim, peer, topics)["/held/odom"]) >= now * 1e9)
+    peer.close()
+
+
+def test_the_clock_ticks_once_for_all_vehicles(peer):
+    """Nodes on simulation time would get every instant several times, or jump back and forth."""
+    with Simulation("flat") as sim:
+        for k in range(3):
+            sim.add(
+                Multirotor("iris", position=(3 * k, 0, 0.2), backends=[ROS2(f"d{k}", transport=TRANSPORT)])
+            )
+        listen(peer, {"/clock": "Clock"}, "best_effort")
+        until(lambda: peer.ask("matched", topic="/clock"))
+        seen(sim, peer, ["/clock"])
+        peer.ask("take", topic="/clock")
+        sim.step(5)
+        ticks = peer.messages("/clock", 5)
+        ignore(peer, ["/clock"])
+    times = np.array([t["clock"]["sec"] * 10**9 + t["clock"]["nanosec"] for t in ticks])
+    assert np.diff(times).tolist() == [4_000_000] * 4
+
+
+def test_a_vehicle_that_px4_flies(px4, peer):
+    """A vehicle could not be heard on ROS 2 while an autopilot drives it."""
+    autopilot = px4("--mission hover --ready 1")
+    with Simulation("flat") as sim:
+        backends = [autopilot, ROS2("flown", control=False, transport=TRANSPORT)]
+        sim.add(Multirotor("iris", backends=backends))
+        fly_until(sim, lambda: says(autopilot, "HOVER"))
+        listen(peer, {"/flown/odom": "Odometry"})
+        height = seen(sim, peer, ["/flown/odom"])["/flown/odom"]["pose"]["pose"]["position"]["z"]
+        assert height == pytest.approx(5.0, abs=0.5)
+        assert peer.ask("nodes")["/flown/pegasus"]["reader_count"] == 0
+        ignore(peer, ["/flown/odom"])

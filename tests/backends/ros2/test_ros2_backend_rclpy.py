@@ -1,0 +1,70 @@
+"""Vehicles on the graph by rclpy: against a strict stand-in with its signatures.
+
+Where rclpy itself is installed, the other tests of vehicles run on it.
+"""
+
+import threading
+
+import numpy as np
+import pytest
+import rclpy_stand_in
+from dds_rig import until
+from ros2_rig import begin
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends import ROS2
+from pegasus.backends.ros2 import messages
+from pegasus.backends.ros2.cdr import decode, encode
+from pegasus.backends.ros2.contents import sensor_contents, state_contents
+from pegasus.backends.ros2.messages import Clock, Float64, Float64MultiArray, PoseStamped, TFMessage
+from pegasus.backends.ros2.qos import CLOCK, LATCHED, RELIABLE
+from pegasus.backends.ros2.transport import open_transport
+
+
+@pytest.fixture
+def graph(monkeypatch):
+    """Return what lives in the stand-in, which has all messages; after the test nothing may."""
+    packages = {}
+    for name in messages.__all__:
+        package, _, kind = getattr(messages, name).description.name.split("/")
+        packages.setdefault(package, []).append(kind)
+    monkeypatch.setattr(rclpy_stand_in, "PACKAGES", packages)
+    begin()
+    threads = threading.active_count()
+    with rclpy_stand_in.installed() as graph:
+        yield graph
+    assert graph.alive == []
+    assert threading.active_count() == threads
+
+
+def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
+    """What works by Cyclone DDS would not where a ROS 2 is sourced, or leave nodes behind."""
+    with Simulation("flat") as sim:
+        pair = sim.add(Multirotor("iris", count=2, backends=[ROS2("drone0", transport="rclpy")]))
+        other = open_transport("rclpy")
+        node = other.node("listener", "drone1")
+        contents = [*state_contents(), *(c for items in sensor_contents(pair).values() for c in items)]
+        readers = {
+            content.topic: node.subscription(type(content.message("")), content.topic, content.qos)
+            for content in contents
+        }
+        readers["/clock"] = node.subscription(Clock, "/clock", CLOCK)
+        readers["/tf_static"] = node.subscription(TFMessage, "/tf_static", LATCHED)
+        found = {}
+
+        def heard():
+            sim.step()
+            found.update({topic: data[-1] for topic, reader in readers.items() if (data := reader.take())})
+            return found.keys() == readers.keys()
+
+        until(heard)
+        pose = decode(PoseStamped, found["state/pose"]).pose.position
+        np.testing.assert_allclose([pose.x, pose.y], pair.state.position[1, :2], atol=1e-3)
+        all_rotors = node.publisher(Float64MultiArray, "control/rotors", RELIABLE)
+        one_rotor = node.publisher(Float64, "control/rotor2/ref", RELIABLE)
+        all_rotors.publish(encode(Float64MultiArray(data=[10.0, 20.0, 30.0, 40.0])))
+        until(lambda: sim.step() or pair.command[1].tolist() == [10.0, 20.0, 30.0, 40.0])
+        one_rotor.publish(encode(Float64(35.0)))
+        until(lambda: sim.step() or pair.command[1, 2] == 35.0)
+        assert not pair.command[0].any()
+        other.close()

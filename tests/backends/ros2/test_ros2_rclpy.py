@@ -1,0 +1,169 @@
+"""The graph by rclpy: against a strict stand-in with its signatures, which this file does not replace.
+
+Where rclpy itself is installed, the tests of `test_ros2_graph.py` run on it.
+"""
+
+import inspect
+import json
+import os
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import rclpy_stand_in
+from dds_rig import until
+
+from pegasus.backends.ros2.cdr import decode, encode
+from pegasus.backends.ros2.messages import Float64, Image, Joy, String
+from pegasus.backends.ros2.qos import LATCHED, RELIABLE, SENSOR_DATA, QoS
+from pegasus.backends.ros2.transport import open_transport
+from pegasus.errors import ConfigError
+
+SIGNATURES = json.loads(Path(__file__).with_name("data").joinpath("rclpy_signatures.json").read_text())[
+    "calls"
+]
+
+
+@pytest.fixture
+def graph():
+    """Return what lives in the stand-in; after the test nothing may."""
+    threads = threading.active_count()
+    with rclpy_stand_in.installed() as graph:
+        yield graph
+    assert graph.alive == []
+    assert threading.active_count() == threads
+
+
+@pytest.fixture
+def transport(graph):  # noqa: ARG001
+    """Return the transport by the stand-in."""
+    transport = open_transport("rclpy", domain_id=3)
+    yield transport
+    transport.close()
+
+
+def test_bytes_go_to_whoever_listens(transport):
+    """Rclpy would code messages a second time, or a reader get another's."""
+    node = transport.node("pegasus", "drone0")
+    publisher = node.publisher(Float64, "value", RELIABLE)
+    one, other = (node.subscription(Float64, name, RELIABLE) for name in ("value", "/value"))
+    assert (publisher.matched, one.take()) == (1, [])
+    for value in 1.0, 2.0, 3.0:
+        publisher.publish(encode(Float64(value)))
+    taken = []
+    until(lambda: taken.extend(one.take()) or len(taken) == 3)
+    assert [decode(Float64, data).data for data in taken] == [1.0, 2.0, 3.0]
+    assert other.take() == []
+    one.close()
+    one.close()
+    assert publisher.matched == 0
+
+
+def test_only_the_newest_are_kept(transport, graph):
+    """A reader that is not asked for an hour would fill the memory."""
+    node = transport.node("pegasus", "drone0")
+    publisher = node.publisher(String, "text", RELIABLE)
+    reader = node.subscription(String, "text", QoS(depth=2))
+    for i in range(20):
+        publisher.publish(encode(String(str(i))))
+        until(lambda: not any(item.queue for item in graph.of(rclpy_stand_in.Subscription)))
+    newest = [encode(String("18")), encode(String("19"))]
+    taken = []
+    # The last one may be on its way from the executor's thread still.
+    until(lambda: taken.extend(reader.take()) or newest[-1] in taken)
+    assert taken in (newest, [encode(String("17")), *newest])
+
+
+def test_qualities_are_told_to_rclpy(transport, graph):
+    """Late joiners would not get latched topics, or sensors wait for slow readers."""
+    node = transport.node("pegasus", "drone0")
+    for topic, qos in ("a", SENSOR_DATA), ("b", RELIABLE), ("c", LATCHED):
+        node.publisher(Image, topic, qos)
+    a, b, c = (item.qos_profile for item in graph.of(rclpy_stand_in.Publisher))
+    assert (a.reliability.name, a.durability.name, a.depth) == ("BEST_EFFORT", "VOLATILE", 5)
+    assert (b.reliability.name, b.durability.name, b.depth) == ("RELIABLE", "VOLATILE", 10)
+    assert (c.reliability.name, c.durability.name, c.depth) == ("RELIABLE", "TRANSIENT_LOCAL", 1)
+    assert {item.history.name for item in (a, b, c)} == {"KEEP_LAST"}
+
+
+def test_who_joins_late_gets_what_is_latched(transport):
+    """Static transforms would be lost on who comes later."""
+    node = transport.node("pegasus", "drone0")
+    publisher = node.publisher(String, "text", LATCHED)
+    publisher.publish(encode(String("once")))
+    reader = node.subscription(String, "text", LATCHED)
+    (data,) = until(reader.take)
+    assert decode(String, data) == String("once")
+
+
+def test_nodes_have_their_names_and_go_with_their_topics(transport, graph):
+    """Vehicles would stay on the graph after they are removed, or be called otherwise."""
+    nodes = [transport.node("pegasus", f"drone{i}") for i in range(2)]
+    for node in nodes:
+        node.publisher(Float64, "value", RELIABLE)
+        node.subscription(Float64, "command", RELIABLE)
+        node.announce()
+    assert [(item.namespace, item.name) for item in graph.of(rclpy_stand_in.Node)] == [
+        ("/drone0", "pegasus"),
+        ("/drone1", "pegasus"),
+    ]
+    nodes[0].close()
+    nodes[0].close()
+    assert [item.namespace for item in graph.of(rclpy_stand_in.Node)] == ["/drone1"]
+    assert {item.topic for item in graph.of(rclpy_stand_in.Publisher)} == {"/drone1/value"}
+    assert {item.topic for item in graph.of(rclpy_stand_in.Subscription)} == {"/drone1/command"}
+
+
+def test_rclpy_is_told_domain_and_range(graph, monkeypatch):
+    """The simulation would be on another domain, or on the network although told not to."""
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    transport = open_transport("rclpy", domain_id=9, localhost_only=True)
+    assert [item.domain for item in graph.of(rclpy_stand_in.Context)] == [9]
+    assert graph.ranges == ["LOCALHOST"]
+    assert os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SUBNET"
+    transport.close()
+    monkeypatch.delenv("ROS_AUTOMATIC_DISCOVERY_RANGE")
+    open_transport("rclpy", domain_id=9).close()
+    assert graph.ranges[1] == "SUBNET"
+    assert "ROS_AUTOMATIC_DISCOVERY_RANGE" not in os.environ
+
+
+def test_a_message_that_the_installation_lacks_is_named(transport):
+    """A traceback would end where a package is to be installed."""
+    with pytest.raises(ConfigError, match=r"sensor_msgs/msg/Joy.*install ros-<distribution>-sensor-msgs"):
+        transport.node("pegasus", "drone0").publisher(Joy, "joy", RELIABLE)
+
+
+def test_rclpy_is_preferred_where_it_is(graph):
+    """A sourced ROS 2 would be passed over, and its settings with it."""
+    transport = open_transport(domain_id=3)
+    assert transport.name == "rclpy"
+    assert len(graph.of(rclpy_stand_in.Context)) == 1
+    transport.close()
+
+
+@pytest.mark.parametrize("call", SIGNATURES)
+def test_the_stand_in_has_the_signatures_of_rclpy(call):
+    """A keyword that rclpy does not know would pass here and fail on a real installation."""
+    wanted = SIGNATURES[call]
+    stands_in = rclpy_stand_in
+    for name in call.split("."):
+        stands_in = getattr(stands_in, name)
+    for function in (stands_in, *_real(call)):
+        parameters = inspect.signature(function).parameters.values()
+        found = [item.name for item in parameters if item.kind is not inspect.Parameter.KEYWORD_ONLY]
+        assert found == wanted["positional"]
+        found = [item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY]
+        assert found == wanted["keyword"]
+
+
+def _real(call):
+    """Return the same of rclpy itself, where it is installed."""
+    if not find_spec("rclpy"):
+        return []
+    holder, _, name = call.rpartition(".")
+    module = {"": "rclpy", "SingleThreadedExecutor": "rclpy.executors"}.get(holder, f"rclpy.{holder.lower()}")
+    place = import_module(module)
+    return [getattr(getattr(place, holder) if holder else place, name)]
