@@ -1,5 +1,6 @@
 """Multirotors: where the rotors are, and the wrench that they and the air put on the airframe."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +17,16 @@ from pegasus.components import build
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import cross, rotate, rotate_inverse
-from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor, ThrustCurve
+from pegasus.propulsion import BATTERIES, MOTORS, THRUST_CURVES, Battery, BatteryState, Motor, ThrustCurve
 from pegasus.rotor_specs import RotorSpec
 from pegasus.scenario import VehicleSpec, inertia_tensor, load_vehicle, parse
-from pegasus.scene.airframe import feet_height
-from pegasus.scene.colliders import lowest_point
-from pegasus.scene.vehicle_asset import place_rotors, rotor_of
-from pegasus.sensors import SENSORS, Sensor
+from pegasus.sensors import SENSORS, BatteryMonitor, Sensor
 from pegasus.vehicle import Vehicle
 
 if TYPE_CHECKING:
     from pegasus.vehicle_manager import VehicleManager
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +96,8 @@ class Multirotor(Vehicle):
         motor: Motor in place of that of the vehicle's file.
         thrust_curve: Thrust curve in place of that of the vehicle's file.
         drag: Drag in place of that of the vehicle's file.
+        battery: Battery in place of that of the vehicle's file; its readings come ten times a second as those
+            of a sensor `battery`, unless there is one of that name.
 
     Raises:
         ConfigError: If the model is not known or its file is wrong, an argument is not allowed, or rotors
@@ -117,7 +119,10 @@ class Multirotor(Vehicle):
         motor: Motor | None = None,
         thrust_curve: ThrustCurve | None = None,
         drag: Drag | None = None,
+        battery: Battery | None = None,
     ) -> None:
+        from pegasus.scene.vehicle_asset import place_rotors
+
         file: Path | None = None
         if isinstance(model, VehicleSpec):
             spec = model
@@ -136,6 +141,11 @@ class Multirotor(Vehicle):
             self.drag: Drag | None = drag
             if drag is None and spec.drag is not None:
                 self.drag = build(Drag, DRAGS, spec.drag, field="drag")
+            if battery is None and spec.battery is not None:
+                battery = build(Battery, BATTERIES, spec.battery, field="battery")
+            self.battery: BatteryState | None = (
+                None if battery is None else BatteryState(battery, self.motor, count)
+            )
             if sensors is None:
                 sensors = {
                     k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()
@@ -151,7 +161,11 @@ class Multirotor(Vehicle):
             heading=heading,
             spacing=spacing,
             backends=backends,
-            sensors={**sensors, **(extra_sensors or {})},
+            sensors={
+                **({"battery": BatteryMonitor()} if battery is not None else {}),
+                **sensors,
+                **(extra_sensors or {}),
+            },
         )
         self._require_rotors_above_ground()
         self.center_of_mass: Array = np.array(spec.center_of_mass, dtype=np.float64)
@@ -210,11 +224,13 @@ class Multirotor(Vehicle):
         super().join(manager, environment)
 
     def reset_actuators(self) -> None:
-        """Bring the rotors to rest."""
+        """Bring the rotors to rest, and charge the battery to what it starts with."""
         self.state.rotor_speed[...] = 0.0
         self.rotor_command = np.zeros((self.count, self.layout.count))
         self._rotor_wrench = np.zeros((self.count, 6))
         self._drag_wrench = np.zeros((self.count, 6))
+        if self.battery is not None:
+            self.battery.reset()
 
     def actuate(self, t: float, dt: float) -> None:
         """Turn the last command into the wrench of the step from t to t + dt.
@@ -227,7 +243,11 @@ class Multirotor(Vehicle):
             dt: Length of the step [s].
         """
         state, motor = self.state, self.motor
-        command = np.minimum(np.maximum(self.command, motor.min_speed), motor.max_speed)
+        battery = self.battery
+        if battery is None:
+            command = np.minimum(np.maximum(self.command, motor.min_speed), motor.max_speed)
+        else:
+            command = np.minimum(np.maximum(self.command, battery.lowest_speed), battery.highest_speed)
         start = state.rotor_speed
         end = motor.step(start, command, dt)
         speed = motor.mean_speed(start, end)
@@ -241,6 +261,8 @@ class Multirotor(Vehicle):
         density = self._air_density()
         inflow = velocity @ self._inflow_map[:3] + angular_velocity @ self._inflow_map[3:]
         thrust, torque = self.thrust_curve.thrust(speed, inflow, density)
+        if battery is not None and battery.draw(torque, speed, dt):
+            self._warn_of_battery(t)
         wrench = thrust @ self._thrust_map + torque @ self._torque_map
         if self._has_rotor_momentum:
             wrench[:, 3:] += self._gyroscopic_torque(speed, (end - start) / dt)
@@ -259,7 +281,18 @@ class Multirotor(Vehicle):
         self.applied_torque[...] = moment
         state.rotor_speed[...] = end
 
+    def _warn_of_battery(self, t: float) -> None:
+        battery = self.battery
+        assert battery is not None
+        empty, low = int(battery.empty.sum()), int((battery.low & ~battery.empty).sum())
+        of_all = f" of {self.count}" if self.count > 1 else ""
+        _log.warning("%s at t = %.1f s: %d%s batteries low, %d empty", self.name, t, low, of_all, empty)
+
     def _require_rotors_above_ground(self) -> None:
+        from pegasus.scene.airframe import feet_height
+        from pegasus.scene.colliders import lowest_point
+        from pegasus.scene.vehicle_asset import rotor_of
+
         spec, rotors = self.spec, self.spec.rotor_list()
         # The collider of a drawn airframe is a hull that its rotors are part of.
         lowest = feet_height(spec)

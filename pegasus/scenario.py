@@ -103,6 +103,8 @@ class VehicleSpec(StrictModel):
     rotors: Rotors
     motor: Component = {"model": "ideal"}
     thrust_curve: Component
+    battery: Component | None = None
+    """What feeds the motors; they never tire when None."""
     drag: Component | None = None
     sensors: dict[str, Component] = {
         "imu": {"model": "imu"},
@@ -262,6 +264,8 @@ class RecordSpec(StrictModel):
     readings: bool = True
     images: bool = False
     """Whether the pictures of cameras are recorded, which are drawn for it."""
+    ros2: bool = False
+    """Whether a bag for rosbag2 is written beside the log."""
 
 
 class ScenarioSpec(StrictModel):

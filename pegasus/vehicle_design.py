@@ -215,6 +215,19 @@ class VehicleDesign:
         return len(self.rotors) * current * voltage / self.battery.voltage
 
     @property
+    def hover_efficiency(self) -> float:
+        """Shaft power by electrical power of the motors in hover."""
+        shaft_power = len(self.rotors) * self.propeller.torque_constant * self.hover_speed**3
+        return shaft_power / (self.hover_current * self.battery.voltage)
+
+    @property
+    def full_throttle_voltage(self) -> float:
+        """Voltage that is left of the battery's when all motors are at full throttle [V]."""
+        torque = self.propeller.torque_constant * self.max_speed**2
+        current = self.motor.current(torque, self.battery.voltage)
+        return self.battery.voltage - len(self.rotors) * self.battery.resistance * current
+
+    @property
     def rotor_inertia(self) -> float:
         """Moment of inertia of propeller and bell about their axis [kg m^2]."""
         return self.propeller.inertia + self.motor.inertia

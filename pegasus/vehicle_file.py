@@ -18,7 +18,7 @@ def vehicle_file(design: VehicleDesign, *, usd: Path | None = None, mass_from_mo
     sections = [_head(design), _mass(design, from_model=mass_from_model)]
     sections.append(_drawn(design) if usd is None else _model(usd))
     sections += [_propeller(design), _rotors(design.rotors, design), _motor(design), _thrust(design)]
-    sections.append(_drag(design))
+    sections += [_battery(design), _drag(design)]
     return "\n".join(sections)
 
 
@@ -130,6 +130,16 @@ def _thrust(design: VehicleDesign) -> str:
 {pair if design.arm_count < len(design.rotors) else ""}
 thrust_curve: {{model: quadratic, thrust_constant: {propeller.thrust_constant:.5g}, \
 moment_ratio: {propeller.moment_ratio:.4g}}}"""
+
+
+def _battery(design: VehicleDesign) -> str:
+    battery = design.battery
+    return f"""\
+# max_speed holds at V - n R_b (q w^2 / K + I_0); efficiency in hover, n q w_h^3 by the electrical power.
+# Leave the battery out for motors that never tire.
+battery: {{model: lithium_polymer, cell_count: {battery.cell_count}, capacity: {battery.capacity:g}, \
+resistance: {battery.resistance:.3g}, rated_voltage: {design.full_throttle_voltage:.4g}, \
+efficiency: {design.hover_efficiency:.3g}}}"""
 
 
 def _drag(design: VehicleDesign) -> str:

@@ -35,6 +35,7 @@ def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
         ("motor", _component(spec.motor)),
         ("thrust curve", _component(spec.thrust_curve)),
         ("drag", _component(spec.drag) if spec.drag is not None else "none"),
+        ("battery", _component(spec.battery) if spec.battery is not None else "none"),
         *_hover(vehicle),
     ]
     if spec.usd is not None:
@@ -60,6 +61,9 @@ def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
         ("hover", f"{speed:.1f} rad/s, {force:.3f} N and {torque:.4f} N m per rotor"),
         ("shaft power in hover", f"{layout.count * torque * speed:.1f} W"),
     ]
+    if vehicle.battery is not None:
+        time = vehicle.battery.battery.endurance(layout.count * torque * speed)
+        rows.append(("hover time", f"{time / 60:.1f} min"))
     if np.isfinite(vehicle.motor.max_speed):
         fastest = np.full((1, 1), vehicle.motor.max_speed)
         most = float(curve.thrust(fastest, still, density)[0][0, 0]) * upward

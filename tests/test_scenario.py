@@ -58,7 +58,7 @@ def test_inertia_of_six_numbers():
         ({"inertia": [0.01, 0.01, 0.05]}, "inertia = (0.01, 0.01, 0.05): violates the triangle inequality"),
         ({"inertia": [0.01, -0.01, 0.018]}, "principal moments must be above 0"),
         ({"inertia": [0.01, 0.01, 0.018, 0.02, 0, 0]}, "principal moments must be above 0"),
-        ({"colour": "red"}, "colour: unknown field; allowed here: ardupilot, body, center_of_mass"),
+        ({"colour": "red"}, "colour: unknown field; allowed here: ardupilot, battery, body, center_of_mass"),
         (
             {"rotors": [{"prim": "r0", "direction": "ccw"}]},
             "rotors.0.prim = 'r0': names a prim, but the vehicle has no USD model of its own; name the model",

@@ -76,6 +76,11 @@ def test_it_hovers_at_the_stated_speed(recipe):
         assert abs(flyer.state.position[0, 2] - 5.0) < 0.01
         mean = np.sqrt((flyer.state.rotor_speed**2).mean())
         assert mean == pytest.approx(result.design.hover_speed, rel=1e-3)
+        design, battery = result.design, flyer.battery
+        # Five rotors do not share alike, and the power goes with the cube of the speed.
+        uneven = (flyer.state.rotor_speed**3).mean() / design.hover_speed**3
+        power = uneven * design.hover_current * design.battery.voltage
+        assert battery.voltage[0] * battery.current[0] == pytest.approx(power, rel=5e-3)
     assert flyer.spec.motor["max_speed"] > result.design.hover_speed
 
 
@@ -122,6 +127,12 @@ def test_the_file_says_what_the_design_is():
         assert spec.thrust_curve["thrust_constant"] == pytest.approx(design.propeller.thrust_constant, 1e-4)
         assert spec.thrust_curve["moment_ratio"] == pytest.approx(design.propeller.moment_ratio, 1e-3)
         assert spec.motor["max_speed"] == pytest.approx(design.max_speed, 1e-4)
+        assert spec.battery["resistance"] == pytest.approx(design.battery.resistance, 2e-3)
+        # What is left at full throttle balances the back-EMF and the winding.
+        torque = design.propeller.torque_constant * design.max_speed**2
+        current = design.motor.current(torque, design.battery.voltage)
+        left = design.motor.torque_constant * design.max_speed + design.motor.resistance * current
+        assert spec.battery["rated_voltage"] == pytest.approx(left, 1e-3)
         assert spec.propeller.inertia == pytest.approx(design.rotor_inertia, 1e-3)
         assert sum(part.mass for part in design.parts) == pytest.approx(spec.mass)
 

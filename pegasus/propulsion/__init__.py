@@ -1,5 +1,6 @@
-"""Motors and thrust curves."""
+"""Motors, thrust curves and batteries."""
 
+from pegasus.propulsion.battery import Battery, BatteryState
 from pegasus.propulsion.motors import FirstOrderMotor, IdealMotor, Motor
 from pegasus.propulsion.thrust_curves import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
 
@@ -13,9 +14,15 @@ THRUST_CURVES: dict[str, type[ThrustCurve]] = {
 }
 """Shipped thrust curves by their name in YAML."""
 
+BATTERIES: dict[str, type[Battery]] = {"lithium_polymer": Battery}
+"""Shipped batteries by their name in YAML."""
+
 __all__ = [
+    "BATTERIES",
     "MOTORS",
     "THRUST_CURVES",
+    "Battery",
+    "BatteryState",
     "FirstOrderMotor",
     "IdealMotor",
     "Motor",

@@ -3,6 +3,7 @@
 from pegasus.cameras import Camera, Lidar, Sonar, StereoCamera
 from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
+from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
 from pegasus.sensors.gps import GPS, GpsReading
 from pegasus.sensors.imu import IMU, Accelerometer, Gyroscope, ImuReading, Vibration
 from pegasus.sensors.magnetometer import Magnetometer, MagnetometerReading
@@ -21,6 +22,7 @@ SENSORS: dict[str, type[Sensor]] = {
     "rangefinder": Rangefinder,
     "optical_flow": OpticalFlow,
     "odometry": Odometry,
+    "battery_monitor": BatteryMonitor,
     "camera": Camera,
     "stereo_camera": StereoCamera,
     "lidar": Lidar,
@@ -37,6 +39,8 @@ __all__ = [
     "AirspeedReading",
     "Barometer",
     "BarometerReading",
+    "BatteryMonitor",
+    "BatteryReading",
     "GpsReading",
     "Gyroscope",
     "ImuReading",
