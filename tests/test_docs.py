@@ -26,7 +26,7 @@ from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, traject
 from pegasus.dataset.randomizers import RANDOMIZERS
 from pegasus.dataset_spec import DatasetSpec
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
-from pegasus.propulsion import MOTORS, THRUST_CURVES, Motor
+from pegasus.propulsion import BATTERIES, MOTORS, THRUST_CURVES, Motor
 from pegasus.rotor_specs import RotorRing, RotorSpec
 from pegasus.scenario import (
     ArduPilotSpec,
@@ -43,7 +43,7 @@ from pegasus.scenario import (
 )
 from pegasus.scene.worlds import GENERATORS
 from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
-from pegasus.settings import resource
+from pegasus.settings import Settings, resource
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -51,6 +51,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob
 REGISTRIES = {
     "Motor": MOTORS,
     "Thrust curve": THRUST_CURVES,
+    "Battery": BATTERIES,
     "Drag": DRAGS,
     "Sensor": SENSORS,
     "Lens": LENSES,
@@ -187,6 +188,7 @@ LOADERS = {
     "scenario": load_scenario,
     "backend": load_backend,
     "trajectory": trajectory_from_spec,
+    "settings": Settings.model_validate,
 }
 
 

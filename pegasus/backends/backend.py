@@ -8,6 +8,8 @@ from pegasus.arrays import Array
 from pegasus.state import VehicleState
 
 if TYPE_CHECKING:
+    from pegasus.backends.estimate import Estimate
+    from pegasus.control.plan import Plan
     from pegasus.control.reference import Reference
     from pegasus.multirotor import Multirotor
     from pegasus.sensors.sensor import Reading
@@ -28,6 +30,9 @@ class Backend:
 
     reference: "Reference | None" = None
     """What the backend is following at this step, where it knows; recorded beside the state."""
+
+    estimate: "Estimate | None" = None
+    """What the autopilots believe at this step, where they tell; recorded beside the state."""
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Get to know the vehicle; called once, when the vehicle joins a simulation.
@@ -56,6 +61,14 @@ class Backend:
 
         Args:
             t: Simulation time [s], that of the last `publish`.
+        """
+        return None
+
+    def plan(self, t: float) -> "Plan | None":
+        """Return what is left to fly, where the backend knows; None where it does not.
+
+        Args:
+            t: Simulation time [s].
         """
         return None
 

@@ -6,6 +6,7 @@ from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
 from pegasus.control.mission import Mission
+from pegasus.control.plan import Plan
 from pegasus.control.reference import Reference
 
 CONTROLLERS: dict[str, type[Controller]] = {
@@ -21,6 +22,7 @@ __all__ = [
     "Controller",
     "GeometricController",
     "Mission",
+    "Plan",
     "Reference",
     "trajectories",
 ]

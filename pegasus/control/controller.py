@@ -12,6 +12,7 @@ from pegasus.backends.backend import Backend
 from pegasus.components import require
 from pegasus.control.allocation import Allocation
 from pegasus.control.mission import Mission
+from pegasus.control.plan import Plan
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
@@ -150,6 +151,10 @@ class Controller(Backend):
         if mission.landing:
             speed[mission.landed] = 0.0
         return speed
+
+    def plan(self, t: float) -> Plan | None:
+        """Return what is left to fly."""
+        return self.mission.plan(t)
 
     def _new_mission(self, *, count: int) -> Mission:
         return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)

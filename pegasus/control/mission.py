@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pegasus.arrays import Array
+from pegasus.control.plan import Plan
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
 from pegasus.state import VehicleState
@@ -99,6 +100,16 @@ class Mission:
         else:
             self._place(t, Point(point.position, yaw=point.yaw))
             self.reference.segment, self.finished = "hold", True
+
+    def plan(self, t: float) -> Plan | None:
+        """Return what is left to fly at time t; None before the take-off and after the end.
+
+        Args:
+            t: Simulation time [s].
+        """
+        if self._plan is None or self.finished:
+            return None
+        return Plan(self._plan, t - self._plan_begin, self._origin)
 
     def _arrive(self, t: float, state: VehicleState) -> None:
         self._begin = t

@@ -171,7 +171,7 @@ class BackendPart(Part):
             if self.flight == STEER:
                 return [STEERED[self.controller]()]
             return [self._built(self.controller, {"trajectory": self._trajectory()})]
-        if self.chosen == ROS2 and ROS2 not in BACKENDS:
+        if self.chosen == ROS2 and not self.choice.available:
             choice = self.choice
             raise ConfigError(choice.reason, field="backend", value=ROS2, remedy=choice.remedy)
         options: dict[str, Any] = {}

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from pegasus import settings
 from pegasus.backends.mavlink.ardupilot_program import Program
-from pegasus.backends.registry import BACKENDS
 from pegasus.errors import ConfigError
 from pegasus.scenario import VehicleSpec, WorldSpec, load_vehicle, load_world
 
@@ -129,8 +129,8 @@ def _find_px4(directory: str | None) -> None:
 
 
 def _find_ros2() -> None:
-    if ROS2 not in BACKENDS:
+    if find_spec("rclpy") is None and find_spec("cyclonedds") is None:
         raise ConfigError(
-            "this version of Pegasus has no ROS 2 backend",
-            remedy="choose another, or fly PX4 or ArduPilot, which speak ROS 2 by themselves",
+            "neither rclpy nor cyclonedds is installed",
+            remedy="pip install 'pegasus-multirotor[ros2]', or source a ROS 2 installation",
         )

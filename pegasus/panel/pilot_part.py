@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 
+from pegasus.arrays import Array
 from pegasus.errors import ConfigError
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.session import Session
@@ -24,11 +27,31 @@ KEYS: dict[str, tuple[int, float]] = {
     "e": (3, -1.0),
 }
 """Which of forward, left, up and turn a key moves, and to which side."""
+TAKE_OFF_KEY, LAND_KEY = "t", "l"
+BUTTONS = {0: TAKE_OFF_KEY, 1: LAND_KEY}
+"""Keys that buttons of a gamepad stand for, by their numbers in the W3C's standard layout."""
 
 _SPEED, _CLIMB, _TURN = 2.0, 1.0, math.radians(60.0)
-_DEAD_ZONE = 0.1
+_DEAD_ZONE, _EXPO = 0.1, 0.3
 _VALID_FOR = 0.5
 """A velocity that is not renewed within this wall time ends in a hover: its browser may be gone [s]."""
+
+
+class Held(NamedTuple):
+    """What is held down of keyboard and gamepad."""
+
+    keys: tuple[str, ...] = ()
+    """Keys."""
+    axes: tuple[float, ...] = ()
+    """Left x, left y, right x, right y of its sticks, -1 to 1, y pointing down; none without a gamepad."""
+    buttons: tuple[int, ...] = ()
+    """Buttons of the gamepad, by their numbers."""
+
+    @property
+    def commands(self) -> set[str]:
+        """Keys that command something when they are pressed, those that buttons stand for included."""
+        keys = {key.lower() for key in self.keys} | {BUTTONS[b] for b in self.buttons if b in BUTTONS}
+        return keys & {TAKE_OFF_KEY, LAND_KEY}
 
 
 class PilotPart(Part):
@@ -43,6 +66,9 @@ class PilotPart(Part):
     def __init__(self, board: Board, session: Session, view: ViewPart) -> None:
         super().__init__(board)
         self._session, self._view = session, view
+        self._pressed: frozenset[str] = frozenset()
+        self._steers = False
+        self._refused = ""
 
     @action(Topic.SIMULATION)
     def hover(self) -> None:
@@ -94,32 +120,68 @@ class PilotPart(Part):
         velocity = [
             number(name, v) for name, v in zip(("forward", "left", "up", "turn"), values, strict=True)
         ]
-        steering = self._command(lambda steering: steering.fly(np.array(velocity[:3]), velocity[3]))
+        self._fly(np.array(velocity[:3]), velocity[3])
+
+    @action(Topic.SIMULATION)
+    def steer(
+        self, keys: Collection[str] = (), axes: Sequence[float] = (), buttons: Collection[int] = ()
+    ) -> None:
+        """Fly as keyboard and gamepad say; to be called while they are held, and once when they are let go.
+
+        The left stick climbs and turns, the right one moves. Key T and button 0 take off or hover, key L and
+        button 1 land. Nothing held any more ends in a hover at once, no call for half a second as well. What
+        cannot be done is reported once, not over and over.
+
+        Args:
+            keys: Keys that are held down.
+            axes: Left x, left y, right x, right y of a gamepad, each from -1 to 1, y pointing down; none
+                where there is no gamepad.
+            buttons: Numbers of its buttons that are held down.
+        """
+        held = frozenset(key.lower() for key in keys) | {BUTTONS[b] for b in buttons if b in BUTTONS}
+        pressed, self._pressed = held - self._pressed, held
+        sticks = np.clip(np.add(stick_positions(held), gamepad_positions(axes)), -1.0, 1.0)
+        try:
+            self._obey(pressed, sticks.tolist())
+        except ConfigError as error:
+            if str(error) != self._refused:
+                self._refused = str(error)
+                raise
+            return
+        if not held and not sticks.any():
+            self._refused = ""
+
+    def catch_up(self, held: Sequence[Held]) -> None:
+        """Fly as the newest of several words says; no command that was only tapped on the way is lost.
+
+        Args:
+            held: What was held, one after the other, since the last call.
+        """
+        newest = held[-1]
+        tapped = set().union(*(word.commands for word in held[:-1])) - newest.commands
+        if tapped:
+            self.steer((*newest.keys, *sorted(tapped)), newest.axes, newest.buttons)
+        self.steer(newest.keys, newest.axes, newest.buttons)
+
+    def _obey(self, pressed: Collection[str], sticks: Sequence[float]) -> None:
+        if LAND_KEY in pressed:
+            self._command(lambda steering: steering.land())
+        elif TAKE_OFF_KEY in pressed:
+            self._command(lambda steering: steering.hover())
+        elif any(sticks):
+            forward, left, up, turn = sticks
+            velocity = np.array([forward * _SPEED, left * _SPEED, up * _CLIMB])
+            self._fly(velocity, turn * _TURN)
+            self._steers = True
+        elif self._steers:
+            self._steers = False
+            # A vehicle that is gone, or a run that is over, has nothing left to let go of.
+            with suppress(ConfigError):
+                self._command(lambda steering: steering.release())
+
+    def _fly(self, velocity: Array, turn: float) -> None:
+        steering = self._command(lambda steering: steering.fly(velocity, turn))
         self._session.within("fly", _VALID_FOR, steering.release)
-
-    def keys(self, pressed: Collection[str]) -> bool:
-        """Fly as the keys say that are held down; none of them ends in a hover.
-
-        Args:
-            pressed: Keys that are held down.
-        """
-        return self._sticks(stick_positions(pressed))
-
-    def gamepad(self, axes: Sequence[float]) -> bool:
-        """Fly as the sticks of a gamepad say: the left one climbs and turns, the right one moves.
-
-        Args:
-            axes: Left x, left y, right x, right y, each from -1 to 1, y pointing down.
-        """
-        if len(axes) < 4:
-            self.board.fail(ConfigError("must have four axes", field="gamepad", value=tuple(axes)))
-            return False
-        turn, climb, right, back = (0.0 if abs(v) < _DEAD_ZONE else max(-1.0, min(1.0, v)) for v in axes[:4])
-        return self._sticks((-back, -right, -climb, -turn))
-
-    def _sticks(self, sticks: tuple[float, float, float, float]) -> bool:
-        forward, left, up, turn = sticks
-        return self.fly(forward * _SPEED, left * _SPEED, up * _CLIMB, turn * _TURN)
 
     def _command(self, command: Callable[[Steering], None]) -> Steering:
         """Give a command to the followed vehicle, and return what took it."""
@@ -156,3 +218,34 @@ def stick_positions(pressed: Collection[str]) -> tuple[float, float, float, floa
         axis, side = KEYS[key]
         sticks[axis] += side
     return sticks[0], sticks[1], sticks[2], sticks[3]
+
+
+def gamepad_positions(axes: Sequence[float]) -> tuple[float, float, float, float]:
+    """Return how far a gamepad pushes forward, left, up and turn, -1 to 1 each.
+
+    Args:
+        axes: Left x, left y, right x, right y, y pointing down; none where there is no gamepad.
+
+    Raises:
+        ConfigError: If there are some, and fewer than four, or they are no numbers.
+    """
+    if not axes:
+        return 0.0, 0.0, 0.0, 0.0
+    if len(axes) < 4 or not np.isfinite(axes).all():
+        raise ConfigError("must have four axes", field="gamepad", value=tuple(axes))
+    turn, climb, right, back = (stick_response(axis) for axis in axes[:4])
+    return -back, -right, -climb, -turn
+
+
+def stick_response(position: float, *, dead_zone: float = _DEAD_ZONE, expo: float = _EXPO) -> float:
+    """Return what a stick asks for, -1 to 1: nothing near its middle, little beside it, all at its end.
+
+    It is (1 - e) x + e x^3 of the position x beyond the dead zone, the usual exponential of remote controls.
+
+    Args:
+        position: Where the stick is, -1 to 1; what is beyond counts as its end.
+        dead_zone: Part of the way that counts for nothing, below 1.
+        expo: How much the middle is flattened, 0 for not at all, to 1.
+    """
+    way = max(0.0, min(1.0, abs(position)) - dead_zone) / (1.0 - dead_zone)
+    return math.copysign((1.0 - expo) * way + expo * way**3, position)

@@ -60,8 +60,11 @@ class Session:
         self._recording = RunRecording()
         self._looked_at = -np.inf
         self._steps_since: float | None = None
-        self._worker = Worker("pegasus-session", turn=self._turn, asked=self._asked, failed=self._report)
+        self._worker = self._make_worker()
         self._worker.start()
+
+    def _make_worker(self) -> Worker:
+        return Worker("pegasus-session", turn=self._turn, asked=self._asked, failed=self._report)
 
     @property
     def snapshot(self) -> Snapshot:

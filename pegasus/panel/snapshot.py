@@ -1,16 +1,20 @@
 """What a panel shows of a simulation at one instant: copies that later steps leave alone."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from pegasus.arrays import Array, BoolArray
+from pegasus.backends.estimate import Estimate
+from pegasus.control.plan import Plan
 from pegasus.environment.geodesy import Geodetic
 from pegasus.multirotor import Multirotor
 from pegasus.render.visuals import Snapshot as Drawn
 from pegasus.scene.scene import Scene
+from pegasus.sensors import BatteryReading
 from pegasus.sensors.sensor import Reading
 from pegasus.simulation import Playback, Simulation
 from pegasus.vehicle import Vehicle
@@ -51,6 +55,12 @@ class VehicleSnapshot:
     """Its heading, counter-clockwise from east [rad], shape (N,)."""
     segment: str
     """Part of the flight that it is in; empty where that is not known."""
+    plan: Plan | None
+    """What it is about to fly; None where that is not known."""
+    estimate: Estimate | None
+    """What its autopilots believe; None where they do not tell."""
+    battery: BatteryReading | None
+    """Voltage, current and charge; None where it has no battery."""
     readings: Mapping[str, Reading]
     """Last readings by sensor name."""
 
@@ -96,17 +106,19 @@ class Snapshot:
         return next((vehicle for vehicle in self.vehicles if vehicle.name == name), None)
 
 
-def vehicle_snapshot(vehicle: Vehicle, in_contact: BoolArray) -> VehicleSnapshot:
+def vehicle_snapshot(vehicle: Vehicle, time: float, in_contact: BoolArray) -> VehicleSnapshot:
     """Return a vehicle as it is now.
 
     Args:
         vehicle: The vehicle, in a simulation that nobody steps meanwhile.
+        time: Simulated time [s].
         in_contact: Which copies touched something during the last step, shape (N,).
     """
     state, reference = vehicle.state, vehicle.reference
     drivers = [backend for backend in vehicle.backends if backend.drives]
     rotors = state.rotor_speed.shape[1]
     multirotor = vehicle if isinstance(vehicle, Multirotor) else None
+    battery = multirotor.battery if multirotor else None
     return VehicleSnapshot(
         name=vehicle.name,
         model=vehicle.spec.name,
@@ -125,6 +137,11 @@ def vehicle_snapshot(vehicle: Vehicle, in_contact: BoolArray) -> VehicleSnapshot
         reference_velocity=None if reference is None else reference.velocity.copy(),
         reference_yaw=None if reference is None else reference.yaw.copy(),
         segment="" if reference is None else reference.segment,
+        plan=vehicle.plan(time),
+        estimate=deepcopy(vehicle.estimate),
+        battery=None
+        if battery is None
+        else BatteryReading(time, battery.voltage, battery.current, battery.charge),
         readings=dict(vehicle.readings),
     )
 
@@ -166,7 +183,10 @@ def snapshot(
         real_time_factor=real_time_factor,
         wind=(wind[0], wind[1], wind[2]),
         recording=recording,
-        vehicles=tuple(vehicle_snapshot(vehicle, touching[vehicle.name]) for vehicle in simulation.vehicles),
+        vehicles=tuple(
+            vehicle_snapshot(vehicle, simulation.time, touching[vehicle.name])
+            for vehicle in simulation.vehicles
+        ),
         contacts=contacts.position.copy(),
         drawn=simulation.visuals.snapshot(simulation.time),
     )

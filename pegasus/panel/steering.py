@@ -10,7 +10,8 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.components import require
 from pegasus.control import CascadedPIDController, Controller, GeometricController, Mission
-from pegasus.control.trajectories import Trajectory, hold, sequence
+from pegasus.control.plan import Plan
+from pegasus.control.trajectories import Point, Trajectory, hold, sequence
 from pegasus.errors import ConfigError
 from pegasus.state import VehicleState
 
@@ -108,6 +109,14 @@ class Steering(Mission):
         if self.airborne:
             self._switch(Mode.LAND)
 
+    def plan(self, t: float) -> Plan | None:
+        """Return the straight way to the target; None where it follows a velocity."""
+        if not self.airborne or self.mode is not Mode.TARGET:
+            return None
+        here, there = self.reference.position, self._target
+        way = _Straight(tuple(here[0].tolist()), tuple(there[0].tolist()))
+        return Plan(way, 0.0, here - here[0])
+
     def update(self, t: float, state: VehicleState) -> None:
         """Bring the reference to time t.
 
@@ -183,6 +192,20 @@ class Steering(Mission):
             self.reference.yaw_rate[...] = 0.0
             self.reference.idle[...] = True
             self.reference.segment = "landed"
+
+
+@dataclass(frozen=True)
+class _Straight(Trajectory):
+    """A straight line, to be looked at."""
+
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+
+    duration = 1.0
+
+    def sample(self, t: float) -> Point:
+        here = np.array(self.start)
+        return Point(tuple((here + (np.array(self.end) - here) * min(max(t, 0.0), 1.0)).tolist()))
 
 
 @dataclass(eq=False)

@@ -26,6 +26,38 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
+class Estimated:
+    """What an autopilot believes; errors are estimated less true, when its last word came."""
+
+    age: float
+    """Time since its last word [s]."""
+    position: Array
+    """Position in the world [m], shape (3,)."""
+    velocity: Array
+    """Velocity in the world [m/s], shape (3,)."""
+    attitude: Array
+    """Roll, pitch and heading, counter-clockwise from east [rad], shape (3,)."""
+    position_error: Array
+    """[m], shape (3,)."""
+    velocity_error: Array
+    """[m/s], shape (3,)."""
+    attitude_error: float
+    """Angle between the estimated and the true attitude [rad]."""
+
+
+@dataclass(frozen=True)
+class Supply:
+    """A battery at one instant."""
+
+    voltage: float
+    """Voltage under load [V]."""
+    current: float
+    """Current drawn [A]."""
+    charge: float
+    """State of charge, 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
 class Telemetry:
     """One vehicle at one instant; SI units and radians."""
 
@@ -53,6 +85,10 @@ class Telemetry:
     """Part of the flight that it is in."""
     pilot: str
     in_contact: bool
+    estimate: Estimated | None
+    """What its autopilot believes; None where it does not tell, or has not yet."""
+    battery: Supply | None
+    """Its battery; None where it has none."""
     measured: Array | None
     """Position that the first GPS with a fix gives, in the world [m], shape (3,), beside the true one."""
     readings: dict[str, dict[str, Array]]
@@ -91,6 +127,8 @@ def telemetry(snapshot: Snapshot, name: str, copy: int = 0) -> Telemetry | None:
         segment=vehicle.segment,
         pilot=vehicle.pilot,
         in_contact=bool(vehicle.in_contact[copy]),
+        estimate=_estimated(vehicle, copy, snapshot.time),
+        battery=_supply(vehicle, copy),
         measured=_measured(vehicle, copy, snapshot.origin),
         readings={
             name: dict(_values(reading, copy, vehicle.count)) for name, reading in vehicle.readings.items()
@@ -139,6 +177,28 @@ class History:
 
 def _attitude(vehicle: VehicleSnapshot, copy: int) -> Array:
     return euler_from_quaternion(vehicle.orientation[copy])
+
+
+def _estimated(vehicle: VehicleSnapshot, copy: int, time: float) -> Estimated | None:
+    said = vehicle.estimate
+    if said is None or not np.isfinite(said.received[copy] + said.orientation[copy, 3]):
+        return None
+    return Estimated(
+        age=time - float(said.received[copy]),
+        position=said.position[copy],
+        velocity=said.velocity[copy],
+        attitude=euler_from_quaternion(said.orientation[copy]),
+        position_error=said.position_error[copy],
+        velocity_error=said.velocity_error[copy],
+        attitude_error=float(said.attitude_error[copy]),
+    )
+
+
+def _supply(vehicle: VehicleSnapshot, copy: int) -> Supply | None:
+    battery = vehicle.battery
+    if battery is None:
+        return None
+    return Supply(float(battery.voltage[copy]), float(battery.current[copy]), float(battery.charge[copy]))
 
 
 def _measured(vehicle: VehicleSnapshot, copy: int, origin: Geodetic | None) -> Array | None:

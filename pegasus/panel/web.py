@@ -1,5 +1,6 @@
 """The panel in browsers: a server on this machine that shows a simulation, and takes what its users do."""
 
+import asyncio
 import contextlib
 import errno
 import logging
@@ -11,12 +12,14 @@ from types import TracebackType
 
 import rich
 import viser
+from viser.infra import WebsockMessageHandler
 
 from pegasus.cli_view import LOCAL, PORT
 from pegasus.errors import ConfigError
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.web_camera import WebCameras
+from pegasus.panel.web_guard import guard
 from pegasus.panel.web_marks import WebMarks
 from pegasus.panel.web_scene import WebScene
 
@@ -57,6 +60,7 @@ class WebView:
         self._scene = WebScene(self.server)
         self._marks = WebMarks(self.server)
         self._cameras = WebCameras(self.server, look)
+        self.server.on_client_connect(lambda client: _set_by_its_loop(client._websock_connection))
         self._refreshers: list[Refresh] = []
         self._ended = threading.Event()
         self._failed_on = -1
@@ -118,7 +122,7 @@ class WebView:
         try:
             with self.server.atomic():
                 self._scene.show(snapshot)
-                self._marks.show(snapshot, self._look.drawing)
+                self._marks.show(snapshot, self._look.drawing, self._look.followed_vehicle(snapshot))
                 for refresh in self._refreshers:
                     refresh(snapshot)
             self._cameras.show(snapshot)
@@ -137,6 +141,30 @@ class _Server(viser.ViserServer):
         return None
 
 
+class _LoopEvent(asyncio.Event):
+    """An event that its loop alone sets.
+
+    asyncio's events are not for threads. The buffers of viser set theirs in the thread that sends, which
+    fails now and then while a browser comes or goes, and once more through the loop, which is enough.
+    """
+
+    def set(self) -> None:
+        """Set it, in the thread of its loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        super().set()
+
+
+def _set_by_its_loop(sender: WebsockMessageHandler) -> None:
+    """Let what a buffer of messages waits for be set in the thread of its loop alone."""
+    buffer = sender.get_message_buffer()
+    before, buffer.message_event = buffer.message_event, _LoopEvent()
+    # Who waits already looks again, and then at the new one.
+    buffer.event_loop.call_soon_threadsafe(before.set)
+
+
 def _server(host: str, port: int) -> viser.ViserServer:
     """Return a server at exactly this port."""
     _require_free(host, port)
@@ -144,10 +172,12 @@ def _server(host: str, port: int) -> viser.ViserServer:
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
     with _quiet():
         server = _Server(host=host, port=port, label="Pegasus", verbose=False)
+    _set_by_its_loop(server._websock_server)
     if port not in (0, server.get_port()):
         with _quiet():
             server.stop()
         raise _in_use(port)
+    guard(server, host=host)
     server.gui.configure_theme(
         show_logo=False, show_share_button=False, control_width="large", brand_color=(35, 105, 190)
     )

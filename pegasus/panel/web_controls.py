@@ -11,6 +11,7 @@ from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.web import WebView
 from pegasus.panel.web_fields import Section, paragraph, put_content
+from pegasus.panel.web_pilot import PilotSection
 from pegasus.panel.web_run import FleetSection, RunSection, StatusSection, ViewSection
 from pegasus.panel.web_setup import BackendSection, Ray, VehicleSection, WorldSection
 from pegasus.panel.web_telemetry import CameraSection, FiguresSection, PlotSection
@@ -41,6 +42,8 @@ class WebControls:
                 self._sections.append(BackendSection(gui, panel))
         with tabs.add_tab("Fly"):
             self._sections.append(FleetSection(gui, panel, self._pick))
+            with gui.add_folder("Keyboard and gamepad"):
+                self._sections.append(PilotSection(gui, panel))
             with gui.add_folder("Run"):
                 self._sections.append(RunSection(view.server, panel))
         with tabs.add_tab("Telemetry"):

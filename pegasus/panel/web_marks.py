@@ -1,9 +1,10 @@
 """What a browser draws into the world: trails, references, axes and contacts."""
 
 import numpy as np
+import numpy.typing as npt
 import viser
 
-from pegasus.panel.snapshot import Snapshot
+from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
 from pegasus.panel.trails import Trails
 from pegasus.panel.view_part import Drawing
 from pegasus.panel.web_scene import wxyz
@@ -11,6 +12,8 @@ from pegasus.panel.web_scene import wxyz
 _TRAIL_PERIOD = 6
 """Trails go out with every sixth picture."""
 _TRAIL_COLOR, _REFERENCE_COLOR, _CONTACT_COLOR = (255, 140, 30), (40, 200, 255), (255, 30, 30)
+_PLAN_COLOR = (255, 255, 120)
+_NO_SEGMENTS = np.zeros((0, 2, 3), np.float32)
 
 
 class WebMarks:
@@ -29,12 +32,15 @@ class WebMarks:
         self._generation = -1
         self._count = 0
 
-    def show(self, snapshot: Snapshot, drawing: Drawing) -> None:
+    def show(
+        self, snapshot: Snapshot, drawing: Drawing, followed: tuple[VehicleSnapshot, int] | None
+    ) -> None:
         """Bring the marks to a snapshot.
 
         Args:
             snapshot: What is shown.
             drawing: Which marks are wanted.
+            followed: The vehicle that is followed and the copy of it, whose way ahead is drawn.
         """
         if snapshot.generation != self._generation:
             self._generation = snapshot.generation
@@ -53,11 +59,22 @@ class WebMarks:
         if self._count % _TRAIL_PERIOD == 0:
             self._line("trails", self._trails, _TRAIL_COLOR, shown=drawing.trails)
             self._line("references", self._references, _REFERENCE_COLOR, shown=drawing.reference_path)
+            self._show_plan(snapshot, followed if drawing.reference_path else None)
         self._show_axes(snapshot, shown=drawing.axes and bool(places))
         self._show_contacts(snapshot, shown=drawing.contact_flashes)
 
+    def _show_plan(self, snapshot: Snapshot, followed: tuple[VehicleSnapshot, int] | None) -> None:
+        plan = None if followed is None else followed[0].plan
+        if plan is None or followed is None:
+            self._segments("plan", _NO_SEGMENTS, _PLAN_COLOR)
+            return
+        path = plan.path(followed[1]).astype(np.float32)
+        self._segments("plan", np.stack([path[:-1], path[1:]], axis=1), _PLAN_COLOR)
+
     def _line(self, name: str, trails: Trails, color: tuple[int, int, int], *, shown: bool) -> None:
-        points = trails.segments() if shown else np.zeros((0, 2, 3), np.float32)
+        self._segments(name, trails.segments() if shown else _NO_SEGMENTS, color)
+
+    def _segments(self, name: str, points: npt.NDArray[np.float32], color: tuple[int, int, int]) -> None:
         handle = self._lines.get(name)
         if not len(points):
             if handle is not None:

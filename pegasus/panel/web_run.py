@@ -149,6 +149,7 @@ class FleetSection(Section):
                     "Go to click": lambda: pick("the point to fly to", pilot.go_to_click),
                 },
             )
+        with gui.add_folder("Buttons to hold", expand_by_default=False):
             for label, key in (
                 ("Forward", "w"), ("Back", "s"), ("Left", "a"), ("Right", "d"),
                 ("Up", "r"), ("Down", "f"), ("Turn left", "q"), ("Turn right", "e"),
@@ -229,6 +230,8 @@ class ViewSection(Section):
         """Show what the panel holds."""
         part = self._part
         put(self._mode, str(part.mode))
+        put(self._eye, part.viewpoint.position)
+        put(self._target, part.viewpoint.target)
         put(self._trails, part.drawing.trails)
         put(self._path, part.drawing.reference_path)
         put(self._axes, part.drawing.axes)
@@ -248,7 +251,7 @@ def encoded(pixels: npt.NDArray[np.uint8]) -> bytes:
 
 def _holding(panel: Panel, key: str) -> Callable[[object], None]:
     def hold(_: object) -> None:
-        panel.pilot.keys((key,))
+        panel.pilot.steer((key,))
 
     return hold
 

@@ -12,7 +12,7 @@ from pegasus.frames import quaternion_from_matrix
 from pegasus.panel.gltf import Part, glb, packed_sky
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.web_world import WebWorld, web_world
-from pegasus.render.visuals import DrawnVehicle
+from pegasus.render.drawn_vehicle import DrawnVehicle
 from pegasus.scene.scene import Light, Scene
 
 _SHADOW_TRIANGLES = 1_000_000

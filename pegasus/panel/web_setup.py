@@ -51,6 +51,13 @@ class WorldSection(Section):
         self._about = gui.add_html("")
         path = gui.add_text("File", "", hint="Path of a YAML or USD file, in place of the list")
         on_press(gui, "Choose file", lambda: part.choose(path.value))
+        self._rate = gui.add_number(
+            "Physics rate [Hz]",
+            part.rate,
+            min=1.0,
+            step=1.0,
+            hint="Of the world to load; ArduPilot wants 720 Hz or more",
+        )
         self._loading = on_buttons(
             gui, "", {"Load": part.load, "Clear": part.clear, "Look again": part.refresh}
         )
@@ -65,12 +72,14 @@ class WorldSection(Section):
                 {"Make default": self._make_default, "Forget default": part.forget_origin_default},
             )
         on_user(self._world, part.choose)
+        on_user(self._rate, part.set_rate)
 
     def refresh(self) -> None:
         """Show what the panel holds."""
         part = self._part
         put_options(self._world, [choice.name for choice in part.choices], part.chosen)
         _show_choice(self._picture, self._about, part.choice, part.chosen)
+        put(self._rate, part.rate)
         put(self._latitude, part.origin.latitude)
         put(self._longitude, part.origin.longitude)
         put(self._altitude, part.origin.altitude)

@@ -16,7 +16,7 @@ from pegasus.panel.telemetry import Telemetry
 from pegasus.panel.web_fields import Section, paragraph, put_content, table
 from pegasus.panel.web_run import degrees
 
-_FIGURES_PERIOD, _PLOT_PERIOD = 6, 8
+_FIGURES_PERIOD, _PLOT_PERIOD, _IMAGE_PERIOD = 6, 8, 6
 _PLOT_SAMPLES = 300
 _COLORS = ("#e03131", "#2f9e44", "#1971c2")
 _LONGEST_VALUE = 6
@@ -35,7 +35,9 @@ class FiguresSection(Section):
         self._panel = panel
         self._figures = gui.add_html("")
         self._rotors = gui.add_html("")
-        with gui.add_folder("Estimated and true, readings", expand_by_default=False):
+        with gui.add_folder("Estimated and true"):
+            self._estimate = gui.add_html("")
+        with gui.add_folder("Readings", expand_by_default=False):
             self._readings = gui.add_html("")
 
     def tick(self, snapshot: Snapshot, number: int) -> None:
@@ -44,12 +46,13 @@ class FiguresSection(Section):
             return
         telemetry = self._panel.telemetry
         if telemetry is None:
-            for part in (self._rotors, self._readings):
+            for part in (self._rotors, self._estimate, self._readings):
                 put_content(part, "")
             put_content(self._figures, paragraph("There is no vehicle to look at."))
             return
         put_content(self._figures, table(_figures(telemetry)))
         put_content(self._rotors, bars(telemetry.rotor_share, telemetry.rotor_speed))
+        put_content(self._estimate, _estimated(telemetry))
         put_content(self._readings, table(_readings(telemetry)))
 
 
@@ -126,7 +129,7 @@ class CameraSection(Section):
             put_content(self._trouble, paragraph("The vehicle has no camera."))
         for label, camera in shown.items():
             stamp = float(np.max(camera.stamp))
-            if self._stamps.get(label) != stamp:
+            if number % _IMAGE_PERIOD == 0 and self._stamps.get(label) != stamp:
                 self._stamps[label] = stamp
                 self._draw(label, camera, copy)
 
@@ -177,6 +180,11 @@ def _figures(telemetry: Telemetry) -> list[tuple[str, ...]]:
         ("speed", f"{telemetry.speed:.2f} m/s, climb {telemetry.climb:.2f} m/s"),
         ("attitude", f"roll {degrees(roll)}, pitch {degrees(pitch)}, heading {degrees(yaw)}"),
     ]
+    if telemetry.battery is not None:
+        battery = telemetry.battery
+        rows.append(
+            ("battery", f"{battery.voltage:.2f} V, {battery.current:.1f} A, {100 * battery.charge:.0f} %")
+        )
     if telemetry.segment:
         rows.append(("flight", telemetry.segment))
     if telemetry.reference is not None and telemetry.error is not None:
@@ -185,9 +193,31 @@ def _figures(telemetry: Telemetry) -> list[tuple[str, ...]]:
     return rows
 
 
+def _estimated(telemetry: Telemetry) -> str:
+    """Return what the autopilot believes beside what is true, or who is to be asked instead."""
+    said = telemetry.estimate
+    rows: list[tuple[str, ...]] = []
+    if said is not None:
+        rows = [
+            ("", "estimated", "error"),
+            ("position [m]", _vector(said.position, ""), _vector(said.position_error, "")),
+            ("velocity [m/s]", _vector(said.velocity, ""), _vector(said.velocity_error, "")),
+            (
+                "attitude",
+                ", ".join(degrees(angle) for angle in said.attitude.tolist()),
+                degrees(said.attitude_error),
+            ),
+            ("said", f"{said.age:.2f} s ago", ""),
+        ]
+    if telemetry.measured is not None:
+        error = telemetry.measured - telemetry.position
+        rows.append(("GPS [m]", _vector(telemetry.measured, ""), _vector(error, "")))
+    return table(rows) if rows else paragraph("Its pilot knows the truth.")
+
+
 def _readings(telemetry: Telemetry) -> list[tuple[str, ...]]:
-    """Return the readings of all sensors, after what is true of the vehicle."""
-    rows: list[tuple[str, ...]] = [("true", "position", _vector(telemetry.position, ""))]
+    """Return the readings of all sensors."""
+    rows: list[tuple[str, ...]] = []
     for sensor, values in telemetry.readings.items():
         for field, value in values.items():
             if value.size <= _LONGEST_VALUE:

@@ -107,6 +107,8 @@ class WorldPart(Part):
             0 < wanted <= HIGHEST_RATE, "rate", wanted, f"must be above 0 and at most {HIGHEST_RATE:g} Hz"
         )
         self.rate = wanted
+        if self.loaded is not None:
+            self.board.report("the rate is used when the world is loaded next")
 
     @action(Topic.WORLD, "loading the world")
     def load(self) -> None:

@@ -349,7 +349,13 @@ def test_what_the_program_is_started_with(tmp_path):
     ]
     for i in range(2):
         own = (tmp_path / "run" / f"ardupilot_{number + i}" / "own.parm").read_text()
-        assert own == "FRAME_CLASS 1\nFRAME_TYPE 1\nSCHED_LOOP_RATE 200\nEK3_YAW_M_NSE 0.05\n"
+        assert own.splitlines() == [
+            "SERIAL5_PROTOCOL 2",
+            "FRAME_CLASS 1",
+            "FRAME_TYPE 1",
+            "SCHED_LOOP_RATE 200",
+            "EK3_YAW_M_NSE 0.05",
+        ]
 
 
 def test_parameters_are_kept_only_where_asked(tmp_path):

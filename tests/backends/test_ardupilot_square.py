@@ -2,8 +2,10 @@
 
 import os
 
+import numpy as np
 import pytest
 
+from pegasus.recording import read_log
 from pegasus.run import Flight, Overrides
 
 
@@ -21,4 +23,8 @@ def test_ardupilot_flies_the_square_of_its_scenario(tmp_path):
     # ArduPilot's own GPS and barometer err by some decimetres, and so does the flight.
     assert errors["square"].maximum < 2.0
     assert (vehicle.state.position[:, 2] < 0.2).all()
+    estimate = read_log(run.folder)["iris/estimate"]
+    flown = estimate.time > 30.0
+    assert np.abs(estimate.position_error[flown]).max() < 3.0
+    assert np.degrees(estimate.attitude_error[flown]).max() < 10.0
     assert not vehicle.rotor_command.any()

@@ -10,16 +10,19 @@ import pytest
 
 from pegasus.backends.mavlink import messages
 from pegasus.backends.mavlink.messages import (
+    AttitudeQuaternion,
     CommandAck,
     CommandLong,
     Decoder,
     DistanceSensor,
+    GpsGlobalOrigin,
     Heartbeat,
     HilActuatorControls,
     HilGps,
     HilOpticalFlow,
     HilSensor,
     HilStateQuaternion,
+    LocalPositionNed,
     Odometry,
     RcChannels,
     SetPositionTargetLocalNed,
@@ -39,6 +42,29 @@ GOLDEN = [
     (
         "fd0100000803c800000000d214",
         Heartbeat(type=0, autopilot=0, base_mode=0, custom_mode=0, system_status=0, mavlink_version=0),
+    ),
+    (
+        "fd3000001103c81f000040e201000000003f000080be0000003e000040bf0000c03f000020c0000060400000803f00000000"
+        "000000bf0000803e36a3",
+        AttitudeQuaternion(
+            time_boot_ms=123456,
+            q1=0.5,
+            q2=-0.25,
+            q3=0.125,
+            q4=-0.75,
+            rollspeed=1.5,
+            pitchspeed=-2.5,
+            yawspeed=3.5,
+            repr_offset_q=(1.0, 0.0, -0.5, 0.25),
+        ),
+    ),
+    (
+        "fd1c00001203c8200000f1fb09000000c03f000010c0000048c00000003f000040bf0000603f56a1",
+        LocalPositionNed(time_boot_ms=654321, x=1.5, y=-2.25, z=-3.125, vx=0.5, vy=-0.75, vz=0.875),
+    ),
+    (
+        "fd1100001303c83100004c52401cbc0be8fabb720700ea16b04c02bc66",
+        GpsGlobalOrigin(latitude=473977420, longitude=-85455940, altitude=488123, time_usec=9876543210),
     ),
     (
         "fd2a00000903c841000040e20100e8031a044c047e04b004e204140546057805aa05dc050e0640067206a406d6060807ffff"

@@ -50,6 +50,7 @@ def test_the_square(real):
         ground = vehicle.state.position[0].copy()
         fly_until(simulation, lambda: backend.armed[0], limit=30.0)
         armed = simulation.time
+        estimate = vehicle.estimate
         fly_until(simulation, lambda: not backend.armed[0], limit=60.0)
         landed = simulation.time
         assert backend._instances[0].phase is Phase.LOCKSTEP
@@ -63,6 +64,10 @@ def test_the_square(real):
     assert np.abs(path[:, :2]).max() < 3.7
     assert distance(path[-1], [*corners[0][:2], ground[2]]) < 0.5
     assert landed < 60.0
+    # Its GPS wanders by metres, and its attitude is all but true.
+    assert landed - estimate.received[0] < 1.0
+    assert np.abs(estimate.position_error).max() < 6.0
+    assert np.degrees(estimate.attitude_error).max() < 10.0
     log = backend.run_folder / f"px4_{backend.first_instance}.log"
     assert "Ready for takeoff!" in log.read_text()
     assert list((backend.run_folder / f"px4_{backend.first_instance}" / "log").rglob("*.ulg"))

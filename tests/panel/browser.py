@@ -1,9 +1,12 @@
-"""A headless Chromium, driven through its debugging protocol."""
+"""A headless Chromium, driven through its debugging protocol as a user would: by mouse and keyboard."""
 
 import base64
 import json
+import os
 import shutil
+import signal
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
@@ -16,98 +19,185 @@ from websockets.sync.client import ClientConnection, connect
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """Where Chromium is; None where it is not installed."""
 
+PICTURES = Path(os.environ.get("PEGASUS_SCREENSHOTS") or Path(__file__).parents[2] / ".ci" / "screenshots")
+"""Where pictures of pages are kept."""
+
+LIMIT = 60.0
+"""Longest wait for anything that a page is to do [s]; a machine under load takes long."""
+
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--disable-breakpad",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
+
+_VISIBLE = "e => e.checkVisibility() && e.getBoundingClientRect().width > 0"
+_ALL = "(selector) => [...document.querySelectorAll(selector)]"
+
 
 class Page:
-    """One page of a headless Chromium.
+    """One page of a headless Chromium of its own, whose profile goes when it is closed.
 
     Args:
         address: What it shows.
-        folder: An empty folder for its profile.
-        size: Width and height of the window [pixels].
+        size: Width and height of the page [pixels].
     """
 
-    def __init__(self, address: str, folder: Path, *, size: tuple[int, int] = (1280, 800)) -> None:
+    def __init__(self, address: str, *, size: tuple[int, int] = (720, 440)) -> None:
         assert CHROMIUM is not None
-        folder.mkdir(parents=True, exist_ok=True)
-        flags = ["--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+        self._profile = tempfile.TemporaryDirectory(prefix="pegasus-chromium-", ignore_cleanup_errors=True)
+        # A group of its own, so that all of its processes can be ended.
         self._process = subprocess.Popen(
-            [
-                CHROMIUM,
-                *flags,
-                "--no-first-run",
-                "--hide-scrollbars",
-                "--remote-debugging-port=0",
-                f"--user-data-dir={folder}",
-                f"--window-size={size[0]},{size[1]}",
-                address,
-            ],
+            [CHROMIUM, *_FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self._count = 0
+        self._socket: ClientConnection | None = None
         try:
-            port_file = folder / "DevToolsActivePort"
-            wait_for(lambda: port_file.is_file() and len(port_file.read_text().splitlines()) > 1, 30.0)
-            port = int(port_file.read_text().splitlines()[0])
-            pages: list[dict[str, Any]] = []
-
-            def found() -> bool:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10.0) as answer:
-                    pages[:] = [page for page in json.load(answer) if page["type"] == "page"]
-                return bool(pages)
-
-            wait_for(found, 30.0)
-            self._socket: ClientConnection = connect(pages[0]["webSocketDebuggerUrl"], max_size=None)
+            self._socket = connect(self._debugger(), max_size=None, open_timeout=LIMIT)
+            self.ask(
+                "Emulation.setDeviceMetricsOverride",
+                width=size[0],
+                height=size[1],
+                deviceScaleFactor=1,
+                mobile=False,
+            )
+            self.ask("Page.navigate", url=address)
         except BaseException:
-            self._process.kill()
+            self.close()
             raise
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command of the debugging protocol, and return its result."""
+        assert self._socket is not None
         self._count += 1
         self._socket.send(json.dumps({"id": self._count, "method": method, "params": parameters}))
         while True:
-            answer = json.loads(self._socket.recv(timeout=60.0))
+            answer = json.loads(self._socket.recv(timeout=LIMIT))
             if answer.get("id") == self._count:
                 assert "error" not in answer, answer["error"]
                 result: dict[str, Any] = answer["result"]
                 return result
 
     def evaluate(self, script: str) -> Any:
-        """Return the value of a JavaScript expression."""
+        """Return the value of a JavaScript expression; None while the page is being exchanged."""
         return self.ask("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
 
     @property
     def text(self) -> str:
-        """All text on the page, what stands in its fields included."""
-        script = (
-            "document.body.innerText + '\\n' + "
-            "[...document.querySelectorAll('input,textarea')].map(e => e.value).join('\\n')"
-        )
-        return str(self.evaluate(script))
+        """All text that can be seen on the page."""
+        return str(self.evaluate("document.body ? document.body.innerText : ''"))
 
-    def click(self, label: str) -> None:
-        """Press the button of a label."""
-        script = (
-            "(() => { const b = [...document.querySelectorAll('button')]"
-            f".find(e => e.innerText.trim() === {json.dumps(label)});"
-            " if (!b) return false; b.click(); return true; })()"
-        )
-        assert self.evaluate(script), f"no button {label!r} on the page"
+    def wait_for_text(self, *wanted: str) -> str:
+        """Wait until the page shows all of some texts, and return all that it shows.
+
+        Raises:
+            TimeoutError: If it does not.
+        """
+        wait_for(lambda: all(text in self.text for text in wanted), what=f"{wanted} on the page")
+        return self.text
+
+    def value(self, label: str) -> str:
+        """Return what stands in the field behind a label."""
+        return str(self.evaluate(f"{_field(label)}[0]?.value"))
+
+    def press(self, label: str) -> None:
+        """Click on the button, tab or choice of a label, once it can be seen.
+
+        Raises:
+            TimeoutError: If there is none, or something covers it.
+        """
+        wanted = f"e => e.innerText.trim() === {json.dumps(label)}"
+        selector = "button, [role=tab], [role=option], summary"
+        self._click(f"({_ALL})('{selector}').filter({_VISIBLE}).find({wanted})", label)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from the list behind a label.
+
+        Raises:
+            TimeoutError: If there is no such list or option.
+        """
+        wanted = f"e => e.innerText.trim() === {json.dumps(option)}"
+        offered = f"({_ALL})('[role=option]').filter({_VISIBLE}).some({wanted})"
+
+        def opened() -> bool:
+            # A list that something else has closed in that moment is opened again.
+            self._click(f"{_field(label)}[0]", label)
+            try:
+                wait_for(lambda: self.evaluate(offered), what=option, limit=5.0)
+            except TimeoutError:
+                return False
+            return True
+
+        wait_for(opened, what=f"{option!r} in {label!r}")
+        self.press(option)
+        wait_for(lambda: self.value(label) == option, what=f"{option!r} in {label!r}")
+
+    def fill(self, label: str, *values: float | str) -> None:
+        """Type into the fields behind a label, from the first on.
+
+        Raises:
+            TimeoutError: If there are none.
+        """
+        for index, value in enumerate(values):
+            self._click(f"{_field(label)}[{index}]", label)
+            self.evaluate("document.activeElement.select()")
+            self.ask("Input.insertText", text=str(value))
+            self.key("Tab")
+
+    def key(self, name: str) -> None:
+        """Press and release a key of the keyboard, such as Tab."""
+        for kind in "keyDown", "keyUp":
+            self.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name)
+
+    def close_notices(self) -> None:
+        """Close what lies above the view, such as a warning that nothing but software draws it."""
+        script = """(() => {
+            const all = [...document.querySelectorAll('.mantine-Notification-closeButton')];
+            all.forEach(e => e.click());
+            return all.length;
+        })()"""
+        wait_for(lambda: not self.evaluate(script), what="a page without notices")
+
+    def reload(self) -> None:
+        """Load the page anew."""
+        self.ask("Page.reload")
 
     def picture(self) -> bytes:
         """Return what the page looks like, as a PNG file."""
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
+    def keep(self, name: str) -> None:
+        """Keep a picture under a name."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        (PICTURES / f"{name}.png").write_bytes(self.picture())
+
     def close(self) -> None:
-        """End the browser."""
-        self._socket.close()
-        self._process.terminate()
-        try:
-            self._process.wait(10.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        """End the browser with all of its processes, and delete its profile."""
+        if self._socket is not None:
+            self._socket.close()
+        for sent, limit in ((signal.SIGTERM, 10.0), (signal.SIGKILL, None)):
+            try:
+                os.killpg(self._process.pid, sent)
+            except ProcessLookupError:
+                break
+            try:
+                self._process.wait(limit)
+            except subprocess.TimeoutExpired:
+                continue
+        self._process.wait()
+        self._profile.cleanup()
 
     def __enter__(self) -> "Page":
         return self
@@ -115,14 +205,80 @@ class Page:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            if error is not None:
+                self.keep(f"failed-{self._process.pid}")
+        finally:
+            self.close()
+
+    def _debugger(self) -> str:
+        """Return the address at which the page can be driven."""
+        port_file = Path(self._profile.name, "DevToolsActivePort")
+        wait_for(lambda: port_file.is_file() and len(port_file.read_text().splitlines()) > 1, what="Chromium")
+        port = int(port_file.read_text().splitlines()[0])
+        pages: list[dict[str, Any]] = []
+
+        def found() -> bool:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=LIMIT) as answer:
+                pages[:] = [page for page in json.load(answer) if page["type"] == "page"]
+            return bool(pages)
+
+        wait_for(found, what="a page in Chromium")
+        return str(pages[0]["webSocketDebuggerUrl"])
+
+    def _click(self, element: str, what: str) -> None:
+        """Click on an element with the mouse, once nothing covers it and it holds still.
+
+        As the page may move in that very moment, a click that has missed is done again.
+        """
+        script = f"""(() => {{
+            const e = {element};
+            if (!e) return null;
+            e.scrollIntoView({{block: 'nearest'}});
+            const box = e.getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2;
+            const top = document.elementFromPoint(x, y);
+            if (!top || !(e.contains(top) || top.contains(e))) return null;
+            window.wasHit = false;
+            e.addEventListener('click', () => {{ window.wasHit = true; }}, {{capture: true, once: true}});
+            return [x, y];
+        }})()"""
+        places: list[Any] = [None]
+
+        def holds_still() -> bool:
+            places.append(self.evaluate(script))
+            return places[-1] is not None and places[-1] == places[-2]
+
+        def hit() -> bool:
+            wait_for(holds_still, what=f"{what!r} on the page")
+            x, y = places[-1]
+            for kind, buttons in (("mouseMoved", 0), ("mousePressed", 1), ("mouseReleased", 0)):
+                self.ask(
+                    "Input.dispatchMouseEvent",
+                    type=kind,
+                    x=x,
+                    y=y,
+                    button="none" if kind == "mouseMoved" else "left",
+                    buttons=buttons,
+                    clickCount=1,
+                )
+            return bool(self.evaluate("window.wasHit"))
+
+        wait_for(hit, what=f"a click on {what!r}")
 
 
-def wait_for(condition: Callable[[], bool], limit: float) -> None:
+def _field(label: str) -> str:
+    """Return the script for the visible fields beside a label."""
+    wanted = f"e => e.innerText.trim() === {json.dumps(label)}"
+    row = "[...(l?.parentElement.parentElement.parentElement.querySelectorAll('input') ?? [])]"
+    return f"(l => {row}.filter({_VISIBLE}))(({_ALL})('label').filter({_VISIBLE}).find({wanted}))"
+
+
+def wait_for(condition: Callable[[], object], *, what: str, limit: float = LIMIT) -> None:
     """Wait until a condition holds.
 
     Args:
         condition: Looked at again and again.
+        what: What is waited for, for the error.
         limit: Longest wait [s].
 
     Raises:
@@ -131,5 +287,5 @@ def wait_for(condition: Callable[[], bool], limit: float) -> None:
     end = time.monotonic() + limit
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"not within {limit:g} s")
+            raise TimeoutError(f"waited {limit:g} s in vain for {what}")
         time.sleep(0.05)

@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from panel_rig import last_error, wait_until
 
+from pegasus import Multirotor
+from pegasus.backends.estimate import Estimate
+from pegasus.control import GeometricController
 from pegasus.frames import quaternion_from_euler
 from pegasus.panel import CameraMode, Viewpoint
-from pegasus.panel.pilot_part import stick_positions
+from pegasus.panel.pilot_part import Held, gamepad_positions, stick_positions, stick_response
 from pegasus.panel.view_part import viewpoint
+from pegasus.propulsion.battery import Battery
 from pegasus.recording.reader import read_log
 
 
@@ -101,7 +105,7 @@ def test_keys(flying):
     """A key would fly the wrong way, or one that a lost browser held down fly on for ever."""
     flying.simulation.set_speed(2.0)
     there = flying.telemetry.position
-    assert flying.pilot.keys(["w", "R", "shift"])
+    assert flying.pilot.steer(["w", "R", "shift"])
     wait_until(lambda: flying.telemetry.position[0] > there[0] + 0.2, "the way forward")
     assert flying.telemetry.segment == "velocity"
     assert flying.telemetry.position[2] > there[2]
@@ -111,7 +115,7 @@ def test_keys(flying):
 
 def test_a_landing_is_not_undone(flying):
     """A key that was let go would call off the landing that came after it."""
-    flying.pilot.keys(["w"])
+    flying.pilot.steer(["w"])
     flying.pilot.land()
     wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
     began = flying.simulation.time
@@ -121,16 +125,85 @@ def test_a_landing_is_not_undone(flying):
     wait_until(lambda: flying.telemetry.position[2] > 1.0, "the second take-off")
 
 
+def test_keys_that_are_let_go(flying):
+    """A vehicle would fly on for half a second after its key is let go, and so into what it should miss."""
+    flying.simulation.set_speed(1.0)
+    assert flying.pilot.steer(["w"])
+    assert flying.session.call(lambda s: s.vehicles["iris"].reference.segment) == "velocity"
+    assert flying.pilot.steer([])
+    assert flying.session.call(lambda s: s.vehicles["iris"].reference.segment) == "target"
+
+
+def test_a_stick_at_rest_commands_nothing(flying):
+    """A gamepad that lies on the table would call off the way to a point."""
+    flying.pilot.go_to(8, 0, 3)
+    for _ in range(3):
+        assert flying.pilot.steer([], [0.02, -0.03, 0.0, 0.05])
+    wait_until(lambda: flying.telemetry.position[0] > 7.9, "the arrival")
+
+
+def test_land_and_take_off_by_key_and_button(flying):
+    """Key or button would do nothing, or be obeyed again for as long as it is held."""
+    assert flying.pilot.steer(["L"])
+    wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
+    assert flying.pilot.steer(["l"])
+    assert flying.pilot.steer([], [0.0] * 4, [0])
+    wait_until(lambda: flying.telemetry.position[2] > 1.0, "the take-off")
+    assert flying.pilot.steer([], [0.0] * 4, [1])
+    wait_until(lambda: flying.telemetry.segment == "landed", "the second landing")
+
+
+def test_a_tap_that_is_over_before_it_is_looked_at(flying):
+    """A short press would be lost on a slow machine, or one that follows it not be noticed."""
+    for landing in (Held(("L",)), Held(buttons=(1,))):
+        flying.pilot.catch_up([Held(), landing, Held()])
+        wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
+        flying.pilot.catch_up([Held(("t",)), Held(("t",)), Held(("t", "w"))])
+        flying.pilot.catch_up([Held()])
+        wait_until(lambda: flying.telemetry.position[2] > 1.0, "the take-off")
+
+
+def test_what_cannot_be_steered_is_said_once(flat):
+    """A key that is held would fill the messages, or be lost without a word."""
+    for _ in range(5):
+        flat.pilot.steer(["w"])
+    assert last_error(flat) == "vehicle: there is no vehicle; add one first"
+    assert sum(message.error for message in flat.messages) == 1
+    flat.pilot.steer([])
+    flat.pilot.steer(["w"])
+    assert sum(message.error for message in flat.messages) == 2
+
+
 def test_gamepad(flying):
-    """A stick would move the vehicle the wrong way, or by a touch too slight to be meant."""
-    seen = []
-    flying.pilot.fly = lambda *sticks: seen.append(sticks) or True
-    assert flying.pilot.gamepad([0.05, -1.0, 0.5, -2.0])
-    assert flying.pilot.gamepad([1.0, 0.0, 0.0, 0.0])
-    assert seen[0] == pytest.approx((2.0, -1.0, 1.0, 0.0))
-    assert seen[1] == pytest.approx((0.0, 0.0, 0.0, -math.radians(60)))
-    assert flying.pilot.gamepad([0.0]) is False
+    """A stick would move the vehicle the wrong way, or the gamepad not add to the keys."""
+    # Pushed up the left stick climbs and the right one moves ahead; to the left they turn and move left.
+    assert gamepad_positions([0, -1, 0, 0]) == pytest.approx((0, 0, 1, 0))
+    assert gamepad_positions([0, 0, 0, -1]) == pytest.approx((1, 0, 0, 0))
+    assert gamepad_positions([-1, 0, 0, 0]) == pytest.approx((0, 0, 0, 1))
+    assert gamepad_positions([0, 0, -1, 0]) == pytest.approx((0, 1, 0, 0))
+    assert gamepad_positions([]) == (0, 0, 0, 0)
+    assert flying.pilot.steer([], [0.0]) is False
     assert last_error(flying) == "gamepad = (0.0,): must have four axes"
+    flying.simulation.set_speed(2.0)
+    there = flying.telemetry.position
+    wait_until(
+        lambda: flying.pilot.steer(["r"], [0, 0, -1, 0]) and flying.telemetry.position[1] > there[1] + 0.3,
+        "the way to the left",
+    )
+    assert flying.telemetry.position[2] > there[2] + 0.1
+
+
+def test_stick_response():
+    """A stick would act within its dead zone, jump at its edge, be odd to one side, or not reach its end."""
+    x = np.arange(-150, 151) / 100
+    y = np.array([stick_response(value, dead_zone=0.1, expo=0.4) for value in x])
+    np.testing.assert_array_equal(y[np.abs(x) <= 0.1], 0.0)
+    np.testing.assert_array_equal(y, -y[::-1])
+    np.testing.assert_allclose(y[np.abs(x) >= 1.0], np.sign(x[np.abs(x) >= 1.0]))
+    assert np.diff(y).min() >= 0.0
+    assert np.diff(y).max() < 0.01 * (0.6 + 3 * 0.4) / 0.9 + 1e-12
+    # Half the way beyond the dead zone: 0.6 / 2 + 0.4 / 8.
+    assert stick_response(0.55, dead_zone=0.1, expo=0.4) == pytest.approx(0.35)
 
 
 def test_sticks():
@@ -266,3 +339,76 @@ def test_screenshots(panel, tmp_path):
     panel.view.out.touch()
     assert panel.view.keep_screenshot(b"three") is False
     assert last_error(panel).startswith(f"{tmp_path / 'file'}: cannot be written: ")
+
+
+class Believer(GeometricController):
+    """A pilot that says what an autopilot would: that it is a metre farther east, and turned by 0.1 rad."""
+
+    def publish(self, t, state, readings):
+        super().publish(t, state, readings)
+        if t < 0.5:
+            return
+        self.estimate.received[...] = t
+        self.estimate.position[...] = state.position + np.array([1.0, 0.0, 0.0])
+        self.estimate.velocity[...] = state.velocity
+        self.estimate.orientation[...] = quaternion_from_euler(0.0, 0.0, 0.1)
+        self.estimate.position_error[...] = 1.0, 0.0, 0.0
+        self.estimate.velocity_error[...] = 0.0
+        self.estimate.attitude_error[...] = 0.1
+
+
+def test_estimate_beside_truth(flat):
+    """What the autopilot believes would not be shown, be of another copy, or change afterwards."""
+    pilot = Believer([{"hold": {"height": 1.0}}])
+    pilot.estimate = Estimate.unknown(2)
+    flat.session.add(Multirotor("iris", count=2, backends=[pilot]))
+    flat.simulation.step(50)
+    assert flat.telemetry.estimate is None
+    flat.simulation.step(100)
+    assert flat.view.follow("iris", 1)
+    shown = flat.telemetry.estimate
+    np.testing.assert_allclose(shown.position - flat.telemetry.position, [1.0, 0.0, 0.0], atol=1e-3)
+    np.testing.assert_array_equal(shown.position_error, [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(shown.attitude, [0.0, 0.0, 0.1], atol=1e-12)
+    assert shown.attitude_error == 0.1
+    assert shown.age == pytest.approx(1 / 250)
+    before = shown.position.copy()
+    flat.simulation.step(400)
+    np.testing.assert_array_equal(shown.position, before)
+    assert flat.telemetry.estimate.position[2] > before[2] + 0.05
+
+
+def test_battery(flat):
+    """A vehicle's battery would not be shown, be that of another copy, or be shown where there is none."""
+    pilot = GeometricController([{"hold": {"height": 1.0}}], spin_up=0.1)
+    battery = Battery(cell_count=4, capacity=0.05, resistance=0.02)
+    vehicle = Multirotor("iris", battery=battery, backends=[pilot])
+    flat.session.add(vehicle)
+    flat.simulation.step(1)
+    full = flat.telemetry.battery
+    assert full.charge == pytest.approx(1.0, abs=1e-3)
+    flat.simulation.step(500)
+    shown = flat.telemetry.battery
+    assert (shown.voltage, shown.current, shown.charge) == (
+        vehicle.battery.voltage[0],
+        vehicle.battery.current[0],
+        vehicle.battery.charge[0],
+    )
+    assert shown.charge < 0.95 * full.charge
+    assert shown.voltage < full.voltage
+    flat.session.add(Multirotor("iris", name="other", position=(3, 0, 0.1)))
+    flat.view.follow("other")
+    assert flat.telemetry.battery is None
+
+
+def test_the_way_to_a_point(flying):
+    """The way ahead would not be drawn to where the vehicle is sent, or go on when it has no target."""
+    flying.simulation.pause()
+    flying.pilot.go_to(8, 1, 3)
+    flying.simulation.step()
+    path = flying.snapshot.vehicles[0].plan.path()
+    np.testing.assert_allclose(path[0], flying.telemetry.position, atol=0.1)
+    np.testing.assert_allclose(path[-1], [8, 1, 3])
+    flying.pilot.steer(["w"])
+    flying.simulation.step()
+    assert flying.snapshot.vehicles[0].plan is None

@@ -187,8 +187,10 @@ def test_remove(flat):
     assert last_error(flat) == "vehicle = 'iris1': no such vehicle; there are iris"
 
 
-def test_what_is_not_installed(flat):
+def test_what_is_not_installed(flat, monkeypatch):
     """A backend that is not there would be hidden, or not say what to do about it."""
+    monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: None)
+    assert flat.backend.choose("ros2")
     choices = {choice.name: choice for choice in flat.backend.choices}
     assert list(choices) == ["built-in", "px4", "ardupilot", "ros2"]
     assert choices["built-in"].available
@@ -306,3 +308,14 @@ def test_wrong_options(panel, act, message):
     assert act(panel.backend) is False
     assert last_error(panel).startswith(message)
     assert {k: v for k, v in vars(panel.backend).items() if not k.startswith("_")} == before
+
+
+def test_a_rate_too_low_for_the_backend(flat):
+    """Whoever adds an ArduPilot at the usual rate would not learn why it does not arm, or what to do."""
+    assert flat.backend.choose("ardupilot")
+    assert flat.vehicle.add() is False
+    assert last_error(flat) == (
+        "rate = 250.0: ArduPilot, whose main loop runs at 400 Hz, does not arm with physics below 720 Hz; "
+        "raise it, or set ArduPilot's parameter SCHED_LOOP_RATE to 138 or less"
+    )
+    assert flat.snapshot.vehicles == ()

@@ -114,6 +114,17 @@ def test_wrong_rate(panel, rate):
     assert panel.world.rate == 250.0
 
 
+def test_rate(panel):
+    """The rate that was set would not be the one that is loaded, or change under a world that runs."""
+    panel.world.choose("flat")
+    assert panel.world.set_rate("800")
+    assert panel.world.load()
+    assert panel.session.call(lambda simulation: simulation.rate) == 800.0
+    assert panel.world.set_rate(500)
+    assert panel.messages[-1].text == "the rate is used when the world is loaded next"
+    assert panel.session.call(lambda simulation: simulation.rate) == 800.0
+
+
 @pytest.mark.parametrize("typed", ["", "north", "nan", "inf", None])
 def test_origin_that_is_no_number(panel, typed):
     """What was typed by mistake would end in a fault of the program."""

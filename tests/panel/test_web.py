@@ -18,11 +18,13 @@ import msgspec  # noqa: E402
 from websockets.sync.client import connect  # noqa: E402
 
 from pegasus import Multirotor, Simulation  # noqa: E402
+from pegasus.cameras import Camera  # noqa: E402
 from pegasus.cli import app  # noqa: E402
 from pegasus.control import GeometricController, trajectories  # noqa: E402
 from pegasus.errors import ConfigError  # noqa: E402
 from pegasus.panel.web import WebView  # noqa: E402
 from pegasus.panel.web_controls import WebControls  # noqa: E402
+from pegasus.panel.web_telemetry import CameraSection  # noqa: E402
 from tests.panel.panel_rig import wait_until  # noqa: E402
 
 TICK = 1 / 30
@@ -205,6 +207,36 @@ def test_nothing_is_sent_while_nobody_watches(panel, view):
     start = panel.snapshot.time
     wait_until(lambda: panel.snapshot.time > start + 10 * TICK, "some flight")
     assert view._marks._count <= fresh + 1
+
+
+def test_camera_images_come_when_they_are_asked_for(panel, view):
+    """If this fails, the page shows nothing of what a camera sees, or pays for it though nobody looks."""
+    pytest.importorskip("embreex", reason="pip install pegasus-multirotor[render]")
+    controls = WebControls(view, panel)
+    section = next(s for s in controls._sections if isinstance(s, CameraSection))
+    panel.session.exchange(lambda: Simulation("flat"))
+    panel.session.add(
+        Multirotor(
+            "iris",
+            position=(0, 0, 2),
+            extra_sensors={"front": Camera(rate_hz=10.0, resolution=(64, 48), hide_vehicle=True)},
+        )
+    )
+    panel.session.step(30)
+    # The first picture of all may have to wait for a compiler.
+    panel.session.call(lambda simulation: simulation.vehicles["iris"].readings["front"].rgb)
+    client = Client(view)
+    shown = view._marks._count
+    wait_until(lambda: view._marks._count > shown + 15, "some pictures of the view")
+    assert not section._images
+    section._wanted.value = True
+    wait_until(lambda: section._images, "the image")
+    image = section._images["front"].image
+    assert image.shape == (48, 64, 3)
+    assert image.std() > 10.0
+    section._wanted.value = False
+    wait_until(lambda: not section._images, "the image to go")
+    client.close()
 
 
 def test_closing_the_view_leaves_the_world(panel):

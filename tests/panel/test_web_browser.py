@@ -1,6 +1,8 @@
-"""The panel in a real headless browser."""
+"""The panel in a real headless browser, used by mouse and keyboard alone."""
 
 import io
+import re
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -8,43 +10,145 @@ from PIL import Image
 
 from tests.panel.browser import CHROMIUM, Page, wait_for
 
-pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
-if CHROMIUM is None:
-    pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
+    pytest.mark.skipif(
+        find_spec("viser") is None, reason="needs viser: pip install pegasus-multirotor[view]"
+    ),
+]
 
-from pegasus.panel.web import WebView
-from pegasus.panel.web_controls import WebControls
+
+@pytest.fixture
+def address(panel):
+    """Where a panel is served that has just been opened."""
+    from pegasus.panel.web import WebView
+    from pegasus.panel.web_controls import WebControls
+
+    with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
+        controls = WebControls(view, panel)
+        yield view.address
+        controls.close()
+    assert not any(message.error for message in panel.messages)
 
 
 def canvas(page):
-    """Return the part of the page that neither panel nor notices cover."""
+    """Return that part of the 3D view that the panel does not cover, shape (H, W, 3)."""
     with Image.open(io.BytesIO(page.picture())) as image:
-        return np.asarray(image.convert("RGB").crop((0, 160, 500, image.height)), dtype=np.float64)
+        return np.asarray(image.convert("RGB").crop((0, 0, image.width // 2, image.height)), dtype=float)
 
 
-def test_choose_fly_and_watch(panel, tmp_path):
+def changed(first, second):
+    """Return the share of pixels that differ plainly between two pictures."""
+    return float((np.abs(first - second).max(axis=2) > 24.0).mean())
+
+
+def settled(page, *, differs_from=None):
+    """Wait until the 3D view stands still, and return it.
+
+    Args:
+        page: The page.
+        differs_from: A picture of which a tenth of the pixels must have changed before.
+    """
+    last = [np.zeros(0), canvas(page)]
+
+    def still():
+        last.append(canvas(page))
+        moved = differs_from is None or changed(last[-1], differs_from) > 0.1
+        return moved and changed(last[-1], last[-2]) == 0.0
+
+    wait_for(still, what="a 3D view that stands still")
+    return last[-1]
+
+
+def height(page):
+    """Return the height that the page's list of vehicles gives for the first one [m]."""
+    found = re.search(r"iris\s.*?(-?\d+\.\d) m", page.text, re.DOTALL)
+    return float(found[1]) if found else np.nan
+
+
+def simulated_time(page):
+    """Return the simulation time that the page shows [s]."""
+    found = re.search(r": \w+, (\d+\.\d) s", page.text)
+    return float(found[1]) if found else np.nan
+
+
+def test_choose_fly_and_watch(address):
     """If this fails, the page shows nothing, or its buttons do nothing."""
-    with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
-        controls = WebControls(view, panel)
-        with Page(view.address, tmp_path / "profile", size=(900, 480)) as page:
-            wait_for(lambda: "No world is loaded." in page.text, 60.0)
-            empty = canvas(page)
-            page.click("Load")
-            wait_for(lambda: "courtyard is loaded" in page.text, 30.0)
-            wait_for(lambda: np.abs(canvas(page) - empty).mean() > 10.0, 30.0)
-            panel.vehicle.set_position(0.0, 0.0, 0.1)
-            assert panel.vehicle.add()
-            wait_for(lambda: "iris is added" in page.text, 30.0)
-            panel.view.look((-1.5, -1.5, 1.0), (0.0, 0.0, 0.3))
-            page.click("Play")
-            wait_for(lambda: "courtyard: playing" in page.text, 30.0)
-            standing = canvas(page)
-            assert panel.pilot.hover()
-            wait_for(lambda: panel.snapshot.vehicles[0].position[0, 2] > 1.0, 30.0)
-            wait_for(lambda: np.abs(canvas(page) - standing).max() > 60.0, 30.0)
-            page.click("Pause")
-            wait_for(lambda: "courtyard: paused" in page.text, 30.0)
-            page.click("Stop")
-            wait_for(lambda: "courtyard: stopped, 0.0 s" in page.text, 30.0)
-        controls.close()
-    assert not any(message.error for message in panel.messages)
+    with Page(address) as page:
+        page.wait_for_text("No world is loaded.")
+        page.close_notices()
+        empty = canvas(page)
+        page.choose("World", "flat")
+        page.choose("World", "courtyard")
+        page.press("Load")
+        page.wait_for_text("courtyard is loaded", "courtyard: stopped")
+        settled(page, differs_from=empty)
+        page.keep("world")
+
+        page.press("Vehicle")
+        page.choose("Vehicle", "iris")
+        page.fill("Position [m]", 0, 0, 0.1)
+        page.press("Add")
+        page.wait_for_text("iris is added")
+        page.press("View")
+        # The vehicle stands to the left of the panel.
+        page.fill("Position [m]", -1.2, -1.2, 0.8)
+        page.fill("Target [m]", 0.48, -0.55, 0.3)
+        page.press("Look")
+        page.press("Fly")
+        wait_for(lambda: abs(height(page) - 0.1) < 0.15, what="the vehicle in the list")
+        standing = settled(page)
+        page.keep("standing")
+
+        page.press("Play")
+        page.wait_for_text("courtyard: playing")
+        page.press("Hover")
+        wait_for(lambda: height(page) > 1.0, what="a vehicle above 1 m")
+        wait_for(lambda: changed(canvas(page), standing) > 0.01, what="a vehicle that has left its place")
+        page.press("Pause")
+        page.wait_for_text("courtyard: paused")
+        paused_at = simulated_time(page)
+        aloft = settled(page)
+        page.keep("flying")
+        # What has changed is the vehicle, its shadow and its trail; the world stands where it stood.
+        assert 0.01 < changed(aloft, standing) < 0.2
+        assert simulated_time(page) == paused_at > 0.0
+
+        page.press("Reset")
+        page.wait_for_text("courtyard: paused, 0.0 s")
+        wait_for(lambda: height(page) < 0.3, what="a vehicle back on the ground")
+        page.press("Remove")
+        page.wait_for_text("iris is removed", "There are no vehicles.")
+        gone = settled(page)
+        assert 0.01 < changed(gone, standing) < 0.2
+        page.keep("removed")
+
+
+def test_two_browsers_at_once(panel, address):
+    """If this fails, a second browser sees nothing, or one that reloads or goes touches the simulation."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    assert panel.vehicle.add()
+    with Page(address) as first:
+        with Page(address) as second:
+            for page in first, second:
+                page.wait_for_text("flat: stopped")
+                page.close_notices()
+            first.press("Play")
+            second.wait_for_text("flat: playing")
+            views = [canvas(page) for page in (first, second)]
+            assert all(np.unique(view.reshape(-1, 3), axis=0).shape[0] > 100 for view in views)
+            second.keep("second-browser")
+            before = simulated_time(second)
+            first.reload()
+            wait_for(lambda: simulated_time(second) > before + 1.0, what="a run that goes on")
+            first.wait_for_text("flat: playing")
+            second.press("Fly")
+            second.press("Hover")
+        first.press("Fly")
+        wait_for(lambda: height(first) > 1.0, what="a vehicle above 1 m, flown from a browser that is gone")
+        assert [vehicle.name for vehicle in panel.snapshot.vehicles] == ["iris"]
+        first.press("Pause")
+        first.wait_for_text("flat: paused")
+        first.keep("reloaded")

@@ -6,7 +6,7 @@ import selectors
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -24,6 +24,7 @@ from pegasus.backends.mavlink.ardupilot_program import (
     format_parameters,
     read_parameters,
 )
+from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.json_fdm import (
     OptionalReadings,
     encode_reply,
@@ -32,12 +33,13 @@ from pegasus.backends.mavlink.json_fdm import (
     rotor_speed_from_pwm,
 )
 from pegasus.backends.mavlink.json_link import CHANNEL_COUNT, Contact, JsonLink
-from pegasus.backends.mavlink.link import TcpClientLink
+from pegasus.backends.mavlink.link import Link, TcpClientLink
 from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.components import require
+from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
 from pegasus.frames import euler_from_quaternion, matrix_from_quaternion, normalize
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _JSON_PORT, _MAVLINK_PORTS, _PORT_STEP = 9002, (5760, 5762, 5763), 10
+_ESTIMATE_PORT, _ESTIMATE_PARAMETERS = 5765, {"SERIAL5_PROTOCOL": 2}
+"""A MAVLink port beside those that others use, at which it is asked what it believes; what opens it."""
 _INSTANCE_LIMIT = 250
 _LOOP_RATE = 400.0
 """SCHED_LOOP_RATE of a copter that does not say otherwise [Hz]."""
@@ -115,6 +119,7 @@ class ArduPilot(Backend):
         require(0 < self.step_timeout < math.inf, "step_timeout", self.step_timeout, "must be above 0 s")
         require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
         self._pilot: OffboardPilot | None = None
+        self._listener: EstimateListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self.links: list[JsonLink] = []
@@ -141,7 +146,7 @@ class ArduPilot(Backend):
         self._scale, self._offset = np.array(rotors.scale), np.array(rotors.offset)
         self._pulses = np.zeros((vehicle.count, vehicle.rotor_count))
         self._bind_parameters(vehicle)
-        self._homes = _homes(vehicle)
+        self._homes, self._origin = _homes(vehicle), vehicle.environment.origin
         self._program = Program.find(self.directory) if self.launch else None
         self.instances = self._choose_instances()
         self._open()
@@ -158,12 +163,16 @@ class ArduPilot(Backend):
         self._optional = OptionalReadings()
         self._published_at = time.monotonic()
         self._long_start: float | None = self._published_at + _LONG_START
+        self._listener = EstimateListener(
+            self._clients(_ESTIMATE_PORT), [i + 1 for i in self.instances], origin=self._origin
+        )
+        self._resources.callback(self._listener.close)
+        self.estimate = self._listener.estimate
         if self.trajectory is not None:
-            ports = [_MAVLINK_PORTS[0] + _PORT_STEP * instance for instance in self.instances]
             self._pilot = OffboardPilot(
                 self.trajectory,
                 ARDUPILOT_DIALECT,
-                [partial(TcpClientLink, "127.0.0.1", port) for port in ports],
+                self._clients(_MAVLINK_PORTS[0]),
                 [instance + 1 for instance in self.instances],
             )
             self._resources.callback(self._pilot.close)
@@ -190,8 +199,10 @@ class ArduPilot(Backend):
             ).tolist()
             for i in owed:
                 self.links[i].reply(self._encode(t, rows[i], i))
+        present = [link.contact is Contact.LOCKSTEP for link in self.links]
+        if self._listener is not None:
+            self._listener.update(t, state, present=present)
         if self._pilot is not None:
-            present = [link.contact is Contact.LOCKSTEP for link in self.links]
             armed = (self._pulses.max(axis=1) > _DISARMED_PULSE).tolist()
             self._pilot.update(t, state, present=present, armed=armed)
         self._published_at = time.monotonic()
@@ -202,6 +213,10 @@ class ArduPilot(Backend):
         for i, link in enumerate(self.links):
             self._pulses[i] = link.pulse_widths(self._channels, t, self.hold_time)
         return rotor_speed_from_pwm(self._pulses, scale=self._scale, offset=self._offset)
+
+    def plan(self, t: float) -> Plan | None:
+        """Return what is left of the trajectory."""
+        return None if self._pilot is None else self._pilot.plan(t)
 
     def stop(self) -> None:
         """End the programs and close the sockets; calling it twice is allowed."""
@@ -220,7 +235,7 @@ class ArduPilot(Backend):
         self._conversion = fdm_conversion(mounting if any(imu.orientation[:3]) else None)
 
     def _bind_parameters(self, vehicle: "Multirotor") -> None:
-        own = {**vehicle.spec.ardupilot.parameters, **self.parameters}
+        own = {**_ESTIMATE_PARAMETERS, **vehicle.spec.ardupilot.parameters, **self.parameters}
         self._own_parameters = format_parameters(own)
         self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
         given: dict[str, float] = {}
@@ -260,7 +275,15 @@ class ArduPilot(Backend):
         """Return the ports that must be free for an instance."""
         shift = _PORT_STEP * instance
         ports: list[tuple[PortKind, int]] = [("udp", _JSON_PORT + shift)]
-        return ports + ([("tcp", port + shift) for port in _MAVLINK_PORTS] if self.launch else [])
+        if self.launch:
+            ports += [("tcp", port + shift) for port in (*_MAVLINK_PORTS, _ESTIMATE_PORT)]
+        return ports
+
+    def _clients(self, port: int) -> list[Callable[[], Link]]:
+        """Return what connects to a port of each instance, given that of the first one."""
+        return [
+            partial(TcpClientLink, "127.0.0.1", port + _PORT_STEP * instance) for instance in self.instances
+        ]
 
     def _open(self) -> None:
         """Bind the sockets of all instances, or of none."""

@@ -1,6 +1,6 @@
 """The MAVLink 2 messages of a hardware-in-the-loop link, to bytes and back.
 
-Only the messages that a simulator and an autopilot exchange are known here; each is a line of a table. The
+Only the messages that Pegasus and an autopilot exchange are known here; each is a line of a table. The
 layouts are those of MAVLink's `common` dialect (mavlink.io): fields by falling size, extensions behind them,
 zero bytes at the end of a payload left out.
 """
@@ -209,6 +209,41 @@ class Odometry(NamedTuple):
     quality: int = 0
 
 
+class AttitudeQuaternion(NamedTuple):
+    """ATTITUDE_QUATERNION: the estimated attitude, FRD to NED, w first; rates in FRD."""
+
+    time_boot_ms: int
+    q1: float
+    q2: float
+    q3: float
+    q4: float
+    rollspeed: float
+    pitchspeed: float
+    yawspeed: float
+    repr_offset_q: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+
+
+class LocalPositionNed(NamedTuple):
+    """LOCAL_POSITION_NED: the estimated position and velocity in the autopilot's local frame."""
+
+    time_boot_ms: int
+    x: float
+    y: float
+    z: float
+    vx: float
+    vy: float
+    vz: float
+
+
+class GpsGlobalOrigin(NamedTuple):
+    """GPS_GLOBAL_ORIGIN: where the local frame begins; degrees times 1e7, millimetres."""
+
+    latitude: int
+    longitude: int
+    altitude: int
+    time_usec: int = 0
+
+
 class RcChannels(NamedTuple):
     """RC_CHANNELS: pulse widths of a receiver [us]."""
 
@@ -263,6 +298,9 @@ class _Layout:
 
 _LAYOUTS = (
     _Layout(Heartbeat, 0, 50, "I B B B B B"),
+    _Layout(AttitudeQuaternion, 31, 246, "I f f f f f f f 4f"),
+    _Layout(LocalPositionNed, 32, 185, "I f f f f f f"),
+    _Layout(GpsGlobalOrigin, 49, 39, "i i i Q"),
     _Layout(RcChannels, 65, 118, "I 18H B B"),
     _Layout(CommandLong, 76, 152, "f f f f f f f H B B B"),
     _Layout(CommandAck, 77, 143, "H B B i B B"),

@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import CommandLong, Heartbeat, SetPositionTargetLocalNed, encode
 from pegasus.control.mission import Mission
+from pegasus.control.plan import Plan
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory
 from pegasus.errors import ConfigError
@@ -89,6 +93,19 @@ class OffboardPilot:
             if there:
                 autopilot.update(t, state, armed=is_armed)
             autopilot.report(self.reference)
+
+    def plan(self, t: float) -> Plan | None:
+        """Return what is left to fly, as far as the first one has come; None while nothing is flown.
+
+        Args:
+            t: Simulation time [s].
+        """
+        plans = [autopilot.mission.plan(t) for autopilot in self._autopilots]
+        first = plans[0]
+        if first is None:
+            return None
+        origins = [first.origin if plan is None else plan.origin for plan in plans]
+        return replace(first, origin=np.concatenate(origins))
 
     def close(self) -> None:
         """Close the links."""

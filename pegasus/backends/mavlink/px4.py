@@ -14,6 +14,7 @@ import numpy as np
 
 from pegasus.arrays import Array
 from pegasus.backends.backend import Backend
+from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.hil import SensorMessage, gps_message, truth_message
 from pegasus.backends.mavlink.hil_extras import (
     flow_message,
@@ -31,6 +32,7 @@ from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.mavlink.px4_program import PX4Program
 from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.components import require
+from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
 from pegasus.sensors import (
@@ -56,6 +58,8 @@ _log = logging.getLogger(__name__)
 
 _HIL_PORT = 4560
 _OFFBOARD_PORT, _GROUND_STATION_PORT = 14580, 18570
+_PAYLOAD_PORT = 14280
+"""Port of the link to a payload, which nobody else uses here: at it PX4 is asked what it believes."""
 _OUTPUT_COUNT = 16
 _TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
 """Sensor messages from one true state, or one message of the receiver, to the next."""
@@ -129,6 +133,7 @@ class PX4(Backend):
         self.rc_channels: Sequence[int] | None = None
         """Pulse widths of a receiver to send [us], at most 18; set it at any time."""
         self._pilot: OffboardPilot | None = None
+        self._listener: EstimateListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._instances: list[HilInstance] = []
@@ -195,8 +200,15 @@ class PX4(Backend):
             self._instances, step_timeout=self.step_timeout, start_timeout=self.start_timeout
         )
         self._sample_count = 0
+        numbers = range(self.first_instance, self.first_instance + vehicle.count)
+        if self.connection is None:
+            self._listener = EstimateListener(
+                [partial(UdpLink, "127.0.0.1", _PAYLOAD_PORT + number) for number in numbers],
+                [number + 1 for number in numbers],
+                origin=vehicle.environment.origin,
+            )
+            self.estimate = self._listener.estimate
         if self.trajectory is not None:
-            numbers = range(self.first_instance, self.first_instance + vehicle.count)
             self._pilot = OffboardPilot(
                 self.trajectory,
                 PX4_DIALECT,
@@ -239,8 +251,10 @@ class PX4(Backend):
                 instance.send(rc_message(now, self.rc_channels or ()))
             if imu is not None:
                 instance.send_sensor(self._messages[i].message(now, imu), now)
+        present = [instance.phase is not Phase.ABSENT for instance in self._instances]
+        if self._listener is not None:
+            self._listener.update(t, state, present=present)
         if self._pilot is not None:
-            present = [instance.phase is not Phase.ABSENT for instance in self._instances]
             self._pilot.update(t, state, present=present, armed=self.armed)
         self._lockstep.published()
 
@@ -251,6 +265,10 @@ class PX4(Backend):
         for i, instance in enumerate(self._instances):
             self._speeds[i] = instance.rotor_speeds(t)
         return self._speeds
+
+    def plan(self, t: float) -> Plan | None:
+        """Return what is left of the trajectory."""
+        return None if self._pilot is None else self._pilot.plan(t)
 
     def stop(self) -> None:
         """End the autopilots that were started here and close every link."""
@@ -264,9 +282,10 @@ class PX4(Backend):
             for link in self._links:
                 link.close()
             self._links, self._instances = [], []
-            if self._pilot is not None:
-                self._pilot.close()
-                self._pilot = None
+            for follower in (self._pilot, self._listener):
+                if follower is not None:
+                    follower.close()
+            self._pilot = self._listener = None
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
