@@ -1,7 +1,9 @@
-"""Print how fast the Embree renderer draws and casts rays.
+"""Print how fast the renderers draw and cast rays.
 
     python benchmarks/rendering.py [THREADS]
+    python benchmarks/rendering.py --photo [WORLDS]
 
+The first is for the Embree renderer, the second for pictures of Mitsuba: 16 samples, noise removed.
 Times are the shortest of several; where other programs keep the processors busy, the processor time over the
 number of threads is the better figure.
 """
@@ -10,7 +12,7 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,9 +22,12 @@ from pegasus.render.embree_renderer import EmbreeRenderer
 from pegasus.scene import translate
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
 from pegasus.scene.worlds import GENERATORS, make_world
+from pegasus.thumbnails import seen_world
 
 RESOLUTION = (640, 480)
 REPEATS = 10
+PHOTO_SAMPLES = 16
+PHOTO_WORLDS = ("courtyard", "town", "warehouse", "forest")
 PICTURES = {
     "depth, segmentation": ("distance", "entity"),
     "rgb": ("radiance",),
@@ -94,6 +99,27 @@ def best(action: Callable[[], object]) -> tuple[float, float]:
     return min(wall), min(busy)
 
 
+def photo(names: Sequence[str]) -> None:
+    """Print a table of path-traced pictures.
+
+    Args:
+        names: Worlds, each seen as in its thumbnail.
+    """
+    from pegasus.render.mitsuba_renderer import MitsubaRenderer
+
+    renderer = MitsubaRenderer()
+    for name in names:
+        scene, view = seen_world(name, RESOLUTION)
+        renderer.load(scene)
+        print(name)
+        for title in ("first frame", "next frame", "next frame"):
+            started, used = time.perf_counter(), time.process_time()
+            renderer.render(view, ["radiance"], samples=PHOTO_SAMPLES)
+            wall, busy = time.perf_counter() - started, time.process_time() - used
+            print(f"  {title:12s}{wall:7.2f} s   processor {busy:6.2f} s, over two threads {busy / 2:6.2f} s")
+    renderer.close()
+
+
 def main(thread_count: int) -> None:
     """Print a table for a small and a large scene."""
     started = time.perf_counter()
@@ -129,4 +155,7 @@ def main(thread_count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)
+    if "--photo" in sys.argv:
+        photo(sys.argv[2:] or PHOTO_WORLDS)
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)

@@ -95,10 +95,20 @@ def draw_world(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) -> C
         name: Name of the world, or its YAML file.
         size: Width and height [pixels].
     """
-    scene, spec = _world(name)
+    scene, view = seen_world(name, size)
     renderer.load(scene)
-    view = _camera_view(scene.cameras[0], size) if scene.cameras else _spawn_view(spec, size)
     return _developed(renderer, view)
+
+
+def seen_world(name: str, size: tuple[int, int]) -> tuple[Scene, View]:
+    """Return a world, and how its first camera sees it, else somebody behind its first spawn point.
+
+    Args:
+        name: Name of the world, or its YAML file.
+        size: Width and height [pixels].
+    """
+    scene, spec = _world(name)
+    return scene, _camera_view(scene.cameras[0], size) if scene.cameras else _spawn_view(spec, size)
 
 
 def draw_vehicle(renderer: Renderer, name: str, size: tuple[int, int] = SIZE) -> Colors:

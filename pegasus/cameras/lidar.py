@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.cameras.reflectance import Reflectances
 from pegasus.cameras.scan_patterns import ScanPattern, pattern_from_spec
-from pegasus.cameras.sweep import LidarScan, PointCloud, Sweep, Track
+from pegasus.cameras.sweep import LidarScan, PointCloud, ScanSource, Sweep, Track
 from pegasus.components import require
 from pegasus.frames import matrix_from_quaternion, multiply, quaternion_from_euler, rotate
 from pegasus.sensors.sensor import Reading, Sensor
@@ -157,11 +157,16 @@ class Lidar(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._vehicle = vehicle
+        key = next((name for name, item in vehicle.sensors.items() if item is self), "lidar")
+        self.name = f"lidar {key!r} of {vehicle.name!r}"
+        """The lidar, as messages name it."""
         self._mount, self._turn = np.array(self.position), quaternion_from_euler(*self.orientation)
         self.mounting: Array = matrix_from_quaternion(self._turn)
         """Sensor to body, shape (3, 3)."""
         self.reflectances = Reflectances()
         """Reflectances of what the rays have met so far."""
+        self.source: ScanSource | None = None
+        """What measures in place of rays; None to cast them."""
         self._past: deque[tuple[float, Array, Array]] = deque()
 
     def follow(self, state: VehicleState, t: float) -> None:

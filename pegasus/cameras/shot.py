@@ -1,7 +1,6 @@
 """A shot: all that a camera keeps of an instant so that its picture can be drawn later, or never."""
 
 import itertools
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,17 +12,14 @@ import numpy.typing as npt
 from pegasus.arrays import Array
 from pegasus.cameras.imaging import Imaging
 from pegasus.cameras.lens import Lens, RowBand, pixel_grid
-from pegasus.cameras.mounting import enclosing_path
 from pegasus.cameras.outputs import OUTPUTS, point_cloud
 from pegasus.frames import matrix_from_quaternion
 from pegasus.render.renderer import Images, View
 
 if TYPE_CHECKING:
-    from pegasus.dataset.entities import LabelledEntity
+    from pegasus.dataset.entities import LabelledEntity, MovingPart
     from pegasus.render.visuals import Snapshot, Visuals
     from pegasus.scene.scene import Entity
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,11 +172,28 @@ class Shot:
         from pegasus.dataset.entities import LabelledEntity
 
         now, before = self.snapshot.entity_poses, self.previous.entity_poses
+        rotors = self._rotors() if "motion_vectors" in self.optics.outputs else {}
         labelled = []
         for item in self.visuals.entities:
             pose = now.get(item.path, item.transform)
-            labelled.append(LabelledEntity(item.path, item.labels, pose, before.get(item.path, pose)))
+            earlier = before.get(item.path, pose)
+            parts = tuple(rotors.get(item.path, ()))
+            labelled.append(LabelledEntity(item.path, item.labels, pose, earlier, parts=parts))
         return labelled
+
+    def _rotors(self) -> "dict[str, list[MovingPart]]":
+        """Return the rotors of each vehicle, now and at the shot before, by the path of its entity."""
+        from pegasus.dataset.entities import MovingPart
+
+        now, before = self.snapshot.object_poses, self.previous.object_poses
+        rotors: dict[str, list[MovingPart]] = {}
+        for vehicle in self.snapshot.vehicles:
+            for item in vehicle.objects:
+                if (extent := vehicle.extents.get(item.path)) is not None:
+                    pose = now[item.path]
+                    part = MovingPart(extent, pose, before.get(item.path, pose))
+                    rotors.setdefault(item.entity.path, []).append(part)
+        return rotors
 
     def _computed(self, output: str, copy: int) -> npt.NDArray[Any]:
         # The labels of pixels are those of datasets, which are no part of a camera.
@@ -229,8 +242,15 @@ class Shot:
         )
 
     def _drawn(self, copy: int) -> Images:
-        self._warn_if_enclosed(copy)
-        bands = [self._band(copy, *band) for band in self.optics.bands]
+        optics = self.optics
+        self.visuals.warn_if_enclosed(
+            f"{optics.name}: its lens",
+            self.snapshot,
+            self.view(copy).position,
+            carrier=None if optics.hide_vehicle else self.vehicle,
+            mount=optics.position,
+        )
+        bands = [self._band(copy, *band) for band in optics.bands]
         if len(bands) == 1:
             return bands[0]
         joined = {
@@ -277,18 +297,3 @@ class Shot:
         if not self.optics.hide_vehicle:
             return ()
         return (self.snapshot.vehicle(self.vehicle).prefixes[copy],)
-
-    def _warn_if_enclosed(self, copy: int) -> None:
-        """Say it, once for each camera, when the lens is inside of something."""
-        optics = self.optics
-        if optics.name in self.visuals.warned:
-            return
-        around = enclosing_path(self.visuals.scene, self.view(copy).position)
-        if around is None and not optics.hide_vehicle:
-            around = enclosing_path(self.snapshot.vehicle(self.vehicle).body, optics.position)
-        if around is not None:
-            self.visuals.warned.add(optics.name)
-            _log.warning(
-                f"{optics.name}: its lens is inside {around} at t = {self.snapshot.time:g} s; "
-                "correct its position, or set hide_vehicle"
-            )

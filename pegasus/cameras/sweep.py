@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +77,29 @@ class Track:
     """Origins of the body frames [m], S of shape (N, 3)."""
     orientation: Sequence[Array]
     """Unit quaternions xyzw, body to world, S of shape (N, 4)."""
+
+
+class Echoes(NamedTuple):
+    """What came back of one scan of one lidar: R rings and C columns."""
+
+    range: Array
+    """Distance along the ray, infinite where nothing came back [m], shape (R, C)."""
+    intensity: Array
+    """Power of the echo, 0 where nothing came back, shape (R, C)."""
+    entity: Indices
+    """Index into `LidarReading.entities`, -1 where nothing came back, shape (R, C)."""
+
+
+class ScanSource(Protocol):
+    """Measures the scans of a lidar in place of rays that are cast."""
+
+    def echoes(self, copy: int, stamp: float) -> Echoes | None:
+        """Return the scan that ended last at an instant; None where there is none, and rays are cast.
+
+        Args:
+            copy: The copy of the vehicle.
+            stamp: The instant [s].
+        """
 
 
 class Sweep:
@@ -160,23 +183,37 @@ class Sweep:
         position, rotation = self._poses(copy, stamp + offset)
         directions = lidar.directions(stamp - period, period)
         world = directions @ rotation.swapaxes(1, 2)
-        hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()
-        rays = world.reshape(-1, 3)
-        hits = self._visuals.cast(
-            self._snapshot, np.repeat(position, rings, axis=0), rays, lidar.max_range, hidden=hidden
+        self._visuals.warn_if_enclosed(
+            f"{lidar.name}: it",
+            self._snapshot,
+            position[-1],
+            carrier=None if lidar.hide_vehicle else self._vehicle,
+            mount=np.array(lidar.position),
         )
-        cosine = np.abs(np.einsum("ij,ij->i", rays, hits.normal))
-        distance, intensity = self._echoes(copy, hits.distance, cosine, self._reflectance(hits.material))
-        heard = np.isfinite(distance)
-        grid = (columns, rings)
+        echoes = None if lidar.source is None else lidar.source.echoes(copy, stamp)
+        if echoes is None:
+            echoes = self._met(copy, np.repeat(position, rings, axis=0), world)
         return LidarScan(
-            range=distance.reshape(grid).T,
-            intensity=np.where(heard, intensity, 0.0).reshape(grid).T,
-            entity=np.where(heard, hits.entity, NOTHING).astype(np.int32).reshape(grid).T,
+            *echoes,
             directions=directions.swapaxes(0, 1),
             time_offset=offset,
             position=position,
             rotation=rotation,
+        )
+
+    def _met(self, copy: int, origins: Array, directions: Array) -> Echoes:
+        """Return what comes back of rays, whose directions are of shape (C, R, 3)."""
+        lidar = self._lidar
+        hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()
+        rays = directions.reshape(-1, 3)
+        hits = self._visuals.cast(self._snapshot, origins, rays, lidar.max_range, hidden=hidden)
+        cosine = np.abs(np.einsum("ij,ij->i", rays, hits.normal))
+        distance, intensity = self._echoes(copy, hits.distance, cosine, self._reflectance(hits.material))
+        heard, grid = np.isfinite(distance), directions.shape[:2]
+        return Echoes(
+            range=distance.reshape(grid).T,
+            intensity=np.where(heard, intensity, 0.0).reshape(grid).T,
+            entity=np.where(heard, hits.entity, NOTHING).astype(np.int32).reshape(grid).T,
         )
 
     def _poses(self, copy: int, times: Array) -> tuple[Array, Array]:

@@ -18,6 +18,9 @@ from pegasus.render.renderer import View
 APERTURE = 20.955
 """Horizontal aperture that focal lengths are given for [mm], USD's own; only the ratio of the two counts."""
 
+# A point on the surface of a part counts as in its box [m].
+_SLACK = 1e-4
+
 # What Isaac Sim calls the lenses that distort.
 _MODELS = {"BrownConrady": "opencvPinhole", "KannalaBrandt": "opencvFisheye"}
 
@@ -76,7 +79,8 @@ def motion_vectors(
     """Return where the point that each pixel shows was seen before, less where it is seen now [pixels].
 
     The sign is Replicator's: what moves to the left has a positive x, what moves up a positive y. The point
-    is carried by the rigid motion of its entity; where a pixel shows nothing, it is a direction at rest in
+    is carried by the rigid motion of its entity, or of the part of it whose box it lies in, such as a turning
+    rotor's; where a pixel shows nothing, it is a direction at rest in
     the world. A point that the lens did not see is not a number. Shape (H, W, 2).
 
     Args:
@@ -97,15 +101,28 @@ def motion_vectors(
     points *= reach
     points += seen * still[:3, 3]
     for k, moving in enumerate(entities):
-        if np.array_equal(moving.pose, moving.previous_pose):
+        parts = [part for part in moving.parts if not np.array_equal(part.pose, part.previous_pose)]
+        if not parts and np.array_equal(moving.pose, moving.previous_pose):
             continue
         mask = entity == k
-        if mask.any():
-            carried = before @ moving.previous_pose @ np.linalg.inv(moving.pose) @ now
-            points[mask] = (directions[mask] * reach[mask]) @ carried[:3, :3].T + carried[:3, 3]
+        if not mask.any():
+            continue
+        local = directions[mask] * reach[mask]
+        carried = _moved(local, before @ moving.previous_pose @ np.linalg.inv(moving.pose) @ now)
+        for part in parts:
+            from_camera = np.linalg.inv(part.pose) @ now
+            own = _moved(local, from_camera)
+            within = ((own > part.extent[0] - _SLACK) & (own < part.extent[1] + _SLACK)).all(axis=1)
+            carried[within] = _moved(own[within], before @ part.previous_pose)
+        points[mask] = carried
     motion = previous_view.lens.project(points, previous_view.resolution)
     motion -= pixel_grid(view.resolution)
     return motion.astype(np.float32)
+
+
+def _moved(points: Array, transform: Array) -> Array:
+    moved: Array = points @ transform[:3, :3].T + transform[:3, 3]
+    return moved
 
 
 def point_cloud(frame: LabelledFrame) -> PointCloud:

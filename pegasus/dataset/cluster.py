@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import pickle
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from pegasus.dataset.episode import Plan
 from pegasus.dataset.recipe import Recipe
-from pegasus.dataset.workers import ONE_THREAD, Job, make_job
+from pegasus.dataset.workers import ONE_THREAD, Job, Made, make_job
 from pegasus.errors import ConfigError
 
 _IN_FLIGHT = 2
@@ -22,7 +23,7 @@ def run_on_ray(
     jobs: Sequence[Job],
     *,
     address: str,
-    finished: Callable[[int], None],
+    finished: Callable[[Made], None],
 ) -> None:
     """Make scenes as Ray tasks, each on one processor.
 
@@ -34,7 +35,7 @@ def run_on_ray(
         plan: Its cameras and classes.
         jobs: The scenes.
         address: Address of the cluster, such as `auto` or `ray://head:10001`; `local` for one of its own.
-        finished: Called with the number of frames of each scene that is done.
+        finished: Called with what came of each scene.
 
     Raises:
         ConfigError: If Ray is not installed, there is no cluster, or a frame cannot be made or written.
@@ -68,7 +69,8 @@ def run_on_ray(
         ) from None
     try:
         task = ray.remote(num_cpus=1)(_make_job_there)
-        shared = ray.put((recipe, folder, plan, tuple(sys.path)))
+        # Classes of the user's own can only be unpickled where they can be imported.
+        shared = ray.put((tuple(sys.path), pickle.dumps((recipe, folder, plan))))
         most = _IN_FLIGHT * max(1, int(ray.cluster_resources().get("CPU", 1)))
         left = iter(jobs)
         waiting: list[Any] = [task.remote(shared, job) for _, job in zip(range(most), left, strict=False)]
@@ -83,9 +85,10 @@ def run_on_ray(
         ray.shutdown()
 
 
-def _make_job_there(shared: tuple[Recipe, Path, Plan, tuple[str, ...]], job: Job) -> int:
-    recipe, folder, plan, path = shared
+def _make_job_there(shared: tuple[tuple[str, ...], bytes], job: Job) -> Made:
+    path, content = shared
     sys.path += [place for place in path if place not in sys.path]
+    recipe, folder, plan = pickle.loads(content)
     return make_job(recipe, folder, plan, job)
 
 

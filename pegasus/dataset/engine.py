@@ -1,7 +1,8 @@
 """Make a dataset: share out its scenes, go on where an earlier run ended."""
 
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -9,10 +10,13 @@ from pathlib import Path
 from pegasus.dataset import manifest
 from pegasus.dataset.cluster import run_on_ray
 from pegasus.dataset.episode import plan_of
+from pegasus.dataset.frame_folder import FrameFolder
 from pegasus.dataset.recipe import Recipe
-from pegasus.dataset.workers import Job, run_in_processes
+from pegasus.dataset.workers import Job, Made, kept_warnings, run_in_processes
 from pegasus.errors import ConfigError
 from pegasus.scenario import load_scenario
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Called with the number of frames that are there, and of all frames."""
@@ -77,8 +81,17 @@ def make_dataset(
         renderer="mitsuba" if photo else "embree",
     )
     folder = Path(out).expanduser().resolve()
+    warned: set[str] = set()
+
+    def warn(warnings: Mapping[str, str]) -> None:
+        for key in warnings.keys() - warned:
+            _log.warning("%s", warnings[key])
+        warned.update(warnings)
+
     try:
-        plan = plan_of(recipe)
+        with kept_warnings() as warnings:
+            plan = plan_of(recipe)
+        warn(warnings)
         content = manifest.manifest_of(recipe, plan)
     except ConfigError as error:
         raise error.within(file=file) from None
@@ -88,18 +101,20 @@ def make_dataset(
         # What is not about the folder is about the cameras or the annotators that the scenario names.
         raise error if error.field == "out" else error.within(file=file, field="dataset") from None
     manifest.begin(folder, content)
+    FrameFolder(folder, resume=True).sweep()
     output = recipe.make_writer(folder, plan.cameras, resume=True)
     there = output.written()
     jobs = open_jobs(recipe, there)
     ready = frames - sum(len(job.indices) for job in jobs)
 
-    def finished(count: int) -> None:
+    def finished(made: Made) -> None:
         nonlocal ready
-        ready += count
+        ready += made.frame_count
+        warn(made.warnings)
         if progress is not None:
             progress(ready, frames)
 
-    finished(0)
+    finished(Made(0, {}))
     begun = ready
     try:
         if jobs and ray is not None:

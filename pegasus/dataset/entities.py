@@ -12,6 +12,18 @@ from pegasus.scene.scene import Entity, Scene
 
 
 @dataclass(frozen=True, eq=False)
+class MovingPart:
+    """A part of an entity that moves on its own, such as a rotor, at two instants."""
+
+    extent: Array
+    """Lower and upper corner of the box around it in its own frame [m], shape (2, 3)."""
+    pose: Array
+    """Its frame to the world, shape (4, 4)."""
+    previous_pose: Array
+    """The same at the earlier instant, shape (4, 4)."""
+
+
+@dataclass(frozen=True, eq=False)
 class LabelledEntity:
     """One thing that pixels can belong to, at two instants."""
 
@@ -24,6 +36,8 @@ class LabelledEntity:
     """The same at the instant of the frame's `previous_view`, shape (4, 4)."""
     shape: EntityShape | None = None
     """Its surface in its own frame; None where it is not in the scene now."""
+    parts: tuple[MovingPart, ...] = ()
+    """What of it moves on its own; where a pixel shows a point in the box of one, it moves with that one."""
 
     @property
     def label(self) -> str | None:
@@ -52,8 +66,8 @@ class EntityTable:
     ) -> tuple[LabelledEntity, ...]:
         """Return the entities in the order of the renderer's.
 
-        Several objects can name one entity: its frame is that of the first, the others are parts of its shape
-        where they are now, and it moves as the first one does.
+        Several objects can name one entity: its frame is that of the first, which it moves with; the others
+        are parts of its shape where they are now, each of which moves on its own.
 
         Args:
             drawn: `Renderer.entities`.
@@ -83,7 +97,12 @@ class EntityTable:
                 if shape is not None
             ]
             shape = merged(placed) if placed else None
-            found.append(LabelledEntity(entity.path, entity.labels, now[body], before[body], shape))
+            moving = tuple(
+                MovingPart(part.extent, now[k], before[k])
+                for k, (part, _) in zip(members[1:], parts[1:], strict=True)
+                if part is not None
+            )
+            found.append(LabelledEntity(entity.path, entity.labels, now[body], before[body], shape, moving))
         return tuple(found)
 
     def _shape(self, scene: Scene) -> EntityShape | None:

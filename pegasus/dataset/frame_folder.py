@@ -1,6 +1,7 @@
 """A folder that a dataset grows in, frame by frame: a frame is there as a whole or not at all."""
 
 import errno
+import os
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
@@ -20,8 +21,9 @@ RECORDS = ".frames"
 class FrameFolder:
     """Writes the files of frames so that an interrupted run leaves none that counts by halves.
 
-    Each file is written under a temporary name and renamed; the record of the frame comes last. Only a frame
-    with a record counts. Several processes may write different frames at once.
+    Each file is written under a temporary name of this process and renamed; the record of the frame comes
+    last, with the size of each of its files. Only a frame with a record and files of these sizes counts.
+    Several processes may write at once, also the same frame.
 
     Args:
         folder: Where the dataset goes; made if it is missing.
@@ -48,11 +50,18 @@ class FrameFolder:
 
     def written(self) -> frozenset[int]:
         """Return the indices of the frames that count."""
-        return frozenset(int(path.stem) for path in (self.path / RECORDS).glob("[0-9]*.json"))
+        indices = (int(path.stem) for path in (self.path / RECORDS).glob("[0-9]*.json"))
+        return frozenset(index for index in indices if self._whole(index) is not None)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records of the frames that count, in the order of their indices."""
-        return [orjson.loads(self._record(index).read_bytes()) for index in sorted(self.written())]
+        numbers = sorted(int(path.stem) for path in (self.path / RECORDS).glob("[0-9]*.json"))
+        return [record for index in numbers if (record := self._whole(index)) is not None]
+
+    def sweep(self) -> None:
+        """Remove what processes that were ended left under temporary names."""
+        for part in self.path.rglob(".*.[0-9]*.part"):
+            part.unlink(missing_ok=True)
 
     def commit(self, index: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
         """Write the files of a frame, then its record.
@@ -60,13 +69,14 @@ class FrameFolder:
         Args:
             index: Index of the frame.
             files: Contents by path within the folder, in the order in which they appear.
-            record: What is to be known of the frame later; the names of its files are added.
+            record: What is to be known of the frame later; names and sizes of its files are added.
 
         Raises:
             ConfigError: If a file cannot be written; the frame does not count.
         """
         targets = {self.path / name: content for name, content in files.items()}
-        targets[self._record(index)] = orjson.dumps({"frame": index, **record, "files": list(files)})
+        sizes = {name: len(content) for name, content in files.items()}
+        targets[self._record(index)] = orjson.dumps({"frame": index, **record, "files": sizes})
         try:
             self._write(targets)
         except OSError as error:
@@ -90,9 +100,27 @@ class FrameFolder:
     def _record(self, index: int) -> Path:
         return self.path / RECORDS / f"{index:06d}.json"
 
+    def _whole(self, index: int) -> dict[str, Any] | None:
+        """Return the record of a frame all of whose files are there, or None."""
+        try:
+            record: dict[str, Any] = orjson.loads(self._record(index).read_bytes())
+            sizes = record["files"]
+            whole = all((self.path / name).stat().st_size == size for name, size in sizes.items())
+        except (OSError, ValueError, KeyError, AttributeError):
+            # After a power cut a renamed file may be empty, the record as well.
+            return None
+        return record if whole else None
+
     def _write(self, contents: Mapping[Path, bytes]) -> None:
+        # Another run that began meanwhile has swept the temporary files away.
+        try:
+            self._write_once(contents)
+        except FileNotFoundError:
+            self._write_once(contents)
+
+    def _write_once(self, contents: Mapping[Path, bytes]) -> None:
         # All of them on the disk before any of them appears: a full disk is noticed first.
-        parts = {target: target.with_name(f".{target.name}.part") for target in contents}
+        parts = {target: target.with_name(f".{target.name}.{os.getpid()}.part") for target in contents}
         try:
             for target, content in contents.items():
                 target.parent.mkdir(parents=True, exist_ok=True)

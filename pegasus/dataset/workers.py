@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -33,8 +34,16 @@ class Job(NamedTuple):
     """Indices of the frames."""
 
 
-def make_job(recipe: Recipe, folder: Path, plan: Plan, job: Job) -> int:
-    """Make the frames of one scene in this process, and return how many.
+class Made(NamedTuple):
+    """What came of a job."""
+
+    frame_count: int
+    warnings: dict[str, str]
+    """What was warned of; the same warning of other scenes has the same key."""
+
+
+def make_job(recipe: Recipe, folder: Path, plan: Plan, job: Job) -> Made:
+    """Make the frames of one scene in this process.
 
     Args:
         recipe: What the dataset is made from.
@@ -45,8 +54,35 @@ def make_job(recipe: Recipe, folder: Path, plan: Plan, job: Job) -> int:
     Raises:
         ConfigError: If a frame cannot be made or written.
     """
-    make_episode(recipe, folder, plan, job.number, job.indices, one_thread_renderer(recipe.renderer))
-    return len(job.indices)
+    with kept_warnings() as warnings:
+        make_episode(recipe, folder, plan, job.number, job.indices, one_thread_renderer(recipe.renderer))
+    return Made(len(job.indices), warnings)
+
+
+class _Keeper(logging.Handler):
+    """Keeps warnings; those that differ in later arguments only, such as the time, count as one."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.kept: dict[str, str] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        first = record.args[:1] if isinstance(record.args, tuple) else ()
+        self.kept.setdefault(f"{record.msg} {first}", record.getMessage())
+
+
+@contextlib.contextmanager
+def kept_warnings() -> Iterator[dict[str, str]]:
+    """Keep the warnings of this process, for its owner to say each one once, whoever met it."""
+    logger, keeper = logging.getLogger("pegasus"), _Keeper()
+    before = logger.propagate
+    logger.addHandler(keeper)
+    logger.propagate = False
+    try:
+        yield keeper.kept
+    finally:
+        logger.removeHandler(keeper)
+        logger.propagate = before
 
 
 def one_thread_renderer(name: str) -> Renderer:
@@ -76,7 +112,7 @@ def run_in_processes(
     jobs: Sequence[Job],
     *,
     count: int,
-    finished: Callable[[int], None],
+    finished: Callable[[Made], None],
 ) -> None:
     """Make scenes in processes, which end with this one however it ends.
 
@@ -86,7 +122,7 @@ def run_in_processes(
         plan: Its cameras and classes.
         jobs: The scenes.
         count: Number of processes.
-        finished: Called with the number of frames of each scene that is done.
+        finished: Called with what came of each scene.
 
     Raises:
         ConfigError: If a frame cannot be made or written, or a process ends before its time.
@@ -94,7 +130,7 @@ def run_in_processes(
     context = multiprocessing.get_context("spawn")
     ended, stop = context.Pipe(duplex=False)
     executor = ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(ended,))
-    waiting: set[Future[int]] = set()
+    waiting: set[Future[Made]] = set()
     left = iter(jobs)
     try:
         with _as_workers_start():

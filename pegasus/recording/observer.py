@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from pegasus.arrays import Array, BoolArray
+from pegasus.backends.estimate import Estimate
 from pegasus.control.reference import Reference
 from pegasus.sensors.sensor import Reading
 from pegasus.state import VehicleState
@@ -46,6 +47,10 @@ class ObservedVehicle(Protocol):
     @property
     def reference(self) -> Reference | None:
         """What the driving backend follows at this step, where it knows."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """What the autopilots believe at this step, where they tell."""
 
     @property
     def mass(self) -> float:

@@ -3,17 +3,20 @@
 import io
 from base64 import b64encode
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
 from pegasus.cameras import BrownConrady, CameraReading, KannalaBrandt, Lens, Pinhole
+from pegasus.recording.clouds import camera_cloud
+from pegasus.recording.messages import PictureMessage, frame_of, pose_message, time_of
 from pegasus.recording.schemas import (
     camera_calibration_schema,
     compressed_image_schema,
     frame_transforms_schema,
+    point_cloud_schema,
     raw_image_schema,
 )
 
@@ -21,42 +24,49 @@ _JPEG_QUALITY = 90
 _MOST_IDS = 2**16 - 1
 
 
-class PictureMessage(NamedTuple):
-    """A message beside the reading that it comes from."""
-
-    topic: str
-    """Topic below that of the sensor, such as `left/rgb`."""
-    schema: dict[str, Any]
-    content: dict[str, Any]
-
-
 def picture_messages(reading: CameraReading, frame: str, stamp: int) -> Iterator[PictureMessage]:
     """Give the pictures of a reading, which are drawn now, with what viewers need to place them.
 
-    Colours are JPEG, distances 32-bit floats [m], classes and things 16-bit ids. Normals, motion and points
-    are left out: viewers have no image type for them.
+    Colours are JPEG, normals PNG of (n / 2 + 1/2) 255, distances and both components of motion 32-bit
+    floats, classes and things 16-bit ids, points packed as floats.
 
     Args:
         reading: The reading of a camera or a stereo pair.
         frame: Frame of the sensor, such as `iris/front`.
         stamp: Time of the messages [ns].
     """
-    time = dict(zip(("sec", "nsec"), divmod(stamp, 1_000_000_000), strict=True))
     for name, camera in reading.cameras.items():
-        for copy in range(camera.shot.count):
-            place = [name, str(copy) if camera.shot.count > 1 else ""]
-            below = "".join(f"{part}/" for part in place if part)
-            head = {"timestamp": time, "frame_id": "/".join([frame, *(part for part in place if part)])}
-            yield PictureMessage(f"{below}tf", frame_transforms_schema(), _transform(camera, copy, head))
+        count = camera.shot.count
+        for copy in range(count):
+            below, full = frame_of(frame, name, copy, count)
+            head = {"timestamp": time_of(stamp), "frame_id": full}
+            yield PictureMessage(
+                f"{below}tf",
+                frame_transforms_schema(),
+                pose_message(head, camera.position[copy], camera.orientation[copy]),
+            )
             calibration = {**head, **_calibration(camera)}
             yield PictureMessage(f"{below}calibration", camera_calibration_schema(), calibration)
             for output in camera.outputs:
-                if output == "rgb":
-                    content = {**head, "data": _jpeg(camera.image("rgb", copy)), "format": "jpeg"}
-                    yield PictureMessage(f"{below}rgb", compressed_image_schema(), content)
-                elif output.startswith("distance") or output.endswith("segmentation"):
-                    content = {**head, **_raw(camera.image(output, copy))}
-                    yield PictureMessage(f"{below}{output}", raw_image_schema(), content)
+                for leaf, schema, content in _contents(camera, output, copy):
+                    yield PictureMessage(below + leaf, schema, {**head, **content})
+
+
+def _contents(camera: CameraReading, output: str, copy: int) -> Iterator[PictureMessage]:
+    if output == "point_cloud":
+        yield PictureMessage(output, point_cloud_schema(), camera_cloud(camera, copy))
+        return
+    picture = camera.image(output, copy)
+    if output == "rgb":
+        yield PictureMessage(output, compressed_image_schema(), _compressed(picture, "jpeg"))
+    elif output == "normals":
+        levels = np.rint((picture * 0.5 + 0.5) * 255).astype(np.uint8)
+        yield PictureMessage(output, compressed_image_schema(), _compressed(levels, "png"))
+    elif output == "motion_vectors":
+        for axis, name in enumerate("xy"):
+            yield PictureMessage(f"{output}/{name}", raw_image_schema(), _raw(picture[..., axis]))
+    else:
+        yield PictureMessage(output, raw_image_schema(), _raw(picture))
 
 
 def distortion(lens: Lens) -> tuple[str, list[float]]:
@@ -93,23 +103,11 @@ def _calibration(camera: CameraReading) -> dict[str, Any]:
     }
 
 
-def _transform(camera: CameraReading, copy: int, head: dict[str, Any]) -> dict[str, Any]:
-    translation = dict(zip("xyz", camera.position[copy].tolist(), strict=True))
-    rotation = dict(zip("xyzw", camera.orientation[copy].tolist(), strict=True))
-    transform = {
-        "timestamp": head["timestamp"],
-        "parent_frame_id": "world",
-        "child_frame_id": head["frame_id"],
-        "translation": translation,
-        "rotation": rotation,
-    }
-    return {"transforms": [transform]}
-
-
-def _jpeg(picture: npt.NDArray[np.uint8]) -> str:
+def _compressed(picture: npt.NDArray[np.uint8], kind: str) -> dict[str, Any]:
     file = io.BytesIO()
-    Image.fromarray(picture).save(file, "JPEG", quality=_JPEG_QUALITY)
-    return b64encode(file.getvalue()).decode()
+    options = {"quality": _JPEG_QUALITY} if kind == "jpeg" else {"compress_level": 1}
+    Image.fromarray(picture).save(file, kind, **options)
+    return {"data": b64encode(file.getvalue()).decode(), "format": kind}
 
 
 def _raw(picture: npt.NDArray[Any]) -> dict[str, Any]:

@@ -12,9 +12,10 @@ import orjson
 from mcap.writer import CompressionType, Writer
 
 from pegasus.arrays import Array
-from pegasus.cameras import CameraReading
+from pegasus.cameras import CameraReading, LidarReading
 from pegasus.components import require
 from pegasus.errors import ConfigError
+from pegasus.recording.clouds import lidar_messages
 from pegasus.recording.observer import ObservedSimulation, ObservedVehicle
 from pegasus.recording.pictures import picture_messages
 from pegasus.recording.schemas import frame_transforms_schema, message_schema
@@ -42,8 +43,9 @@ class McapRecorder:
     """Write a run to an MCAP file, stamped with simulation time alone: the same run gives the same bytes.
 
     Messages are JSON with schemas that Foxglove opens. Each vehicle has the topics `/<vehicle>/state`,
-    `/command`, `/reference`, `/sensors/<sensor>` and `/tf`, the frames of its first copies. Every number is
-    read back bit for bit, but for NaN and infinities, which JSON lacks: they come back as NaN.
+    `/command`, `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf`, the frames of its first copies.
+    Every number is read back bit for bit, but for NaN and infinities, which JSON lacks: they come back as
+    NaN.
 
     A file whose process was killed holds all but its last chunk, and `read_log` reads it.
 
@@ -51,7 +53,7 @@ class McapRecorder:
         path: File to write; one that exists is replaced when a run starts.
         state_rate: States, commands and references per second [Hz]; at most one per physics step.
         readings: Whether readings are recorded.
-        images: Whether the pictures of cameras are, which are drawn for it.
+        images: Whether the pictures of cameras and the points of lidars are, which are made for it.
 
     Raises:
         ConfigError: If the rate is not a positive number.
@@ -193,13 +195,15 @@ class _OpenLog:
                     self._write(track.signals, "command", RotorCommand(vehicle.rotor_command), stamp)
                     if (reference := vehicle.reference) is not None:
                         self._write(track.signals, "reference", reference, stamp)
+                    if (estimate := vehicle.estimate) is not None:
+                        self._write(track.signals, "estimate", estimate, stamp)
                     self._write_frames(track, vehicle.state, stamp)
                 if self._readings:
                     for name, reading in vehicle.new_readings.items():
                         self._write(track.sensors, name, reading, stamp)
                 if self._images:
                     for name, reading in vehicle.new_readings.items():
-                        if isinstance(reading, CameraReading):
+                        if isinstance(reading, CameraReading | LidarReading):
                             self._write_pictures(vehicle.name, name, reading, stamp)
             # A whole chunk leaves the process with the step that filled it, so that a kill does not take it.
             self._file.flush()
@@ -243,8 +247,15 @@ class _OpenLog:
         ]
         self._add(track.frame_channel, orjson.dumps({"transforms": transforms}), stamp)
 
-    def _write_pictures(self, vehicle: str, sensor: str, reading: CameraReading, stamp: int) -> None:
-        for message in picture_messages(reading, f"{vehicle}/{sensor}", stamp):
+    def _write_pictures(
+        self, vehicle: str, sensor: str, reading: CameraReading | LidarReading, stamp: int
+    ) -> None:
+        frame = f"{vehicle}/{sensor}"
+        if isinstance(reading, LidarReading):
+            messages = lidar_messages(reading, frame, stamp)
+        else:
+            messages = picture_messages(reading, frame, stamp)
+        for message in messages:
             topic = f"/{vehicle}/sensors/{sensor}/{message.topic}"
             self._add(self._register(topic, message.schema, {}), orjson.dumps(message.content), stamp)
 

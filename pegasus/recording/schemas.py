@@ -170,3 +170,19 @@ def camera_calibration_schema() -> dict[str, Any]:
         R=numbers | {"minItems": 9, "maxItems": 9},
         P=numbers | {"minItems": 12, "maxItems": 12},
     )
+
+
+def point_cloud_schema() -> dict[str, Any]:
+    """Return the schema of `foxglove.PointCloud` (source: Foxglove's message schemas)."""
+    position = _object("foxglove.Vector3", x=_NUMBER, y=_NUMBER, z=_NUMBER)
+    orientation = _object("foxglove.Quaternion", x=_NUMBER, y=_NUMBER, z=_NUMBER, w=_NUMBER)
+    field = _object("foxglove.PackedElementField", name=_TEXT, offset=_COUNT, type=_COUNT)
+    return _object(
+        "foxglove.PointCloud",
+        timestamp=_TIME,
+        frame_id=_TEXT,
+        pose=_object("foxglove.Pose", position=position, orientation=orientation),
+        point_stride=_COUNT,
+        fields={"type": "array", "items": field},
+        data=_BYTES,
+    )

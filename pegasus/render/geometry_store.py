@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import warp as wp
-from embreex.mesh_construction import TriangleMesh
-from embreex.rtcore import EmbreeDevice
-from embreex.rtcore_scene import EmbreeScene
 
 from pegasus.arrays import Array
+from pegasus.render.embree_library import Embree, EmbreeMesh
 from pegasus.render.material_table import MaterialTable
 from pegasus.render.surface_tables import Part, SurfaceMaterial, Tables, TextureUse, empty_rows
 from pegasus.render.textures import decoding_table
@@ -23,14 +21,16 @@ _FLAT = 1e-15
 class Prototype:
     """A scene that rays can be cast into: the world, or what moves as a whole."""
 
-    embree: Any
-    """Its Embree scene, about `center`; None if it holds nothing to draw."""
+    embree: EmbreeMesh | None
+    """Its triangles, about `center`; None if it holds nothing to draw."""
     center: Array
     """Middle of what it holds, in its frame [m], shape (3,)."""
     radius: float
     """Radius about `center` that it all lies within [m]."""
     first_face: int
     """Number of its first triangle among those of all prototypes."""
+    see_through: bool = False
+    """Whether any of its materials lets rays or light through."""
 
 
 class GeometryStore:
@@ -41,7 +41,7 @@ class GeometryStore:
 
     def __init__(self) -> None:
         self.materials = MaterialTable()
-        self._device = EmbreeDevice()
+        self._embree = Embree()
         self._geometries: dict[int, tuple[Geometry, int, int]] = {}
         self._known: dict[tuple[Any, ...], Prototype] = {}
         self._scenes: dict[int, tuple[Scene, Prototype]] = {}
@@ -127,12 +127,10 @@ class GeometryStore:
         self._blocks["parts"].append(parts)
         self._face_count += face_count
         self._part_count += len(drawn)
-        embree = EmbreeScene(self._device, robust=True)
-        TriangleMesh(embree, points, faces)
-        # The tree is built by the first ray, which must not be many at once.
-        embree.run(np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32), query="OCCLUDED")
+        embree = self._embree.mesh(points, faces)
         radius = float(np.sqrt((points.astype(np.float64) ** 2).sum(axis=1).max()))
-        return Prototype(embree, center, radius, first_face)
+        see_through = any(map(self.materials.lets_through, np.unique(parts["material"]).tolist()))
+        return Prototype(embree, center, radius, first_face, see_through)
 
     def _share(self, geometry: Geometry) -> tuple[int, int]:
         """Return the first row of a geometry's faces, and from its vertices to its colours."""

@@ -19,7 +19,6 @@ Floats = npt.NDArray[np.float32]
 EMISSION = 1000.0
 """Radiance of an emissive colour of 1, which USD gives no unit; a dome of 1000 is bright day."""
 
-_SHADOWS = 4
 _LAYERS = 4
 _CLEAR = 0.998
 
@@ -40,7 +39,7 @@ class Lighting:
         rows = lamp_rows(lights, middle)
         self._middle = wp.vec3d(*middle.tolist())
         self._lamps = device_array(rows, kernels.Lamp)
-        self._slots = min(len(rows), _SHADOWS)
+        self._slots = min(len(rows), kernels.RANKS)
         self._sky = sky_light(sky, sky_harmonics(sky).astype(np.float32), EMISSION)
 
     def radiance(
@@ -73,6 +72,7 @@ class Lighting:
         chosen = np.empty((count, self._slots), np.int32)
         lit = [rays.device_origins, rays.step, rays.device_directions, hits.surface]
         visible = np.zeros((count, self._slots), np.float32)
+        asked = np.zeros((count, self._slots), np.int32)
         rest = np.zeros((count, 3), np.float32)
         if self._slots:
             inputs = [
@@ -82,8 +82,11 @@ class Lighting:
                 _matrix(chosen, wp.int32),
                 device_array(rest, wp.vec3f),
             ]
-            wp.launch(kernels.choose_lamps, count, inputs=inputs, device="cpu")
-            self._cast_shadows(tracer, lit, chosen, visible, _disc(sample, samples))
+            wp.launch(kernels.choose_lamps, -(-count // kernels.GROUP), inputs=inputs, device="cpu")
+            # Only rows of an image are neighbours.
+            inputs = [_matrix(chosen, wp.int32), hits.surface, rays.width or 1, _matrix(asked, wp.int32)]
+            wp.launch(kernels.share_shadows, count, inputs=inputs, device="cpu")
+            self._cast_shadows(tracer, lit, chosen, asked, visible, _disc(sample, samples))
         openness = self._openness(tracer, lit, hits, pixels, sample, occlusion)
         radiance = np.empty((count, 3), np.float32)
         wp.launch(
@@ -96,6 +99,7 @@ class Lighting:
                 self._middle,
                 *lit,
                 _matrix(chosen, wp.int32),
+                _matrix(asked, wp.int32),
                 _matrix(visible, wp.float32),
                 device_array(rest, wp.vec3f),
                 device_array(openness, wp.float32),
@@ -119,13 +123,16 @@ class Lighting:
         tracer: Tracer,
         lit: list[object],
         chosen: npt.NDArray[np.int32],
+        asked: npt.NDArray[np.int32],
         visible: Floats,
         jitter: wp.vec2f,
     ) -> None:
-        """Fill in how much of the chosen lamps each point sees."""
-        picks = np.flatnonzero(chosen.ravel() >= 0)
+        """Fill in how much of the lamps that it asks for each point sees."""
+        picks = np.flatnonzero(asked)
         if not len(picks):
             return
+        # Neighbours that look at the same lamp are cast together.
+        picks = picks[np.argsort(chosen.ravel()[picks].astype(np.int16), kind="stable")]
         count = len(picks)
         origins, directions, reach = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
         wp.launch(
@@ -145,7 +152,7 @@ class Lighting:
             ],
             device="cpu",
         )
-        visible.ravel()[picks] = tracer.transmit(Rays(origins, directions, reach=reach))
+        visible.ravel()[picks] = tracer.transmit(Rays(origins, directions, reach=reach, coherent=True))
 
     def _openness(
         self,

@@ -45,6 +45,14 @@ class MaterialTable:
             self.paths.append(material.path)
         return self._numbers[material]
 
+    def lets_through(self, number: int) -> bool:
+        """Return whether a material lets rays or light through.
+
+        Args:
+            number: Its number.
+        """
+        return bool(self._rows[number]["see_through"][0])
+
     def rows(self) -> Any:
         """Return the materials, structured, shape (M,)."""
         return np.concatenate(self._rows)

@@ -55,8 +55,12 @@ class Hits:
         self._vectorized = mitsuba.variant().startswith("llvm")
         self.first_meshes = np.zeros(0, np.uint32)
         """Number of the first mesh of each shape, by its number in the registry of a vectorized variant."""
-        self.transparent = np.zeros(0, bool)
-        """Whether a mesh lets light through, by its number."""
+        self.place_of = np.zeros(0, np.int64)
+        """Which place each shape is, by its number there."""
+        self.first_faces = np.zeros(0, np.int64)
+        """First face of each mesh."""
+        self.shines = np.zeros(0, bool)
+        """Whether a place is a lamp or a mesh that shines."""
         self._masks: dict[int, tuple[Texture, float, npt.NDArray[np.float32]]] = {}
 
     def update(
@@ -74,7 +78,7 @@ class Hits:
         counts = [len(place.first_faces) for place in places]
         self._is_lamp = np.array([count == 0 for count in counts])
         self._first_mesh = np.cumsum([0, *counts])[:-1]
-        self._first_faces = np.array([face for place in places for face in place.first_faces], np.int64)
+        self.first_faces = np.array([face for place in places for face in place.first_faces], np.int64)
         self._entities = np.array([place.entity for place in places], np.int32)
         self.move(places)
         self._cut = np.array([_cuts(material) for material in materials])
@@ -82,15 +86,14 @@ class Hits:
             if self._cut[number] and isinstance(material.opacity, Texture) and number not in self._masks:
                 threshold = material.opacity_threshold
                 self._masks[number] = material.opacity, threshold, sampled(material.opacity)
-        clear = np.array([_is_clear(material) for material in materials])
-        self.transparent = np.append(clear[tables.material[self._first_faces]], False)
+        self.shines = np.array([place.group is None for place in places])
         if self._vectorized:
             numbers = np.array(self._dr.reinterpret_array(self._mi.UInt32, scene.shapes_dr()))
-            self._place_of = np.zeros(int(numbers.max()) + 1, np.int64)
-            self._place_of[numbers] = np.arange(len(numbers))
+            self.place_of = np.zeros(int(numbers.max()) + 1, np.int64)
+            self.place_of[numbers] = np.arange(len(numbers))
             # Lamps share one more mesh, which is opaque.
-            first = np.where(self._is_lamp, len(self._first_faces), self._first_mesh)
-            self.first_meshes = first[self._place_of].astype(np.uint32)
+            first = np.where(self._is_lamp, len(self.first_faces), self._first_mesh)
+            self.first_meshes = first[self.place_of].astype(np.uint32)
         else:
             self._places = {shape: index for index, shape in enumerate(scene.shapes())}
 
@@ -161,7 +164,7 @@ class Hits:
         """Write what rays meet; return those that pass through it."""
         lamp = self._is_lamp[found.place]
         mesh = np.where(lamp, 0, self._first_mesh[found.place] + found.mesh)
-        face = np.where(lamp, 0, self._first_faces[np.minimum(mesh, len(self._first_faces) - 1)] + found.face)
+        face = np.where(lamp, 0, self.first_faces[np.minimum(mesh, len(self.first_faces) - 1)] + found.face)
         tables = self._tables
         material: IntArray = tables.material[face].astype(np.int64)
         corners: IntArray = tables.faces[face].astype(np.int64)
@@ -232,7 +235,7 @@ class Hits:
         top = dr.select(instance != 0, instance, shape)
         within = dr.select(instance != 0, found.shape_index, 0)
         dr.eval(found.t, top, within, found.prim_index, found.prim_uv)
-        place = self._place_of[np.minimum(np.array(top, np.int64), len(self._place_of) - 1)]
+        place = self.place_of[np.minimum(np.array(top, np.int64), len(self.place_of) - 1)]
         mesh, face = np.array(within, np.int64), np.array(found.prim_index, np.int64)
         uv = np.array(found.prim_uv).T
         return _Hits(np.array(found.t), place, mesh, face, uv)
@@ -276,7 +279,12 @@ def texture_at(texture: Texture, pixels: npt.NDArray[np.float32], uv: Array) -> 
     return np.asarray(above * (1 - b) + below * b)
 
 
-def _is_clear(material: Material) -> bool:
+def is_clear(material: Material) -> bool:
+    """Return whether a material lets light through.
+
+    Args:
+        material: A material.
+    """
     return isinstance(material.opacity, Texture) or material.opacity < 1.0
 
 

@@ -1,13 +1,29 @@
-"""Light along many rays at once: a path tracer that passes light through what is cut out."""
+"""Light along many rays at once: a path tracer that passes light through what is cut out.
 
-from typing import Any
+Paths are followed one surface at a time; those that go on are then moved together, so that the vectors of the
+processor stay full.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pegasus.render.mitsuba_reflection import Look, Reflection
+from pegasus.render.mitsuba_surfaces import Found, Met, Surfaces
 
 DEPTH = 5
 """Most surfaces that light meets between an emitter and the camera, the emitter included."""
-ROULETTE_DEPTH = 2
-"""How many of them are always followed; paths beyond go on as likely as they are bright."""
 
-_LEAST_TRANSMISSION = 1e-3
+# How likely a path goes on at most; all go on as likely as they are bright.
+_SURVIVAL = 0.95
+_LAYERS = 64
+
+
+class Seen(NamedTuple):
+    """What is seen along rays."""
+
+    light: Any
+    albedo: Any
+    normal: Any
 
 
 class PathIntegrator:
@@ -17,143 +33,195 @@ class PathIntegrator:
         mitsuba: The module, a vectorized variant set.
         drjit: The module drjit.
         scene: What is seen.
-        see_through: Whether anything is cut out or in part transparent.
-        first_meshes: Number of the first mesh of each shape, by its number in Mitsuba's registry.
-        transparent: Whether a mesh lets light through, by its number.
+        surfaces: What rays meet in it.
+        weighs: Whether an emitter that is sampled can also be met by a path.
     """
 
-    def __init__(
-        self, mitsuba: Any, drjit: Any, scene: Any, *, see_through: bool, first_meshes: Any, transparent: Any
-    ) -> None:
+    def __init__(self, mitsuba: Any, drjit: Any, scene: Any, surfaces: Surfaces, *, weighs: bool) -> None:
         self._mi, self._dr, self._scene = mitsuba, drjit, scene
-        self._see_through = see_through
-        self._first_meshes, self._transparent = first_meshes, transparent
-        self._context = mitsuba.BSDFContext()
+        self._surfaces, self._weighs = surfaces, weighs
+        self._reflection = Reflection(mitsuba, drjit)
+        self._has_emitters = len(scene.emitters()) > 0
 
-    def radiance(self, ray: Any, random: Any, active: Any) -> Any:
-        """Return the light that comes along rays, as one array for each colour.
-
-        Args:
-            ray: The rays.
-            random: Their random numbers.
-            active: Which of them are followed.
-        """
-        mi, dr = self._mi, self._dr
-        start = (
-            mi.Ray3f(ray),
-            random,
-            mi.Color3f(1.0),
-            mi.Color3f(0.0),
-            mi.UInt32(0),
-            dr.zeros(mi.SurfaceInteraction3f),
-            mi.Float(1.0),
-            mi.Bool(True),
-            mi.Bool(active),
-        )
-        end = dr.while_loop(start, lambda *state: state[-1], self._extend, label="paths")
-        return [end[3].x, end[3].y, end[3].z]
-
-    def guides(self, ray: Any, random: Any, active: Any) -> Any:
-        """Return diffuse reflectance and normal of what rays meet first, as six arrays.
+    def follow(self, ray: Any, path: Any, seed: Any, active: Any) -> Seen:
+        """Return light, reflectance and normal that are seen along rays.
 
         Args:
             ray: The rays.
-            random: Their random numbers.
+            path: Numbers of the paths, from 0 on.
+            seed: What random numbers are drawn from.
             active: Which of them are followed.
         """
         mi, dr = self._mi, self._dr
-        start = (mi.Ray3f(ray), random, mi.Color3f(0.0), mi.Normal3f(0.0), mi.Bool(active))
-        end = dr.while_loop(start, lambda *state: state[-1], self._look, label="guides")
-        return [end[2].x, end[2].y, end[2].z, end[3].x, end[3].y, end[3].z]
+        count = dr.width(path)
+        light = dr.zeros(mi.Color3f, count)
+        weight, last, last_pdf = mi.Color3f(1.0), mi.Point3f(0.0), mi.Float(0.0)
+        for depth in range(DEPTH):
+            random = self._random(path, seed, 2 * depth)
+            met = self._meet(ray, self._random(path, seed, 2 * depth + 1), active, coherent=depth == 0)
+            hit = active & dr.isfinite(met.t)
+            found = self._surfaces.found(met, ray, hit)
+            value, shining = self._emitted(ray, met, found, last, last_pdf, active, first=depth == 0)
+            _add(dr, light, weight * value, path, active)
+            active = hit & ~shining
+            if depth + 2 > DEPTH:
+                dr.eval(light)
+                break
+            look = self._surfaces.look(found, ray, _pair(mi, random), active)
+            if depth == 0:
+                albedo, normal = dr.select(active, look.albedo, 0.0), dr.select(active, look.normal, 0.0)
+                dr.eval(albedo, normal)
+            viewer = -ray.d
+            if self._has_emitters:
+                value, shadow = self._lit(found, look, viewer, random, active)
+                dr.eval(value, shadow, active, random, *look, *found)
+                clear = self._arrives(shadow, self._random(path, seed, 64 + depth), dr.max(value) > 0.0)
+                _add(dr, light, weight * value, path, clear)
+            way, factor, last_pdf = self._reflection.sample(
+                look, viewer, random.next_float32(), _pair(mi, random)
+            )
+            weight = weight * factor
+            brightest = dr.max(weight)
+            survival = dr.minimum(brightest, _SURVIVAL)
+            active = active & (brightest > 0.0) & (random.next_float32() < survival)
+            weight = weight / survival
+            last = found.point
+            start = self._surfaces.lifted(found, way)
+            dr.eval(active, weight, last, last_pdf, start, way, light)
+            rows = dr.compress(active)
+            if dr.width(rows) == 0:
+                break
+            path, weight, last, last_pdf = (_taken(dr, v, rows) for v in (path, weight, last, last_pdf))
+            ray = mi.Ray3f(_taken(dr, start, rows), _taken(dr, way, rows))
+            active = dr.full(mi.Bool, True, dr.width(rows))
+            dr.eval(path, weight, last, last_pdf, ray, active)
+        return Seen(light, albedo, normal)
 
-    def _look(self, ray: Any, random: Any, albedo: Any, normal: Any, active: Any) -> Any:
-        mi, dr = self._mi, self._dr
-        si = self._scene.ray_intersect(ray, mi.RayFlags.All, True, active)
-        active = active & si.is_valid()
-        bsdf = si.bsdf()
-        surface = active
-        if self._see_through:
-            surface = active & (random.next_float32() >= bsdf.eval_null_transmission(si, active).x)
-        albedo = dr.select(surface, bsdf.eval_diffuse_reflectance(si, surface), albedo)
-        normal = dr.select(surface, mi.Normal3f(si.sh_frame.n), normal)
-        ray = si.spawn_ray(ray.d)
-        return ray, random, albedo, normal, active & ~surface
-
-    def _extend(
-        self,
-        ray: Any,
-        random: Any,
-        weight: Any,
-        light: Any,
-        depth: Any,
-        last: Any,
-        last_pdf: Any,
-        last_delta: Any,
-        active: Any,
-    ) -> Any:
-        """Follow paths to their next surfaces, and add the light that comes from there."""
+    def _emitted(
+        self, ray: Any, met: Any, found: Found, last: Any, last_pdf: Any, active: Any, *, first: bool
+    ) -> tuple[Any, Any]:
+        """Return the light that comes along rays from lamps and the sky, and which of them met lamps."""
         mi, dr, scene = self._mi, self._dr, self._scene
-        si = scene.ray_intersect(ray, mi.RayFlags.All, False, active)
-        seen = mi.DirectionSample3f(scene, si, last)
-        emitter_pdf = scene.pdf_emitter_direction(last, seen, ~last_delta & active)
-        share = dr.select(last_delta, 1.0, _balance(last_pdf, emitter_pdf, dr))
-        light = dr.select(active, light + weight * share * seen.emitter.eval(si, active), light)
-        active = active & si.is_valid() & (depth + 1 < DEPTH)
+        away = active & ~dr.isfinite(met.t)
+        if not self._weighs:
+            sky = scene.environment()
+            if sky is None:
+                return mi.Color3f(0.0), mi.Bool(False)
+            si = dr.zeros(mi.SurfaceInteraction3f)
+            si.wi = -ray.d
+            return dr.select(away, sky.eval(si, away), 0.0), mi.Bool(False)
+        shining = active & dr.isfinite(met.t) & self._surfaces.shines(found.place, active)
+        lamp = dr.zeros(mi.PreliminaryIntersection3f)
+        lamp.t, lamp.prim_index, lamp.shape_index = met.t, met.face, met.mesh
+        lamp.prim_uv, lamp.valid = mi.Point2f(met.u, met.v), shining
+        lamp.shape = dr.reinterpret_array(mi.ShapePtr, met.shape)
+        si = lamp.compute_surface_interaction(ray, mi.RayFlags.All, shining)
+        si.wi = dr.select(shining, si.wi, -ray.d)
+        seeing = shining | away
+        reference = dr.zeros(mi.Interaction3f)
+        reference.p = last
+        seen = mi.DirectionSample3f(scene, si, reference)
+        seen.d = ray.d
+        value = seen.emitter.eval(si, seeing)
+        if not first:
+            other = scene.pdf_emitter_direction(reference, seen, seeing)
+            value = value * _balance(last_pdf, other, dr)
+        return dr.select(seeing, value, 0.0), shining
 
-        bsdf = si.bsdf()
-        aim, strength = scene.sample_emitter_direction(si, _pair(mi, random), False, active)
-        lit = active & (aim.pdf != 0.0)
-        toward = si.to_local(aim.d)
-        value, pdf, bounce, factor = bsdf.eval_pdf_sample(
-            self._context, si, toward, random.next_float32(), _pair(mi, random), active
-        )
-        lit = lit & (dr.max(value) > 0.0)
+    def _lit(self, found: Found, look: Look, viewer: Any, random: Any, active: Any) -> tuple[Any, Any]:
+        """Return the light of one emitter that surfaces send to the viewer, and the rays that it comes by."""
+        mi, dr, scene = self._mi, self._dr, self._scene
+        reference = dr.zeros(mi.Interaction3f)
+        reference.p = found.point
+        aim, strength = scene.sample_emitter_direction(reference, _pair(mi, random), False, active)
+        value, pdf = self._reflection.toward(look, viewer, aim.d)
         share = dr.select(aim.delta, 1.0, _balance(aim.pdf, pdf, dr))
-        arrived = self._transmission(si, aim.p, lit)
-        light = dr.select(lit, light + weight * value * strength * (share * arrived), light)
+        start = self._surfaces.lifted(found, aim.d)
+        way = aim.p - start
+        distance = dr.norm(way)
+        ray = mi.Ray3f(start, way / distance)
+        ray.maxt = distance * (1.0 - 1e-3)
+        return dr.select(active & (aim.pdf != 0.0), value * strength * share, 0.0), ray
 
-        ray = si.spawn_ray(si.to_world(bounce.wo))
-        weight = dr.select(active, weight * factor, weight)
-        straight = mi.has_flag(bounce.sampled_type, mi.BSDFFlags.Null)
-        turned = active & ~straight
-        depth = dr.select(turned, depth + 1, depth)
-        last = dr.select(turned, si, last)
-        last_pdf = dr.select(turned, bounce.pdf, last_pdf)
-        last_delta = dr.select(turned, mi.has_flag(bounce.sampled_type, mi.BSDFFlags.Delta), last_delta)
-        brightest = dr.max(weight)
-        active = active & (brightest > 0.0)
-        survival = dr.select(depth >= ROULETTE_DEPTH, dr.minimum(brightest, 0.95), 1.0)
-        active = active & (random.next_float32() < survival)
-        weight = dr.select(active, weight / survival, weight)
-        return ray, random, weight, light, depth, last, last_pdf, last_delta, active
-
-    def _transmission(self, si: Any, target: Any, active: Any) -> Any:
-        """Return how much of the light of points arrives at surfaces."""
-        mi, dr, scene = self._mi, self._dr, self._scene
-        ray = si.spawn_ray_to(target)
-        if not self._see_through:
-            return dr.select(scene.ray_test(ray, active), 0.0, 1.0)
-
-        def advance(ray: Any, through: Any, active: Any) -> Any:
-            met = scene.ray_intersect_preliminary(ray, False, active)
-            hit = active & met.is_valid()
-            clear = hit & self._is_transparent(met, hit)
-            point = met.compute_surface_interaction(ray, mi.RayFlags.All, clear)
-            part = point.bsdf().eval_null_transmission(point, clear).x
-            through = dr.select(hit, dr.select(clear, through * part, 0.0), through)
-            return point.spawn_ray_to(target), through, clear & (through > _LEAST_TRANSMISSION)
-
-        start = (ray, mi.Float(1.0), mi.Bool(active))
-        return dr.while_loop(start, lambda *state: state[-1], advance, label="shadows")[1]
-
-    def _is_transparent(self, met: Any, active: Any) -> Any:
+    def _arrives(self, ray: Any, random: Any, active: Any) -> Any:
+        """Return whether nothing is in the way of rays."""
         mi, dr = self._mi, self._dr
-        instance = dr.reinterpret_array(mi.UInt32, met.instance)
-        instanced = instance != 0
-        top = dr.select(instanced, instance, dr.reinterpret_array(mi.UInt32, met.shape))
-        mesh = dr.gather(mi.UInt32, self._first_meshes, top, active)
-        mesh = mesh + dr.select(instanced, met.shape_index, 0)
-        return dr.gather(mi.Bool, self._transparent, mesh, active)
+        if not self._surfaces.materials.see_through:
+            return active & ~self._scene.ray_test(ray, active)
+        free = mi.Bool(active)
+        for rows, met in self._layers(ray, random, active, coherent=False):
+            dr.scatter(free, mi.Bool(False), rows, dr.isfinite(met.t))
+        return free
+
+    def _meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Met:
+        """Return what rays meet that is not passed through."""
+        dr = self._dr
+        if not self._surfaces.materials.see_through:
+            met = self._cast(ray, active, coherent=coherent)
+            dr.eval(*met)
+            return met
+        layers = list(self._layers(ray, random, active, coherent=coherent))
+        if len(layers) == 1:
+            return layers[0][1]
+        rows = dr.concat([rows for rows, _ in layers])
+        place = dr.zeros(self._mi.UInt32, dr.width(rows))
+        dr.scatter(place, dr.arange(self._mi.UInt32, dr.width(rows)), rows)
+        fields = zip(*(met for _, met in layers), strict=True)
+        return Met(*(dr.gather(type(parts[0]), dr.concat(list(parts)), place) for parts in fields))
+
+    def _layers(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Iterator[tuple[Any, Met]]:
+        """Yield which rays ended, layer by layer of what is passed through, and what they met."""
+        mi, dr, surfaces = self._mi, self._dr, self._surfaces
+        rows = dr.arange(mi.UInt32, dr.width(active))
+        for layer in range(_LAYERS):
+            met = self._cast(ray, active, coherent=coherent)
+            hit = active & dr.isfinite(met.t)
+            found = surfaces.found(met, ray, hit)
+            clear = hit & (random.next_float32() >= surfaces.opacity(found, _pair(mi, random), hit))
+            start = surfaces.lifted(found, ray.d)
+            left = ray.maxt - dr.norm(start - ray.o)
+            dr.eval(*met, clear, start, left, random)
+            passing = dr.compress(clear)
+            if layer == 0 and dr.width(passing) == 0:
+                yield rows, met
+                return
+            ended = dr.compress(~clear)
+            if dr.width(ended):
+                done = dr.gather(mi.UInt32, rows, ended), Met(*(_taken(dr, part, ended) for part in met))
+                dr.eval(done[0], *done[1])
+                yield done
+            if dr.width(passing) == 0:
+                return
+            ray = mi.Ray3f(_taken(dr, start, passing), _taken(dr, ray.d, passing))
+            ray.maxt = _taken(dr, left, passing)
+            random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
+            active = dr.full(mi.Bool, True, dr.width(passing))
+            dr.eval(ray, random, rows, active)
+        met = Met(*(dr.gather(type(part), part, passing) for part in met))
+        yield rows, met
+
+    def _cast(self, ray: Any, active: Any, *, coherent: bool) -> Met:
+        """Return what rays meet first."""
+        mi, dr = self._mi, self._dr
+        met = self._scene.ray_intersect_preliminary(ray, coherent, active)
+        shape, instance = (dr.reinterpret_array(mi.UInt32, part) for part in (met.shape, met.instance))
+        return Met(met.t, met.prim_uv.x, met.prim_uv.y, met.prim_index, met.shape_index, shape, instance)
+
+    def _random(self, path: Any, seed: Any, step: int) -> Any:
+        """Return random numbers of paths for a step."""
+        mi, dr = self._mi, self._dr
+        states = mi.sample_tea_32(path, seed + dr.opaque(mi.UInt32, step))
+        return mi.PCG32(initstate=mi.UInt64(states[0]), initseq=mi.UInt64(states[1]))
+
+
+def _add(drjit: Any, total: Any, value: Any, rows: Any, active: Any) -> None:
+    for k in range(3):
+        drjit.scatter_reduce(drjit.ReduceOp.Add, total[k], value[k], rows, active)
+
+
+def _taken(drjit: Any, values: Any, rows: Any) -> Any:
+    """Return some rows of values; numbers that are the same for all stay as they are."""
+    return drjit.gather(type(values), values, rows) if drjit.width(values) > 1 else values
 
 
 def _pair(mitsuba: Any, random: Any) -> Any:

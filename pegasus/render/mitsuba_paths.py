@@ -1,6 +1,6 @@
 """Radiance of a view by paths of light, and what guides the removal of its noise."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,8 +8,10 @@ import numpy.typing as npt
 
 from pegasus.arrays import Array
 from pegasus.render.lens_rays import LensRays
-from pegasus.render.mitsuba_hits import Hits
-from pegasus.render.mitsuba_integrator import DEPTH, ROULETTE_DEPTH, PathIntegrator
+from pegasus.render.mitsuba_hits import Hits, Place, is_clear
+from pegasus.render.mitsuba_integrator import DEPTH, PathIntegrator
+from pegasus.render.mitsuba_shapes import ShapeStore
+from pegasus.render.mitsuba_surfaces import Surfaces
 from pegasus.render.renderer import View
 
 Floats = npt.NDArray[np.float32]
@@ -42,28 +44,42 @@ class PathTracer:
         self._mi, self._dr = mitsuba, drjit
         self._vectorized = mitsuba.variant().startswith("llvm")
 
-    def update(self, scene: Any, hits: Hits) -> None:
+    def load(self) -> None:
+        """Forget all materials."""
+        if self._vectorized:
+            self._surfaces = Surfaces(self._mi, self._dr)
+
+    def update(self, scene: Any, places: Sequence[Place], hits: Hits, store: ShapeStore) -> None:
         """Take over what there is now.
 
         Args:
             scene: What is seen.
-            hits: Which of its meshes let light through.
+            places: Its shapes, in the order of the scene.
+            hits: How they are numbered.
+            store: What they are made of.
         """
         self._scene = scene
         if self._vectorized:
-            self._integrator = PathIntegrator(
-                self._mi,
-                self._dr,
-                scene,
-                see_through=bool(hits.transparent.any()),
-                first_meshes=self._mi.UInt32(hits.first_meshes),
-                transparent=self._mi.Bool(hits.transparent),
-            )
+            surfaces = self._surfaces
+            surfaces.materials.update(store.materials)
+            surfaces.update(places, hits, store.tables())
+            weighs = surfaces.has_lamps or samples_sky(scene)
+            self._integrator = PathIntegrator(self._mi, self._dr, scene, surfaces, weighs=weighs)
             return
+        clear = any(is_clear(material) for material in store.materials)
         # Only volpath lets light through what is cut out.
-        kind = "volpath" if hits.transparent.any() else "path"
-        self._light = self._mi.load_dict({"type": kind, "max_depth": DEPTH, "rr_depth": ROULETTE_DEPTH})
+        kind = "volpath" if clear else "path"
+        self._light = self._mi.load_dict({"type": kind, "max_depth": DEPTH, "rr_depth": 1})
         self._guides = self._mi.load_dict({"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"})
+
+    def move(self, places: Sequence[Place]) -> None:
+        """Take over where things are now.
+
+        Args:
+            places: The same places, their transforms changed.
+        """
+        if self._vectorized:
+            self._surfaces.move(places)
 
     def trace(self, view: View, rays: LensRays, samples: int, *, seed: int) -> Traced:
         """Return the noisy picture of a view.
@@ -76,8 +92,8 @@ class PathTracer:
         """
         few = max(1, samples // _GUIDE_SHARE)
         if self._vectorized:
-            radiance = self._trace_all(view, rays, samples, seed, self._integrator.radiance, 3)
-            guide = self._trace_all(view, rays, few, seed, self._integrator.guides, 6)
+            image = self._trace_all(view, rays, samples, seed)
+            radiance, guide = image[..., :3], image[..., 3:]
         elif (sensor := self._sensor(view)) is not None:
             render, scene = self._mi.render, self._scene
             light = render(scene, sensor=sensor, integrator=self._light, spp=samples, seed=seed)
@@ -92,25 +108,18 @@ class PathTracer:
             np.ascontiguousarray(np.nan_to_num(guide[..., 3:]), np.float32),
         )
 
-    def _trace_all(
-        self,
-        view: View,
-        rays: LensRays,
-        samples: int,
-        seed: int,
-        follow: Callable[[Any, Any, Any], Any],
-        values: int,
-    ) -> Floats:
-        """Return means over the samples of each pixel, many rays at once, shape (H, W, C)."""
+    def _trace_all(self, view: View, rays: LensRays, samples: int, seed: int) -> Floats:
+        """Return means over the samples of each pixel, many rays at once, shape (H, W, 9)."""
         mi, dr = self._mi, self._dr
         width, height = view.resolution
-        image = np.zeros((height, width, values), np.float32)
+        image = np.zeros((height, width, 9), np.float32)
         corners = mi.Float(_corners(view, rays).astype(np.float32).ravel())
         step = max(1, _PATHS // (width * samples))
         for row in range(0, height, step):
             count = min(step, height - row) * width
             index = dr.arange(mi.UInt32, count * samples)
-            states = mi.sample_tea_32(index, dr.opaque(mi.UInt32, (seed + row) & 0xFFFFFFFF))
+            drawn = dr.opaque(mi.UInt32, (seed + row) & 0xFFFFFFFF)
+            states = mi.sample_tea_32(index, drawn)
             random = mi.PCG32(initstate=mi.UInt64(states[0]), initseq=mi.UInt64(states[1]))
             # Numbers that differ from picture to picture must not become part of the compiled code.
             across, first = (dr.opaque(mi.UInt32, number) for number in (width, row * width))
@@ -121,13 +130,16 @@ class PathTracer:
             origin = mi.Point3f(*(dr.opaque(mi.Float, float(part)) for part in view.position))
             ray = mi.Ray3f(origin + dr.opaque(mi.Float, view.near) * direction, direction)
             ray.maxt = dr.opaque(mi.Float, view.far - view.near)
+            dr.eval(index, ray, seen)
+            found = self._integrator.follow(ray, index, drawn + 1, seen)
             means = [
                 dr.block_sum(dr.select(seen & dr.isfinite(value), value, 0.0), samples)
-                for value in follow(ray, random, seen)
+                for part in found
+                for value in part
             ]
             dr.eval(means)
             part = np.stack([np.array(value) for value in means], axis=-1) / np.float32(samples)
-            image[row : row + step] = part.reshape(-1, width, values)
+            image[row : row + step] = part.reshape(-1, width, 9)
         return image
 
     def _directions(self, corners: Any, pixel: Any, across: Any, random: Any) -> Any:
@@ -204,6 +216,16 @@ class PathTracer:
                 "sampler": {"type": "independent"},
             }
         )
+
+
+def samples_sky(scene: Any) -> bool:
+    """Return whether the sky is looked for at surfaces, not only met by paths.
+
+    Args:
+        scene: A scene.
+    """
+    sky = scene.environment()
+    return sky is not None and sky.sampling_weight() > 0.0
 
 
 def _corners(view: View, rays: LensRays) -> Array:

@@ -38,7 +38,8 @@ class MitsubaRenderer:
 
     Distances, normals, entities and materials come from rays through the centres of the pixels. The same seed
     and view of the same scene give the same picture, bit for bit on one machine. Lamps can be seen in the
-    radiance; to the other channels they are nothing.
+    radiance; to the other channels they are nothing. What an image cuts out of a surface that is no metal is
+    taken for leaves, which let light through; without LLVM they are opaque.
 
     Args:
         seed: Seed of the paths.
@@ -98,6 +99,7 @@ class MitsubaRenderer:
             for transform, entity in zip(copies.transforms, copies.entities, strict=True):
                 world += self._placed(group, transform, entity)
         self._clear()
+        self._paths.load()
         self._world = world + [Place(lamp, (), np.eye(4), OWN_ENTITY) for lamp in lamps]
         self._emitters, self._store = distant, store
         self._entities = list(scene.entities.values())
@@ -262,13 +264,14 @@ class MitsubaRenderer:
             self._scene = self._mi.load_dict({"type": "scene", **content})
             self._parameters = self._mi.traverse(self._scene)
             self._hits.update(self._scene, places, store.tables(), store.materials)
-            self._paths.update(self._scene, self._hits)
+            self._paths.update(self._scene, places, self._hits, store)
             self._moved = bool(moving)
         if self._moved:
             for number, place in enumerate(moving, len(self._world)):
                 self._move_shape(f"shape{number:05d}", place)
             self._parameters.update()
             self._hits.move(places)
+            self._paths.move(places)
             self._moved = False
 
     def _move_shape(self, name: str, place: Place) -> None:

@@ -56,6 +56,8 @@ class Tables:
     """Number of the entity, or `OWN_ENTITY`, shape (F,)."""
     material: npt.NDArray[np.int32]
     """Number of the material, shape (F,)."""
+    colors: npt.NDArray[np.float32] | None = None
+    """Linear colours of the vertices, shape (V, 3); None where no mesh has any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +82,14 @@ class ShapeStore:
 
     def __init__(self, mitsuba: Any, bsdfs: Bsdfs) -> None:
         self._mi, self._bsdfs = mitsuba, bsdfs
+        # Compiled paths look materials up in tables of their own.
+        self._scalar = mitsuba.variant().startswith("scalar")
         self.materials: list[Material] = []
         """The materials by number."""
         self._material_numbers: dict[Material, int] = {}
         self._blocks: dict[str, list[Any]] = defaultdict(list)
         self._face_count = self._vertex_count = 0
+        self._colors: list[tuple[int, Any]] = []
         self._tables: Tables | None = None
 
     def group(self, pieces: Iterable[Piece]) -> Group:
@@ -115,7 +120,11 @@ class ShapeStore:
         if self._tables is None:
             for name, blocks in self._blocks.items():
                 self._blocks[name] = [np.concatenate(blocks)]
-            self._tables = Tables(**{name: blocks[0] for name, blocks in self._blocks.items()})
+            colors = np.ones((self._vertex_count, 3), np.float32) if self._colors else None
+            for first, part in self._colors:
+                assert colors is not None
+                colors[first : first + len(part)] = part
+            self._tables = Tables(**{name: blocks[0] for name, blocks in self._blocks.items()}, colors=colors)
         return self._tables
 
     def number(self, material: Material) -> int:
@@ -132,7 +141,7 @@ class ShapeStore:
     def _look(self, piece: Piece) -> tuple[Any, bool, Material | None]:
         colored = _is_colored(piece)
         glow = piece.material if shines(piece.material) else None
-        return self._bsdfs.of(piece.material, vertex_colors=colored), colored, glow
+        return self._bsdfs.of(piece.material, vertex_colors=colored) if self._scalar else None, colored, glow
 
     def _mesh(self, pieces: Sequence[Piece], *, glows: bool) -> Any:
         """Return pieces of one look as a mesh, and add it to the tables."""
@@ -151,8 +160,10 @@ class ShapeStore:
                 np.array([self.number(piece.material) for piece in pieces], np.int32), lengths
             ),
         }
-        colors = [piece.geometry.colors for piece in pieces] if _is_colored(pieces[0]) else []
+        colors: list[Any] = [p.geometry.colors for p in pieces] if _is_colored(pieces[0]) else []
         mesh = self._make(block, pieces[0], colors, glows=glows)
+        if colors:
+            self._colors.append((self._vertex_count, np.concatenate(colors)))
         block["faces"] = block["faces"] + np.uint32(self._vertex_count)
         for name, values in block.items():
             self._blocks[name].append(values)
@@ -164,7 +175,8 @@ class ShapeStore:
     def _make(self, block: dict[str, Any], like: Piece, colors: list[Any], *, glows: bool) -> Any:
         mi = self._mi
         properties = mi.Properties()
-        properties["bsdf"] = self._bsdfs.of(like.material, vertex_colors=bool(colors))
+        if self._scalar:
+            properties["bsdf"] = self._bsdfs.of(like.material, vertex_colors=bool(colors))
         if glows:
             properties["emitter"] = mi.load_dict(self._bsdfs.emission(like.material))
         mesh = mi.Mesh(
@@ -175,7 +187,7 @@ class ShapeStore:
             has_vertex_texcoords=True,
             props=properties,
         )
-        if colors:
+        if colors and self._scalar:
             mesh.add_attribute("vertex_color", 3, np.concatenate(colors).astype(np.float32).ravel())
         parameters = mi.traverse(mesh)
         parameters["vertex_positions"] = block["vertices"].ravel()

@@ -128,7 +128,15 @@ class Picture:
             device="cpu",
         )
         beam = Beam(self._origin[0], self._rotation @ chunk.axis, chunk.angle)
-        return Rays(self._origin, directions, start=self._near, end=self._far, beam=beam)
+        return Rays(
+            self._origin,
+            directions,
+            start=self._near,
+            end=self._far,
+            beam=beam,
+            coherent=True,
+            width=self._lens.width,
+        )
 
 
 def _places(count: int) -> list[tuple[float, float]]:

@@ -8,7 +8,7 @@ hit comes from Embree, how far it is from the triangle itself in float64.
 
 import warp as wp
 
-from pegasus.render.surface_tables import Surface, Tables, opacity_of
+from pegasus.render.surface_tables import Surface, Tables, opacity_of, texture_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -286,16 +286,20 @@ def find_surface(
     out.normal[i] = normal
     if with_texture == 0:
         return
-    uv_a = tables.uvs[corners[0]]
-    uv_one = tables.uvs[corners[1]] - uv_a
-    uv_two = tables.uvs[corners[2]] - uv_a
-    uv = uv_a + uv_one * u[i] + uv_two * v[i]
-    stretched = wp.float32(wp.length(across)) * wp.max(wp.abs(wp.dot(facing, short)), 0.05)
-    density = wp.abs(uv_one[0] * uv_two[1] - uv_one[1] * uv_two[0]) / wp.max(stretched, 1.0e-20)
     travelled = wp.float32(distance)
     if before.shape[0] > 0:
         travelled += wp.float32(before[i])
-    footprint = cone * travelled * wp.float32(wp.length(local_direction)) * wp.sqrt(density)
+    place = texture_point(
+        tables,
+        corners,
+        u[i],
+        v[i],
+        wp.float32(wp.length(across)),
+        wp.abs(wp.dot(facing, short)),
+        cone * travelled * wp.float32(wp.length(local_direction)),
+    )
+    uv = wp.vec2f(place[0], place[1])
+    footprint = place[2]
     out.uv[i] = uv
     out.footprint[i] = footprint
     out.face[i] = face

@@ -93,7 +93,8 @@ def reflected(look: Look, v: wp.vec3f, way: wp.vec3f) -> wp.vec3f:
     half = wp.normalize(way - v)
     nh = wp.clamp(wp.dot(n, half), 0.0, 1.0)
     vh = wp.clamp(-wp.dot(v, half), 0.0, 1.0)
-    grazing = wp.pow(1.0 - vh, 5.0)
+    slant = 1.0 - vh
+    grazing = slant * slant * slant * slant * slant
     top = wp.min(50.0 * luminance(look.mirror), 1.0)
     fresnel = look.mirror * (1.0 - grazing) + wp.vec3f(top, top, top) * grazing
     value = look.base / PI + fresnel * lobe(look.roughness, nh, nl, nv)

@@ -174,10 +174,22 @@ def bilinear(
     return top * (1.0 - down) + bottom * down
 
 
+@wp.struct
+class Spot:
+    """Where a texture is looked up: a level of its image, the next smaller one, and how much that counts."""
+
+    uv: wp.vec2f
+    first: wp.int32
+    size: wp.vec2i
+    next_first: wp.int32
+    next_size: wp.vec2i
+    part: wp.float32
+
+
 @wp.func
-def look_up(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.vec4f:
-    """Return a texture, between the two mip levels whose texels are about as large as the footprint."""
-    use = tables.uses[row]
+def spot_of(tables: Tables, use: TextureUse, uv: wp.vec2f, footprint: wp.float32) -> Spot:
+    """Return the two mip levels whose texels are about as large as the footprint, and the place in them."""
+    spot = Spot()
     u = use.u_row[0] * uv[0] + use.u_row[1] * uv[1] + use.u_row[2]
     v = use.v_row[0] * uv[0] + use.v_row[1] * uv[1] + use.v_row[2]
     # Repeating far from the origin would cost the fraction its digits.
@@ -185,6 +197,7 @@ def look_up(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) 
         u = u - wp.floor(u)
     if use.wrap_t == 0:
         v = v - wp.floor(v)
+    spot.uv = wp.vec2f(u, v)
     first = tables.images[use.image, 0]
     width = tables.images[use.image, 1]
     height = tables.images[use.image, 2]
@@ -196,25 +209,96 @@ def look_up(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) 
         first += width * height
         width = wp.max(width / 2, 1)
         height = wp.max(height / 2, 1)
-    wrap = wp.vec2i(use.wrap_s, use.wrap_t)
-    size = wp.vec2i(width, height)
-    value = bilinear(tables.pixels, tables.decoding, use.decoding, wrap, first, size, u, v)
+    spot.first = first
+    spot.size = wp.vec2i(width, height)
+    spot.part = wp.float32(0.0)
     part = level - wp.float32(whole)
     if part > 0.02 and whole + 1 < count:
-        first += width * height
-        width = wp.max(width / 2, 1)
-        height = wp.max(height / 2, 1)
-        size = wp.vec2i(width, height)
-        smaller = bilinear(tables.pixels, tables.decoding, use.decoding, wrap, first, size, u, v)
-        value = value * (1.0 - part) + smaller * part
+        spot.part = part
+        spot.next_first = first + width * height
+        spot.next_size = wp.vec2i(wp.max(width / 2, 1), wp.max(height / 2, 1))
+    return spot
+
+
+@wp.func
+def look_up(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.vec4f:
+    """Return a texture, between the two mip levels whose texels are about as large as the footprint."""
+    use = tables.uses[row]
+    spot = spot_of(tables, use, uv, footprint)
+    wrap = wp.vec2i(use.wrap_s, use.wrap_t)
+    u = spot.uv[0]
+    v = spot.uv[1]
+    value = bilinear(tables.pixels, tables.decoding, use.decoding, wrap, spot.first, spot.size, u, v)
+    if spot.part > 0.0:
+        smaller = bilinear(
+            tables.pixels, tables.decoding, use.decoding, wrap, spot.next_first, spot.next_size, u, v
+        )
+        value = value * (1.0 - spot.part) + smaller * spot.part
     return wp.cw_mul(value, use.scale) + use.bias
+
+
+@wp.func
+def level_of_one(
+    tables: Tables, use: TextureUse, channel: wp.int32, first: wp.int32, size: wp.vec2i, uv: wp.vec2f
+) -> wp.float32:
+    """Return one channel between four pixels of a level."""
+    x = uv[0] * wp.float32(size[0]) - 0.5
+    y = (1.0 - uv[1]) * wp.float32(size[1]) - 0.5
+    left = wp.int32(wp.floor(x))
+    upper = wp.int32(wp.floor(y))
+    across = x - wp.float32(left)
+    down = y - wp.float32(upper)
+    codes = wp.where(channel == 3, 256, use.decoding)
+    value = wp.float32(0.0)
+    for k in range(4):
+        column = wrapped(left + k % 2, size[0], use.wrap_s)
+        row = wrapped(upper + k / 2, size[1], use.wrap_t)
+        if column >= 0 and row >= 0:
+            code = tables.pixels[first + row * size[0] + column] >> wp.uint32(8 * channel)
+            weight = wp.where(k % 2 == 0, 1.0 - across, across) * wp.where(k / 2 == 0, 1.0 - down, down)
+            value += tables.decoding[codes + wp.int32(code & wp.uint32(255))] * weight
+    return value
 
 
 @wp.func
 def look_up_number(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.float32:
     """Return the channel of a texture that is used."""
-    value = look_up(tables, row, uv, footprint)
-    return value[wp.max(tables.uses[row].channel, 0)]
+    use = tables.uses[row]
+    spot = spot_of(tables, use, uv, footprint)
+    channel = wp.max(use.channel, 0)
+    value = level_of_one(tables, use, channel, spot.first, spot.size, spot.uv)
+    if spot.part > 0.0:
+        smaller = level_of_one(tables, use, channel, spot.next_first, spot.next_size, spot.uv)
+        value = value * (1.0 - spot.part) + smaller * spot.part
+    return value * use.scale[channel] + use.bias[channel]
+
+
+@wp.func
+def look_up_nearest(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.vec4f:
+    """Return a texture from the nearer of the two mip levels."""
+    use = tables.uses[row]
+    spot = spot_of(tables, use, uv, footprint)
+    if spot.part > 0.5:
+        spot.first = spot.next_first
+        spot.size = spot.next_size
+    wrap = wp.vec2i(use.wrap_s, use.wrap_t)
+    value = bilinear(
+        tables.pixels, tables.decoding, use.decoding, wrap, spot.first, spot.size, spot.uv[0], spot.uv[1]
+    )
+    return wp.cw_mul(value, use.scale) + use.bias
+
+
+@wp.func
+def look_up_nearest_number(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.float32:
+    """Return the channel of a texture that is used, from the nearer of the two mip levels."""
+    use = tables.uses[row]
+    spot = spot_of(tables, use, uv, footprint)
+    if spot.part > 0.5:
+        spot.first = spot.next_first
+        spot.size = spot.next_size
+    channel = wp.max(use.channel, 0)
+    value = level_of_one(tables, use, channel, spot.first, spot.size, spot.uv)
+    return value * use.scale[channel] + use.bias[channel]
 
 
 @wp.func
@@ -226,6 +310,28 @@ def opacity_of(tables: Tables, material: SurfaceMaterial, uv: wp.vec2f, footprin
     if material.threshold > 0.0:
         return wp.where(value < material.threshold, 0.0, 1.0)
     return wp.where(value < 0.002, 0.0, wp.min(value, 1.0))
+
+
+@wp.func
+def texture_point(
+    tables: Tables,
+    corners: wp.vec3i,
+    u: wp.float32,
+    v: wp.float32,
+    area: wp.float32,
+    slant: wp.float32,
+    spread: wp.float32,
+) -> wp.vec3f:
+    """Return the texture coordinates of a point on a triangle, and how much of the texture a ray covers.
+
+    `area` is twice that of the triangle and `spread` the width of the ray in the triangle's frame.
+    """
+    a = tables.uvs[corners[0]]
+    one = tables.uvs[corners[1]] - a
+    two = tables.uvs[corners[2]] - a
+    uv = a + one * u + two * v
+    density = wp.abs(one[0] * two[1] - one[1] * two[0]) / wp.max(area * wp.max(slant, 0.05), 1.0e-20)
+    return wp.vec3f(uv[0], uv[1], spread * wp.sqrt(density))
 
 
 def empty_rows(struct: Any, count: int) -> Any:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import warp as wp
 
 from pegasus.arrays import Array, IntArray
+from pegasus.render import cut_kernels as cuts
 from pegasus.render import ray_kernels as kernels
 from pegasus.render.geometry_store import GeometryStore, Prototype, device_array
 from pegasus.render.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
@@ -39,6 +40,10 @@ class Rays:
     """Way that the light has gone already [m], shape (K,)."""
     beam: Beam | None = None
     """A cone that they all lie within, if one is known."""
+    coherent: bool = False
+    """Whether neighbours go nearly the same way."""
+    width: int = 0
+    """Width of the image that they are rows of, if they are."""
 
     def __post_init__(self) -> None:
         self.count = len(self.directions)
@@ -123,7 +128,7 @@ class Tracer:
             shading: Whether everything that light needs is wanted.
         """
         textured = shading or self._see_through
-        hits = self._first(rays, cone, normals=normals or textured, textured=textured)
+        hits = self._first(rays, cone, normals=normals or textured, textured=textured, pass_cuts=True)
         if self._see_through:
             self._pass_cuts(rays, hits, cone, normals=normals)
         return hits
@@ -134,8 +139,8 @@ class Tracer:
         Args:
             rays: From surface points to what lights them.
         """
-        if not self._see_through:
-            return self._blocked(rays)
+        if not self._objects.see_through:
+            return self._shining(rays) if self._world.see_through else self._blocked(rays)
         light = np.ones(rays.count, np.float32)
         rows = np.arange(rays.count)
         for _ in range(_MOST_VEILS):
@@ -198,12 +203,19 @@ class Tracer:
             rows = np.flatnonzero(cut)
             outer, outer_hits, whole, way = inner, found, whole[rows], way[rows]
 
-    def _first(self, rays: Rays, cone: float, *, normals: bool, textured: bool) -> Hits:
-        """Return what rays meet first, cut out or not."""
+    def _first(
+        self, rays: Rays, cone: float, *, normals: bool, textured: bool, pass_cuts: bool = False
+    ) -> Hits:
+        """Return what rays meet first, cut out or not; those of the scene at rest can be passed through."""
         count = rays.count
         origins, directions, limits = self._hand_over(rays)
-        found = self._world.embree.run(origins, directions, dists=limits, output=1)
-        limits, faces, u, v = found["tfar"], found["primID"], found["u"], found["v"]
+        ends = limits.copy()
+        assert self._world.embree is not None
+        faces, u, v = self._world.embree.nearest(
+            origins, directions, limits, coherent=rays.coherent, width=rays.width
+        )
+        if pass_cuts and self._world.see_through:
+            self._follow(cuts.pass_cuts, rays, [_before(rays), cone, _MOST_CUTS], ends, (limits, faces, u, v))
         arrays = [
             device_array(values, kind)
             for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
@@ -214,9 +226,9 @@ class Tracer:
             if entered is None:
                 continue
             ends, origins, directions, short, starts, which = entered
-            found = prototype.embree.run(
-                origins - prototype.center.astype(np.float32), directions, dists=short, output=1
-            )
+            assert prototype.embree is not None
+            origins -= prototype.center.astype(np.float32)
+            found = prototype.embree.nearest(origins, directions, short, coherent=rays.coherent)
             items = items if len(items) else np.zeros(count, np.int32)
             wp.launch(
                 kernels.keep_nearest,
@@ -224,10 +236,10 @@ class Tracer:
                 inputs=[
                     ends,
                     prototype.first_face,
-                    device_array(found["tfar"], wp.float32),
-                    device_array(found["primID"], wp.int32),
-                    device_array(found["u"], wp.float32),
-                    device_array(found["v"], wp.float32),
+                    device_array(short, wp.float32),
+                    device_array(found[0], wp.int32),
+                    device_array(found[1], wp.float32),
+                    device_array(found[2], wp.float32),
                     starts,
                     which,
                     *arrays,
@@ -247,7 +259,7 @@ class Tracer:
                 rays.start,
                 *arrays,
                 device_array(items, wp.int32),
-                device_array(np.zeros(0) if rays.before is None else rays.before, wp.float64),
+                _before(rays),
                 cone,
                 int(normals),
                 int(textured),
@@ -257,30 +269,71 @@ class Tracer:
         )
         return hits
 
+    def _follow(
+        self, kernel: Any, rays: Rays, options: list[Any], ends: Floats, found: Any, *more: Any
+    ) -> None:
+        """Let rays that have met triangles of the scene at rest go on behind them."""
+        assert self._world.embree is not None
+        limits, faces, u, v = found
+        inputs = [
+            self.tables,
+            *self._world.embree.handles,
+            wp.vec3d(*self._world.center),
+            rays.device_origins,
+            rays.step,
+            rays.device_directions,
+            rays.start,
+            *options,
+            device_array(ends, wp.float32),
+            device_array(limits, wp.float32),
+            device_array(faces, wp.int32),
+            device_array(u, wp.float32),
+            device_array(v, wp.float32),
+            *more,
+        ]
+        wp.launch(kernel, rays.count, inputs=inputs, device="cpu")
+
+    def _shining(self, rays: Rays) -> Floats:
+        """Return how much light comes through the scene at rest, and past objects that let none through."""
+        origins, directions, limits = self._hand_over(rays)
+        ends, light = limits.copy(), np.empty(rays.count, np.float32)
+        assert self._world.embree is not None
+        found = self._world.embree.nearest(origins, directions, limits, coherent=rays.coherent)
+        most = _MOST_CUTS + _MOST_VEILS
+        shining = device_array(light, wp.float32)
+        self._follow(cuts.shine_through, rays, [_DARK, most], ends, (limits, *found), shining)
+        blocked = np.full(rays.count, -1, np.int32)
+        self._block_by_objects(rays, ends, blocked)
+        light[blocked >= 0] = 0.0
+        return light
+
     def _blocked(self, rays: Rays) -> Floats:
         """Return 1 for rays that meet nothing and 0 for others."""
         origins, directions, limits = self._hand_over(rays)
-        reach = device_array(limits, wp.float32)
-        groups = self._objects.groups(rays.beam)
-        blocked: Ints = self._world.embree.run(
-            origins, directions, dists=limits.copy() if groups else limits, query="OCCLUDED"
-        )
-        for prototype, rows, balls in groups:
+        assert self._world.embree is not None
+        ends = limits.copy()
+        blocked = self._world.embree.blocked(origins, directions, limits, coherent=rays.coherent)
+        self._block_by_objects(rays, ends, blocked)
+        free: Floats = (blocked < 0).astype(np.float32)
+        return free
+
+    def _block_by_objects(self, rays: Rays, ends: Floats, blocked: Ints) -> None:
+        """Mark rays of given lengths (0, else -1) that objects block."""
+        reach = device_array(ends, wp.float32)
+        for prototype, rows, balls in self._objects.groups(rays.beam):
             entered = self._enter(rays, reach, rows, balls)
             if entered is None:
                 continue
-            ends, origins, directions, short, _, _ = entered
-            met = prototype.embree.run(
-                origins - prototype.center.astype(np.float32), directions, dists=short, query="OCCLUDED"
-            )
+            which, origins, directions, short, _, _ = entered
+            assert prototype.embree is not None
+            origins -= prototype.center.astype(np.float32)
+            met = prototype.embree.blocked(origins, directions, short, coherent=rays.coherent)
             wp.launch(
                 kernels.close_blocked,
                 rays.count,
-                inputs=[ends, device_array(met, wp.int32), device_array(blocked, wp.int32)],
+                inputs=[which, device_array(met, wp.int32), device_array(blocked, wp.int32)],
                 device="cpu",
             )
-        free: Floats = (blocked < 0).astype(np.float32)
-        return free
 
     def _hand_over(self, rays: Rays) -> tuple[Floats, Floats, Floats]:
         """Return rays as Embree takes them: origins about the world's centre, directions, lengths."""
@@ -357,6 +410,10 @@ class Tracer:
             device="cpu",
         )
         return device_ends, origins, directions, short, device_starts, device_which
+
+
+def _before(rays: Rays) -> Any:
+    return device_array(np.zeros(0) if rays.before is None else rays.before, wp.float64)
 
 
 def _or_none(reach: Floats | None) -> Floats:

@@ -122,6 +122,7 @@ class LidarRig:
         self.renderer.load(self.scene)
         self.entities, self.materials = self.renderer.entities, self.renderer.materials
         self.visuals = self
+        self.sensors = {"top": lidar}
         self.state = VehicleState.at_rest(count, 4)
         self.state.position[:, 2] = height
         vehicle: Any = self
@@ -131,6 +132,9 @@ class LidarRig:
     def snapshot(self, time: float) -> Any:
         drawn = SimpleNamespace(prefixes=[f"/World/carrier/{k}" for k in range(self.count)])
         return SimpleNamespace(time=time, objects=[], vehicle=lambda _: drawn)
+
+    def warn_if_enclosed(self, *_: Any, **__: Any) -> None:
+        pass
 
     def cast(self, snapshot: Any, origins: Array, directions: Array, max_range: float, **_: Any) -> Returns:
         return self.renderer.cast(origins, directions, max_range)

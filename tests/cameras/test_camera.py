@@ -240,6 +240,30 @@ def test_motion_vectors_are_those_of_projection():
     assert len(checked) == 3
 
 
+def test_rotors_are_seen_to_turn():
+    """Blades would move with the body, as if they stood still on it."""
+    sim, iris, _ = flying(Camera(outputs=("motion_vectors",), rate_hz=50.0, **SMALL))
+    sim.step(6)
+    reading = iris.readings["front"]
+    assert reading.motion_vectors.shape[0] == 1
+    shot = reading.shot
+    (seen,) = [item for item in shot.labelled_entities() if item.path == "/World/iris"]
+    now, before = shot.snapshot.object_poses, shot.previous.object_poses
+    assert len(seen.parts) == 4
+    for index, part in enumerate(seen.parts):
+        path = f"/World/iris/rotor{index}"
+        np.testing.assert_array_equal(part.pose, now[path])
+        np.testing.assert_array_equal(part.previous_pose, before[path])
+        (item,) = [thing for thing in shot.snapshot.objects if thing.path == path]
+        for instance in item.scene.instances:
+            vertices = item.scene.geometries[instance.geometry].vertices
+            placed = vertices @ instance.transform[:3, :3].T + instance.transform[:3, 3]
+            assert (placed >= part.extent[0]).all()
+            assert (placed <= part.extent[1]).all()
+        # Flat: nothing of the body but the hub lies within the box of a blade.
+        assert np.ptp(part.extent[:, 2]) < 0.05
+
+
 def edge(points):
     """Light on the left of y = 0, none on its right."""
     return np.where(points[..., 1:2] > 0, 1.0, 0.0) * np.ones(3)

@@ -1,5 +1,7 @@
 """Depth, points, motion and camera parameters against closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from analytic_scenes import (
@@ -21,6 +23,7 @@ from pegasus.dataset import (
     point_cloud,
     world_points,
 )
+from pegasus.dataset.entities import MovingPart
 from pegasus.render.renderer import View
 
 
@@ -94,6 +97,32 @@ def test_motion_of_a_moving_camera_and_object_is_the_difference_of_projections()
     expected = seen_at(previous, moved) - seen_at(view, points)
     assert box.sum() > 100
     np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_what_turns_on_its_own_moves_on_its_own():
+    """A rotor would stand still on its vehicle, or take what is beside it along."""
+    pivot, angle = np.array([4.0, -0.5, 0.2]), 0.3
+    renderer = room()
+    box = renderer.solids[1].pose
+    spun = pose(pivot, turn((0, 0, 1), angle)) @ pose(-pivot)
+    view = looking((0, 0, 0))
+    frame = renderer.frame(view)
+    # The part is the half of the box at positive z in the box's frame; the box itself stays.
+    half = np.array([[-0.3, -0.4, 0.0], [0.3, 0.4, 0.5]])
+    entities = list(frame.entities)
+    entities[1] = replace(entities[1], parts=(MovingPart(half, box, spun @ box),))
+    arguments = (frame.images.distance, frame.directions, frame.images.entity)
+    found = motion_vectors(*arguments, entities, view, view)
+    points = world_points(frame.images.distance, frame.directions, view)
+    local = (points - box[:3, 3]) @ box[:3, :3]
+    part = (frame.images.entity == 1) & (local[..., 2] > 1e-3)
+    rest = (frame.images.entity == 1) & (local[..., 2] < -1e-3)
+    assert part.sum() > 50
+    assert rest.sum() > 50
+    expected = seen_at(view, points[part] @ spun[:3, :3].T + spun[:3, 3]) - seen_at(view, points[part])
+    np.testing.assert_allclose(found[part], expected, atol=1e-3)
+    assert np.abs(expected).max() > 1.0
+    np.testing.assert_allclose(found[rest], 0, atol=1e-3)
 
 
 def test_motion_has_the_sign_of_replicator():

@@ -1,6 +1,7 @@
 """A frame is in its folder as a whole or not at all."""
 
 import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,8 @@ def test_a_frame_counts_when_all_of_it_is_there(tmp_path):
     folder.commit(1, {"rgb_0001.png": b"x"}, {"seed": 6})
     assert folder.written() == {1, 3}
     assert folder.records() == [
-        {"frame": 1, "seed": 6, "files": ["rgb_0001.png"]},
-        {"frame": 3, "seed": 5, "files": list(FILES)},
+        {"frame": 1, "seed": 6, "files": {"rgb_0001.png": 1}},
+        {"frame": 3, "seed": 5, "files": {"labels/a_0003.json": 2, "rgb_0003.png": 7}},
     ]
     expected = [
         ".frames/000001.json",
@@ -64,12 +65,46 @@ def test_an_interrupted_frame_does_not_count(tmp_path, monkeypatch, fails_at):
     assert listing(tmp_path) == [".frames/000003.json", *sorted(FILES)]
 
 
+def test_a_frame_that_lost_a_file_does_not_count(tmp_path):
+    """After a power cut, empty files with the right names would be taken for pictures."""
+    folder = FrameFolder(tmp_path, resume=False)
+    for index in range(4):
+        folder.commit(index, {f"rgb_{index}.png": b"picture"}, {})
+    (tmp_path / "rgb_0.png").write_bytes(b"")
+    (tmp_path / "rgb_1.png").unlink()
+    (tmp_path / ".frames/000002.json").write_bytes(b"")
+    assert folder.written() == {3}
+    assert [record["frame"] for record in folder.records()] == [3]
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_two_runs_may_write_the_same_frame(tmp_path, monkeypatch, swept):
+    """A second run into the folder would take the first one's temporary files for its own."""
+    folder = FrameFolder(tmp_path, resume=False)
+    real = Path.replace
+
+    def late(part, target):
+        # The other process sweeps the folder and writes the frame before this one's first file appears.
+        monkeypatch.setattr(Path, "replace", real)
+        with monkeypatch.context() as other:
+            other.setattr(os, "getpid", lambda: 2**40)
+            if swept:
+                folder.sweep()
+            folder.commit(3, FILES, {"run": 2})
+        return real(part, target)
+
+    monkeypatch.setattr(Path, "replace", late)
+    folder.commit(3, FILES, {"run": 1})
+    assert folder.records()[0]["run"] == 1
+    assert listing(tmp_path) == [".frames/000003.json", *sorted(FILES)]
+
+
 def test_full_disk_is_one_line_and_the_frame_does_not_count(tmp_path):
     """A full disk would end in a traceback, or leave pieces that look like a frame."""
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     folder = FrameFolder(tmp_path, resume=False)
-    (tmp_path / ".rgb_0003.png.part").symlink_to("/dev/full")
+    (tmp_path / f".rgb_0003.png.{os.getpid()}.part").symlink_to("/dev/full")
     with pytest.raises(ConfigError) as caught:
         folder.commit(3, FILES, {})
     message = str(caught.value)

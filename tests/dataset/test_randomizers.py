@@ -9,6 +9,7 @@ import pytest
 from pegasus.cameras import Imaging, Pinhole
 from pegasus.cameras.shot import Optics
 from pegasus.components import build
+from pegasus.control.trajectories import minimum_snap
 from pegasus.dataset.randomizers import (
     RANDOMIZERS,
     CameraJitter,
@@ -275,6 +276,35 @@ def test_flights_stay_clear_of_the_world_and_of_one_another():
         Flights(clearance=100.0).flights(spec, WORLD, clearance, rng())
     with pytest.raises(ConfigError, match="must be among a, b"):
         Flights(vehicles=("c",)).flights(spec, WORLD, clearance, rng())
+
+
+def hall() -> tuple[Scene, WorldSpec]:
+    """Five shelves of 40 m with aisles of 3 m between them, and a tour up and down all aisles."""
+    shelves, tour = [], []
+    for k in range(5):
+        place = np.diag([20.0, 1.0, 4.0, 1.0])
+        place[:3, 3] = 0.0, 5.0 * k, 4.0
+        shelves.append(Instance(f"/World/{k}", "box", "m", place, {"class": "rack"}, f"/World/{k}"))
+        ends = [(-22.0, 5.0 * k + 2.5, 3.0), (22.0, 5.0 * k + 2.5, 5.0)]
+        tour += ends if k % 2 == 0 else ends[::-1]
+    return box_scene(instances=shelves), WORLD.model_copy(update={"paths": {"tour": tour[:-2]}})
+
+
+def test_flights_are_found_between_shelves():
+    """A warehouse, whose tour has corners that curves cut, would have no flights."""
+    scene, world = hall()
+    clearance = Clearance(scene)
+    spec = parse({"name": "one", "vehicles": [{"model": "iris"}]}, ScenarioSpec)
+    for seed in range(3):
+        (flown,) = Flights().flights(spec, world, clearance, rng(seed)).vehicles
+        plan = flown.backends[0]["trajectory"][0]["minimum_snap"]
+        curve = minimum_snap(**(plan | {"laps": 1.0}))
+        places = np.array([curve.sample(float(t)).position for t in np.arange(0.0, curve.duration, 0.1)])
+        # Across the shelves the aisles are 2.5 m from the middle of each of them; the ends are free.
+        aside = np.abs(places[:, 1] % 5.0 - 2.5)
+        assert (aside[np.abs(places[:, 0]) < 20.0] <= 0.5 + 0.05).all()
+    with pytest.raises(ConfigError, match=r"clearance = 2\.0: no flight .*; 1 m would do"):
+        Flights(clearance=2.0).flights(spec, world, clearance, rng())
 
 
 def test_points_along_a_path_lie_on_it_in_order():

@@ -54,6 +54,7 @@ class Vehicle:
         self.state = VehicleState.at_rest(count, rotor_count)
         self.rotor_command = np.zeros((count, rotor_count))
         self.reference: Reference | None = None
+        self.estimate = None
         self.new_readings: Mapping[str, Reading] = {}
         self.mass, self.inertia = 1.5, np.diag([0.03, 0.03, 0.055])
         self.center_of_mass = np.zeros(3)

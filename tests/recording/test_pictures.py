@@ -11,9 +11,11 @@ from mcap.reader import make_reader
 from PIL import Image
 
 from pegasus import McapRecorder, Multirotor, Simulation, read_log
-from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Pinhole, StereoCamera
+from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Lidar, Pinhole, Raster, StereoCamera
+from pegasus.frames import matrix_from_quaternion
 from pegasus.recording.pictures import distortion
 
+MORE = ("motion_vectors", "point_cloud")
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 
 
@@ -21,10 +23,12 @@ def flown(path, sensors, *, images=True, count=1, steps=26):
     renderer = AnalyticRenderer(planes=(GROUND, WALL))
     with Simulation("flat", renderer=renderer, observers=[McapRecorder(path, images=images)]) as sim:
         iris = sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors=sensors, count=count))
+        renderer.materials = (next(iter(sim.scene.materials.values())).path,)
         kept = []
         for _ in range(steps):
             sim.step()
-            kept += [(name, reading, reading.cameras) for name, reading in iris.new_readings.items()]
+            new = iris.new_readings.items()
+            kept += [(name, reading, getattr(reading, "cameras", {})) for name, reading in new]
             for *_, cameras in kept:
                 for camera in cameras.values():
                     _ = [camera.images(output) for output in camera.outputs if images]
@@ -40,7 +44,11 @@ def test_pictures_come_back(tmp_path):
     """A picture on record would be another one, or stand at another time or place."""
     lens = BrownConrady(horizontal_fov=1.2, k1=-0.2, k2=0.1, p1=0.01, p2=0.02, k3=0.03)
     camera = Camera(
-        lens=lens, resolution=(32, 24), rate_hz=50.0, outputs=("rgb", "depth", "semantic", "normals")
+        lens=lens,
+        resolution=(32, 24),
+        rate_hz=50.0,
+        outputs=("rgb", "depth", "semantic", "normals", *MORE),
+        far=5.5,
     )
     kept, messages, _ = flown(tmp_path / "a.mcap", {"front": camera})
     assert len(kept) == 6
@@ -48,7 +56,6 @@ def test_pictures_come_back(tmp_path):
     for schema, topic, time, content in messages:
         by_topic.setdefault(topic.removeprefix("/iris/sensors/front/"), []).append((schema, time, content))
     assert {"tf", "calibration", "rgb", "distance_to_image_plane", "semantic_segmentation"} <= by_topic.keys()
-    assert "normals" not in by_topic
     for k, (_, reading, _) in enumerate(kept):
         for topic, kind in (("rgb", "CompressedImage"), ("distance_to_image_plane", "RawImage")):
             schema, time, content = by_topic[topic][k]
@@ -67,6 +74,20 @@ def test_pictures_come_back(tmp_path):
         assert ids["encoding"] == "16UC1"
         read = np.frombuffer(base64.b64decode(ids["data"]), "<u2").reshape(24, 32)
         assert np.array_equal(read, reading.semantic[0])
+        normals = Image.open(io.BytesIO(base64.b64decode(by_topic["normals"][k][2]["data"])))
+        assert by_topic["normals"][k][2]["format"] == "png"
+        assert np.abs(np.asarray(normals) / 127.5 - 1.0 - reading.normals[0]).max() <= 1 / 255 + 1e-6
+        for axis, name in enumerate("xy"):
+            flow = by_topic[f"motion_vectors/{name}"][k][2]
+            read = np.frombuffer(base64.b64decode(flow["data"]), "<f4").reshape(24, 32)
+            assert np.array_equal(read, reading.motion_vectors[0, ..., axis], equal_nan=True)
+        assert by_topic["point_cloud"][k][0] == "foxglove.PointCloud"
+        points = unpacked(by_topic["point_cloud"][k][2])
+        seen = np.isfinite(reading.depth[0])
+        assert 0 < seen.sum() < seen.size
+        assert np.array_equal(xyz(points), reading.point_cloud[0][seen])
+        colors = np.stack([points[name] for name in ("red", "green", "blue", "alpha")], axis=1)
+        assert np.array_equal(colors, np.insert(reading.rgb[0][seen], 3, 255, axis=1))
         transform = by_topic["tf"][k][2]["transforms"][0]
         assert (transform["parent_frame_id"], transform["child_frame_id"]) == ("world", "iris/front")
         assert [transform["translation"][axis] for axis in "xyz"] == reading.position[0].tolist()
@@ -81,6 +102,50 @@ def test_pictures_come_back(tmp_path):
     log = read_log(tmp_path / "a.mcap")["iris/sensors/front"]
     assert set(log.fields) == {"stamp", "position", "orientation", "intrinsic_matrix"}
     assert log.intrinsic_matrix.shape == (6, 3, 3)
+
+
+def unpacked(content):
+    """Return the points of a cloud, by the fields that it describes."""
+    kinds = {1: "u1", 3: "<u2", 7: "<f4"}
+    names, kinds, offsets = zip(
+        *[(f["name"], kinds[f["type"]], f["offset"]) for f in content["fields"]], strict=True
+    )
+    layout = {"names": names, "formats": kinds, "offsets": offsets, "itemsize": content["point_stride"]}
+    return np.frombuffer(base64.b64decode(content["data"]), np.dtype(layout))
+
+
+def xyz(points):
+    return np.stack([points[name] for name in "xyz"], axis=1)
+
+
+def test_points_of_lidars_come_back(tmp_path):
+    """A scan on record would be another one, or lie elsewhere in the world."""
+    lidar = Lidar(pattern=Raster(0.5, 0.5, 7, 5), rate_hz=50.0, motion_distortion=False)
+    kept, messages, _ = flown(tmp_path / "a.mcap", {"top": lidar}, count=2, steps=6)
+    assert len(kept) == 2
+    by_topic = {}
+    for schema, topic, time, content in messages:
+        by_topic.setdefault(topic, []).append((schema, time, content))
+    for copy in (0, 1):
+        clouds, frames = (by_topic[f"/iris/sensors/top/{copy}/{leaf}"] for leaf in ("points", "tf"))
+        assert len(clouds) == len(kept)
+        for (_, reading, _), (schema, time, content), (_, _, transforms) in zip(
+            kept, clouds, frames, strict=True
+        ):
+            assert schema == "foxglove.PointCloud"
+            assert time == round(reading.stamp * 1e9)
+            cloud, points = reading.cloud(copy), unpacked(content)
+            assert len(points) > 20
+            np.testing.assert_array_equal(xyz(points), cloud.points.astype(np.float32))
+            for name in ("intensity", "time_offset", "ring"):
+                np.testing.assert_array_equal(points[name], getattr(cloud, name).astype(points[name].dtype))
+            (transform,) = transforms["transforms"]
+            assert transform["child_frame_id"] == content["frame_id"] == f"iris/top/{copy}"
+            turn = matrix_from_quaternion(np.array([transform["rotation"][axis] for axis in "xyzw"]))
+            place = [transform["translation"][axis] for axis in "xyz"]
+            np.testing.assert_allclose(cloud.points @ turn.T + place, cloud.world_points, atol=1e-9)
+    log = read_log(tmp_path / "a.mcap")["iris/sensors/top"]
+    assert set(log.fields) == {"stamp", "position", "orientation"}
 
 
 def test_nothing_is_drawn_unless_asked_for(tmp_path):

@@ -292,6 +292,34 @@ def test_the_same_with_any_number_of_threads(renderer: EmbreeRenderer) -> None:
                 np.testing.assert_array_equal(one, two)
 
 
+def test_single_rays_meet_what_packets_do(renderer: EmbreeRenderer, tmp_path: Any) -> None:
+    """A processor that casts no eight rays at once would draw another picture."""
+    leaves = {"diffuse_color": (0.1, 0.5, 0.1), "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
+    world = scene(
+        ("ground", quad(20.0), GRAY, np.eye(4)),
+        ("ball", ball(0.7, 24), GRAY, at((0.3, 0.2, 0.9))),
+        ("leaf", quad(2.0), leaves, at((-0.5, 0.0, 2.0))),
+        lights=[sun((0.3, -0.2, -1.0))],
+    )
+    # Odd rows, and a width that four does not divide.
+    for size in ((64, 47), (61, 40)):
+        view = dataclasses.replace(look((-3.0, -2.0, 4.0), (0.0, 0.0, 0.5)), resolution=size)
+        pictures = []
+        for packets in (True, False):
+            renderer.load(world)
+            renderer.add([drone()])
+            renderer.move(["/World/drone/body"], np.array([at((1.0, -0.5, 1.5))]))
+            renderer._store._embree.packets = packets
+            pictures.append(renderer.render(view, ["distance", "entity", "normal", "radiance"]))
+        for name, one in pictures[0]._asdict().items():
+            other = getattr(pictures[1], name)
+            if one is not None:
+                same = np.isclose(one, other, rtol=1e-5, atol=1e-6).reshape(*one.shape[:2], -1).all(axis=-1)
+                # Rays that graze an edge may fall to either side.
+                assert same.mean() > 0.995, name
+        assert len(np.unique(pictures[0].entity)) >= 4
+
+
 def test_an_empty_scene_is_refused(renderer: EmbreeRenderer) -> None:
     """A scene without anything to draw would give black pictures for hours."""
     with pytest.raises(ConfigError, match="void: holds nothing to draw; give it a mesh"):

@@ -129,7 +129,11 @@ def test_what_is_too_near_or_too_far_is_not_seen(renderer: MitsubaRenderer) -> N
 
 
 def test_it_agrees_with_the_fast_renderer(renderer: MitsubaRenderer, tmp_path: Path) -> None:
-    """Labels and depth would change with the renderer: other numbers, other sides, other holes."""
+    """Labels and depth would change with the renderer: other numbers, other sides, other holes.
+
+    In this scene no pixel differs in its entity, and the largest relative difference of depth is 1.2e-7, the
+    rounding of single precision; edges may cost single pixels on another processor.
+    """
     mirrored = at((1.5, 0.2, 0.6))
     mirrored[0, 0] = -1.0
     world = scene(
@@ -154,10 +158,10 @@ def test_it_agrees_with_the_fast_renderer(renderer: MitsubaRenderer, tmp_path: P
     paths = np.array([*renderer.materials, ""]), np.array([*embree.materials, ""])
     same = slow.entity == fast.entity
     assert set(range(7)) <= set(np.unique(slow.entity).tolist())
-    assert np.mean(same) > 0.995
+    assert np.mean(same) > 0.998
     np.testing.assert_array_equal(paths[0][slow.material][same], paths[1][fast.material][same])
     met = same & (slow.entity != NOTHING)
-    np.testing.assert_allclose(slow.distance[met], fast.distance[met], rtol=1e-4)
+    np.testing.assert_allclose(slow.distance[met], fast.distance[met], rtol=1e-6)
     assert np.quantile(np.abs(slow.normal[met] - fast.normal[met]), 0.999) < 1e-3
     embree.close()
 
@@ -269,6 +273,42 @@ def test_light_falls_through_what_is_cut_out(renderer: MitsubaRenderer, tmp_path
     assert np.median(radiance[11:16, 7:10]) < 1.0
     for lit in (radiance[2:7, 14:17], radiance[2:7, 7:10], radiance[11:16, 14:17]):
         assert np.median(lit) == pytest.approx(500.0 / math.pi, rel=0.02)
+
+
+def test_light_falls_through_many_holes(renderer: MitsubaRenderer, tmp_path: Path) -> None:
+    """The ground of a forest would be dark, or hits beyond several leaves be those of another ray."""
+    cut = leaf(tmp_path)
+    leaves = [(f"leaf{k}", quad(2.0), cut, at((0, 0, 3 + 0.1 * k))) for k in range(5)]
+    renderer.load(scene(*leaves, ("ground", quad(9.0), GRAY, np.eye(4)), lights=[sun((0, 0, 1), 1000.0)]))
+    view = View(DOWN.lens, (24, 18), np.array([0.0, 0.0, 2.5]), DOWN.rotation)
+    radiance = renderer.render(view, ["radiance"], samples=4).radiance
+    assert radiance is not None
+    assert np.median(radiance[11:16, 7:10]) < 1.0
+    assert np.median(radiance[2:7, 14:17]) == pytest.approx(500.0 / math.pi, rel=0.02)
+    above = View(DOWN.lens, (24, 18), np.array([0.0, 0.0, 6.0]), DOWN.rotation)
+    radiance = renderer.render(above, ["radiance"], samples=4).radiance
+    assert radiance is not None
+    # Rays through the holes see the ground, others the uppermost leaf; both are as bright.
+    assert np.median(radiance[4:14, 6:18]) == pytest.approx(500.0 / math.pi, rel=0.02)
+
+
+def test_leaves_glow_against_the_sun(fastest: str, tmp_path: Path) -> None:
+    """A forest would be black from inside: leaves pass on 0.7 of what they reflect."""
+    if fastest == variants.SCALAR:
+        pytest.skip("leaves pass light on in the vectorized variant")
+    mitsuba.set_variant(fastest)
+    seen = []
+    for more in ({}, {"metallic": 1e-6}):
+        renderer = MitsubaRenderer(denoise=False)
+        card = "leaf", quad(2.0), leaf(tmp_path) | more, at((0, 0, 3))
+        renderer.load(scene(card, lights=[sun((0, 0, 1), strength=1000.0)]))
+        view = look((-0.5, -0.5, 0.0), (-0.5, -0.499, 3.0), (8, 6), fov=5.0)
+        radiance = renderer.render(view, ["radiance"], samples=4).radiance
+        renderer.close()
+        assert radiance is not None
+        seen.append(radiance)
+    np.testing.assert_allclose(seen[0], 0.7 * 0.5 / math.pi * 1000.0, rtol=0.01)
+    assert not seen[1].any()
 
 
 def test_objects_move_come_and_go(renderer: MitsubaRenderer) -> None:

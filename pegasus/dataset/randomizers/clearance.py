@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.arrays import Array
-from pegasus.cameras.mounting import enclosing_path
+from pegasus.render.enclosures import Enclosures
 from pegasus.scene.scene import Geometry, Scene
 
 _BLOCK = 128
@@ -71,7 +71,7 @@ class Clearance:
         around = Geometry(vertices, faces, np.zeros_like(vertices))
         part = replace(item, geometry="met", transform=np.eye(4))
         scene = replace(self._scene, geometries={"met": around}, instances=[part])
-        return enclosing_path(scene, np.zeros(3)) is not None
+        return Enclosures(scene).around(np.zeros(3)) is not None
 
     def _placed(self, index: int) -> "_Triangles":
         if index not in self._triangles:

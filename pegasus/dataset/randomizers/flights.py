@@ -1,7 +1,7 @@
 """Random flights of vehicles."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _TRIES = 60
 _POINT_TRIES = 30
 _SAMPLE_PERIOD = 0.1
+# Part of the box, or of the path, that the last try keeps to.
+_LEAST_PART = 0.03
+# Parts of the clearance that are tried in order to tell one that would do.
+_LESS = (0.7, 0.5, 0.3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +71,31 @@ class Flights(Randomizer):
             if name in chosen:
                 require(entry.count == 1, "vehicles", name, "must be one vehicle each, not several copies")
                 start = entry.position or next((point.position for point in spawn_points), (0.0, 0.0, 0.0))
-                entry = self._flown(entry, np.array(start), world, clearance, curves, rng)
+                entry = self._flown_or_error(entry, np.array(start), world, clearance, curves, rng)
             vehicles.append(entry)
         return spec.model_copy(update={"vehicles": vehicles})
+
+    def _flown_or_error(
+        self,
+        entry: "ScenarioVehicle",
+        start: Array,
+        world: "WorldSpec",
+        clearance: Clearance,
+        curves: list[Array],
+        rng: np.random.Generator,
+    ) -> "ScenarioVehicle":
+        flown = self._flown(entry, start, world, clearance, curves, rng)
+        if flown is not None:
+            return flown
+        less = (replace(self, clearance=self.clearance * part) for part in _LESS)
+        enough = (r.clearance for r in less if r._flown(entry, start, world, clearance, [*curves], rng))
+        nearer = next(enough, None)
+        raise ConfigError(
+            "no flight was found that stays clear of the world",
+            field="clearance",
+            value=self.clearance,
+            remedy="change extent and height" if nearer is None else f"{nearer:.2g} m would do",
+        )
 
     def _flown(
         self,
@@ -79,9 +105,10 @@ class Flights(Randomizer):
         clearance: Clearance,
         curves: list[Array],
         rng: np.random.Generator,
-    ) -> "ScenarioVehicle":
+    ) -> "ScenarioVehicle | None":
         for attempt in range(_TRIES):
-            points = self._points(start, world, clearance, rng, part=1.0 - 0.9 * attempt / _TRIES)
+            # Between shelves only a short stretch has no corner that a curve would cut.
+            points = self._points(start, world, clearance, rng, part=_LEAST_PART ** (attempt / _TRIES))
             speed = float(rng.uniform(*self.speed))
             if points is None:
                 continue
@@ -110,12 +137,7 @@ class Flights(Randomizer):
                     "backends": [backend],
                 }
                 return entry.model_copy(update=changes)
-        raise ConfigError(
-            "no flight was found that stays clear of the world",
-            field="clearance",
-            value=self.clearance,
-            remedy="lower it, or change extent and height",
-        )
+        return None
 
     def _points(
         self,
@@ -137,7 +159,7 @@ class Flights(Randomizer):
             for _ in range(_POINT_TRIES):
                 aside = rng.uniform(-1.0, 1.0, size=2)
                 if way is not None:
-                    point = way[number] + np.array([*aside, 0.0])
+                    point = way[number] + np.array([*(aside * math.sqrt(part)), 0.0])
                 else:
                     point = start + np.array([*(aside * half), rng.uniform(*self.height)])
                 # What is reached from a free place without touching anything is free as well.
