@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pegasus import McapRecorder, Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
+from pegasus.isaac.launch import start_if_asked
 
 
 def main(duration: float = 30.0, log: Path = Path("first_flight.mcap")) -> Multirotor:
@@ -21,4 +22,5 @@ def main(duration: float = 30.0, log: Path = Path("first_flight.mcap")) -> Multi
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

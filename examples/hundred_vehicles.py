@@ -9,6 +9,7 @@ import time
 
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
+from pegasus.isaac.launch import start_if_asked
 from pegasus.recording import TrackingAudit, VehicleTracking
 
 
@@ -31,4 +32,5 @@ def main(count: int = 100, duration: float = 30.0) -> VehicleTracking:
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

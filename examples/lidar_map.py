@@ -15,6 +15,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.cameras import Lidar, LidarReading
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Waypoints
+from pegasus.isaac.launch import start_if_asked
 
 CELL = 0.06  # [m]; one point is kept of each
 BACKGROUND = (0.05, 0.06, 0.08)
@@ -156,4 +157,5 @@ def main(
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
+from pegasus.isaac.launch import start_if_asked
 from pegasus.recording import TrackingAudit, VehicleTracking
 
 AIRFRAME = Path(__file__).parent / "airframes" / "my_hexarotor.yaml"
@@ -29,4 +30,5 @@ def main(side: float = 5.0) -> VehicleTracking:
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

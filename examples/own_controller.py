@@ -14,6 +14,7 @@ from pegasus import Multirotor, Simulation, VehicleState
 from pegasus.arrays import Array
 from pegasus.control import Controller, Reference, trajectories
 from pegasus.frames import rotate_inverse
+from pegasus.isaac.launch import start_if_asked
 from pegasus.recording import TrackingAudit, VehicleTracking
 
 
@@ -66,4 +67,5 @@ def main(side: float = 4.0) -> VehicleTracking:
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

@@ -15,6 +15,7 @@ from pegasus import Backend, Multirotor, Simulation, VehicleState
 from pegasus.arrays import Array
 from pegasus.control import GeometricController, trajectories
 from pegasus.environment import Environment
+from pegasus.isaac.launch import start_if_asked
 from pegasus.sensors import Reading, Sensor
 
 DOWN = np.array([[0.0, 0.0, -1.0]])
@@ -87,4 +88,5 @@ def main() -> Array:
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

@@ -21,6 +21,7 @@ from pegasus.aerodynamics import LinearDrag
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Point, Trajectory
 from pegasus.frames import matrix_from_quaternion
+from pegasus.isaac.launch import start_if_asked
 from pegasus.propulsion import IdealMotor
 
 S = 0.6
@@ -336,6 +337,7 @@ def main(folder: Path = Path(), rate: float = 500.0) -> dict[str, Flight]:
 
 
 if __name__ == "__main__":
+    start_if_asked()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path(), help="where the pictures go")
     main(parser.parse_args().folder)

@@ -10,6 +10,7 @@ import threading
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends.mavlink.px4 import PX4
+from pegasus.isaac.launch import start_if_asked
 
 HEIGHT, SIDE = 5.0, 5.0
 CORNERS = [(0.0, 0.0), (SIDE, 0.0), (SIDE, SIDE), (0.0, SIDE), (0.0, 0.0)]
@@ -111,4 +112,5 @@ def main(count=1, directory=None, speed=5.0):
 
 
 if __name__ == "__main__":
+    start_if_asked()
     print(main(count=int(sys.argv[1]) if len(sys.argv) > 1 else 1))

@@ -16,6 +16,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.arrays import Array
 from pegasus.cameras import Imaging, StereoCamera, StereoReading, depth_from_disparity
 from pegasus.control import GeometricController, trajectories
+from pegasus.isaac.launch import start_if_asked
 from pegasus.render import Renderer
 
 FARTHEST = 30.0
@@ -97,4 +98,5 @@ def main(
 
 
 if __name__ == "__main__":
+    start_if_asked()
     main()

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pegasus.cli_dataset import dataset
+from pegasus.cli_isaac import isaac
 from pegasus.cli_make import make
 from pegasus.cli_view import LOCAL, PORT, Host, Port, require_viser, view, watched
 from pegasus.errors import ConfigError
@@ -33,6 +34,7 @@ app.add_typer(show, name="show")
 app.add_typer(make, name="make")
 app.command()(dataset)
 app.command()(view)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(isaac)
 check = typer.Typer(help="Look something over.", no_args_is_help=True)
 app.add_typer(check, name="check")
 
@@ -71,6 +73,10 @@ def run(
     speed: Annotated[str | None, typer.Option(help="Times real time, or max.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder that holds the runs (default: runs).")] = None,
     record: Annotated[bool, typer.Option("--record/--no-record", help="Write log, summary and plot.")] = True,
+    ros2: Annotated[
+        bool,
+        typer.Option("--ros2", help="Put every vehicle on ROS 2, in real time unless --speed is given."),
+    ] = False,
     view: Annotated[
         bool, typer.Option("--view", help="Show it in the browser, in real time unless --speed is given.")
     ] = False,
@@ -85,9 +91,12 @@ def run(
     import_from_beside(scenario)
     if view:
         require_viser()
-        # Whoever watches wants to see it fly, not that it has flown.
+    if view or ros2:
+        # Whoever watches wants to see it fly, not that it has flown; whoever commands must keep up.
         speed = speed or "1"
-    changes = Overrides(duration=duration, rate=rate, seed=seed, speed=_speed(speed), vehicles=vehicles)
+    changes = Overrides(
+        duration=duration, rate=rate, seed=seed, speed=_speed(speed), vehicles=vehicles, ros2=ros2
+    )
     flight = Flight(scenario, changes)
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -11,6 +11,8 @@ from pathlib import Path
 from pegasus import settings
 from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
+from pegasus.backends.ros2.backend import ROS2
+from pegasus.backends.ros2.remote_control import RemoteControl
 from pegasus.components import build
 from pegasus.control import Controller
 from pegasus.control.trajectories import located
@@ -27,6 +29,7 @@ from pegasus.recording import (
     summarize,
 )
 from pegasus.recording.reader import LOG_NAME
+from pegasus.recording.rosbag import RosbagRecorder
 from pegasus.scenario import Component, ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
 from pegasus.sensors import SENSORS, Sensor
 from pegasus.simulation import Playback, Simulation
@@ -36,6 +39,8 @@ _AFTER_MISSION = 1.0
 """How long a run goes on when its last mission is over [s]."""
 _SPAWN_CLEARANCE = 1.0
 """A spawn point this near to a vehicle with a position of its own is taken [m]."""
+_BAG_NAME = "rosbag2"
+"""Folder of the bag in that of a run."""
 _PROGRESS_COUNT = 200
 """How often progress is shown, whatever the length of the run."""
 
@@ -50,6 +55,8 @@ class Overrides:
     speed: float | str | None = None
     vehicles: int | None = None
     """Number of copies of every vehicle."""
+    ros2: bool = False
+    """Whether every vehicle is on the ROS 2 graph."""
 
     def apply(self, spec: ScenarioSpec) -> ScenarioSpec:
         """Return the scenario with these changes, checked like a file.
@@ -61,6 +68,7 @@ class Overrides:
             ConfigError: If a value is not allowed.
         """
         changes = {name: value for name, value in vars(self).items() if value is not None}
+        del changes["ros2"]  # It is no field of a scenario, but a backend of its vehicles.
         content = spec.model_dump(exclude_unset=True)
         if (count := changes.pop("vehicles", None)) is not None:
             if count < 1:
@@ -104,12 +112,13 @@ class Flight:
 
     def __init__(self, scenario: str | Path, overrides: Overrides | None = None) -> None:
         loaded, file = load_scenario(scenario)
-        self.spec = (overrides or Overrides()).apply(loaded)
+        overrides = overrides or Overrides()
+        self.spec, self._ros2 = overrides.apply(loaded), overrides.ros2
         try:
             world = found("worlds", self.spec.world, beside=file, field="world")
             self.simulation = Simulation(world, rate=self.spec.rate, seed=self.spec.seed)
             try:
-                add_vehicles(self.simulation, self.spec, file)
+                add_vehicles(self.simulation, self.spec, file, ros2=self._ros2)
                 self._require_an_end()
             except BaseException:
                 self.simulation.close()
@@ -142,7 +151,8 @@ class Flight:
         simulation, recorded = self.simulation, self.spec.record
         tracking, energy = TrackingAudit(), EnergyAudit()
         ended_by: BaseException | None = None
-        with contextlib.ExitStack() as undo, simulation:
+        remote = RemoteControl(simulation) if self._ros2 else contextlib.nullcontext()
+        with contextlib.ExitStack() as undo, simulation, remote:
             simulation.add_observer(tracking)
             simulation.add_observer(energy)
             folder = _new_folder(out, self.spec.name, undo) if record else None
@@ -159,6 +169,15 @@ class Flight:
                         images=recorded.images,
                     )
                 )
+                if recorded.ros2:
+                    simulation.add_observer(
+                        RosbagRecorder(
+                            folder / _BAG_NAME,
+                            state_rate=recorded.state_rate,
+                            readings=recorded.readings,
+                            images=recorded.images,
+                        )
+                    )
             began = time.perf_counter()
             try:
                 self._step_to_the_end(progress)
@@ -209,13 +228,14 @@ class Flight:
             )
 
 
-def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path) -> None:
+def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2: bool = False) -> None:
     """Add the vehicles of a scenario to a simulation.
 
     Args:
         simulation: The simulation, in the scenario's world.
         spec: The scenario.
         file: Its file, which the paths in it are relative to.
+        ros2: Whether vehicles that are not on the ROS 2 graph by themselves are put on it.
 
     Raises:
         ConfigError: If a vehicle, or anything that it names, is wrong.
@@ -228,6 +248,8 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path) -> None
                 build(Backend, BACKENDS, _beside(file, backend), field=f"backends.{j}")
                 for j, backend in enumerate(entry.backends)
             ]
+            if ros2 and not any(isinstance(backend, ROS2) for backend in backends):
+                backends.append(ROS2(control=not any(backend.drives for backend in backends)))
             position, heading = _place(entry, spawn_points)
             vehicle = Multirotor(
                 model,

@@ -15,12 +15,11 @@ from pegasus.components import require
 from pegasus.engines.engine import Engine
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
+from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim
 from pegasus.recording.observer import Observer
 from pegasus.render import Renderer, Visuals
 from pegasus.scenario import SpawnPoint, WorldSpec, load_world
-from pegasus.scene import translate
 from pegasus.scene.scene import Scene
-from pegasus.scene.worlds import made_world
 from pegasus.streams import stream
 from pegasus.vehicle import Vehicle
 from pegasus.vehicle_manager import VehicleManager
@@ -48,12 +47,13 @@ class Simulation:
 
     Args:
         world: Name of a shipped world, path of a YAML or USD file, or a description.
-        engine: `auto` or `mujoco`, or an engine.
+        engine: `mujoco`, `isaac` for Isaac Sim, `auto` for Isaac Sim within it and MuJoCo elsewhere, or an
+            engine.
         rate: Physics steps per simulated second [Hz].
         seed: Seed of every random stream.
         observers: Whoever watches every step.
-        renderer: Who draws pictures for cameras and casts rays for lidars, at the first one: `auto`, `embree`
-            or `mitsuba`, or a renderer.
+        renderer: Who draws pictures for cameras and casts rays for lidars, at the first one: `embree`,
+            `mitsuba`, `auto` for RTX on Isaac Sim and Embree elsewhere, or a renderer.
         alter_scene: Takes the world's scene and description, and returns the scene that is used.
 
     Raises:
@@ -85,13 +85,20 @@ class Simulation:
             self.scene = alter_scene(self.scene, self.world)
         for line in self.scene.warnings:
             _log.warning(line)
-        self.engine = _engine(engine)
+        if alter_scene is not None and isinstance(engine, str) and engine != "mujoco" and inside_isaac_sim():
+            raise ConfigError(
+                "Isaac Sim flies in worlds as their files have them",
+                field="alter_scene",
+                remedy="use the engine mujoco",
+            )
+        self.engine = _engine(engine, self.rate)
         self.engine.load(self.scene)
         self.environment.bind(stream(seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=seed)
-        self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=renderer)
+        drawn_by, drawing = _renderer(renderer, self.engine)
+        self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=drawn_by)
         self.step_count = 0
-        self._observers = list(observers)
+        self._observers = [*drawing, *observers]
         self._playback = Playback.STOPPED
         self._closed = False
         self._interrupted = False
@@ -100,6 +107,10 @@ class Simulation:
 
     def _load_scene(self, file: Path | None) -> Scene:
         """Return the scene of the world, whose file is made now if it comes from a generator."""
+        # OpenUSD is not imported before it is used: see pegasus.scene.
+        from pegasus.scene.translation import translate
+        from pegasus.scene.worlds import made_world
+
         if self.world.generator is not None:
             try:
                 self.world = made_world(self.world)
@@ -385,11 +396,36 @@ def _world(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
     return load_world(world)
 
 
-def _engine(engine: str | Engine) -> Engine:
+def _engine(engine: str | Engine, rate: float) -> Engine:
     if not isinstance(engine, str):
         return engine
-    if engine in ("auto", "mujoco"):
+    if engine == "mujoco" or (engine == "auto" and not inside_isaac_sim()):
         from pegasus.engines.mujoco_engine import MujocoEngine
 
         return MujocoEngine()
-    raise ConfigError("must be auto or mujoco, or an engine", field="engine", value=engine)
+    if engine in ("auto", "isaac"):
+        if not inside_isaac_sim():
+            raise ConfigError(
+                "Isaac Sim does not run in this process",
+                field="engine",
+                value=engine,
+                remedy="use `pegasus isaac`, or start it by pegasus.isaac.launch.start() first",
+            )
+        from pegasus.isaac import kit
+        from pegasus.isaac.engine import IsaacEngine
+
+        return IsaacEngine(rate=rate, frame_rate=kit.setting(FRAME_RATE_SETTING))
+    raise ConfigError("must be auto, mujoco or isaac, or an engine", field="engine", value=engine)
+
+
+def _renderer(renderer: str | Renderer, engine: Engine) -> tuple[str | Renderer, list[Observer]]:
+    """Return who draws pictures, and who watches over it."""
+    if renderer != "auto" or not inside_isaac_sim():
+        return renderer, []
+    from pegasus.isaac.engine import IsaacEngine
+    from pegasus.isaac.present_pictures import PresentPictures
+    from pegasus.isaac.renderer import IsaacRenderer
+
+    if not isinstance(engine, IsaacEngine):
+        return renderer, []
+    return IsaacRenderer(engine), [PresentPictures(engine)]

@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from pegasus.arrays import Array, BoolArray
 from pegasus.backends.backend import Backend
+from pegasus.backends.estimate import Estimate
 from pegasus.components import require
+from pegasus.control.plan import Plan
 from pegasus.control.reference import Reference
 from pegasus.engines.engine import BodyState, RayHits, RigidBody
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import quaternion_from_euler
 from pegasus.scenario import VehicleSpec
-from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import Scene
-from pegasus.scene.vehicle_asset import vehicle_scene
 from pegasus.sensors.sensor import Reading, Schedule, Sensor
 from pegasus.state import VehicleState
 from pegasus.streams import stream
@@ -88,6 +88,8 @@ class Vehicle(ABC):
             )
         self._driver = drivers[0] if drivers else None
         self.sensors: dict[str, Sensor] = dict(sensors)
+        from pegasus.scene.vehicle_asset import vehicle_scene
+
         try:
             self.scene: Scene = vehicle_scene(spec, file or Path())
         except ConfigError as error:
@@ -124,6 +126,8 @@ class Vehicle(ABC):
     @property
     def standing_height(self) -> float:
         """Height above the ground at which the vehicle starts clear of it, however long its legs [m]."""
+        from pegasus.scene.colliders import lowest_point
+
         return max(START_HEIGHT, _CLEAR_OF_GROUND - lowest_point(self.scene.colliders))
 
     @property
@@ -151,6 +155,19 @@ class Vehicle(ABC):
         """What the driving backend is following, where it knows."""
         return self._driver.reference if self._driver is not None else None
 
+    def plan(self, t: float) -> Plan | None:
+        """Return what is left to fly, where the driving backend knows.
+
+        Args:
+            t: Simulation time [s].
+        """
+        return self._driver.plan(t) if self._driver is not None else None
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """What the autopilots believe, where the driving backend tells."""
+        return self._driver.estimate if self._driver is not None else None
+
     @property
     def in_contact(self) -> BoolArray:
         """Whether it touched something during the last step, shape (N,)."""
@@ -160,6 +177,12 @@ class Vehicle(ABC):
     def visuals(self) -> "Visuals":
         """Pictures of the world and all vehicles, for sensors that see."""
         return self._joined().visuals
+
+    def usd_file(self) -> Path:
+        """Return the USD file that shows one vehicle; a drawn one is kept in the user's cache."""
+        from pegasus.scene.vehicle_asset import vehicle_file
+
+        return vehicle_file(self.spec, self.file or Path())
 
     def bodies(self) -> list[RigidBody]:
         """Return the rigid bodies of the N vehicles where they start."""
@@ -172,6 +195,7 @@ class Vehicle(ABC):
                 colliders=self.scene.colliders,
                 position=self.start_position[i],
                 orientation=self.start_orientation[i],
+                appearance=self.usd_file,
             )
             for i in range(self.count)
         ]

@@ -183,3 +183,16 @@ def test_px4_mission(example):
     pytest.importorskip("pymavlink", reason="needs pymavlink: pip install pymavlink")
     # The GPS wanders by some 0.6 m on each axis, and PX4 follows it.
     assert (example("px4_mission").main(count=2) < 4.0).all()
+
+
+def test_ros2_fleet(example, monkeypatch, capfd):
+    """The other process would not find the vehicles, or fly another one than it means."""
+    pytest.importorskip("cyclonedds")
+    # A domain that other runs of the tests hardly share.
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(102 + os.getpid() % 100))
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    moved = example("ros2_fleet").main(count=5)
+    # Two metres up, and ahead along a heading of 0.5 rad.
+    wanted = [2.0 * math.cos(0.5), 2.0 * math.sin(0.5), 2.0]
+    assert np.abs(moved - wanted).max() < 0.2
+    assert "5 there, by " in capfd.readouterr().out

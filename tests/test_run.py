@@ -219,10 +219,42 @@ def test_every_backend_can_be_named(scenario):
     waiting = {"launch": False}
     given = {"px4": waiting, "ardupilot": waiting | {"parameters": {"SCHED_LOOP_RATE": 138}}}
     for name in BACKENDS:
-        backend = TAKEOFF | {"model": name} | given.get(name, {})
+        # ROS 2 flies no trajectory of its own.
+        own = {"localhost_only": True} if name == "ros2" else TAKEOFF
+        backend = own | {"model": name} | given.get(name, {})
         flight = Flight(scenario({"model": "iris", "backends": [backend]}), Overrides(duration=5.0))
         with flight.simulation:
             assert isinstance(flight.simulation.vehicles["iris"].backends[0], BACKENDS[name])
+
+
+def test_a_bag_beside_the_log(scenario, tmp_path):
+    """`record: {ros2: true}` would leave nothing that rosbag2 takes, or spoil what is left besides."""
+    path = scenario({"model": "iris", "backends": [TAKEOFF]}, record={"ros2": True, "state_rate": 20.0})
+    folder = Flight(path).fly(out=tmp_path / "runs").folder
+    bag = yaml.safe_load((folder / "rosbag2" / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    counts = {t["topic_metadata"]["name"]: t["message_count"] for t in bag["topics_with_message_count"]}
+    assert counts["/iris/state/pose"] == len(read_log(folder)["iris/state"]) == 2
+    assert (folder / "rosbag2" / bag["relative_file_paths"][0]).is_file()
+
+
+def test_every_vehicle_on_the_graph(scenario, monkeypatch):
+    """`--ros2` would leave a vehicle out, put one on twice, or take its controller's place."""
+    pytest.importorskip("cyclonedds")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    path = scenario(
+        {"model": "iris", "backends": [TAKEOFF]},
+        {"model": "iris", "backends": [TAKEOFF, {"model": "ros2", "namespace": "own", "control": False}]},
+        {"model": "iris"},
+        world="courtyard",
+    )
+    flight = Flight(path, Overrides(ros2=True))
+    with flight.simulation as simulation:
+        found = [[b for b in v.backends if isinstance(b, BACKENDS["ros2"])] for v in simulation.vehicles]
+        assert [[(b.namespaces, b.drives) for b in backends] for backends in found] == [
+            [(["iris"], False)],
+            [(["own"], False)],
+            [(["iris2"], True)],
+        ]
 
 
 def test_plot_needs_a_log(tmp_path):

@@ -182,7 +182,7 @@ def test_a_nan_command_is_refused_with_its_place():
         (lambda: Simulation("flat", rate=0.0), "rate = 0.0: must be above 0"),
         (lambda: Simulation("flat", rate=float("nan")), "rate = nan: must be above 0"),
         (lambda: Simulation("flat", seed=-1), "seed = -1: must be a whole number"),
-        (lambda: Simulation("flat", engine="bullet"), "engine = 'bullet': must be auto or mujoco"),
+        (lambda: Simulation("flat", engine="bullet"), "engine = 'bullet': must be auto, mujoco or isaac"),
         (lambda: Multirotor("iris", count=0), "count = 0: must be a whole number"),
         (lambda: Multirotor("iris", position=(0, 0, float("inf"))), "position = .* must be finite"),
         (

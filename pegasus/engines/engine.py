@@ -1,7 +1,8 @@
 """What a physics engine does for the simulation: bodies, wrenches, contacts, rays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -30,6 +31,8 @@ class RigidBody:
     """Initial position of the body frame [m], shape (3,)."""
     orientation: Array
     """Initial orientation, unit quaternion xyzw, shape (4,)."""
+    appearance: Callable[[], Path] | None = None
+    """Gives the USD file that shows it, its default prim in the body frame; for engines that draw."""
 
 
 @dataclass(eq=False)

@@ -1,7 +1,8 @@
 """Worlds and vehicles: OpenUSD in, plain geometry out."""
 
-from pegasus.scene.airframe_stage import build_vehicle_stage
-from pegasus.scene.colliders import bounds, lowest_point
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pegasus.scene.scene import (
     Collider,
     ColliderShape,
@@ -14,9 +15,13 @@ from pegasus.scene.scene import (
     SceneCamera,
     Texture,
 )
-from pegasus.scene.stage import open_stage
-from pegasus.scene.translation import translate
-from pegasus.scene.vehicle_asset import rotor_of, vehicle_scene
+
+if TYPE_CHECKING:
+    from pegasus.scene.airframe_stage import build_vehicle_stage
+    from pegasus.scene.colliders import bounds, lowest_point
+    from pegasus.scene.stage import open_stage
+    from pegasus.scene.translation import translate
+    from pegasus.scene.vehicle_asset import rotor_of, vehicle_scene
 
 __all__ = [
     "Collider",
@@ -37,3 +42,20 @@ __all__ = [
     "translate",
     "vehicle_scene",
 ]
+
+_ON_OPENUSD = {
+    "bounds": "colliders",
+    "build_vehicle_stage": "airframe_stage",
+    "lowest_point": "colliders",
+    "open_stage": "stage",
+    "rotor_of": "vehicle_asset",
+    "translate": "translation",
+    "vehicle_scene": "vehicle_asset",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # OpenUSD is imported by who uses it: within Isaac Sim it is there only once that has started.
+    if name not in _ON_OPENUSD:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_ON_OPENUSD[name]}"), name)

@@ -1,5 +1,7 @@
 """A vehicle as a stage: drawn from its YAML file, or the user's own USD."""
 
+import hashlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 from pegasus.scene.stage import open_stage
 from pegasus.scene.translation import translate
 from pegasus.scene.vehicle_model import VehicleModel
+from pegasus.settings import user_cache
 
 _ROTOR = re.compile(r"/rotor_?(\d+)(?:/|$)", re.IGNORECASE)
 _CONTACT = PhysicsMaterial(static_friction=0.8, dynamic_friction=0.7, restitution=0.0)
@@ -42,6 +45,33 @@ def vehicle_scene(spec: VehicleSpec, source: Path) -> Scene:
         scene.colliders.append(_box_around(scene, str(root.GetPath()) if root else "/"))
         scene.warnings.append(f"{scene.source}: no collider: the vehicle collides by the box around it")
     return scene
+
+
+def vehicle_file(spec: VehicleSpec, source: Path) -> Path:
+    """Return the USD file that shows a vehicle; a drawn one is kept in the user's cache.
+
+    Args:
+        spec: The vehicle.
+        source: Its YAML file, which the path of its USD file is relative to.
+
+    Raises:
+        ConfigError: If its USD file does not exist, or the cache cannot be written.
+    """
+    if spec.usd is not None:
+        return _model_file(spec, source).resolve()
+    stage = build_vehicle_stage(spec)
+    text = stage.GetRootLayer().ExportToString()
+    folder = user_cache() / "vehicles"
+    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.usda"
+    if not path.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}-{os.getpid()}")
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        except OSError as error:
+            raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
+    return path
 
 
 def place_rotors(spec: VehicleSpec, source: Path) -> VehicleSpec:

@@ -1,0 +1,202 @@
+"""Cameras of vehicles on the ROS 2 graph by Isaac Sim's own bridge: an action graph for each vehicle."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pegasus.backends.ros2.names import full_namespace
+from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
+from pegasus.errors import ConfigError
+from pegasus.isaac import kit
+from pegasus.isaac.bodies import vehicle_path
+from pegasus.isaac.replicator_cameras import MountedCamera, free_path, mounted_cameras, replicator
+
+if TYPE_CHECKING:
+    from pegasus.multirotor import Multirotor
+
+_BRIDGE = "isaacsim.ros2.bridge"
+
+
+class _Stream(NamedTuple):
+    topic: str
+    kind: str
+    labels: str = ""
+    info: str = ""
+
+
+_STREAMS = {
+    "rgb": _Stream("color/image_raw", "rgb", info="color/camera_info"),
+    "distance_to_image_plane": _Stream("depth/image_raw", "depth", info="depth/camera_info"),
+    "point_cloud": _Stream("points", "depth_pcl"),
+    "semantic_segmentation": _Stream("semantic/image_raw", "semantic_segmentation", labels="semantic/labels"),
+    "instance_segmentation": _Stream("instance/image_raw", "instance_segmentation", labels="instance/labels"),
+}
+"""What ROS2CameraHelper publishes for the outputs of a camera."""
+_BOXES = (
+    _Stream("boxes_2d", "bbox_2d_tight", labels="boxes_2d/labels"),
+    _Stream("boxes_3d", "bbox_3d", labels="boxes_3d/labels"),
+)
+
+
+class CameraGraph:
+    """The action graphs of a vehicle; see `publish_cameras`."""
+
+    def __init__(
+        self, vehicle: "Multirotor", *, namespace: str | None, domain_id: int | None, boxes: bool
+    ) -> None:
+        rep = replicator("publishing cameras")
+        self._stage: Any = kit.stage()
+        self._cameras: list[MountedCamera] = []
+        self._paths: list[str] = []
+        spaces = copy_namespaces(namespace or default_namespace(vehicle.name), vehicle.count)
+        try:
+            for copy, space in enumerate(spaces):
+                cameras = mounted_cameras(rep, vehicle, copy)
+                self._cameras += cameras
+                self._paths.append(
+                    free_path(self._stage, f"{vehicle_path(vehicle.name)}/ros2_cameras_{copy}")
+                )
+                _make_graph(self._paths[-1], _nodes(cameras, space, boxes=boxes), domain_id)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Paths of the graphs, one for each copy of the vehicle."""
+        return self._paths
+
+    def close(self) -> None:
+        """Take the graphs and their cameras away; calling it twice is allowed."""
+        for path in self._paths:
+            if self._stage and self._stage.GetPrimAtPath(path):
+                self._stage.RemovePrim(path)
+        for camera in self._cameras:
+            camera.close()
+        self._paths, self._cameras = [], []
+
+    def __enter__(self) -> "CameraGraph":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def publish_cameras(
+    vehicle: "Multirotor",
+    *,
+    namespace: str | None = None,
+    domain_id: int | None = None,
+    boxes: bool = False,
+) -> CameraGraph:
+    """Publish every camera of a vehicle by Isaac Sim's ROS 2 bridge, until the result is closed.
+
+    Topics and frames are those of the backend `ros2`, for the outputs that the bridge has. It publishes with
+    each frame that Kit draws while the timeline plays.
+
+    Args:
+        vehicle: The vehicle, which is on the stage.
+        namespace: Where its topics and frames stand; its name when None.
+        domain_id: Domain of the graph; that of `ROS_DOMAIN_ID` when None.
+        boxes: Whether 2D and 3D bounding boxes are published too.
+
+    Raises:
+        ConfigError: If an extension is not enabled, the vehicle is not on the stage, or RTX cannot draw one
+            of its cameras.
+    """
+    import omni.kit.app
+
+    if not omni.kit.app.get_app().get_extension_manager().is_extension_enabled(_BRIDGE):
+        raise ConfigError(
+            f"publishing cameras needs the extension {_BRIDGE}, which is not enabled",
+            field="extension",
+            remedy="enable it in the extension manager, or take the backend ros2",
+        )
+    if namespace is not None:
+        full_namespace(namespace)
+    if domain_id is not None and not 0 <= domain_id <= 232:
+        raise ConfigError("must be from 0 to 232", field="domain_id", value=domain_id)
+    return CameraGraph(vehicle, namespace=namespace, domain_id=domain_id, boxes=boxes)
+
+
+class _Node(NamedTuple):
+    name: str
+    type: str
+    inputs: dict[str, Any]
+
+
+def _nodes(cameras: Sequence[MountedCamera], space: str, *, boxes: bool) -> list[_Node]:
+    """Return the nodes that publish the cameras of one vehicle."""
+    nodes: list[_Node] = []
+    prefix = frame_prefix(space)
+    for camera in cameras:
+        below = "/".join(part for part in (camera.sensor, camera.eye) if part)
+        common = {
+            "nodeNamespace": space.strip("/"),
+            "frameId": prefix + camera.frame,
+            # The defaults of 5.1 and 6.0 differ.
+            "resetSimulationTimeOnStop": True,
+        }
+        streams = [_STREAMS[name] for name in camera.outputs if name in _STREAMS]
+        for stream in [*streams, *(_BOXES if boxes else ())]:
+            inputs = {
+                **common,
+                "renderProductPath": str(camera.product.path),
+                "topicName": f"{below}/{stream.topic}",
+                "type": stream.kind,
+            }
+            if stream.labels:
+                inputs["enableSemanticLabels"] = True
+                inputs["semanticLabelsTopicName"] = f"{below}/{stream.labels}"
+            nodes.append(_Node(_name(below, stream.kind), f"{_BRIDGE}.ROS2CameraHelper", inputs))
+            if stream.info and camera.eye != "right":
+                info = {
+                    **common,
+                    "renderProductPath": str(camera.product.path),
+                    "topicName": f"{below}/{stream.info}",
+                }
+                if camera.eye == "left":
+                    right = next(c for c in cameras if (c.sensor, c.eye) == (camera.sensor, "right"))
+                    info["renderProductPathRight"] = str(right.product.path)
+                    info["frameIdRight"] = prefix + right.frame
+                    info["topicNameRight"] = f"{camera.sensor}/right/{stream.info}"
+                name = _name(below, f"{stream.kind}_info")
+                nodes.append(_Node(name, f"{_BRIDGE}.ROS2CameraInfoHelper", info))
+    return nodes
+
+
+def _name(below: str, kind: str) -> str:
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in f"{below}_{kind}")
+
+
+def _make_graph(path: str, nodes: Sequence[_Node], domain_id: int | None) -> None:
+    """Make an action graph that starts the nodes whenever the timeline begins to play."""
+    import omni.graph.core as og
+
+    domain: dict[str, Any] = {} if domain_id is None else {"domain_id": domain_id, "useDomainIDEnvVar": False}
+    made = [
+        _Node("tick", "omni.graph.action.OnPlaybackTick", {}),
+        _Node("context", f"{_BRIDGE}.ROS2Context", domain),
+        *nodes,
+    ]
+    links = [
+        pair
+        for node in nodes
+        for pair in (
+            ("tick.outputs:tick", f"{node.name}.inputs:execIn"),
+            ("context.outputs:context", f"{node.name}.inputs:context"),
+        )
+    ]
+    keys = og.Controller.Keys
+    og.Controller.edit(
+        {"graph_path": path, "evaluator_name": "execution"},
+        {
+            keys.CREATE_NODES: [(node.name, node.type) for node in made],
+            keys.SET_VALUES: [
+                (f"{node.name}.inputs:{name}", value) for node in made for name, value in node.inputs.items()
+            ],
+            keys.CONNECT: links,
+        },
+    )

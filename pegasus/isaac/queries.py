@@ -1,0 +1,122 @@
+"""What PhysX answers about its scene: rays and contacts."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pegasus.arrays import Array
+from pegasus.engines.engine import Contacts, RayHits
+
+
+class Shape(NamedTuple):
+    """Where a ray meets a collider first."""
+
+    distance: float
+    """Distance [m]."""
+    normal: tuple[float, float, float]
+    """Outward unit normal in the world."""
+    body: str
+    """Path of the rigid body, or of the collider where it belongs to none."""
+    shape: str
+    """Path of the collider."""
+
+
+def nearest_shapes(
+    origins: Array, directions: Array, max_range: float, skipped: Sequence[Collection[str]]
+) -> list[Shape | None]:
+    """Return what K rays meet first.
+
+    Args:
+        origins: Where they start [m], shape (K, 3).
+        directions: Unit directions, shape (K, 3).
+        max_range: Longest distance [m].
+        skipped: For each ray the paths of bodies that it passes through.
+    """
+    import omni.physx
+
+    scene = omni.physx.get_physx_scene_query_interface()
+    met: list[Shape | None] = []
+    # Reported in no order of distance.
+    reported: list[Shape] = []
+    for start, direction, own in zip(origins.tolist(), directions.tolist(), skipped, strict=True):
+        reported.clear()
+
+        def keep(found: Any, own: Collection[str] = own) -> bool:
+            if found.rigid_body not in own:
+                normal = float(found.normal.x), float(found.normal.y), float(found.normal.z)
+                reported.append(
+                    Shape(float(found.distance), normal, str(found.rigid_body), str(found.collision))
+                )
+            return True
+
+        scene.raycast_all(tuple(start), tuple(direction), float(max_range), keep)
+        met.append(min(reported, key=lambda shape: shape.distance) if reported else None)
+    return met
+
+
+def nearest_hits(
+    origins: Array,
+    directions: Array,
+    max_range: float,
+    skipped: Sequence[Collection[str]],
+    handles: Mapping[str, int],
+) -> RayHits:
+    """Return the nearest hits of K rays.
+
+    Args:
+        origins: Where they start [m], shape (K, 3).
+        directions: Unit directions, shape (K, 3).
+        max_range: Longest distance [m].
+        skipped: For each ray the paths of bodies that it passes through.
+        handles: Handles of bodies by path.
+    """
+    met = nearest_shapes(origins, directions, max_range, skipped)
+    return RayHits(
+        hit=np.array([shape is not None for shape in met], dtype=np.bool_),
+        distance=np.array([math.inf if shape is None else shape.distance for shape in met]),
+        normal=np.array([(0.0, 0.0, 0.0) if shape is None else shape.normal for shape in met]).reshape(-1, 3),
+        body=np.array(
+            [-1 if shape is None else handles.get(shape.body, -1) for shape in met], dtype=np.int64
+        ),
+    )
+
+
+def contact_report(handles: Mapping[str, int], rate: float) -> Contacts:
+    """Return the contacts of the last step that bodies take part in.
+
+    Args:
+        handles: Handles of bodies by path.
+        rate: Steps per second [Hz]; PhysX reports impulses.
+    """
+    pairs: list[tuple[int, int, Any, float]] = []
+    if handles:
+        import omni.physx
+        from pxr import PhysicsSchemaTools
+
+        report = omni.physx.get_physx_simulation_interface().get_contact_report()
+        for header in report[0]:
+            # Normals point from the second actor to the first, which impulses act on.
+            actors = (str(PhysicsSchemaTools.intToSdfPath(a)) for a in (header.actor0, header.actor1))
+            first, second = (handles.get(path, -1) for path in actors)
+            if first < 0 and second < 0:
+                continue
+            body, other, sign = (first, second, 1.0) if first >= 0 else (second, first, -1.0)
+            for index in range(header.num_contact_data):
+                pairs.append((body, other, report[1][header.contact_data_offset + index], sign))
+    vectors = np.array(
+        [
+            [[float(v.x), float(v.y), float(v.z)] for v in (point.position, point.normal, point.impulse)]
+            for _, _, point, _ in pairs
+        ]
+    ).reshape(-1, 3, 3)
+    signs = np.array([pair[3] for pair in pairs]).reshape(-1, 1)
+    return Contacts(
+        body=np.array([pair[0] for pair in pairs], dtype=np.int64),
+        other=np.array([pair[1] for pair in pairs], dtype=np.int64),
+        position=vectors[:, 0],
+        normal=signs * vectors[:, 1],
+        force=signs * vectors[:, 2] * rate,
+        distance=np.array([float(pair[2].separation) for pair in pairs]),
+    )

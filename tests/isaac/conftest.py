@@ -1,0 +1,41 @@
+"""Isaac Sim for tests: its fakes, for as long as a test runs."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.isaac import fakes
+from tests.isaac.user import User
+
+
+@pytest.fixture
+def isaac() -> Iterator[Callable[..., fakes.Kit]]:
+    """Start the fakes of a version; what is written to the log as an error fails the test."""
+    started: list[fakes.Kit] = []
+
+    def start(version: str = "6.0.1", **options: Any) -> fakes.Kit:
+        started.append(fakes.install(version, **options))
+        return started[-1]
+
+    try:
+        yield start
+    finally:
+        if started:
+            fakes.uninstall()
+    if started:
+        assert not started[-1].errors(), "\n".join(started[-1].tracebacks) or started[-1].errors()
+
+
+@pytest.fixture
+def window(isaac: Callable[..., fakes.Kit]) -> Iterator[Callable[..., User]]:
+    """Start the fakes of a version with the extension enabled; return the user at its window."""
+    users: list[User] = []
+
+    def start(version: str = "6.0.1", **options: Any) -> User:
+        users.append(User(isaac(version, **options)))
+        return users[-1]
+
+    yield start
+    for user in users:
+        user.extension.on_shutdown()

@@ -1,0 +1,174 @@
+"""The contract with Isaac Sim: what modules, classes and functions a version has, and how they are called."""
+
+import ast
+import inspect
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+VERSIONS = ("5.1.0", "6.0.1")
+ROOTS = ("omni", "isaacsim", "carb", "usdrt")
+# Modules of pxr that Kit has and OpenUSD alone has not.
+KIT_PXR = ("PhysxSchema", "PhysicsSchemaTools")
+
+
+def is_kit(module: str) -> bool:
+    """Return whether a module is there in Kit only."""
+    first, _, rest = module.partition(".")
+    return first in ROOTS or (first == "pxr" and rest.partition(".")[0] in KIT_PXR)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A name that a module or a class has."""
+
+    name: str
+    signature: inspect.Signature | None = None
+    """How it is called; None for what is not called."""
+    returns: str = ""
+    """What it is, or what calling it gives, as the contract says it."""
+    home: str = ""
+    """Module that short names of classes in `returns` belong to."""
+
+
+@dataclass
+class Contract:
+    """What a version of Isaac Sim has."""
+
+    version: str
+    modules: dict[str, dict[str, Member]] = field(default_factory=dict)
+    classes: dict[str, dict[str, Member]] = field(default_factory=dict)
+    """By module:Class."""
+    bases: dict[str, list[str]] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    """Modules and classes that this version does not have."""
+
+    def has_module(self, name: str) -> bool:
+        """Return whether a module is known, or lies above one that is."""
+        return name in self.modules or any(known.startswith(name + ".") for known in self.modules)
+
+    def member(self, owner: str, name: str) -> Member | None:
+        """Return a member of a class or of one of its bases."""
+        for key in (owner, *self.bases.get(owner, ())):
+            if (found := self.classes.get(key, {}).get(name)) is not None:
+                return found
+            if key != owner and (found := self.member(key, name)) is not None:
+                return found
+        return None
+
+    def type_of(self, text: str, home: str) -> str | tuple[str, ...] | None:
+        """Return what a type of the contract stands for.
+
+        Returns:
+            A class as module:Class; ("list", item) or ("tuple", *items), each item as text; "?" for what the
+            contract leaves open; None for a plain value.
+        """
+        text = text.strip()
+        if text.endswith("| None"):
+            return self.type_of(text[: -len("| None")], home)
+        for kind in ("list", "tuple"):
+            if text.startswith(f"{kind}["):
+                return (kind, *_split(text[len(kind) + 1 : -1]))
+        if text in ("Any", "object", "?"):
+            return "?" if text != "object" else None
+        for key in (text, f"{home}:{text}"):
+            if key in self.classes:
+                return key
+        return None
+
+
+@cache
+def load(version: str) -> Contract:
+    """Return the contract of a version, from both files; nobody changes it."""
+    contract = Contract(version)
+    api = json.loads((FOLDER / "isaac_api.json").read_text(encoding="utf-8"))
+    for key, members in api[version].items():
+        _add(contract, key, members)
+    extra = json.loads((FOLDER / "contract_extra.json").read_text(encoding="utf-8"))
+    for key, entry in extra.items():
+        if key in ("about", "shorthand"):
+            continue
+        if version in entry.get("versions", VERSIONS):
+            told = {name: _written_out(text, extra["shorthand"]) for name, text in entry["members"].items()}
+            _add(contract, key, told)
+            contract.bases.setdefault(key, []).extend(entry.get("bases", []))
+    return contract
+
+
+def _written_out(text: str, shorthand: dict[str, str]) -> str:
+    for name, meaning in shorthand.items():
+        text = text.replace(f"{{{name}}}", meaning)
+    return text
+
+
+def _add(contract: Contract, key: str, members: dict[str, str] | None) -> None:
+    if members is None:
+        contract.absent.add(key)
+        return
+    module, _, name = key.partition(":")
+    made = {part: _member(part, text, module) for part, text in members.items() if "." not in part}
+    if name:
+        contract.classes.setdefault(key, {}).update(made)
+        contract.modules.setdefault(module, {})
+        return
+    contract.modules.setdefault(module, {}).update(made)
+    for part, text in members.items():
+        owner, _, inner = part.partition(".")
+        if inner:
+            contract.classes.setdefault(f"{module}:{owner}", {})[inner] = _member(inner, text, module)
+
+
+def _member(name: str, text: str, home: str) -> Member:
+    if not text.startswith("("):
+        return Member(name, None, text.partition("->")[2].strip(), home)
+    called, _, returns = text.partition("  #")[0].partition(" -> ")
+    definition = ast.parse(f"def f{called}: pass").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    return Member(name, _signature(definition.args), returns.strip() or "?", home)
+
+
+def _signature(arguments: ast.arguments) -> inspect.Signature:
+    """Return the signature of a definition; defaults that are no literals stand as their source text."""
+    kinds = inspect.Parameter
+    made = []
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    for number, (argument, default) in enumerate(zip(positional, defaults, strict=True)):
+        kind = kinds.POSITIONAL_ONLY if number < len(arguments.posonlyargs) else kinds.POSITIONAL_OR_KEYWORD
+        made.append(kinds(argument.arg, kind, default=_default(default), annotation=_told(argument)))
+    if arguments.vararg:
+        made.append(kinds(arguments.vararg.arg, kinds.VAR_POSITIONAL))
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        told = _told(argument)
+        made.append(kinds(argument.arg, kinds.KEYWORD_ONLY, default=_default(default), annotation=told))
+    if arguments.kwarg:
+        made.append(kinds(arguments.kwarg.arg, kinds.VAR_KEYWORD))
+    return inspect.Signature(made)
+
+
+def _told(argument: ast.arg) -> object:
+    """Return what a function that is given as an argument is called with, if the contract says so."""
+    note = argument.annotation
+    return note.value if isinstance(note, ast.Constant) else inspect.Parameter.empty
+
+
+def _default(node: ast.expr | None) -> object:
+    if node is None:
+        return inspect.Parameter.empty
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ast.unparse(node)
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that are in no brackets."""
+    parts, depth, last = [], 0, 0
+    for index, letter in enumerate(text):
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            parts.append(text[last:index].strip())
+            last = index + 1
+    return [*parts, text[last:].strip()]

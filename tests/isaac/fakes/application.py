@@ -1,0 +1,350 @@
+"""What Kit keeps for an application: settings, log, timeline, stage, frames."""
+
+import traceback
+from enum import IntEnum
+
+from pxr import Tf, Usd, UsdGeom, UsdUtils
+
+from tests.isaac.contract import load
+from tests.isaac.fakes.arrays import Device
+from tests.isaac.fakes.events import Dispatcher, EventStream, Subscribers
+from tests.isaac.fakes.physics import Physics
+
+PERSPECTIVE = "/OmniverseKit_Persp"
+PLAY_SIMULATIONS = "/app/player/playSimulations"
+
+
+class TimelineEventType(IntEnum):
+    """Stand-in of `omni.timeline.TimelineEventType`."""
+
+    PLAY = 0
+    PAUSE = 1
+    STOP = 2
+    CURRENT_TIME_CHANGED = 3
+    CURRENT_TIME_TICKED = 4
+
+
+class StageEventType(IntEnum):
+    """Stand-in of `omni.usd.StageEventType`."""
+
+    SAVED = 0
+    SAVE_FAILED = 1
+    OPENING = 2
+    OPENED = 3
+    OPEN_FAILED = 4
+    CLOSING = 5
+    CLOSED = 6
+    SELECTION_CHANGED = 7
+    ASSETS_LOADED = 8
+    ASSETS_LOAD_ABORTED = 9
+
+
+class Settings:
+    """Stand-in of `carb.settings.ISettings`."""
+
+    def __init__(self):
+        self._values = {PLAY_SIMULATIONS: True, "/physics/updateToUsd": True, "/physics/cudaDevice": -1}
+
+    def get(self, path):
+        return self._values.get(path)
+
+    def set(self, path, value):
+        self._values[path] = value
+
+    def get_as_bool(self, path, /):
+        return bool(self._values.get(path, False))
+
+    def get_as_int(self, path, /):
+        return int(self._values.get(path, 0))
+
+    def get_as_float(self, path, /):
+        return float(self._values.get(path, 0.0))
+
+    def get_as_string(self, path, /):
+        return str(self._values.get(path, ""))
+
+    def set_bool(self, path, value, /):
+        self._values[path] = bool(value)
+
+    def set_int(self, path, value, /):
+        self._values[path] = int(value)
+
+    def set_float(self, path, value, /):
+        self._values[path] = float(value)
+
+    def set_string(self, path, value, /):
+        self._values[path] = str(value)
+
+    def set_default(self, path, value):
+        self._values.setdefault(path, value)
+
+
+class Timeline:
+    """Stand-in of `omni.timeline.Timeline`: what is asked for takes effect at `commit` or the next frame."""
+
+    def __init__(self, kit):
+        self._kit = kit
+        self._state, self._asked = "stopped", []
+        self._time, self._rate = 0.0, 60.0
+        self._stream = EventStream(kit)
+
+    def play(self, start_timecode=0, end_timecode=0, looping=True):
+        self._asked.append("playing")
+
+    def pause(self):
+        self._asked.append("paused")
+
+    def stop(self):
+        self._asked.append("stopped")
+
+    def commit(self):
+        asked, self._asked = self._asked, []
+        for state in asked:
+            self._become(state)
+
+    def commit_silently(self):
+        asked, self._asked = self._asked, []
+        for state in asked:
+            self._state = state
+
+    def is_playing(self):
+        return self._state == "playing"
+
+    def is_stopped(self):
+        return self._state == "stopped"
+
+    def get_current_time(self):
+        return self._time
+
+    def set_current_time(self, time_in_seconds):
+        self._time = float(time_in_seconds)
+
+    def get_time_codes_per_second(self):
+        return self._rate
+
+    def get_time_codes_per_seconds(self):
+        return self._rate
+
+    def set_time_codes_per_second(self, time_codes_per_second):
+        self._rate = float(time_codes_per_second)
+
+    def set_target_framerate(self, target_framerate):
+        self._rate = float(target_framerate)
+
+    def get_timeline_event_stream(self):
+        return self._stream
+
+    def _tick(self, dt):
+        self._time += dt
+        self._stream._emit(int(TimelineEventType.CURRENT_TIME_TICKED), {"dt": dt, "currentTime": self._time})
+
+    def _become(self, state):
+        if state == self._state or (state == "paused" and self._state == "stopped"):
+            return
+        before, self._state = self._state, state
+        kit = self._kit
+        if state == "playing":
+            kit.stream_and_dispatch(self._stream, TimelineEventType.PLAY, "play")
+        elif state == "paused":
+            kit.stream_and_dispatch(self._stream, TimelineEventType.PAUSE, "pause")
+        else:
+            self._time = 0.0
+            kit.stream_and_dispatch(self._stream, TimelineEventType.STOP, "stop")
+            if before != "stopped":
+                kit.physics.end()
+
+
+class ViewportAPI:
+    """Stand-in of the viewport's interface: which camera it shows."""
+
+    def __init__(self):
+        self._camera_path = PERSPECTIVE
+
+    @property
+    def camera_path(self):
+        return self._camera_path
+
+    @camera_path.setter
+    def camera_path(self, value):
+        self._camera_path = value
+
+
+class Context:
+    """Stand-in of `omni.usd.UsdContext`: one open stage, and word of what becomes of it."""
+
+    def __init__(self, kit):
+        self._kit = kit
+        self._stage, self._url, self._notice = None, "", None
+        self._stream = EventStream(kit)
+
+    def get_stage(self):
+        return self._stage
+
+    def get_stage_id(self):
+        return UsdUtils.StageCache.Get().GetId(self._stage).ToLongInt() if self._stage else 0
+
+    def get_stage_url(self):
+        return self._url
+
+    def get_stage_event_stream(self):
+        return self._stream
+
+    def stage_event_name(self, event_type):
+        return f"omni.usd::stage:{StageEventType(event_type).name.lower()}"
+
+    def new_stage(self, on_finish_fn=None):
+        self._replace(Usd.Stage.CreateInMemory(), "anon")
+        return True
+
+    def open_stage(self, url, on_finish_fn=None, load_set=None):
+        stage = Usd.Stage.Open(str(url))
+        self._replace(stage, str(url))
+        return True
+
+    async def new_stage_async(self):
+        return self.new_stage(), ""
+
+    async def open_stage_async(self, url, load_set=None, session_layer_url=None):
+        return self.open_stage(url), ""
+
+    def close_stage(self, on_finish_fn=None):
+        if self._stage is None:
+            return False
+        self._close()
+        return True
+
+    def save_as_stage(self, url, on_finish_fn=None):
+        return bool(self._stage.Export(str(url)))
+
+    def _replace(self, stage, url):
+        if self._stage is not None:
+            self._close()
+        self._send(StageEventType.OPENING)
+        self._stage, self._url = stage, url
+        if url == "anon":
+            # A new stage of Isaac Sim; a file that says nothing is in centimetres with y up.
+            UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+            UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+        with Usd.EditContext(stage, stage.GetSessionLayer()):
+            UsdGeom.Camera.Define(stage, PERSPECTIVE)
+        UsdUtils.StageCache.Get().Insert(stage)
+        self._kit.physics.stage_changed()
+        self._notice = Tf.Notice.Register(Usd.Notice.ObjectsChanged, self._changed, stage)
+        self._send(StageEventType.OPENED)
+        self._send(StageEventType.ASSETS_LOADED)
+
+    def _close(self):
+        self._kit.timeline.stop()
+        self._kit.timeline.commit()
+        self._send(StageEventType.CLOSING)
+        if self._notice is not None:
+            self._notice.Revoke()
+        UsdUtils.StageCache.Get().Erase(self._stage)
+        self._stage, self._url, self._notice = None, "", None
+        self._kit.physics.end()
+        self._send(StageEventType.CLOSED)
+
+    def _send(self, kind):
+        self._kit.dispatcher.dispatch_event(self.stage_event_name(kind), {})
+        self._stream._emit(int(kind))
+
+    def _changed(self, notice, stage):
+        for path in notice.GetChangedInfoOnlyPaths():
+            if path.name.startswith("physxRigidBody:"):
+                self._kit.physics.forget_settings()
+        if notice.GetResyncedPaths():
+            self._kit.physics.stage_changed()
+        for path in notice.GetResyncedPaths():
+            if not path.IsPrimPath():
+                continue
+            prim = stage.GetPrimAtPath(path)
+            if not prim:
+                self._kit.physics.forget_below(str(path))
+                self._kit.prim_deleted.call(str(path))
+            elif prim.GetTypeName() == "PhysicsScene":
+                self._kit.scene_added.call(str(path))
+
+
+class Kit:
+    """A running Kit of one version of Isaac Sim, without windows.
+
+    Args:
+        version: Version of Isaac Sim, `6.0.1` or `5.1.0`.
+        engine: Physics that Isaac Sim runs: `physx` or `newton`.
+        exact: Whether tensors are of double precision, which they are not in Isaac Sim, so that a flight can
+            be compared to the last digit.
+    """
+
+    def __init__(self, version, *, engine="physx", exact=False):
+        self.version, self.engine, self.exact = version, engine, exact
+        self.log, self.tracebacks = [], []
+        self.contract = load(version)
+        self.settings = Settings()
+        self.dispatcher = Dispatcher(self)
+        self.timeline = Timeline(self)
+        self.prim_deleted, self.scene_added = Subscribers(self), Subscribers(self)
+        self.physics = Physics(self)
+        self.context = Context(self)
+        self.updates = EventStream(self)
+        self.extensions = {"omni.physx", "isaacsim.core.simulation_manager"}
+        self.device = Device("cpu")
+        self.frame_dt = 1.0 / 60.0
+        self.frames = 0
+        self.assets_root = "omniverse://fake/Isaac"
+        self.viewport, self.app_window = ViewportAPI(), True
+        self.keys, self.gamepad = set(), None
+        self.products, self.product_count = [], 0
+        self.writers, self.registered_writers, self.graphs = [], {}, []
+        self.at_frame, self.lidars = [], []
+        self.windows, self.menu, self.open_containers = [], {}, []
+        self.built_frames, self.at_next_frame = [], []
+        self.backends = []
+        self.manager = None
+
+    def update(self):
+        """Run a frame: what was asked of the timeline, physics while it plays, pictures."""
+        self.timeline.commit()
+        if self.timeline.is_playing():
+            if self.settings.get_as_bool(PLAY_SIMULATIONS):
+                self.physics.run_frame(self.frame_dt)
+            self.timeline._tick(self.frame_dt)
+        self.physics.show()
+        self.frames += 1
+        for act in self.at_frame:
+            act()
+        self.updates._emit(0, {"dt": self.frame_dt})
+        waiting, self.at_next_frame = self.at_next_frame, []
+        for act in waiting:
+            act()
+        for frame in list(self.built_frames):
+            frame._draw()
+        self.dispatcher.dispatch_event("omni.kit.app:update", {"dt": self.frame_dt})
+
+    def guarded(self, function, *arguments):
+        """Call what Kit was given to call: what it raises goes to the log."""
+        try:
+            function(*arguments)
+        except Exception as error:
+            self.log.append(("error", f"{type(error).__name__}: {error}"))
+            self.tracebacks.append(traceback.format_exc())
+
+    def errors(self):
+        """Return what was written to the log as an error."""
+        return [text for level, text in self.log if level == "error"]
+
+    def stream_and_dispatch(self, stream, kind, name):
+        stream._emit(int(kind))
+        self.dispatcher.dispatch_event(f"omni.timeline:{name}", {})
+
+
+_running = []
+
+
+def is_running():
+    """Return whether a Kit runs."""
+    return bool(_running)
+
+
+def kit():
+    """Return the Kit that runs."""
+    return _running[-1]

@@ -1,0 +1,239 @@
+"""Which fake stands under which name in which version, and how they get into `sys.modules`."""
+
+import importlib
+import sys
+from types import ModuleType
+
+import pxr
+
+from tests.isaac.fakes import (
+    action_graph,
+    application,
+    backend,
+    events,
+    interface,
+    omniverse,
+    physics_scene,
+    plots,
+    prims,
+    rendering,
+    replicator,
+    rigid_prim,
+    rtx_sensors,
+    simulation_manager,
+    stage_tools,
+    viewport,
+    writers,
+)
+from tests.isaac.fakes.simulation_manager import ManagerState
+
+ROOTS = ("omni", "isaacsim", "carb", "usdrt")
+
+
+def _picked(module, *names, **renamed):
+    members = {name: getattr(module, name) for name in names}
+    return members | {name: getattr(module, source) for name, source in renamed.items()}
+
+
+_STAGE = (
+    "add_reference_to_stage",
+    "close_stage",
+    "create_new_stage",
+    "define_prim",
+    "generate_next_free_path",
+    "get_current_stage",
+    "get_stage_id",
+    "get_stage_units",
+    "get_stage_up_axis",
+    "open_stage",
+    "save_stage",
+    "set_stage_units",
+    "set_stage_up_axis",
+)
+
+
+_WIDGETS = (
+    "Button",
+    "CheckBox",
+    "CollapsableFrame",
+    "ComboBox",
+    "DockPolicy",
+    "DockPreference",
+    "FloatField",
+    "Frame",
+    "HStack",
+    "Image",
+    "IntField",
+    "Label",
+    "ScrollingFrame",
+    "StringField",
+    "VStack",
+    "Window",
+    "ZStack",
+)
+
+
+def members(version):
+    """Return {module name: {name: object}} of a version."""
+    new = version == "6.0.1"
+    suffix = "60" if new else "51"
+    stage = [name for name in _STAGE if name != "add_reference_to_stage"]
+    table = {
+        "carb": _picked(omniverse, "Float3", "log_info", "log_warn", "log_error"),
+        "carb.settings": _picked(omniverse, "get_settings"),
+        "carb.eventdispatcher": _picked(omniverse, "get_eventdispatcher"),
+        "omni.ext": _picked(omniverse, "IExt"),
+        "omni.kit.app": _picked(omniverse, "get_app"),
+        "omni.kit.test": _picked(omniverse, "AsyncTestCase"),
+        "omni.physx": _picked(omniverse, "get_physx_scene_query_interface", "get_physx_simulation_interface"),
+        "omni.ui": _picked(interface, *_WIDGETS)
+        | _picked(plots, "ByteImageProvider", "ImageWithProvider", "IwpFillPolicy", "Plot", "Type"),
+        "omni.appwindow": _picked(viewport, "get_default_app_window"),
+        "omni.kit.viewport.utility": _picked(viewport, "capture_viewport_to_file", "get_active_viewport"),
+        "carb.input": _picked(viewport, "GamepadInput", "KeyboardInput", "acquire_input_interface"),
+        "omni.kit.menu.utils": _picked(interface, "MenuHelperExtensionFull", "MenuHelperWindow"),
+        "omni.physxfabric": _picked(replicator, "get_physx_fabric_interface"),
+        "omni.graph.core": _picked(action_graph, "Controller"),
+        "omni.replicator.core": _picked(replicator, "AnnotatorRegistry")
+        | _picked(writers, "Writer", "WriterRegistry"),
+        "omni.replicator.core.create": _picked(replicator, "render_product"),
+        "omni.timeline": _picked(omniverse, "get_timeline_interface")
+        | _picked(application, "TimelineEventType"),
+        "omni.usd": _picked(omniverse, "get_context", "get_stage_next_free_path")
+        | _picked(application, "StageEventType"),
+        "isaacsim.core.simulation_manager": _picked(
+            simulation_manager, "IsaacEvents", SimulationManager=f"SimulationManager{suffix}"
+        ),
+        "isaacsim.core.experimental.prims": _picked(prims, "Prim", "XformPrim")
+        | _picked(rigid_prim, RigidPrim=f"RigidPrim{suffix}"),
+        "isaacsim.core.experimental.utils.backend": _picked(
+            backend,
+            "use_backend",
+            "get_current_backend",
+            "is_backend_set",
+            "should_raise_on_fallback",
+            "should_raise_on_unsupported",
+        ),
+        "isaacsim.core.experimental.utils.stage": _picked(
+            stage_tools, *stage, add_reference_to_stage=f"add_reference_to_stage_{suffix}"
+        ),
+        "isaacsim.core.experimental.utils.prim": _picked(stage_tools, "get_prim_at_path", "get_prim_path"),
+        "isaacsim.storage.native": _picked(stage_tools, "get_assets_root_path"),
+        "pxr.PhysicsSchemaTools": _picked(omniverse, "intToSdfPath"),
+    }
+    if new:
+        table["isaacsim.core.simulation_manager"] |= _picked(simulation_manager, "SimulationEvent")
+        table["isaacsim.core.simulation_manager"] |= _picked(physics_scene, "PhysicsScene", "PhysxScene")
+        table["isaacsim.core.rendering_manager"] = _picked(
+            rendering, "RenderingManager", "RenderingEvent"
+        ) | _picked(viewport, "ViewportManager")
+        table["isaacsim.core.experimental.utils.app"] = _picked(
+            stage_tools,
+            "update_app",
+            "play",
+            "pause",
+            "stop",
+            "is_playing",
+            "is_paused",
+            "is_stopped",
+            "enable_extension",
+            "is_extension_enabled",
+        )
+        table["isaacsim.core.experimental.utils.stage"] |= _picked(
+            stage_tools, "delete_prim", "is_stage_loading"
+        )
+        table["isaacsim.core.experimental.utils.prim"] |= _picked(stage_tools, "ensure_api")
+        table["isaacsim.sensors.experimental.rtx"] = _picked(
+            rtx_sensors,
+            "Lidar",
+            "LidarSensor",
+            "parse_generic_model_output_data",
+            "parse_object_ids",
+            "parse_stable_id_map_data",
+        )
+        table["isaacsim.core.experimental.utils.semantics"] = _picked(stage_tools, "add_labels", "get_labels")
+    else:
+        table["isaacsim.core.utils.viewports"] = _picked(viewport, "set_camera_view")
+    return table
+
+
+def objects():
+    """Return {module:Class: fake} of what is not imported but handed out."""
+    return {
+        "carb.eventdispatcher:IEventDispatcher": events.Dispatcher,
+        "carb.events:IEventStream": events.EventStream,
+        "carb.input:IInput": viewport.IInput,
+        "carb.settings:ISettings": application.Settings,
+        "omni.appwindow:IAppWindow": viewport.IAppWindow,
+        "omni.ext:ExtensionManager": omniverse.ExtensionManager,
+        "omni.kit.app:IApp": omniverse.App,
+        "omni.kit.widget.viewport.api:ViewportAPI": application.ViewportAPI,
+        "omni.graph.core:Keys": action_graph.Keys,
+        "omni.physx:ContactData": omniverse.ContactData,
+        "omni.physx:ContactEventHeader": omniverse.ContactEventHeader,
+        "omni.physx:IPhysxSimulation": omniverse.Simulation,
+        "omni.physx:PhysXSceneQuery": omniverse.SceneQuery,
+        "omni.physx:RaycastHit": omniverse.RaycastHit,
+        "omni.physxfabric:PhysXFabric": replicator.PhysXFabric,
+        "omni.replicator.core:Annotator": replicator.Annotator,
+        "omni.replicator.core:HydraTexture": replicator.HydraTexture,
+        "omni.timeline:Timeline": application.Timeline,
+        "omni.ui:AbstractItemModel": interface.ItemModel,
+        "omni.ui:AbstractValueModel": interface.SimpleModel,
+        "omni.usd:UsdContext": application.Context,
+    }
+
+
+def install(version, **options):
+    """Put the fakes of a version where `import` finds them; return the Kit that runs.
+
+    Args:
+        version: `6.0.1` or `5.1.0`.
+        **options: Of `Kit`.
+    """
+    assert not application._running, "a Kit runs already"
+    running = application.Kit(version, **options)
+    application._running.append(running)
+    try:
+        running.manager = ManagerState(running)
+        for name, content in members(version).items():
+            module = ModuleType(name)
+            module.__dict__.update(content)
+            _put(name, module)
+        running.at_frame += [writers.run_writers, action_graph.run_graphs]
+        running.context.new_stage()
+    except BaseException:
+        uninstall()
+        raise
+    return running
+
+
+def uninstall():
+    """Take the fakes out, and what was imported on top of them."""
+    running = application.kit()
+    if running.context.get_stage() is not None:
+        running.context.close_stage()
+    for name in list(sys.modules):
+        inside = name.partition(".")[0] in ROOTS or name == "pxr.PhysicsSchemaTools"
+        if inside or name == "pegasus.isaac" or name.startswith("pegasus.isaac."):
+            del sys.modules[name]
+    if hasattr(pxr, "PhysicsSchemaTools"):
+        del pxr.PhysicsSchemaTools
+    if "pegasus" in sys.modules and hasattr(sys.modules["pegasus"], "isaac"):
+        del sys.modules["pegasus"].isaac
+    application._running.clear()
+    importlib.invalidate_caches()
+
+
+def _put(name, module):
+    """Put a module under its name, and empty packages above it."""
+    above, _, last = name.rpartition(".")
+    if name in sys.modules and not name.startswith("pxr."):
+        sys.modules[name].__dict__.update(module.__dict__ | {"__name__": name})
+        return
+    module.__path__ = []
+    sys.modules[name] = module
+    if above:
+        if above not in sys.modules:
+            _put(above, ModuleType(above))
+        setattr(sys.modules[above], last, module)

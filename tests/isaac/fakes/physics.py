@@ -1,0 +1,344 @@
+"""Physics behind the fakes: MuJoCo, built from the rigid bodies that stand on the stage.
+
+What PhysX does to a body beyond the laws of motion (gravity, damping, limits of speed) is done here too, with
+the defaults of PhysX, so that whoever forgets to switch it off flies differently.
+"""
+
+import math
+
+import numpy as np
+from pxr import Gf, Usd, UsdGeom, UsdPhysics
+
+from pegasus.engines.engine import BodyState
+from pegasus.engines.mujoco_engine import MujocoEngine
+from pegasus.frames import matrix_from_quaternion
+from pegasus.scene import translate
+from tests.isaac.fakes.events import Subscribers
+from tests.isaac.fakes.parsed_body import Body, has_schema
+
+
+class Physics:
+    """The physics of a Kit: bodies as they were parsed, and who is called before and after a step."""
+
+    def __init__(self, kit):
+        self._kit = kit
+        self.engine = None
+        self.bodies = {}
+        self.step_count = 0
+        self.time = 0.0
+        self.steps_by = {"warmup": 0, "update": 0, "step": 0}
+        self.before, self.after = Subscribers(kit), Subscribers(kit)
+        self.views = []
+        self.last_dt = 0.0
+        self.fabric_is_fresh = False
+        self._numbers = []
+        self._left = 0.0
+        self._start = {}
+        self._scenes = None
+        self._has_new = True
+
+    def stage_changed(self):
+        """Know that prims came or went."""
+        self._scenes, self._has_new = None, True
+
+    def forget_settings(self):
+        """Read the attributes of the bodies anew."""
+        for body in self.bodies.values():
+            body.settings.clear()
+
+    def path_number(self, path):
+        """Return the number that stands for a path, as PhysX hands out."""
+        if path not in self._numbers:
+            self._numbers.append(path)
+        return 1 << 40 | self._numbers.index(path)
+
+    def path_of_number(self, number):
+        return self._numbers[number & 0xFFFF]
+
+    def contacts(self):
+        """Return the contacts of the last step: body, other, position, normal, force, distance."""
+        if not self.running or self.step_count == 0:
+            return []
+        names = {body.handle: path for path, body in self.bodies.items()}
+        found = self.engine.contacts()
+        rows = zip(
+            found.body, found.other, found.position, found.normal, found.force, found.distance, strict=True
+        )
+        return [
+            (
+                names[int(body)],
+                names.get(int(other), "/World/ground"),
+                p / self.unit,
+                n,
+                f / self.unit,
+                d / self.unit,
+            )
+            for body, other, p, n, f, d in rows
+            if has_schema(self.stage.GetPrimAtPath(names[int(body)]), "PhysxContactReportAPI")
+        ]
+
+    @property
+    def stage(self):
+        return self._kit.context.get_stage()
+
+    @property
+    def running(self):
+        return self.engine is not None
+
+    def scene_paths(self):
+        if self._scenes is None:
+            self._scenes = [str(p.GetPath()) for p in self.stage.Traverse() if p.IsA(UsdPhysics.Scene)]
+        return self._scenes
+
+    def steps_per_second(self):
+        """Return the rate of the first scene, in whole steps per second as PhysX keeps it."""
+        for path in self.scene_paths():
+            attribute = self.stage.GetPrimAtPath(path).GetAttribute("physxScene:timeStepsPerSecond")
+            return int(attribute.Get()) if attribute and attribute.HasAuthoredValue() else 60
+        return 60
+
+    def dt(self):
+        rate = self.steps_per_second()
+        return 1.0 / rate if rate else 0.0
+
+    def begin(self):
+        """Read the stage: what has no rigid body is at rest."""
+        self.engine = MujocoEngine()
+        scene = translate(self.stage)
+        paths = self._body_paths()
+        moving = tuple(f"{path}/" for path in paths)
+        kept = (
+            [c for c in scene.colliders if not f"{c.path}/".startswith(moving)] if moving else scene.colliders
+        )
+        scene.colliders[:] = kept
+        self.engine.load(scene)
+        self.bodies, self._start = {}, {}
+        self.step_count, self.time, self._left = 0, 0.0, 0.0
+        self._add(paths)
+
+    def sync(self):
+        """Take up bodies that came to the stage since; on a GPU that is not possible."""
+        if not self.running or not self._has_new:
+            return
+        self._has_new = False
+        new = [path for path in self._body_paths() if path not in self.bodies]
+        if new and self._kit.device.is_cuda:
+            self._kit.log.append(("error", "PhysX: a body cannot be added to a GPU simulation that runs"))
+            return
+        self._add(new)
+
+    def end(self):
+        """Let go of the simulation, and put the prims back to where they started."""
+        if not self.running:
+            return
+        for view in self.views:
+            view.valid = False
+        self.views = []
+        if self.stage is not None:
+            for path, transform in self._start.items():
+                if prim := self.stage.GetPrimAtPath(path):
+                    _write_pose(prim, transform)
+        self.engine.close()
+        self.engine, self.bodies = None, {}
+        self.step_count, self.time = 0, 0.0
+
+    def forget_below(self, path):
+        """Drop the bodies that went with a prim."""
+        gone = [p for p in self.bodies if p == path or p.startswith(path + "/")]
+        if gone:
+            for view in self.views:
+                if set(gone) & set(view.prim_paths):
+                    view.valid = False
+            self.engine.remove_bodies(np.array([self.bodies.pop(p).handle for p in gone]))
+            for row, body in enumerate(self.bodies.values()):
+                body.row = row
+
+    def run_frame(self, dt):
+        """Take as many steps as fit into a frame."""
+        if not self.running:
+            return
+        self.sync()
+        step = self.dt()
+        self._left += dt
+        while self.running and step > 0 and self._left >= step * (1 - 1e-9):
+            self._left -= step
+            self.simulate(step, "update")
+        self.fabric_is_fresh = True
+
+    def simulate(self, dt, by):
+        """Take a step."""
+        if not self.running:
+            self._kit.log.append(("error", "PhysX: simulate was called before the physics was started"))
+            return
+        self.sync()
+        self.steps_by[by] += 1
+        if self._kit.version == "5.1.0":
+            self.before.call(dt)
+        else:
+            self.before.call(dt, StepContext(self))
+        if not self.running:  # a callback stopped the timeline
+            return
+        self._advance(dt)
+        self.step_count += 1
+        self.time += dt
+        if self._kit.version == "5.1.0":
+            self.after.call(dt)
+        else:
+            self.after.call(dt, StepContext(self))
+
+    def read(self):
+        state = BodyState.zeros(len(self.bodies))
+        if self.bodies:
+            self.engine.read(state)
+        return state
+
+    def show(self):
+        """Write poses to the stage before a frame is drawn.
+
+        With Fabric in place of USD they are drawn from there, which steps alone do not bring up to date.
+        """
+        if not self.running:
+            return
+        if not self._kit.settings.get_as_bool("/physics/updateToUsd") and not self.fabric_is_fresh:
+            return
+        self.fabric_is_fresh = False
+        state = self.read()
+        for path, body in self.bodies.items():
+            prim = self.stage.GetPrimAtPath(path)
+            _write_world_pose(prim, state.position[body.row] / self.unit, state.orientation[body.row])
+
+    @property
+    def unit(self):
+        """Metres per unit of the stage."""
+        return UsdGeom.GetStageMetersPerUnit(self.stage)
+
+    def _body_paths(self):
+        found = []
+        for prim in self.stage.Traverse(Usd.TraverseInstanceProxies()):
+            if prim.HasAPI(UsdPhysics.RigidBodyAPI):
+                enabled = UsdPhysics.RigidBodyAPI(prim).GetRigidBodyEnabledAttr().Get()
+                if enabled is None or enabled:
+                    found.append(str(prim.GetPath()))
+        return found
+
+    def _add(self, paths):
+        if not paths:
+            return
+        made = [Body(self.stage, path, self.unit) for path in paths]
+        ids = self.engine.add_bodies([body.rigid for body in made])
+        for path, body, handle in zip(paths, made, ids.tolist(), strict=True):
+            body.handle, body.row = handle, len(self.bodies)
+            self.bodies[path] = body
+            self._start[path] = UsdGeom.Xformable(self.stage.GetPrimAtPath(path)).GetLocalTransformation()
+        for body in made:
+            if body.start_velocity.any() or body.start_spin.any():
+                self.set_velocity(body, body.start_velocity, body.start_spin)
+
+    def set_velocity(self, body, linear, angular):
+        """Set velocities as PhysX has them: of the centre of mass and of the body, both in the world."""
+        state = self.read()
+        rotation = matrix_from_quaternion(state.orientation[body.row])
+        arm = rotation @ body.rigid.center_of_mass
+        target = BodyState(
+            state.position[[body.row]],
+            state.orientation[[body.row]],
+            (linear - np.cross(angular, arm))[None],
+            (rotation.T @ angular)[None],
+        )
+        self.engine.write(np.array([body.handle]), target)
+
+    def _advance(self, dt):
+        bodies = list(self.bodies.values())
+        state = self.read()
+        force, torque = np.zeros((len(bodies), 3)), np.zeros((len(bodies), 3))
+        for body in bodies:
+            force[body.row] = body.force
+            torque[body.row] = matrix_from_quaternion(state.orientation[body.row]).T @ body.torque
+            body.force, body.torque = np.zeros(3), np.zeros(3)
+            # Newton knows no body without gravity, only a scene without.
+            if self._kit.engine == "newton" or not body.setting("disableGravity"):
+                force[body.row] += body.rigid.mass * self._gravity()
+        if bodies:
+            self.engine.apply(force, torque)
+        self.engine.step(dt)
+        self.last_dt = dt
+        if not bodies:
+            return
+        state = self.read()
+        for body in bodies:
+            damped = body.setting("linearDamping") or body.setting("angularDamping")
+            # The centre of mass may be faster than the origin.
+            spin = np.abs(state.angular_velocity[body.row]).max()
+            speed = np.abs(state.velocity[body.row]).max() + spin * np.abs(body.rigid.center_of_mass).max()
+            fastest = min(body.setting("maxLinearVelocity"), math.radians(body.setting("maxAngularVelocity")))
+            if damped or 3 * max(speed, spin) > fastest:
+                self._limit(body, dt)
+
+    def _limit(self, body, dt):
+        """Damp and clamp as PhysX does; a body with neither is not touched."""
+        linear, angular = body.setting("linearDamping"), body.setting("angularDamping")
+        fastest, widest = body.setting("maxLinearVelocity"), math.radians(body.setting("maxAngularVelocity"))
+        velocity, spin = self.velocities(body)
+        slow, fast = max(1.0 - linear * dt, 0.0), np.linalg.norm(velocity) > fastest * (1 + 1e-6)
+        if linear == angular == 0.0 and not fast and np.linalg.norm(spin) <= widest:
+            return
+        velocity = velocity * slow
+        spin = spin * max(1.0 - angular * dt, 0.0)
+        if np.linalg.norm(velocity) > fastest:
+            velocity *= fastest / np.linalg.norm(velocity)
+        if np.linalg.norm(spin) > widest:
+            spin *= widest / np.linalg.norm(spin)
+        self.set_velocity(body, velocity, spin)
+
+    def velocities(self, body):
+        state = self.read()
+        rotation = matrix_from_quaternion(state.orientation[body.row])
+        spin = rotation @ state.angular_velocity[body.row]
+        arm = rotation @ body.rigid.center_of_mass
+        return state.velocity[body.row] + np.cross(spin, arm), spin
+
+    def _gravity(self):
+        for path in self.scene_paths():
+            prim = self.stage.GetPrimAtPath(path)
+            enabled = prim.GetAttribute("newton:gravityEnabled")
+            if self._kit.engine == "newton" and enabled and enabled.Get() is False:
+                return np.zeros(3)
+            scene = UsdPhysics.Scene(prim)
+            magnitude, direction = (
+                scene.GetGravityMagnitudeAttr().Get(),
+                scene.GetGravityDirectionAttr().Get(),
+            )
+            size = 9.81 if magnitude is None or math.isinf(magnitude) else float(magnitude) * self.unit
+            way = np.array(direction) if direction is not None else np.zeros(3)
+            return size * (way if way.any() else np.array([0.0, 0.0, -1.0]))
+        return np.array([0.0, 0.0, -9.81])
+
+
+class StepContext:
+    """Stand-in of `omni.physics.core.PhysicsStepContext`."""
+
+    def __init__(self, physics):
+        self.scene_path = 0
+        self.simulation_id = 0
+        self.simulation_time = physics.time
+
+
+def _write_world_pose(prim, position, orientation):
+    parent = UsdGeom.Xformable(prim.GetParent()) if prim.GetParent().IsA(UsdGeom.Xformable) else None
+    x, y, z, w = (float(c) for c in orientation)
+    world = Gf.Matrix4d(1.0).SetRotate(Gf.Quatd(w, x, y, z)).SetTranslateOnly(Gf.Vec3d(*map(float, position)))
+    if parent is not None:
+        world = world * parent.ComputeLocalToWorldTransform(Usd.TimeCode.Default()).GetInverse()
+    _write_pose(prim, world)
+
+
+def _write_pose(prim, matrix):
+    """Write a local transform to the operations that a prim has; its scale stays."""
+    names = prim.GetPropertyNames()
+    quaternion = matrix.RemoveScaleShear().ExtractRotationQuat()
+    if "xformOp:translate" in names:
+        prim.GetAttribute("xformOp:translate").Set(Gf.Vec3d(matrix.ExtractTranslation()))
+    if "xformOp:orient" in names:
+        attribute = prim.GetAttribute("xformOp:orient")
+        kind = Gf.Quatf if attribute.GetTypeName() == "quatf" else Gf.Quatd
+        attribute.Set(kind(quaternion.GetReal(), *quaternion.GetImaginary()))

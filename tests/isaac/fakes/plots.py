@@ -1,0 +1,53 @@
+"""Plots and pictures of `omni.ui`."""
+
+from enum import Enum
+
+from tests.isaac.fakes.interface import Widget
+
+
+class Type(Enum):
+    LINE = 0
+    HISTOGRAM = 1
+
+
+class IwpFillPolicy(Enum):
+    IWP_STRETCH = 0
+    IWP_PRESERVE_ASPECT_FIT = 1
+    IWP_PRESERVE_ASPECT_CROP = 2
+
+
+class Plot(Widget):
+    """A curve whose values stand at even distances, between two limits."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        assert isinstance(self._settings.get("type", Type.LINE), Type)
+        self.scale_min, self.scale_max = self._settings["scale_min"], self._settings["scale_max"]
+        self.set_data(*self._settings.get("args", ()))
+
+    def set_data(self, *args):
+        # The bindings take Python's own numbers.
+        assert all(type(value) is float for value in args), args
+        self._data = list(args)
+
+
+class ByteImageProvider:
+    """A picture in memory: rows of red, green, blue and alpha, its size given as width and height."""
+
+    def __init__(self):
+        self._bytes, self._size = [], (0, 0)
+
+    def set_bytes_data(self, bytes, sizes, format=0, stride=-1):
+        width, height = sizes
+        assert len(bytes) == 4 * width * height
+        assert all(type(value) is int for value in bytes[:8])
+        self._bytes, self._size = bytes, (width, height)
+
+
+class ImageWithProvider(Widget):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._provider = self._settings["provider"]
+        assert isinstance(self._provider, ByteImageProvider)
+        policy = self._settings.get("fill_policy")
+        assert policy is None or isinstance(policy, IwpFillPolicy)

@@ -1,0 +1,181 @@
+"""Faults that are easily made in pegasus/isaac, each with the trial that must not let it through."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.isaac import trials, window_trials
+
+STEPS = """            SimulationManager.register_callback(
+                lambda _dt, _context: before(), SimulationEvent.PHYSICS_PRE_STEP, order=0
+            ),
+"""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One fault."""
+
+    name: str
+    module: str
+    """Module of pegasus.isaac that it is planted in."""
+    before: str
+    """Text that stands there once."""
+    after: str
+    trial: Callable | None
+    """Trial on the fakes; None for the contract test."""
+    version: str = "6.0.1"
+
+
+MUTATIONS = [
+    Mutation(
+        "wrong keyword", "compat", "SimulationManager.step(steps=1)", "SimulationManager.step(count=1)", None
+    ),
+    Mutation("wrong keyword, flown", "compat", "step(steps=1)", "step(count=1)", trials.flies_as_in_mujoco),
+    Mutation(
+        "keyword of the other version",
+        "compat",
+        "SimulationManager.step()",
+        "SimulationManager.step(steps=1)",
+        None,
+        "5.1.0",
+    ),
+    Mutation("unknown call", "kit", "timeline.pause()", "timeline.hold()", None),
+    Mutation(
+        "wrong quaternion order, read",
+        "body_view",
+        "quaternion[:, [1, 2, 3, 0]]",
+        "quaternion",
+        trials.flies_as_in_mujoco,
+    ),
+    Mutation(
+        "wrong quaternion order, written",
+        "body_view",
+        "[:, [3, 0, 1, 2]]",
+        "[:, [0, 1, 2, 3]]",
+        trials.flies_as_in_mujoco,
+    ),
+    Mutation(
+        "no registration for a second stage",
+        "engine",
+        "        # Opening a stage has cleared every callback, so they are registered for each stage anew.\n",
+        "        if IsaacEngine.__dict__.get('_known'):\n            return\n"
+        "        IsaacEngine._known = True\n",
+        trials.flies_on_stage_after_stage,
+    ),
+    Mutation(
+        "a subscription that is not kept",
+        "session",
+        "self._subscriptions: list[Any] = [kit.on_frame(self.frame)",
+        "_ = [kit.on_frame(self.frame)",
+        trials.flies_by_the_window,
+    ),
+    Mutation(
+        "callbacks of the other version",
+        "compat",
+        STEPS,
+        STEPS.replace("lambda _dt, _context", "lambda _dt"),
+        trials.flies_by_the_window,
+    ),
+    Mutation(
+        "forces in the frame of the body",
+        "body_view",
+        "local_frame=False",
+        "local_frame=True",
+        trials.flies_as_in_mujoco,
+    ),
+    Mutation(
+        "torques that are not turned into the world",
+        "body_view",
+        "torques=rotate(rotation[rows], torque[rows])",
+        "torques=torque[rows]",
+        trials.tumbles_as_in_mujoco,
+    ),
+    Mutation(
+        "velocities of the centre of mass taken for the origin's",
+        "body_view",
+        "        if self._has_offset:\n",
+        "        if False:\n",
+        trials.tumbles_as_in_mujoco,
+    ),
+    Mutation(
+        "poses of the warm-up that are kept",
+        "engine",
+        "        self._push(np.arange(len(self._ids)))\n",
+        "",
+        trials.forgets_the_warm_up,
+    ),
+    Mutation(
+        "int(1 / dt) steps per second",
+        "world_stage",
+        "(Sdf.ValueTypeNames.UInt, varying, rate)",
+        "(Sdf.ValueTypeNames.UInt, varying, int(1.0 / (1.0 / rate)))",
+        trials.keeps_its_rate,
+    ),
+    Mutation(
+        "damping that PhysX adds",
+        "bodies",
+        '"physxRigidBody:angularDamping": (Sdf.ValueTypeNames.Float, 0.0)',
+        '"physxRigidBody:angularDamping": (Sdf.ValueTypeNames.Float, 0.05)',
+        trials.flies_as_in_mujoco,
+    ),
+    Mutation(
+        "gravity that PhysX adds",
+        "bodies",
+        '"physxRigidBody:disableGravity": (Sdf.ValueTypeNames.Bool, True)',
+        '"physxRigidBody:disableGravity": (Sdf.ValueTypeNames.Bool, False)',
+        trials.flies_as_in_mujoco,
+    ),
+    Mutation(
+        "frames that step",
+        "compat",
+        "        RenderingManager.render()\n",
+        "        import omni.kit.app\n\n        omni.kit.app.get_app().update()\n",
+        trials.draws_without_stepping,
+    ),
+    Mutation(
+        "wrong keyword of the viewport",
+        "compat",
+        "set_camera_view(camera, eye=list(eye)",
+        "set_camera_view(camera, position=list(eye)",
+        None,
+    ),
+    Mutation("wrong keyword of a lidar", "rtx_lidar", "aux_output_level=", "auxiliary_level=", None),
+    Mutation("unknown call of a writer", "replicator", "_writer.detach()", "_writer.release()", None),
+    Mutation("unknown key of a graph", "camera_graph", "keys.SET_VALUES", "keys.SET_VALUE", None),
+    Mutation(
+        "wrong keyword of the viewport in the other version",
+        "compat",
+        "camera_prim_path=camera",
+        "camera_path=camera",
+        None,
+        "5.1.0",
+    ),
+    Mutation(
+        "eye and target the wrong way round",
+        "compat",
+        "eye=list(eye), target=list(target)",
+        "eye=list(target), target=list(eye)",
+        window_trials.looks_where_it_is_told_to,
+    ),
+    Mutation(
+        "height before width",
+        "fields",
+        "[width, height])",
+        "[height, width])",
+        window_trials.shows_pixels,
+    ),
+    Mutation(
+        "sticks the wrong way round",
+        "hand_controls",
+        "(GamepadInput.RIGHT_STICK_DOWN, GamepadInput.RIGHT_STICK_UP)",
+        "(GamepadInput.RIGHT_STICK_UP, GamepadInput.RIGHT_STICK_DOWN)",
+        window_trials.feels_the_sticks,
+    ),
+    Mutation(
+        "keys that stay held when the window closes",
+        "window",
+        "        self._hands.switch(False)\n",
+        "",
+        window_trials.lets_go_when_closed,
+    ),
+]

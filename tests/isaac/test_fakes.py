@@ -1,0 +1,430 @@
+"""The fakes are no other than the contract says, and do what bites in Isaac Sim."""
+
+import gc
+import inspect
+
+import numpy as np
+import pytest
+from pxr import Gf, Usd, UsdGeom, UsdPhysics
+
+from tests.isaac.contract import VERSIONS, load
+from tests.isaac.fakes import modules
+
+
+def alike(fake, contract):
+    """Return whether a fake is called exactly as the contract says."""
+    ours = [p for p in fake.parameters.values() if p.name not in ("self", "cls")]
+    theirs = list(contract.parameters.values())
+    if [(p.name, p.kind) for p in ours] != [(p.name, p.kind) for p in theirs]:
+        return False
+    for mine, said in zip(ours, theirs, strict=True):
+        if (mine.default is inspect.Parameter.empty) != (said.default is inspect.Parameter.empty):
+            return False
+        # Defaults that are no literals stand in the contract as their source.
+        if mine.default != said.default and not (isinstance(said.default, str) and "." in said.default):
+            return False
+    return True
+
+
+def public(fake):
+    """Return the public names of a class that are its own."""
+    common = set(dir(object)) | (set(dir(int)) if issubclass(fake, int) else set())
+    return [name for name in dir(fake) if not name.startswith("_") and name not in common | {"name", "value"}]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_fake_is_called_as_the_contract_says(version):
+    """A fake that takes more than Isaac Sim does would let a wrong call pass."""
+    contract = load(version)
+    classes = dict(modules.objects())
+    for module, content in modules.members(version).items():
+        assert contract.has_module(module), module
+        for name, fake in content.items():
+            if inspect.isclass(fake):
+                classes[f"{module}:{name}"] = fake
+                continue
+            member = contract.modules[module].get(name)
+            assert member is not None, f"{module}.{name}"
+            made = inspect.signature(fake)
+            assert alike(made, member.signature), f"{module}.{name}{made} is not {member.signature}"
+    for key, fake in classes.items():
+        assert key in contract.classes, key
+        for part in public(fake):
+            member = contract.member(key, part)
+            assert member is not None, f"{key}.{part}"
+            if member.signature is not None:
+                made = inspect.signature(getattr(fake, part))
+                assert alike(made, member.signature), f"{key}.{part}{made} is not {member.signature}"
+        if (start := contract.classes[key].get("__init__")) is not None:
+            made = inspect.signature(fake.__init__)
+            if [p.name for p in made.parameters.values()] == ["self", "args", "kwargs"]:
+                continue  # Binds to the contract itself.
+            assert alike(made, start.signature), f"{key}{made} is not {start.signature}"
+
+
+def add_body(stage, path="/World/body", *, height=2.0, free=True):
+    """Add a cube of 1.5 kg that nothing but forces moves."""
+    xform = UsdGeom.Xform.Define(stage, path)
+    xform.AddTranslateOp().Set((0.0, 0.0, height))
+    xform.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(0.5, 0.5, 0.5, 0.5))
+    prim = xform.GetPrim()
+    UsdPhysics.RigidBodyAPI.Apply(prim)
+    mass = UsdPhysics.MassAPI.Apply(prim)
+    mass.CreateMassAttr(1.5)
+    mass.CreateCenterOfMassAttr(Gf.Vec3f(0.25, 0.0, 0.0))
+    mass.CreateDiagonalInertiaAttr(Gf.Vec3f(0.25, 0.5, 0.75))
+    cube = UsdGeom.Cube.Define(stage, f"{path}/cube")
+    cube.CreateSizeAttr(0.2)
+    UsdPhysics.CollisionAPI.Apply(cube.GetPrim())
+    if free:
+        from pxr import Sdf
+
+        prim.AddAppliedSchema("PhysxRigidBodyAPI")
+        for name, kind, value in (("disableGravity", "Bool", True), ("angularDamping", "Float", 0.0)):
+            prim.CreateAttribute(f"physxRigidBody:{name}", getattr(Sdf.ValueTypeNames, kind)).Set(value)
+    return path
+
+
+def set_rate(kit, rate=100):
+    from pxr import Sdf
+
+    scene = UsdPhysics.Scene.Define(kit.context.get_stage(), "/PhysicsScene").GetPrim()
+    scene.CreateAttribute("physxScene:timeStepsPerSecond", Sdf.ValueTypeNames.UInt).Set(rate)
+
+
+def playing(kit, *paths):
+    """Return a view of bodies of a Kit that plays, at 100 steps per second."""
+    from isaacsim.core.experimental.prims import RigidPrim
+
+    set_rate(kit)
+    view = RigidPrim(list(paths))
+    kit.timeline.play()
+    kit.timeline.commit()
+    return view
+
+
+def test_poses_are_wxyz_where_tensors_are_xyzw(isaac):
+    """Taking one order for the other turns vehicles over; this is where ours is caught."""
+    kit = isaac()
+    path = add_body(kit.context.get_stage())
+    kit.context.get_stage().GetPrimAtPath(path).GetAttribute("xformOp:orient").Set(Gf.Quatd(0.6, 0, 0, 0.8))
+    view = playing(kit, path)
+    np.testing.assert_allclose(view.get_world_poses()[1].numpy(), [[0.6, 0, 0, 0.8]], atol=1e-7)
+    raw = kit.manager.view.create_rigid_body_view([path]).get_transforms().numpy()
+    np.testing.assert_allclose(raw, [[0, 0, 2, 0, 0, 0.8, 0.6]], atol=1e-7)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_two_steps_warm_up_before_any_callback(isaac, version):
+    """Who counts steps or time from zero is two steps off."""
+    kit = isaac(version)
+    from isaacsim.core.simulation_manager import IsaacEvents, SimulationManager
+
+    calls = []
+    SimulationManager.register_callback(lambda *a: calls.append(a), IsaacEvents.PRE_PHYSICS_STEP)
+    playing(kit, add_body(kit.context.get_stage()))
+    assert kit.physics.steps_by["warmup"] == 2
+    assert calls == []
+    assert SimulationManager.get_num_physics_steps() == 2
+    kit.update()
+    assert len(calls) == 1
+    # 6.0 calls with a context beside the time step.
+    assert len(calls[0]) == (2 if version == "6.0.1" else 1)
+
+
+def test_a_stage_that_opens_clears_the_callbacks(isaac):
+    """Who does not register again is never called again."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+
+    calls = []
+    SimulationManager.register_callback(lambda e: calls.append(e), SimulationEvent.SIMULATION_STARTED)
+    playing(kit, add_body(kit.context.get_stage()))
+    assert len(calls) == 1
+    kit.context.new_stage()
+    assert kit.timeline.is_stopped()
+    playing(kit, add_body(kit.context.get_stage()))
+    assert len(calls) == 1
+
+
+def test_numbers_of_callbacks_begin_anew_with_a_stage(isaac):
+    """Who takes back a callback of an earlier stage takes back somebody else's."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+
+    def register(calls):
+        return SimulationManager.register_callback(
+            lambda path: calls.append(path), SimulationEvent.PRIM_DELETED
+        )
+
+    early, late = [], []
+    first = register(early)
+    kit.context.new_stage()
+    assert early == ["/"]
+    assert register(late) == first
+
+
+def test_methods_are_held_weakly(isaac):
+    """Who registers a method of an object that nobody keeps is called no more."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+
+    class Listener:
+        def start(self, event):
+            raise AssertionError("is gone")
+
+    SimulationManager.register_callback(Listener().start, SimulationEvent.SIMULATION_STARTED)
+    gc.collect()
+    playing(kit, add_body(kit.context.get_stage()))
+    assert kit.errors() == ["ReferenceError: weakly-referenced object no longer exists"]
+    kit.log.clear()
+
+
+def test_a_subscription_ends_with_what_stands_for_it(isaac):
+    """Who does not keep a subscription to the timeline never hears of it."""
+    kit = isaac()
+    calls = []
+    stream = kit.timeline.get_timeline_event_stream()
+    stream.create_subscription_to_pop_by_type(0, lambda _: calls.append("lost"))
+    kept = stream.create_subscription_to_pop_by_type(0, lambda _: calls.append("kept"))
+    gc.collect()
+    kit.timeline.play()
+    assert calls == []  # takes effect with the next frame or a commit
+    kit.update()
+    assert calls == ["kept"]
+    del kept
+
+
+def test_what_a_callback_raises_goes_no_further(isaac):
+    """Who relies on an error in a callback to end a run waits for ever."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+
+    def fail(_):
+        raise ValueError("no")
+
+    SimulationManager.register_callback(fail, SimulationEvent.SIMULATION_STARTED)
+    playing(kit, add_body(kit.context.get_stage()))
+    assert kit.errors() == ["ValueError: no"]
+    kit.log.clear()
+
+
+@pytest.mark.parametrize(("rate", "kept"), [(245, 244), (250, 250), (1000, 1000)])
+def test_a_time_step_becomes_whole_steps_per_second(isaac, rate, kept):
+    """Who sets a time step gets int(1 / dt) steps per second, one less than meant where it is not exact."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import PhysxScene
+
+    scene = PhysxScene("/PhysicsScene")
+    scene.set_dt(1.0 / rate)
+    assert scene.get_steps_per_second() == kept
+    scene.set_steps_per_second(rate)
+    assert scene.get_steps_per_second() == rate
+    assert kit.physics.steps_per_second() == rate
+
+
+def test_without_physics_poses_are_those_of_usd_and_only_the_strict_are_told(isaac):
+    """Who does not ask for an error flies on the poses of the stage, which stand still."""
+    kit = isaac()
+    import isaacsim.core.experimental.utils.backend as backend_utils
+    from isaacsim.core.experimental.prims import RigidPrim
+
+    view = RigidPrim(add_body(kit.context.get_stage()))
+    np.testing.assert_allclose(view.get_world_poses()[0].numpy(), [[0, 0, 2]])
+    strict = backend_utils.use_backend("tensor", raise_on_unsupported=True, raise_on_fallback=True)
+    with strict, pytest.raises(RuntimeError, match="Fallback"):
+        view.get_world_poses()
+    with pytest.raises(AssertionError, match="Play the simulation"):
+        view.apply_forces_and_torques_at_pos([[0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("device", "engine", "sum_of_two"),
+    [("cpu", "physx", 2.0), ("cuda:0", "physx", 1.0), ("cpu", "newton", 1.0)],
+)
+def test_two_wrenches_add_up_on_the_cpu_only(isaac, device, engine, sum_of_two):
+    """Who applies forces one after the other loses all but the last on a GPU and with Newton."""
+    kit = isaac(engine=engine)
+    from isaacsim.core.simulation_manager import SimulationManager
+
+    SimulationManager.set_device(device)
+    view = playing(kit, add_body(kit.context.get_stage()))
+    for _ in range(2):
+        view.apply_forces_and_torques_at_pos([[3.0, 0.0, 0.0]])
+    SimulationManager.step()
+    velocity, spin = (part.numpy() for part in view.get_velocities())
+    # At the centre of mass: no torque. 3 N on 1.5 kg over 10 ms.
+    assert velocity[0, 0] == pytest.approx(sum_of_two * 0.02, rel=1e-6)
+    np.testing.assert_allclose(spin, 0.0, atol=1e-7)
+    SimulationManager.step()
+    assert view.get_velocities()[0].numpy()[0, 0] == pytest.approx(velocity[0, 0], rel=1e-6)
+
+
+def test_velocities_are_those_of_the_centre_of_mass(isaac):
+    """Who takes them for those of the body's origin is wrong wherever the body spins."""
+    kit = isaac(exact=True)
+    view = playing(kit, add_body(kit.context.get_stage()))
+    view.set_velocities([[1.0, 2.0, 3.0]], [[0.0, 0.0, 4.0]])
+    state = kit.physics.read()
+    # The axes of the body are turned round: its x is the world's y. The centre of mass lies 0.25 m along it.
+    arm = np.array([0.0, 0.25, 0.0])
+    np.testing.assert_allclose(state.velocity[0], [1, 2, 3] - np.cross([0, 0, 4], arm), atol=1e-12)
+    np.testing.assert_allclose(view.get_velocities()[0].numpy(), [[1, 2, 3]], atol=1e-12)
+
+
+def test_bodies_fall_and_are_damped_unless_told_otherwise(isaac):
+    """Who does not switch PhysX's gravity and damping off has them twice."""
+    kit = isaac(exact=True)
+    stage = kit.context.get_stage()
+    view = playing(kit, add_body(stage, "/World/a", free=False), add_body(stage, "/World/b", height=9.0))
+    view.set_velocities(0.0, [0.0, 0.0, 1.0])
+    from isaacsim.core.simulation_manager import SimulationManager
+
+    SimulationManager.step()
+    velocity, spin = (part.numpy() for part in view.get_velocities())
+    np.testing.assert_allclose(velocity[:, 2], [-0.0981, 0.0], atol=1e-9)
+    np.testing.assert_allclose(spin[:, 2], [1.0 - 0.05 * 0.01, 1.0], rtol=1e-4)
+
+
+def test_bodies_join_a_running_simulation_on_the_cpu_only(isaac):
+    """Who adds a vehicle while a GPU simulation runs gets no body."""
+    from tests.isaac.fakes import kit as current
+
+    kit = isaac()
+    stage = kit.context.get_stage()
+    playing(kit, add_body(stage, "/World/a"))
+    from isaacsim.core.experimental.prims import RigidPrim
+    from isaacsim.core.simulation_manager import SimulationManager
+
+    assert RigidPrim(add_body(stage, "/World/b", height=9.0)).is_physics_tensor_entity_valid()
+    kit.timeline.stop()
+    kit.timeline.commit()
+    SimulationManager.set_device("cuda:0")
+    kit.timeline.play()
+    kit.timeline.commit()
+    assert not RigidPrim(add_body(stage, "/World/c", height=15.0)).is_physics_tensor_entity_valid()
+    assert len(current().errors()) >= 1
+    kit.log.clear()
+
+
+def test_stop_puts_prims_back_and_play_warms_up_again(isaac):
+    """There is no reset: it is stop and then play."""
+    kit = isaac()
+    view = playing(kit, add_body(kit.context.get_stage(), free=False))
+    for _ in range(6):
+        kit.update()
+    assert view.get_world_poses()[0].numpy()[0, 2] < 1.99
+    kit.timeline.stop()
+    kit.update()
+    np.testing.assert_allclose(view.get_world_poses()[0].numpy(), [[0, 0, 2]], atol=1e-7)
+    assert not view.is_physics_tensor_entity_valid()
+    kit.timeline.play()
+    kit.timeline.commit()
+    assert kit.physics.steps_by["warmup"] == 4
+    assert view.is_physics_tensor_entity_valid()
+
+
+def test_stepping_by_hand_and_by_frames_steps_twice(isaac):
+    """Who steps and updates the application while it plays advances twice as fast."""
+    kit = isaac()
+    from isaacsim.core.rendering_manager import RenderingManager
+    from isaacsim.core.simulation_manager import SimulationManager
+
+    playing(kit, add_body(kit.context.get_stage()))
+    SimulationManager.step(steps=2)
+    kit.update()
+    assert kit.physics.steps_by == {"warmup": 2, "step": 2, "update": 1}
+    RenderingManager.render()
+    assert kit.physics.steps_by["update"] == 1
+
+
+def test_a_deleted_prim_is_told_and_its_view_is_gone(isaac):
+    """Who keeps a view over prims of which one was deleted by hand fails from then on."""
+    kit = isaac()
+    stage = kit.context.get_stage()
+    from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
+
+    gone = []
+    SimulationManager.register_callback(lambda path: gone.append(path), SimulationEvent.PRIM_DELETED)
+    view = playing(kit, add_body(stage, "/World/a"), add_body(stage, "/World/b", height=9.0))
+    stage.RemovePrim("/World/a")
+    assert gone == ["/World/a"]
+    assert not view.valid
+    with pytest.raises(AssertionError, match="removed"):
+        view.get_world_poses()
+    kit.update()
+
+
+def test_poses_are_in_units_of_the_stage(isaac):
+    """Who takes a stage in centimetres for one in metres is wrong by a factor of a hundred."""
+    kit = isaac()
+    stage = kit.context.get_stage()
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    view = playing(kit, add_body(stage, height=200.0))
+    np.testing.assert_allclose(view.get_world_poses()[0].numpy(), [[0, 0, 200]], rtol=1e-6)
+    np.testing.assert_allclose(kit.physics.read().position, [[0, 0, 2]], rtol=1e-6)
+
+
+def test_rays_report_all_that_they_meet_in_no_order(isaac):
+    """Who takes the first hit that is reported takes the wrong one."""
+    kit = isaac()
+    stage = kit.context.get_stage()
+    plane = UsdGeom.Plane.Define(stage, "/World/ground")
+    UsdPhysics.CollisionAPI.Apply(plane.GetPrim())
+    playing(kit, add_body(stage))
+    import omni.physx
+
+    hits = []
+    query = omni.physx.get_physx_scene_query_interface()
+    assert query.raycast_all((0, 0, 5), (0, 0, -1), 10.0, lambda hit: hits.append(hit) or True)
+    assert [round(hit.distance, 6) for hit in hits] == [5.0, 2.9]
+    assert [hit.rigid_body for hit in hits] == ["", "/World/body"]
+    assert query.raycast_closest((0, 0, 5), (0, 0, -1), 10.0)["rigidBody"] == "/World/body"
+
+
+def test_contacts_are_of_pairs_in_any_order(isaac):
+    """Who takes the first body of a pair for the vehicle turns half of the forces round."""
+    kit = isaac()
+    stage = kit.context.get_stage()
+    plane = UsdGeom.Plane.Define(stage, "/World/ground")
+    UsdPhysics.CollisionAPI.Apply(plane.GetPrim())
+    paths = [add_body(stage, f"/World/b{k}", height=0.1, free=False) for k in range(2)]
+    stage.GetPrimAtPath(paths[1]).GetAttribute("xformOp:translate").Set(Gf.Vec3d(3, 0, 0.1))
+    for path in paths:
+        prim = stage.GetPrimAtPath(path)
+        prim.AddAppliedSchema("PhysxContactReportAPI")
+        # The weight is to rest on the middle of the face.
+        UsdPhysics.MassAPI(prim).GetCenterOfMassAttr().Set(Gf.Vec3f(0))
+    playing(kit, *paths)
+    import omni.physx
+    from isaacsim.core.simulation_manager import SimulationManager
+    from pxr import PhysicsSchemaTools
+
+    SimulationManager.step(steps=100)
+    headers, data = omni.physx.get_physx_simulation_interface().get_contact_report()
+    pairs = [tuple(str(PhysicsSchemaTools.intToSdfPath(n)) for n in (h.actor0, h.actor1)) for h in headers]
+    assert sorted(path in pair[0] for pair in pairs for path in paths if path in pair) == [False, True]
+    for header, pair in zip(headers, pairs, strict=True):
+        mine = data[header.contact_data_offset : header.contact_data_offset + header.num_contact_data]
+        upward = 1.0 if pair[0] in paths else -1.0
+        # The impulse of a step of 10 ms carries 1.5 kg.
+        assert sum(c.impulse[2] for c in mine) == pytest.approx(upward * 1.5 * 9.81 * 0.01, rel=0.02)
+        assert all(c.normal[2] * upward > 0.99 for c in mine)
+
+
+def test_fakes_leave_nothing_behind():
+    """A fake left in place would hide from another test that it needs Isaac Sim."""
+    import sys
+
+    from tests.isaac import fakes
+
+    for version in VERSIONS:
+        fakes.install(version)
+        import omni.timeline
+
+        fakes.uninstall()
+        left = [name for name in sys.modules if name.partition(".")[0] in ("omni", "isaacsim", "carb")]
+        assert left == []
+    with pytest.raises(ModuleNotFoundError):
+        import omni.usd  # noqa: F401
+    assert Usd.Stage.CreateInMemory()

@@ -1,0 +1,80 @@
+"""Flights through the code of the extension, on the fakes: what flies there is MuJoCo."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.simulation import Playback
+from tests.isaac.contract import VERSIONS
+from tests.isaac.trials import MujocoOfStages, flies_as_in_mujoco, flight, tumbles_as_in_mujoco
+
+
+@pytest.mark.parametrize(("version", "seconds"), [("5.1.0", 1.0), ("6.0.1", 6.0)])
+def test_a_flight_agrees_with_mujoco_directly(isaac, version, seconds):
+    """The adapter adds or loses something on the way: an order of axes, a wrench, a step."""
+    kit = isaac(version, exact=True)
+    way = flies_as_in_mujoco(kit, seconds=seconds)
+    assert seconds < 6.0 or way.max() > 0.5
+    assert kit.physics.steps_by == {"warmup": 2, "step": round(seconds * 250), "update": 0}
+
+
+def test_a_flight_in_single_precision_stays_near(isaac):
+    """Isaac Sim computes in single precision; a vehicle that cannot fly on that is of no use there."""
+    isaac()
+    difference = flight("isaac", seconds=3.0) - flight("mujoco", seconds=3.0)
+    assert np.abs(difference[:, :3]).max() < 1e-3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_lopsided_body_tumbles_as_in_mujoco(isaac, version):
+    """Velocities are taken for those of the origin, or torques for those of the world."""
+    tumbles_as_in_mujoco(isaac(version, exact=True))
+
+
+@pytest.mark.parametrize(("version", "seconds"), [("5.1.0", 2.0), ("6.0.1", 11.0)])
+def test_a_whole_flight_by_the_window(window, version, seconds):
+    """Load, add, play, fly a square, stop, play again, open another stage: the way of every user."""
+    user = window(version, exact=True)
+    kit = user.kit
+    user.fly_square()
+    kit.timeline.play()
+    path = user.seen(seconds)
+    assert kit.physics.steps_by["step"] == 0
+    # As in a script without Isaac Sim, step by step.
+    with Simulation("flat", engine=MujocoOfStages(), rate=250, seed=0) as direct:
+        spec = user.vehicle.backends[0]
+        other = direct.add(Multirotor("iris", position=(0.0, 0.0, 0.1), backends=[copied(spec)]))
+        alone = [other.state.position[0].copy()]
+        for _ in range(int(path[-1, 0])):
+            direct.step()
+            alone.append(other.state.position[0].copy())
+    expected = np.array([alone[int(count)] for count in path[:, 0]])
+    assert np.abs(path[:, 1:] - expected).max() < 1e-9
+    if seconds > 10:
+        assert np.ptp(path[:, 1:3], axis=0).min() > 1.4  # round the square
+    assert path[-1, 0] == pytest.approx(seconds * 250, abs=5)
+
+    kit.timeline.stop()
+    user.update()
+    assert user.simulation.playback is Playback.STOPPED
+    assert user.simulation.step_count == 0
+    np.testing.assert_allclose(user.vehicle.state.position, [[0.0, 0.0, 0.1]], atol=1e-12)
+    kit.timeline.play()
+    again = user.seen(0.5)
+    np.testing.assert_array_equal(again, path[: len(again)])
+
+    kit.context.new_stage()
+    user.update()
+    assert user.simulation is None
+    assert kit.timeline.is_stopped()
+    user.fly_square()
+    kit.timeline.play()
+    np.testing.assert_array_equal(user.seen(0.5), path[:30])
+
+
+def copied(backend):
+    """Return a backend of the same parameters that is not bound yet."""
+    values = {f.name: getattr(backend, f.name) for f in dataclasses.fields(backend) if f.init}
+    return type(backend)(**values)

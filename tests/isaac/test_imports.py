@@ -1,0 +1,109 @@
+"""What loads Kit and what does not, and whether what Kit loads is what the manifest promises."""
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import pegasus
+from tests.isaac.contract import ROOTS, VERSIONS
+from tests.isaac.test_contract import PACKAGE
+
+ROOT = PACKAGE.parent.parent
+STANDALONE = """
+import pkgutil, sys
+import pegasus
+from pegasus import Multirotor, Simulation
+with Simulation("flat") as simulation:
+    simulation.add(Multirotor("iris"))
+    simulation.step(2)
+for module in pkgutil.iter_modules(pegasus.__path__):
+    if module.name not in ("isaac", "__main__"):
+        __import__(f"pegasus.{module.name}")
+loaded = [name for name in sys.modules if name.partition(".")[0] in %r]
+print(loaded)
+print([name for name in sys.modules if name.startswith("pegasus.isaac") and name.count(".") == 2])
+"""
+
+
+def test_pegasus_loads_nothing_of_kit():
+    """A machine without Isaac Sim could not import pegasus, or a start would take half a minute with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", STANDALONE % (ROOTS,)], capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    loaded, own = (ast.literal_eval(line) for line in done.stdout.splitlines()[-2:])
+    assert loaded == []
+    # Only what finds Isaac Sim.
+    assert set(own) <= {"pegasus.isaac.launch"}
+
+
+def test_this_suite_has_loaded_nothing_of_kit():
+    """A fake that a test has left behind would make another one fly in an Isaac Sim that is not there."""
+    assert [name for name in sys.modules if name.partition(".")[0] in ROOTS] == []
+    assert "omni.usd" not in sys.modules
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_module_imports_in_either_version(isaac, version):
+    """A name that only one version has, imported at the top of a file, ends the extension in the other."""
+    isaac(version)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if "__main__" in parts:
+            continue
+        name = ".".join(("pegasus.isaac", *(part for part in parts if part != "__init__")))
+        importlib.import_module(name)
+
+
+@pytest.fixture(scope="module")
+def manifest():
+    """Return the manifest of the extension."""
+    return tomllib.loads((ROOT / "config" / "extension.toml").read_text(encoding="utf-8"))
+
+
+def test_the_manifest_stands_where_kit_looks(manifest):
+    """Kit takes a folder for an extension by this file."""
+    assert (ROOT / "extension.toml").resolve() == (ROOT / "config" / "extension.toml").resolve()
+    package = manifest["package"]
+    order = list(package)
+    assert order[:4] == ["version", "category", "title", "description"]
+    for field in ("changelog", "readme", "icon", "preview_image"):
+        assert (ROOT / package[field]).is_file(), f"{field} = {package[field]}"
+    for page in manifest.get("documentation", {}).get("pages", []):
+        assert (ROOT / page).is_file(), page
+
+
+def test_the_manifest_names_modules_that_are_there(manifest):
+    """Kit would say that it cannot import the extension."""
+    for entry in manifest["python"]["module"]:
+        parts = entry["name"].split(".")
+        file = Path(pegasus.__file__).parent.parent.joinpath(*parts)
+        assert file.with_suffix(".py").is_file() or (file / "__init__.py").is_file(), entry["name"]
+
+
+def test_the_manifest_asks_for_what_is_imported(manifest):
+    """A module whose extension is not enabled is not there, whatever the machine of the author had."""
+    names = set()
+    for path in PACKAGE.rglob("*.py"):
+        if "tests" in path.relative_to(PACKAGE).parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    # What is always there in Kit, or comes with what is asked for: fabric is looked for before it is used.
+    always = ("omni.ext", "omni.kit.app", "omni.physxfabric", "isaacsim.SimulationApp")
+    by_uiapp = ("omni.ui", "omni.timeline", "omni.usd")
+    dependencies = manifest["dependencies"]
+    assert list(dependencies) == sorted(dependencies)
+    assert "omni.kit.uiapp" in dependencies
+    for name in names:
+        if name.partition(".")[0] not in ("omni", "isaacsim") or name.startswith((*always, *by_uiapp)):
+            continue
+        assert any(f"{name}.".startswith(f"{known}.") for known in dependencies), name

@@ -1,0 +1,40 @@
+"""The tests that come with the extension, which Kit runs in Isaac Sim, run here on the fakes."""
+
+import ast
+import asyncio
+import importlib
+
+import pytest
+
+from tests.isaac.test_contract import PACKAGE
+
+
+def found():
+    """Return (module, class, method) of each test, without importing them: that needs Kit."""
+    for path in sorted((PACKAGE / "tests").glob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                for part in node.body:
+                    if isinstance(part, ast.AsyncFunctionDef) and part.name.startswith("test_"):
+                        yield path.stem, node.name, part.name
+
+
+@pytest.mark.parametrize(("module", "kind", "method"), list(found()))
+def test_a_test_for_kit_passes_on_the_fakes(isaac, module, kind, method):
+    """A test that fails before it comes to Isaac Sim would be found by the first user only."""
+    isaac()
+    case = getattr(importlib.import_module(f"pegasus.isaac.tests.{module}"), kind)()
+
+    async def run():
+        await case.setUp()
+        try:
+            await getattr(case, method)()
+        finally:
+            await case.tearDown()
+
+    asyncio.run(run())
+
+
+def test_there_are_tests_for_kit():
+    """Without any, the list above would be empty and pass."""
+    assert {kind for _, kind, _ in found()} >= {"TestFlight", "TestWindow"}

@@ -1,0 +1,378 @@
+"""What goes wrong with stages, prims, rates and servers is told in one line, and nothing half-made stays."""
+
+import gc
+
+import numpy as np
+import pytest
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+
+from pegasus import Multirotor, Simulation
+from pegasus.errors import ConfigError
+from pegasus.simulation import Playback
+from tests.isaac.contract import VERSIONS
+from tests.isaac.fakes import interface
+from tests.isaac.trials import draws_without_stepping, forgets_the_warm_up
+
+
+def one_line(error):
+    """Return the text of an error, which must fit one line."""
+    text = str(error.value if hasattr(error, "value") else error)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize("rate", [249.5, 1000.0 / 3.0])
+def test_a_rate_that_is_no_integer(isaac, rate):
+    """PhysX keeps whole steps per second: time would run at another pace than the simulation's."""
+    isaac()
+    with pytest.raises(ConfigError) as error:
+        Simulation("flat", engine="isaac", rate=rate)
+    assert "rate" in one_line(error)
+    assert "whole number" in one_line(error)
+
+
+@pytest.mark.parametrize("rate", [50, 245, 1000])
+def test_the_rate_is_kept_exactly(isaac, rate):
+    """A time step that goes through int(1 / dt) makes 244 of 245."""
+    kit = isaac()
+    with Simulation("flat", engine="isaac", rate=rate) as simulation:
+        simulation.step(3)
+        assert kit.physics.steps_per_second() == rate
+        assert kit.physics.time == pytest.approx(5 / rate, rel=1e-12)
+
+
+def test_a_stage_in_centimetres(isaac):
+    """Vehicles would be a hundred times too small."""
+    kit = isaac()
+    from pegasus.isaac.opened_stage import simulation_of_stage
+
+    UsdGeom.SetStageMetersPerUnit(kit.context.get_stage(), 0.01)
+    ground(kit)
+    with pytest.raises(ConfigError) as error:
+        simulation_of_stage()
+    assert "metersPerUnit" in one_line(error)
+    assert "0.01" in one_line(error)
+
+
+def test_a_stage_with_y_up(isaac):
+    """Vehicles would fly sideways."""
+    kit = isaac()
+    from pegasus.isaac.opened_stage import simulation_of_stage
+
+    UsdGeom.SetStageUpAxis(kit.context.get_stage(), UsdGeom.Tokens.y)
+    ground(kit)
+    with pytest.raises(ConfigError, match="upAxis") as error:
+        simulation_of_stage()
+    one_line(error)
+
+
+def test_a_world_in_centimetres_is_converted(isaac, tmp_path):
+    """The worlds of others are in centimetres as often as not."""
+    kit = isaac()
+    stage = Usd.Stage.CreateNew(str(tmp_path / "world.usda"))
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/World").GetPrim())
+    cube = UsdGeom.Cube.Define(stage, "/World/table")
+    cube.CreateSizeAttr(100.0)
+    cube.AddTranslateOp().Set((0.0, 150.0, 0.0))
+    UsdPhysics.CollisionAPI.Apply(cube.GetPrim())
+    stage.Save()
+    with Simulation(tmp_path / "world.usda", engine="isaac") as simulation:
+        opened = kit.context.get_stage()
+        assert UsdGeom.GetStageMetersPerUnit(opened) == 1.0
+        assert UsdGeom.GetStageUpAxis(opened) == UsdGeom.Tokens.z
+        simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        simulation.step(1)
+        # The table's top is at 2 m; looked at from above.
+        hits = simulation.engine.raycast(
+            np.array([[0.3, 0.3, 4.0]]), np.array([[0.0, 0.0, -1.0]]), 10.0, skip=np.array([-1])
+        )
+        assert hits.distance[0] == pytest.approx(2.0, abs=1e-5)
+
+
+def ground(kit):
+    """Add a ground to the open stage."""
+    plane = UsdGeom.Plane.Define(kit.context.get_stage(), "/World/ground")
+    UsdPhysics.CollisionAPI.Apply(plane.GetPrim())
+
+
+def test_a_stage_without_a_physics_scene(isaac):
+    """Isaac Sim 5.1 makes none by itself, and would step at its own 60 Hz."""
+    kit = isaac("5.1.0")
+    from pegasus.isaac.opened_stage import simulation_of_stage
+
+    ground(kit)
+    simulation = simulation_of_stage(rate=200)
+    assert len(kit.physics.scene_paths()) == 1
+    assert kit.physics.steps_per_second() == 200
+    simulation.close()
+
+
+def test_a_stage_with_two_physics_scenes(isaac, caplog):
+    """Vehicles in a scene that steps at another rate than the simulation counts."""
+    kit = isaac()
+    from pegasus.isaac.opened_stage import simulation_of_stage
+
+    stage = kit.context.get_stage()
+    ground(kit)
+    for name in ("one", "two"):
+        UsdPhysics.Scene.Define(stage, f"/{name}")
+    simulation = simulation_of_stage(rate=400)
+    iris = simulation.add(Multirotor("iris", position=(0.0, 0.0, 0.1)))
+    rates = [
+        stage.GetPrimAtPath(path).GetAttribute("physxScene:timeStepsPerSecond").Get()
+        for path in kit.physics.scene_paths()
+    ]
+    assert rates == [400, 400]
+    body = stage.GetPrimAtPath(simulation.engine.path(f"{iris.name}/0"))
+    assert [str(p) for p in UsdPhysics.RigidBodyAPI(body).GetSimulationOwnerRel().GetTargets()] == ["/one"]
+    assert any("2 physics scenes" in record.message for record in caplog.records)
+    simulation.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_vehicle_prim_that_is_deleted_by_hand(window, version):
+    """The others must fly on, and the panel must not go on showing what is gone."""
+    user = window(version)
+    user.fly_square()
+    assert user.panel.vehicle.set_position(5.0, 0.0, 0.1)
+    assert user.panel.vehicle.add(), user.messages
+    user.kit.timeline.play()
+    user.update(30)
+    first, second = list(user.simulation.vehicles)
+    before = second.state.position[0].copy()
+    user.kit.context.get_stage().RemovePrim(f"/World/{first.name}")
+    user.update(60)
+    assert [vehicle.name for vehicle in user.simulation.vehicles] == [second.name]
+    assert np.abs(second.state.position[0] - before).max() > 0.02
+    assert f"{first.name}" in user.messages
+    assert "deleted" in user.messages
+    assert user.simulation.playback is Playback.PLAYING
+
+
+def test_no_asset_server(isaac):
+    """Isaac Sim's own environments are on a server that is not always there."""
+    kit = isaac()
+    from pegasus.isaac.environments import environment_file
+
+    kit.assets_root = None
+    with pytest.raises(ConfigError) as error:
+        environment_file("Warehouse")
+    assert "asset server" in one_line(error)
+
+
+def test_the_panel_says_that_there_is_no_asset_server(window):
+    """An error of a server in a callback of the window would be seen in the log only."""
+    user = window()
+    user.kit.assets_root = None
+    user.kit.menu["Pegasus"].show_window(None, True, 0)
+    user.update(2)
+    boxes = user.kit.windows[0]._find(interface.ComboBox)
+    offered = next(box for box in boxes if "Warehouse" in box.model._names)
+    offered.model._choose("Warehouse")
+    user.update(2)
+    assert "asset server" in user.messages
+
+
+def test_a_stage_that_is_saved_with_vehicles_loads_again(window, tmp_path):
+    """What a vehicle is stands on its prim; without it a saved stage holds dead bodies."""
+    user = window()
+    user.fly_square()
+    assert user.panel.vehicle.set_position(4.0, 1.0, 0.1)
+    assert user.panel.vehicle.set_name("second")
+    assert user.panel.vehicle.add(), user.messages
+    names = [vehicle.name for vehicle in user.simulation.vehicles]
+    file = tmp_path / "saved.usda"
+    assert user.kit.context.get_stage().Export(str(file))
+    user.kit.context.new_stage()
+    user.update()
+    assert user.simulation is None
+    user.kit.context.open_stage(str(file))
+    user.update()
+    assert [vehicle.name for vehicle in user.simulation.vehicles] == names
+    starts = np.concatenate([vehicle.state.position for vehicle in user.simulation.vehicles])
+    np.testing.assert_allclose(starts, [[0.0, 0.0, 0.1], [4.0, 1.0, 0.1]], atol=1e-6)
+    assert user.simulation.rate == 250
+    user.kit.timeline.play()
+    user.update(20)
+    assert user.simulation.step_count > 70
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_stages_leave_no_callbacks_behind(window, caplog, version):
+    """A callback of an earlier stage would step the simulation twice, or one that is closed."""
+    user = window(version)
+    counts = []
+    for _ in range(3):
+        user.fly_square()
+        user.kit.timeline.play()
+        user.update(3)
+        before = user.simulation.step_count
+        user.update(6)
+        assert user.simulation.step_count - before == pytest.approx(25, abs=1)
+        gc.collect()
+        counts.append(len(user.kit.manager.callbacks))
+    assert counts[0] == counts[1] == counts[2]
+    # That every prim of a stage is gone when it closes is no news.
+    assert "deleted" not in user.messages
+    assert not any("deleted" in record.message for record in caplog.records)
+
+
+def test_closing_the_window_touches_nothing(window):
+    """A window is closed to make room, not to end a flight."""
+    user = window()
+    user.fly_square()
+    user.kit.menu["Pegasus"].show_window(None, True, 0)
+    user.update(2)
+    assert [item.title for item in user.kit.windows] == ["Pegasus"]
+    user.kit.timeline.play()
+    user.update(10)
+    before = user.simulation.step_count
+    user.kit.menu["Pegasus"].show_window(None, False, 0)
+    user.update(10)
+    assert user.kit.windows == []
+    assert user.simulation.step_count > before
+    assert user.simulation.playback is Playback.PLAYING
+    user.kit.menu["Pegasus"].show_window(None, True, 0)
+    user.update(2)
+    assert len(user.kit.windows) == 1
+
+
+def test_the_buttons_of_the_window_work_the_timeline(window):
+    """A button that calls nothing, or the wrong thing."""
+    user = window()
+    user.fly_square()
+    user.kit.menu["Pegasus"].show_window(None, True, 0)
+    user.update(2)
+    shown = user.kit.windows[0]
+
+    def press(name):
+        shown._find(interface.Button, name)[0]._press()
+        user.update()
+
+    press("Play")
+    user.update(5)
+    assert user.kit.timeline.is_playing()
+    count = user.simulation.step_count
+    assert count > 10
+    press("Pause")
+    paused = user.simulation.step_count
+    user.update(5)
+    assert user.simulation.step_count == paused
+    press("Step")
+    assert user.simulation.step_count == paused + 1
+    press("Play")
+    user.update(5)
+    assert user.simulation.step_count > paused + 10
+    press("Stop")
+    assert user.kit.timeline.is_stopped()
+    assert user.simulation.step_count == 0
+
+
+def test_a_step_that_fails_stops_the_timeline_and_is_told(window):
+    """Kit swallows what a callback raises: a vehicle would fly on without its controller."""
+    user = window()
+    user.fly_square()
+
+    def fail(_):
+        raise ValueError("the controller has lost its mind")
+
+    user.kit.timeline.play()
+    user.update(3)
+    user.vehicle.backends[0].command = fail
+    user.update(4)
+    assert "lost its mind" in user.messages
+    assert not user.kit.timeline.is_playing()
+    # Nothing is left broken: it flies again.
+    del user.vehicle.backends[0].command
+    user.kit.timeline.play()
+    user.update(5)
+    assert user.simulation.step_count > 15
+
+
+def test_vehicles_join_and_leave_while_others_fly(window):
+    """The view over all bodies is made anew each time, and nobody may be jolted by that."""
+    user = window(exact=True)
+    user.fly_square()
+    paths = []
+    for joins in (False, True):
+        user.kit.timeline.play()
+        user.update(30)
+        if joins:
+            assert user.panel.vehicle.set_position(6.0, 0.0, 0.1)
+            assert user.panel.vehicle.add(), user.messages
+            user.update(10)
+            other = list(user.simulation.vehicles)[1].name
+            assert user.panel.vehicle.remove(other)
+            user.update(20)
+        else:
+            user.update(30)
+        paths.append(user.vehicle.state.position[0].copy())
+        user.kit.timeline.stop()
+        user.update()
+    np.testing.assert_allclose(paths[0], paths[1], rtol=0, atol=1e-9)
+
+
+def test_no_vehicle_joins_a_gpu_simulation_that_runs(isaac):
+    """PhysX on a GPU takes no new bodies; the vehicle would stand on the stage like a statue."""
+    isaac()
+    from pegasus.isaac.engine import IsaacEngine
+
+    with Simulation("flat", engine=IsaacEngine(rate=250, device="cuda:0"), rate=250) as simulation:
+        simulation.add(Multirotor("iris", position=(0.0, 0.0, 0.1)))
+        simulation.step(5)
+        with pytest.raises(ConfigError) as error:
+            simulation.add(Multirotor("iris", position=(5.0, 0.0, 0.1)))
+        assert "GPU" in one_line(error)
+        assert len(simulation.vehicles) == 1
+        simulation.step(5)
+
+
+@pytest.mark.parametrize(("device", "engine"), [("cuda:0", "physx"), ("cpu", "newton")])
+def test_one_wrench_a_step_flies_where_wrenches_overwrite(isaac, device, engine):
+    """Weight and thrust in two calls: on a GPU and with Newton the first would be lost."""
+    isaac(engine=engine, exact=True)
+    from pegasus.isaac.engine import IsaacEngine
+
+    def climb(physics):
+        with Simulation("flat", engine=physics, rate=250) as simulation:
+            vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+            simulation.step(50)
+            return vehicle.state.position[0].copy()
+
+    # Nothing drives it: it falls as bodies do, once.
+    assert climb(IsaacEngine(rate=250, device=device))[2] == pytest.approx(climb("mujoco")[2], abs=1e-9)
+
+
+def test_frames_in_a_script_do_not_step(isaac):
+    """Stepping by hand and by the frames of the application would be twice as fast."""
+    draws_without_stepping(isaac())
+
+
+def test_where_the_warmed_up_bodies_are_is_forgotten(isaac):
+    """The two steps that warm physics up carry a moving body away from its start."""
+    forgets_the_warm_up(isaac(exact=True))
+
+
+def test_a_body_is_left_alone_by_physx(isaac):
+    """Gravity, damping, sleep and limits of PhysX would come on top of the vehicle's own models."""
+    kit = isaac()
+    with Simulation("flat", engine="isaac", rate=250) as simulation:
+        vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        prim = kit.context.get_stage().GetPrimAtPath(simulation.engine.path(f"{vehicle.name}/0"))
+        value = {
+            name: prim.GetAttribute(f"physxRigidBody:{name}").Get()
+            for name in (
+                "disableGravity",
+                "linearDamping",
+                "angularDamping",
+                "sleepThreshold",
+                "maxAngularVelocity",
+            )
+        }
+        assert value["disableGravity"] is True
+        assert value["linearDamping"] == value["angularDamping"] == value["sleepThreshold"] == 0.0
+        # A racing quadrotor turns at 2000 deg/s and tumbles faster.
+        assert value["maxAngularVelocity"] >= 20000.0
+        assert prim.GetAttribute("physxRigidBody:disableGravity").GetTypeName() == Sdf.ValueTypeNames.Bool

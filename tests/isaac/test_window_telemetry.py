@@ -1,0 +1,108 @@
+"""Figures, plots and pictures in the window, on the fakes."""
+
+import math
+
+import numpy as np
+
+from pegasus import Multirotor
+from pegasus.cameras import Camera
+from tests.isaac.fakes import plots
+from tests.isaac.window_user import opened, rows, section, texts
+
+
+def test_plots_show_the_last_minute(window):
+    """Curves of another axis, references in the place of what is, or a scale that cuts them off."""
+    user = window()
+    user.fly_square()
+    shown = opened(user)
+    user.kit.timeline.play()
+    for _ in range(24):
+        user.update(5)
+        user.extension.session._look(force=True)
+    # What comes by itself comes with the wall clock too, which frames of the fakes do not wait for.
+    shown._look()
+    fold = section(shown, "Telemetry")
+    columns = user.panel.history.columns()
+    rotors, *curves = fold_plots = [w for w in fold._all() if isinstance(w, plots.Plot)]
+    assert len(fold_plots) == 1 + 6 + 4
+    names = [*(f"reference_{axis}" for axis in "xyz"), *"xyz"]
+    for plot, name in zip(curves[:6], names, strict=True):
+        np.testing.assert_allclose(plot._data, columns[name], atol=1e-12)
+        assert plot.scale_min <= min(plot._data) < max(plot._data) + 1e-9 <= plot.scale_max
+    for plot, name in zip(curves[6:], ["reference_yaw", "roll", "pitch", "yaw"], strict=True):
+        np.testing.assert_allclose(plot._data, np.degrees(columns[name]), atol=1e-9)
+    assert rotors._settings["type"] is plots.Type.HISTOGRAM
+    assert len(rotors._data) == 4
+    assert 0.3 < min(rotors._data) <= max(rotors._data) <= 1.0
+    said = texts(fold)
+    assert "physics 250 Hz" in said
+    assert "off by" in said
+
+
+def test_what_is_missing_in_a_reference_is_hidden(isaac):
+    """A plot of no numbers at all is not drawn, or worse."""
+    isaac()
+    from pegasus.isaac.window_telemetry import _known, limits
+
+    nothing, true = np.array([np.nan, 2.0]), np.array([1.0, 3.0])
+    np.testing.assert_array_equal(_known(nothing, true), [1.0, 2.0])
+    lowest, highest = limits([np.zeros(3), np.zeros(3)])
+    assert lowest < 0.0 < highest
+
+
+def test_an_estimate_stands_beside_the_truth(isaac):
+    """The error of the estimate given as the estimate, or radians for degrees."""
+    isaac()
+    from types import SimpleNamespace
+
+    from pegasus.isaac.window_telemetry import estimated
+    from pegasus.panel.telemetry import Estimated
+
+    said = Estimated(
+        age=0.25,
+        position=np.array([1.0, 2.0, 3.0]),
+        velocity=np.array([4.0, 5.0, 6.0]),
+        attitude=np.radians([10.0, 20.0, 30.0]),
+        position_error=np.array([0.1, 0.2, 0.3]),
+        velocity_error=np.array([0.4, 0.5, 0.6]),
+        attitude_error=math.radians(1.5),
+    )
+    lines = estimated(SimpleNamespace(estimate=said, measured=np.ones(3), position=np.zeros(3)))
+    assert lines == [
+        "estimated, 0.25 s ago:",
+        "position 1.00, 2.00, 3.00 m, error 0.10, 0.20, 0.30 m",
+        "velocity 4.00, 5.00, 6.00 m/s, error 0.40, 0.50, 0.60 m/s",
+        "attitude 10.0, 20.0, 30.0 deg, error 1.5 deg",
+        "GPS 1.00, 1.00, 1.00 m, error 1.00, 1.00, 1.00 m",
+    ]
+
+
+def test_camera_pictures_are_shown(window):
+    """Width for height, red for blue, or pictures that are drawn though nobody looks."""
+    user = window()
+    assert user.panel.world.choose("flat")
+    assert user.panel.world.load(), user.messages
+    front = Camera(rate_hz=25.0, resolution=(40, 30), outputs=("rgb",))
+    user.extension.session.add(Multirotor("iris", position=(0.0, 0.0, 0.1), extra_sensors={"front": front}))
+    shown = opened(user)
+    user.kit.timeline.play()
+    user.update(20)
+    fold = section(shown, "Cameras")
+    assert not any(isinstance(widget, plots.ImageWithProvider) for widget in fold._all())
+    rows(fold)["Show pictures"][0].model.set_value(True)
+    for _ in range(4):
+        user.extension.session._look(force=True)
+        user.update(10)
+    shown._look()
+    (picture,) = [widget for widget in fold._all() if isinstance(widget, plots.ImageWithProvider)]
+    assert picture._provider._size == (40, 30)
+    pixels = np.array(picture._provider._bytes, np.uint8).reshape(30, 40, 4)
+    assert (pixels[..., 3] == 255).all()
+    camera = user.panel.snapshot.vehicles[0].readings["front"].cameras[""]
+    np.testing.assert_array_equal(pixels[..., :3], camera.image("rgb"))
+    # It looks at something: sky above and ground below.
+    assert pixels[..., :3].std() > 1.0
+    assert texts(fold).endswith("front")
+    rows(fold)["Show pictures"][0].model.set_value(False)
+    user.update(12)
+    assert not any(isinstance(widget, plots.ImageWithProvider) for widget in fold._all())

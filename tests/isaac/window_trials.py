@@ -1,0 +1,66 @@
+"""What a user does at the window; mutations must not get through it."""
+
+import numpy as np
+from pxr import Usd, UsdGeom
+
+from tests.isaac.fakes.application import PERSPECTIVE
+from tests.isaac.user import User
+
+
+def looks_where_it_is_told_to(kit):
+    """Look at a point, and find Kit's own camera where it was put."""
+    user = User(kit)
+    try:
+        assert user.panel.world.choose("flat")
+        assert user.panel.world.load(), user.messages
+        kit.menu["Pegasus"].show_window(None, True, 0)
+        assert user.panel.view.look((3.0, 4.0, 5.0), (0.0, 4.0, 1.0))
+        user.update(2)
+        camera = UsdGeom.Camera(kit.context.get_stage().GetPrimAtPath(PERSPECTIVE))
+        pose = np.array(camera.ComputeLocalToWorldTransform(Usd.TimeCode.Default()))
+        np.testing.assert_allclose(pose[3, :3], [3.0, 4.0, 5.0], atol=1e-6)
+        np.testing.assert_allclose(-pose[2, :3], [-0.6, 0.0, -0.8], atol=1e-6)
+        assert not kit.errors()
+    finally:
+        user.extension.on_shutdown()
+
+
+def shows_pixels(kit):
+    """Show a picture that is wider than it is high."""
+    from pegasus.isaac.fields import Pixels
+
+    image = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    pixels = Pixels("front")
+    pixels.show(image)
+    assert pixels._provider._size == (3, 2)
+    assert pixels._provider._bytes[:8] == [0, 1, 2, 255, 3, 4, 5, 255]
+    assert not kit.errors()
+
+
+def feels_the_sticks(kit):
+    """Push each stick; the panel's axes are right and down."""
+    from pegasus.isaac.hand_controls import held
+
+    kit.gamepad = {"LEFT_STICK_LEFT": 0.25, "LEFT_STICK_DOWN": 0.5, "RIGHT_STICK_UP": 1.0, "B": 1.0}
+    kit.gamepad["RIGHT_STICK_RIGHT"] = 0.75
+    assert held() == ((), (-0.25, 0.5, 0.75, -1.0), (1,))
+
+
+def lets_go_when_closed(kit):
+    """Close the window with a key held down."""
+    user = User(kit)
+    said = []
+    try:
+        kit.menu["Pegasus"].show_window(None, True, 0)
+        user.update(2)
+        kit.windows[0]._hands.switch(True)
+        user.panel.pilot.steer = lambda *held: said.append(held)
+        kit.keys = {"R"}
+        user.update(3)
+        kit.menu["Pegasus"].show_window(None, False, 0)
+        user.update(3)
+        assert said[0] == (("r",), (), ())
+        assert said[-1] == ((), (), ())
+        assert not kit.errors()
+    finally:
+        user.extension.on_shutdown()
