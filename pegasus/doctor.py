@@ -177,7 +177,10 @@ def _ros2(environment: Mapping[str, str], installed: Path = Path("/opt/ros")) ->
     if setups := sorted(installed.glob("*/setup.bash")):
         return Finding(Status.OPTIONAL, "ROS 2", f"{setups[-1].parent}, not sourced", f"source {setups[-1]}")
     return Finding(
-        Status.OPTIONAL, "ROS 2", "not found", "install ROS 2 and source it, or pip install pegasus-multirotor[ros2]"
+        Status.OPTIONAL,
+        "ROS 2",
+        "not found",
+        "install ROS 2 and source it, or pip install pegasus-multirotor[ros2]",
     )
 
 
