@@ -5,6 +5,7 @@ import atexit
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,8 @@ _USUAL = (
     "C:/isaacsim",
     "C:/isaac-sim",
 )
+_LONGEST_ANSWER = 120.0
+"""How long Isaac Sim's Python may take to say which packages it has [s]."""
 _LAUNCHER_FOLDER = "~/.local/share/ov/pkg"
 _MISSING = """
 import sys
@@ -181,25 +184,41 @@ def require_packages(installation: Installation) -> None:
         installation: The Isaac Sim whose Python is asked.
 
     Raises:
-        ConfigError: If packages are missing; it says how to install them.
+        ConfigError: If packages are missing, with how to install them, or that Python does not answer.
     """
     with resource("config", "extension.toml").open("rb") as file:
         wanted: list[str] = tomllib.load(file)["python"]["pipapi"]["requirements"]
     lines = {re.split(r"[<>=!~ \[]", line)[0]: line for line in wanted}
     try:
         asked = subprocess.run(
-            [*installation.python, "-c", _MISSING, *lines], capture_output=True, text=True, check=False
+            [*installation.python, "-c", _MISSING, *lines],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_LONGEST_ANSWER,
         )
     except OSError as error:
         raise ConfigError(
             f"cannot be run: {error.strerror}", field="Isaac Sim", value=installation.place
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise ConfigError(
+            f"its Python did not answer within {_LONGEST_ANSWER:g} s",
+            field="Isaac Sim",
+            value=installation.place,
+            remedy="see whether it starts by hand",
+        ) from None
+    except subprocess.CalledProcessError as error:
+        said = (error.stderr.strip() or "no message").splitlines()[-1]
+        raise ConfigError(
+            f"its Python does not run: {said}", field="Isaac Sim", value=installation.place
         ) from None
     missing = [name for name in asked.stdout.split() if name in lines]
     if missing:
         names = " ".join(f"'{lines[name]}'" for name in missing)
         raise ConfigError(
             f"the Python of Isaac Sim lacks {', '.join(missing)}",
-            remedy=f"{' '.join(installation.python)} -m pip install {names}",
+            remedy=f"{shlex.join(installation.python)} -m pip install {names}",
         )
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from shlex import quote
 
 import pytest
 from typer.testing import CliRunner
@@ -103,8 +104,16 @@ def test_the_window_gets_the_extension(installation, monkeypatch, tmp_path):
 @posix
 def test_missing_packages_are_named(installation):
     """The flight would end in a traceback of an import."""
-    (installation / "python.sh").write_text(f'#!/bin/sh\nexec {sys.executable} -S -E -I "$@"\n')
+    (installation / "python.sh").write_text(f'#!/bin/sh\nexec {quote(sys.executable)} -S -E -I "$@"\n')
     with pytest.raises(ConfigError, match=r"lacks .*pydantic.*pip install .*'pydantic>="):
+        launch.require_packages(launch.find(installation))
+
+
+@posix
+def test_a_python_that_does_not_run(installation):
+    """A broken installation would count as one that has all packages."""
+    (installation / "python.sh").write_text("#!/bin/sh\necho no driver >&2\nexit 3\n")
+    with pytest.raises(ConfigError, match="does not run: no driver"):
         launch.require_packages(launch.find(installation))
 
 
