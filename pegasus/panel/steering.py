@@ -26,6 +26,8 @@ _LEASH = 1.5
 _SINK_RATE = 0.5
 _SETTLED_LEAD = 0.3
 """A reference that has sunk this far below a vehicle at rest has met the ground [m]."""
+_CLIMBED = 0.1
+"""A climb is over this near to its height [m]."""
 
 
 class Mode(Enum):
@@ -61,12 +63,13 @@ class Steering(Mission):
         self._formation = np.zeros((count, 3))
         self._velocity, self._yaw_rate = np.zeros(3), 0.0
         self._time = math.nan
+        self._taking_off = False
 
     def hover(self) -> None:
-        """Stay where it is now; take off if it stands."""
+        """Stay where it is now; take off if it stands, and finish that if it is at it."""
         if self.finished:
             self.finished, self._begin = False, math.nan
-        if self.airborne:
+        if self.airborne and not self._taking_off:
             self._target[...] = self.reference.position
         self._switch(Mode.TARGET)
 
@@ -82,6 +85,7 @@ class Steering(Mission):
         if not self.airborne:
             raise ConfigError("is not in the air", field="vehicle", remedy="let it take off first")
         self._target[...] = point + self._formation
+        self._taking_off = False
         self._switch(Mode.TARGET)
 
     def fly(self, velocity: Array, yaw_rate: float) -> None:
@@ -97,6 +101,7 @@ class Steering(Mission):
         if not self.airborne:
             raise ConfigError("is not in the air", field="vehicle", remedy="let it take off first")
         self._velocity, self._yaw_rate = np.array(velocity, dtype=np.float64), yaw_rate
+        self._taking_off = False
         self._switch(Mode.VELOCITY)
 
     def release(self) -> None:
@@ -107,6 +112,7 @@ class Steering(Mission):
     def land(self) -> None:
         """Sink until the ground is felt, and stop the rotors; nothing changes for those who stand."""
         if self.airborne:
+            self._taking_off = False
             self._switch(Mode.LAND)
 
     def plan(self, t: float) -> Plan | None:
@@ -158,6 +164,7 @@ class Steering(Mission):
         middle = state.position.mean(axis=0)
         self._formation = state.position - middle
         self._target = state.position + np.array([0.0, 0.0, self._climb])
+        self._taking_off = True
         self._switch(Mode.TARGET)
 
     def _move(self, dt: float) -> None:
@@ -165,6 +172,8 @@ class Steering(Mission):
         position, velocity, acceleration, jerk = self._motion
         reference = self.reference
         reference.yaw_rate[...] = 0.0
+        if self._taking_off and np.abs(self._target - position).max() < _CLIMBED:
+            self._taking_off = False
         if self.mode is Mode.TARGET:
             wanted = _limited(_APPROACH * (self._target - position), self._speed)
         elif self.mode is Mode.VELOCITY:

@@ -36,6 +36,27 @@ def test_take_off_and_hover(flight):
     assert vehicle.reference.segment == "target"
 
 
+def test_hover_while_it_takes_off():
+    """A second push of the button would leave the vehicle a hand above the ground, and never higher."""
+    with Simulation("flat") as simulation:
+        pilot = STEERED["geometric"](height=2.0, spin_up=0.3)
+        vehicle = simulation.add(Multirotor("iris", backends=[pilot], sensors={}))
+        simulation.run(0.8)
+        stood = 0.1
+        assert pilot.steering.airborne
+        assert vehicle.state.position[0, 2] < stood + 1.0
+        pilot.steering.hover()
+        simulation.run(6.0)
+        np.testing.assert_allclose(vehicle.state.position[0, 2], stood + 2.0, atol=0.1)
+        # Up there it stays where it is when told to.
+        pilot.steering.go_to(np.array([0.0, 0.0, 6.0]))
+        simulation.run(1.0)
+        before = float(vehicle.reference.position[0, 2])
+        pilot.steering.hover()
+        simulation.run(4.0)
+        assert abs(vehicle.state.position[0, 2] - before) < 1.0
+
+
 def test_go_to(flight):
     """The formation would end elsewhere, lose its shape, or fly faster than allowed."""
     simulation, vehicle, steering = flight
