@@ -10,15 +10,12 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.components import require
 from pegasus.errors import ConfigError
-from pegasus.render.lens_rays import LensRays
+from pegasus.render.known import CHUNK, KnownEntities, KnownLenses, require_drawable
 from pegasus.render.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.scene.scene import Entity, Scene
 
 if TYPE_CHECKING:
     from pegasus.render.moving_objects import MovingObjects
-
-_CHUNK = 32_768
-_LENSES = 8
 
 
 class EmbreeRenderer:
@@ -45,9 +42,7 @@ class EmbreeRenderer:
         _prepare()
         self._occlusion = occlusion_rays, occlusion_distance
         self._pool = ThreadPoolExecutor(threads or _processor_count(), "embree")
-        self._lenses: dict[Any, LensRays] = {}
-        self._entities: list[Entity] = []
-        self._entity_numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._lenses, self._known_entities = KnownLenses(), KnownEntities()
         self._store: Any = None
         self._objects: MovingObjects | None = None
         self._tracer: Any = None
@@ -56,7 +51,7 @@ class EmbreeRenderer:
     @property
     def entities(self) -> Sequence[Entity]:
         """Everything that pixels can belong to, also objects removed since."""
-        return self._entities
+        return self._known_entities.all
 
     @property
     def materials(self) -> Sequence[str]:
@@ -76,18 +71,12 @@ class EmbreeRenderer:
         from pegasus.render.lighting import Lighting
         from pegasus.render.moving_objects import MovingObjects
 
-        if not any(len(scene.geometries[item.geometry].faces) for item in scene.instances):
-            raise ConfigError(
-                "holds nothing to draw",
-                file=scene.source,
-                remedy="give it a mesh or a shape that is visible",
-            )
+        require_drawable(scene)
         lighting = Lighting(scene.lights)
         store = GeometryStore()
         numbers = {key: number for number, key in enumerate(scene.entities)}
         world = store.add(scene, numbers)
-        self._entities = list(scene.entities.values())
-        self._entity_numbers = {_identity(entity): k for k, entity in enumerate(self._entities)}
+        self._known_entities = KnownEntities(scene)
         self._store, self._world, self._lighting = store, world, lighting
         self._objects, self._tracer = MovingObjects(), None
 
@@ -101,7 +90,10 @@ class EmbreeRenderer:
             ConfigError: If a path is in use already, or an image cannot be read.
         """
         known = self._loaded()
-        made = [(item.path, self._store.add(item.scene), self._number(item.entity)) for item in objects]
+        made = [
+            (item.path, self._store.add(item.scene), self._known_entities.number(item.entity))
+            for item in objects
+        ]
         known.add(made)
         self._tracer = None
 
@@ -148,7 +140,7 @@ class EmbreeRenderer:
         from pegasus.render.picture import Picture
 
         self._loaded()
-        rays = self._lens_rays(view)
+        rays = self._lenses.rays(view.lens, view.resolution)
         picture = Picture(
             self._traced(), self._lighting, view, rays, frozenset(channels), samples, self._occlusion
         )
@@ -176,7 +168,7 @@ class EmbreeRenderer:
         )
 
         def one(first: int) -> None:
-            rows = slice(first, first + _CHUNK)
+            rows = slice(first, first + CHUNK)
             start = np.ascontiguousarray(origins[rows])
             hits = tracer.trace(Rays(start, directions[rows], end=max_range))
             returns.distance[rows] = hits.distance
@@ -184,7 +176,7 @@ class EmbreeRenderer:
             returns.entity[rows] = hits.entity
             returns.material[rows] = hits.material
 
-        for _ in self._pool.map(one, range(0, count, _CHUNK)):
+        for _ in self._pool.map(one, range(0, count, CHUNK)):
             pass
         return returns
 
@@ -192,7 +184,7 @@ class EmbreeRenderer:
         """Free what the renderer holds; calling it twice is allowed."""
         self._pool.shutdown()
         self._store = self._objects = self._tracer = self._lighting = None
-        self._lenses = {}
+        self._lenses = KnownLenses()
 
     def _loaded(self) -> "MovingObjects":
         if self._objects is None:
@@ -206,26 +198,6 @@ class EmbreeRenderer:
 
             self._tracer = Tracer(self._store, self._world, self._loaded())
         return self._tracer
-
-    def _number(self, entity: Entity) -> int:
-        """Return the number of an entity; the same one where it was known before."""
-        number = self._entity_numbers.setdefault(_identity(entity), len(self._entities))
-        if number == len(self._entities):
-            self._entities.append(entity)
-        return number
-
-    def _lens_rays(self, view: View) -> LensRays:
-        """Return the rays of a lens, worked out once."""
-        key = view.lens, view.resolution
-        if key not in self._lenses:
-            if len(self._lenses) >= _LENSES:
-                self._lenses.pop(next(iter(self._lenses)))
-            self._lenses[key] = LensRays(view.lens, view.resolution, _CHUNK)
-        return self._lenses[key]
-
-
-def _identity(entity: Entity) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return entity.path, tuple(sorted(entity.labels.items()))
 
 
 def _processor_count() -> int:

@@ -11,7 +11,7 @@ from pegasus.arrays import Array
 from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.render.denoising import Denoiser
-from pegasus.render.lens_rays import LensRays
+from pegasus.render.known import KnownEntities, KnownLenses, require_drawable
 from pegasus.render.mitsuba_hits import Hits, Place
 from pegasus.render.mitsuba_lights import emitters
 from pegasus.render.mitsuba_materials import Bsdfs
@@ -20,9 +20,6 @@ from pegasus.render.mitsuba_shapes import OWN_ENTITY, Group, ShapeStore, pieces_
 from pegasus.render.mitsuba_variant import load_mitsuba
 from pegasus.render.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.scene.scene import Entity, Scene
-
-_LENSES = 8
-_CHUNK = 32_768
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +51,7 @@ class MitsubaRenderer:
         self._mi, self._dr = load_mitsuba()
         self._denoiser = Denoiser() if denoise else None
         self._paths = PathTracer(self._mi, self._dr)
-        self._lenses: dict[Any, LensRays] = {}
-        self._entities: list[Entity] = []
-        self._entity_numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._lenses, self._known_entities = KnownLenses(), KnownEntities()
         self._store: ShapeStore | None = None
         self._scene: Any = None
         self._parameters: Any = None
@@ -67,7 +62,7 @@ class MitsubaRenderer:
     @property
     def entities(self) -> Sequence[Entity]:
         """Everything that pixels can belong to, also objects removed since."""
-        return self._entities
+        return self._known_entities.all
 
     @property
     def materials(self) -> Sequence[str]:
@@ -83,12 +78,7 @@ class MitsubaRenderer:
         Raises:
             ConfigError: If the scene holds nothing to draw, or an image of it cannot be read.
         """
-        if not any(len(scene.geometries[item.geometry].faces) for item in scene.instances):
-            raise ConfigError(
-                "holds nothing to draw",
-                file=scene.source,
-                remedy="give it a mesh or a shape that is visible",
-            )
+        require_drawable(scene)
         distant, lamps = emitters(self._mi, scene.lights)
         store = ShapeStore(self._mi, Bsdfs(self._mi))
         numbers = {key: number for number, key in enumerate(scene.entities)}
@@ -102,8 +92,7 @@ class MitsubaRenderer:
         self._paths.load()
         self._world = world + [Place(lamp, (), np.eye(4), OWN_ENTITY) for lamp in lamps]
         self._emitters, self._store = distant, store
-        self._entities = list(scene.entities.values())
-        self._entity_numbers = {_identity(entity): k for k, entity in enumerate(self._entities)}
+        self._known_entities = KnownEntities(scene)
 
     def add(self, objects: Sequence[RenderObject]) -> None:
         """Add objects at the world's origin.
@@ -127,7 +116,7 @@ class MitsubaRenderer:
                 shared = store.group(pieces_of(item.scene, None))
                 # The scene is kept: it is known by its identity.
                 self._groups[id(item.scene)] = item.scene, shared
-            places = self._placed(shared, np.eye(4), self._number(item.entity))
+            places = self._placed(shared, np.eye(4), self._known_entities.number(item.entity))
             self._objects[item.path] = _Object(shared, places)
         self._scene = None
 
@@ -178,7 +167,7 @@ class MitsubaRenderer:
             require(channel in CHANNELS, "channels", channel, f"must be one of {', '.join(CHANNELS)}")
         require(samples >= 1, "samples", samples, "must be at least 1")
         self._prepare()
-        rays, wanted = self._lens_rays(view), frozenset(channels)
+        rays, wanted = self._lenses.rays(view.lens, view.resolution), frozenset(channels)
         found = Images()
         if wanted - {"radiance"}:
             shape = (view.resolution[1], view.resolution[0])
@@ -215,7 +204,7 @@ class MitsubaRenderer:
         """Free what the renderer holds; calling it twice is allowed."""
         self._clear()
         self._store = None
-        self._lenses = {}
+        self._lenses = KnownLenses()
 
     def _clear(self) -> None:
         self._scene = self._parameters = None
@@ -234,13 +223,6 @@ class MitsubaRenderer:
         for path in paths:
             if path not in self._objects:
                 raise ConfigError("no such object", field="path", value=path, remedy="add it first")
-
-    def _number(self, entity: Entity) -> int:
-        """Return the number of an entity; the same one where it was known before."""
-        number = self._entity_numbers.setdefault(_identity(entity), len(self._entities))
-        if number == len(self._entities):
-            self._entities.append(entity)
-        return number
 
     def _placed(self, group: Group, transform: Array, entity: int) -> list[Place]:
         """Return the shapes of a group at a place."""
@@ -300,16 +282,3 @@ class MitsubaRenderer:
 
     def _moving(self) -> list[Place]:
         return [place for item in self._objects.values() for place in item.places]
-
-    def _lens_rays(self, view: View) -> LensRays:
-        """Return the rays of a lens, worked out once."""
-        key = view.lens, view.resolution
-        if key not in self._lenses:
-            if len(self._lenses) >= _LENSES:
-                self._lenses.pop(next(iter(self._lenses)))
-            self._lenses[key] = LensRays(view.lens, view.resolution, _CHUNK)
-        return self._lenses[key]
-
-
-def _identity(entity: Entity) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return entity.path, tuple(sorted(entity.labels.items()))
