@@ -21,11 +21,11 @@ def opacity_at(
     cone: wp.float32,
 ) -> wp.float32:
     """Return the opacity of a point on a triangle of the scene at rest."""
-    part = tables.parts[tables.part_of[face]]
+    corners = tables.triangles[face]
+    part = tables.parts[corners[3]]
     material = tables.materials[part.material]
     if material.see_through == 0:
         return 1.0
-    corners = tables.faces[part.first_face + face - part.first]
     a = tables.vertices[corners[0]]
     across = wp.cross(tables.vertices[corners[1]] - a, tables.vertices[corners[2]] - a)
     up = wp.normalize(wp.transpose(part.inverse) * wp.vec3d(across))

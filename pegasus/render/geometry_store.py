@@ -45,9 +45,9 @@ class GeometryStore:
         self._geometries: dict[int, tuple[Geometry, int, int]] = {}
         self._known: dict[tuple[Any, ...], Prototype] = {}
         self._scenes: dict[int, tuple[Scene, Prototype]] = {}
-        self._face_count = self._vertex_count = self._row_count = self._color_count = self._part_count = 0
+        self._face_count = self._vertex_count = self._color_count = self._part_count = 0
         self._blocks: dict[str, list[Any]] = {
-            name: [] for name in ("part_of", "parts", "faces", "vertices", "normals", "uvs", "colors")
+            name: [] for name in ("triangles", "parts", "vertices", "normals", "uvs", "colors")
         }
 
     def add(self, scene: Scene, entities: dict[str, int] | None = None) -> Prototype:
@@ -76,9 +76,8 @@ class GeometryStore:
         if not self._blocks["colors"]:
             self._blocks["colors"] = [np.zeros((0, 3), np.float32)]
         kinds = {
-            "part_of": wp.int32,
+            "triangles": wp.vec4i,
             "parts": Part,
-            "faces": wp.vec3i,
             "vertices": wp.vec3f,
             "normals": wp.vec3f,
             "uvs": wp.vec2f,
@@ -106,7 +105,7 @@ class GeometryStore:
         face_count = sum(len(geometry.faces) for _, geometry in drawn)
         points = np.empty((vertex_count, 3), np.float32)
         faces = np.empty((face_count, 3), np.int32)
-        part_of = np.empty(face_count, np.int32)
+        triangles = np.empty((face_count, 4), np.int32)
         parts: Any = empty_rows(Part, len(drawn))
         inverse = np.linalg.inv(np.array([item.transform for item, _ in drawn]))
         parts["inverse"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
@@ -116,14 +115,15 @@ class GeometryStore:
             points[vertex:next_vertex] = _placed(item, geometry) - center
             faces[face:next_face] = geometry.faces
             faces[face:next_face] += vertex
-            part_of[face:next_face] = self._part_count + number
             row, shift = self._share(geometry)
-            parts[number]["first"], parts[number]["first_face"] = first_face + face, row
+            triangles[face:next_face, :3] = geometry.faces
+            triangles[face:next_face, :3] += row
+            triangles[face:next_face, 3] = self._part_count + number
             parts[number]["material"] = self.materials.add(scene.materials[item.material])
             parts[number]["entity"] = -1 if entities is None else entities[item.entity]
             parts[number]["has_colors"], parts[number]["color_shift"] = geometry.colors is not None, shift
             vertex, face = next_vertex, next_face
-        self._blocks["part_of"].append(part_of)
+        self._blocks["triangles"].append(triangles)
         self._blocks["parts"].append(parts)
         self._face_count += face_count
         self._part_count += len(drawn)
@@ -133,11 +133,10 @@ class GeometryStore:
         return Prototype(embree, center, radius, first_face, see_through)
 
     def _share(self, geometry: Geometry) -> tuple[int, int]:
-        """Return the first row of a geometry's faces, and from its vertices to its colours."""
+        """Return the first row of a geometry's vertices, and from there to its colours."""
         if id(geometry) not in self._geometries:
             count = len(geometry.vertices)
             uvs = np.zeros((count, 2), np.float32) if geometry.uvs is None else geometry.uvs
-            self._blocks["faces"].append(geometry.faces.astype(np.int32) + self._vertex_count)
             self._blocks["vertices"].append(np.asarray(geometry.vertices, np.float32))
             self._blocks["normals"].append(np.asarray(geometry.normals, np.float32))
             self._blocks["uvs"].append(np.asarray(uvs, np.float32))
@@ -145,9 +144,8 @@ class GeometryStore:
             if geometry.colors is not None:
                 self._blocks["colors"].append(np.asarray(geometry.colors, np.float32))
                 self._color_count += count
-            self._geometries[id(geometry)] = geometry, self._row_count, shift
+            self._geometries[id(geometry)] = geometry, self._vertex_count, shift
             self._vertex_count += count
-            self._row_count += len(geometry.faces)
         return self._geometries[id(geometry)][1:]
 
 

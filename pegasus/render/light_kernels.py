@@ -394,8 +394,8 @@ def bumped(
     normal: wp.vec3f,
 ) -> wp.vec3f:
     """Return a normal bent by a normal map; its frame follows the texture coordinates of the triangle."""
-    part = tables.parts[tables.part_of[face]]
-    corners = tables.faces[part.first_face + face - part.first]
+    corners = tables.triangles[face]
+    part = tables.parts[corners[3]]
     use = tables.uses[row]
     one = tables.vertices[corners[1]] - tables.vertices[corners[0]]
     two = tables.vertices[corners[2]] - tables.vertices[corners[0]]
@@ -523,10 +523,10 @@ def vertex_color(
 ) -> wp.vec3f:
     """Return the colour of the vertices about a point; white where they have none."""
     face = surface.face[i]
-    part = tables.parts[tables.part_of[face]]
+    corners = tables.triangles[face]
+    part = tables.parts[corners[3]]
     if part.has_colors == 0:
         return wp.vec3f(1.0, 1.0, 1.0)
-    corners = tables.faces[part.first_face + face - part.first]
     point = origin + direction * surface.distance[i]
     item = surface.item[i]
     if item > 0:

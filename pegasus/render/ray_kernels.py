@@ -199,6 +199,35 @@ def close_blocked(
             blocked[i] = 0
 
 
+_AHEAD = """
+    // What the next rays have met lies anywhere in memory; asked for early, it is there in time.
+    const int soon = i + 8, later = i + 24;
+    if (later < faces.shape[0] && faces.data[later] >= 0) __builtin_prefetch(&triangles.data[faces.data[later]]);
+    if (soon < faces.shape[0] && faces.data[soon] >= 0) {
+        const auto& corners = triangles.data[faces.data[soon]];
+        for (int k = 0; k < 3; ++k) {
+            __builtin_prefetch(&vertices.data[corners[k]]);
+            if (with_normals != 0) __builtin_prefetch(&normals.data[corners[k]]);
+            if (with_texture != 0) __builtin_prefetch(&uvs.data[corners[k]]);
+        }
+    }
+"""
+
+
+@wp.func_native(_AHEAD)
+def ask_ahead(
+    i: wp.int32,
+    faces: wp.array[wp.int32],
+    triangles: wp.array[wp.vec4i],
+    vertices: wp.array[wp.vec3f],
+    normals: wp.array[wp.vec3f],
+    uvs: wp.array[wp.vec2f],
+    with_normals: wp.int32,
+    with_texture: wp.int32,
+):
+    """Have the processor fetch what rays to come need of the tables."""
+
+
 @wp.kernel
 def find_surface(
     tables: Tables,
@@ -219,6 +248,16 @@ def find_surface(
 ):
     """Turn hits into surface points: the distance in float64, the normals, and what a texture needs."""
     i = wp.tid()
+    ask_ahead(
+        i,
+        faces,
+        tables.triangles,
+        tables.vertices,
+        tables.normals,
+        tables.uvs,
+        with_normals,
+        with_texture,
+    )
     face = faces[i]
     if face < 0:
         out.distance[i] = wp.float64(wp.inf)
@@ -234,7 +273,8 @@ def find_surface(
     item = wp.int32(0)
     if items.shape[0] > 0:
         item = items[i]
-    part = tables.parts[tables.part_of[face]]
+    corners = tables.triangles[face]
+    part = tables.parts[corners[3]]
     origin = origins[i * origin_step]
     direction = directions[i]
     local_origin = origin
@@ -244,7 +284,6 @@ def find_surface(
         local_direction = tables.object_inverse[item] * direction
     local_origin = part.inverse * local_origin + part.offset
     local_direction = part.inverse * local_direction
-    corners = tables.faces[part.first_face + face - part.first]
     a = wp.vec3d(tables.vertices[corners[0]])
     one = wp.vec3d(tables.vertices[corners[1]]) - a
     two = wp.vec3d(tables.vertices[corners[2]]) - a

@@ -55,8 +55,6 @@ class Part:
 
     inverse: wp.mat33d
     offset: wp.vec3d
-    first: wp.int32
-    first_face: wp.int32
     material: wp.int32
     entity: wp.int32
     color_shift: wp.int32
@@ -67,9 +65,8 @@ class Part:
 class Tables:
     """Everything that is known of triangles and materials."""
 
-    part_of: wp.array[wp.int32]
+    triangles: wp.array[wp.vec4i]
     parts: wp.array[Part]
-    faces: wp.array[wp.vec3i]
     vertices: wp.array[wp.vec3f]
     normals: wp.array[wp.vec3f]
     uvs: wp.array[wp.vec2f]
@@ -315,7 +312,7 @@ def opacity_of(tables: Tables, material: SurfaceMaterial, uv: wp.vec2f, footprin
 @wp.func
 def texture_point(
     tables: Tables,
-    corners: wp.vec3i,
+    corners: wp.vec4i,
     u: wp.float32,
     v: wp.float32,
     area: wp.float32,
