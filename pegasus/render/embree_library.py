@@ -6,7 +6,7 @@ for neighbours. Kernels call it by the addresses that stand here.
 
 import ctypes
 import weakref
-from ctypes import c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
+from ctypes import c_bool, c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ Floats = npt.NDArray[np.float32]
 # Numbers of Embree 4's headers.
 _TRIANGLES, _INDICES, _VERTICES = 0, 0, 1
 _FLOAT3, _UINT3 = 0x9003, 0x5003
-_ROBUST = 4
+_ROBUST, _FILTERS = 4, 8
+_OPAQUE, _SEE_THROUGH = 0, 1
 _VERSION, _NATIVE_RAY8 = 0, 33
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -38,9 +39,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "rtcReleaseGeometry": (None, c_void_p),
     "rtcSetNewGeometryBuffer": (c_void_p, c_void_p, c_int, c_uint, c_int, c_size_t, c_size_t),
     "rtcCommitGeometry": (None, c_void_p),
-    "rtcAttachGeometry": (c_uint, c_void_p, c_void_p),
+    "rtcSetGeometryEnableFilterFunctionFromArguments": (None, c_void_p, c_bool),
+    "rtcAttachGeometryByID": (None, c_void_p, c_void_p, c_uint),
     "rtcCommitScene": (None, c_void_p),
 }
+_NONE = np.zeros(0, np.float32)
 _CASTERS = ("rtcIntersect1", "rtcIntersect8", "rtcOccluded1", "rtcOccluded8")
 
 
@@ -67,19 +70,42 @@ class Embree:
         self.addresses = {name: ctypes.cast(getattr(library, name), c_void_p).value or 0 for name in _CASTERS}
         """Where its functions that cast rays are."""
 
-    def mesh(self, points: npt.NDArray[np.float32], faces: npt.NDArray[np.int32]) -> "EmbreeMesh":
+    def mesh(
+        self,
+        points: npt.NDArray[np.float32],
+        faces: npt.NDArray[np.int32],
+        *,
+        opaque_count: int,
+        first_see_through: int,
+    ) -> "EmbreeMesh":
         """Return triangles that rays can be cast into.
 
         Args:
             points: Corners [m], shape (V, 3).
-            faces: Indices of the corners of each triangle, shape (T, 3).
+            faces: Indices of the corners of each triangle, the opaque ones first, shape (T, 3).
+            opaque_count: How many are opaque.
+            first_see_through: Row of the first other one in the tables of see-through triangles.
 
         Raises:
             MemoryError: If there is no memory left.
         """
         library = self._library
         scene = library.rtcNewScene(self._device)
-        library.rtcSetSceneFlags(scene, _ROBUST)
+        made = EmbreeMesh(self, scene, opaque_count, first_see_through)
+        weakref.finalize(made, library.rtcReleaseScene, scene)
+        library.rtcSetSceneFlags(scene, _ROBUST | _FILTERS)
+        for number, rows in ((_OPAQUE, faces[:opaque_count]), (_SEE_THROUGH, faces[opaque_count:])):
+            if len(rows):
+                self._attach(scene, number, points, rows)
+        library.rtcCommitScene(scene)
+        if error := library.rtcGetDeviceError(self._device):
+            raise MemoryError(f"Embree cannot hold {len(faces)} triangles (error {error})")
+        return made
+
+    def _attach(
+        self, scene: int, number: int, points: npt.NDArray[np.float32], faces: npt.NDArray[np.int32]
+    ) -> None:
+        library = self._library
         geometry = library.rtcNewGeometry(self._device, _TRIANGLES)
         buffers: list[tuple[int, int, npt.NDArray[Any]]] = [
             (_VERTICES, _FLOAT3, np.ascontiguousarray(points)),
@@ -88,17 +114,13 @@ class Embree:
         for kind, form, rows in buffers:
             buffer = library.rtcSetNewGeometryBuffer(geometry, kind, 0, form, 12, len(rows))
             if not buffer:
+                library.rtcReleaseGeometry(geometry)
                 raise MemoryError(f"no room for {len(rows)} rows of triangles")
             ctypes.memmove(buffer, rows.ctypes.data, rows.nbytes)
+        library.rtcSetGeometryEnableFilterFunctionFromArguments(geometry, number == _SEE_THROUGH)
         library.rtcCommitGeometry(geometry)
-        library.rtcAttachGeometry(scene, geometry)
+        library.rtcAttachGeometryByID(scene, geometry, number)
         library.rtcReleaseGeometry(geometry)
-        library.rtcCommitScene(scene)
-        made = EmbreeMesh(self, scene)
-        weakref.finalize(made, library.rtcReleaseScene, scene)
-        if error := library.rtcGetDeviceError(self._device):
-            raise MemoryError(f"Embree cannot hold {len(faces)} triangles (error {error})")
-        return made
 
 
 class EmbreeMesh:
@@ -107,78 +129,105 @@ class EmbreeMesh:
     Args:
         embree: The device that holds them.
         scene: Address of Embree's scene.
+        opaque_count: How many triangles are opaque; the others follow these.
+        first_see_through: Row of the first other one in the tables of see-through triangles.
     """
 
-    def __init__(self, embree: Embree, scene: int) -> None:
+    def __init__(self, embree: Embree, scene: int, opaque_count: int, first_see_through: int) -> None:
         self._embree, self._scene = embree, scene
-
-    @property
-    def handles(self) -> tuple[int, int]:
-        """Addresses of Embree's function that casts one ray, and of the scene."""
-        return self._embree.addresses["rtcIntersect1"], self._scene
+        self._opaque_count, self._first_see_through = opaque_count, first_see_through
 
     def nearest(
-        self, origins: Floats, directions: Floats, limits: Floats, *, coherent: bool, width: int = 0
+        self,
+        tables: Any,
+        origins: Floats,
+        directions: Floats,
+        limits: Floats,
+        *,
+        coherent: bool,
+        width: int = 0,
+        passed: Floats = _NONE,
+        start: float = 0.0,
+        cone: float = 0.0,
     ) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
         """Return the triangle that each ray meets first, -1 for none, and where on it.
 
-        The limits become the distances.
+        What is cut out is passed through. The limits become the distances.
 
         Args:
+            tables: What kernels know of triangles and materials.
             origins: Where rays start [m], shape (K, 3).
             directions: Their directions, shape (K, 3).
             limits: How long they are, in units of the directions; negative for no ray, shape (K,).
             coherent: Whether neighbours go nearly the same way.
             width: Width of the image that they are rows of; 0 for none.
+            passed: How far each has gone before it starts, if not only `start` [m], shape (K,) or (0,).
+            start: How far all have gone before that [m].
+            cone: Angle between neighbouring rays [rad].
         """
         count = len(limits)
         faces, u, v = np.empty(count, np.int32), np.empty(count, np.float32), np.empty(count, np.float32)
-        found = [wp_array(faces, wp.int32), wp_array(u, wp.float32), wp_array(v, wp.float32)]
-        self._cast(kernels.find_nearest, "rtcIntersect", origins, directions, limits, found, coherent, width)
+        tiled = width if width % 4 == 0 else 0
+        packets = -(-count // tiled // 2) * (tiled // 4) if tiled else -(-count // kernels.LANES)
+        inputs = [
+            tables,
+            *self._handles("rtcIntersect", coherent=coherent),
+            self._opaque_count,
+            self._first_see_through,
+            tiled,
+            wp_array(origins, wp.vec3f),
+            wp_array(directions, wp.vec3f),
+            wp_array(passed, wp.float32),
+            start,
+            cone,
+            wp_array(limits, wp.float32),
+            wp_array(faces, wp.int32),
+            wp_array(u, wp.float32),
+            wp_array(v, wp.float32),
+        ]
+        wp.launch(kernels.find_nearest, packets, inputs=inputs, device="cpu")
         return faces, u, v
 
-    def blocked(
-        self, origins: Floats, directions: Floats, limits: Floats, *, coherent: bool
-    ) -> npt.NDArray[np.int32]:
-        """Return 0 for rays that meet something and -1 for others, shape (K,).
+    def shine(
+        self,
+        tables: Any,
+        origins: Floats,
+        directions: Floats,
+        limits: Floats,
+        *,
+        coherent: bool,
+        dark: float,
+    ) -> Floats:
+        """Return how much light comes along rays, from 0 to 1, shape (K,).
 
         Args:
+            tables: What kernels know of triangles and materials.
             origins: Where rays start [m], shape (K, 3).
             directions: Their directions, shape (K, 3).
             limits: How long they are, in units of the directions; negative for no ray, shape (K,).
             coherent: Whether neighbours go nearly the same way.
+            dark: So much is none.
         """
-        found = np.empty(len(limits), np.int32)
-        outputs = [wp_array(found, wp.int32)]
-        self._cast(kernels.find_any, "rtcOccluded", origins, directions, limits, outputs, coherent, 0)
-        return found
-
-    def _cast(
-        self,
-        kernel: Any,
-        function: str,
-        origins: Floats,
-        directions: Floats,
-        limits: Floats,
-        outputs: list[Any],
-        coherent: bool,
-        width: int,
-    ) -> None:
-        embree, count = self._embree, len(limits)
-        tiled = width if width % 4 == 0 else 0
-        packets = -(-count // tiled // 2) * (tiled // 4) if tiled else -(-count // kernels.LANES)
+        light = np.empty(len(limits), np.float32)
         inputs = [
-            embree.addresses[f"{function}8"] if embree.packets else 0,
-            embree.addresses[f"{function}1"],
-            self._scene,
-            kernels.COHERENT if coherent else 0,
-            tiled,
+            tables,
+            *self._handles("rtcOccluded", coherent=coherent),
+            self._first_see_through,
+            dark,
             wp_array(origins, wp.vec3f),
             wp_array(directions, wp.vec3f),
+            wp_array(_NONE, wp.float32),
             wp_array(limits, wp.float32),
-            *outputs,
+            wp_array(light, wp.float32),
         ]
-        wp.launch(kernel, packets, inputs=inputs, device="cpu")
+        wp.launch(kernels.shine, -(-len(limits) // kernels.LANES), inputs=inputs, device="cpu")
+        return light
+
+    def _handles(self, function: str, *, coherent: bool) -> tuple[int, int, int, int]:
+        """Return the addresses of functions that cast eight rays and one, that of the scene, and flags."""
+        embree = self._embree
+        eight = embree.addresses[f"{function}8"] if embree.packets else 0
+        return eight, embree.addresses[f"{function}1"], self._scene, kernels.COHERENT if coherent else 0
 
 
 def wp_array(values: npt.NDArray[Any], kind: Any) -> Any:

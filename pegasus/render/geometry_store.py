@@ -10,7 +10,14 @@ import warp as wp
 from pegasus.arrays import Array
 from pegasus.render.embree_library import Embree, EmbreeMesh
 from pegasus.render.material_table import MaterialTable
-from pegasus.render.surface_tables import Part, SurfaceMaterial, Tables, TextureUse, empty_rows
+from pegasus.render.surface_tables import (
+    Part,
+    SeeThrough,
+    SurfaceMaterial,
+    Tables,
+    TextureUse,
+    empty_rows,
+)
 from pegasus.render.textures import decoding_table
 from pegasus.scene.scene import Geometry, Instance, Scene
 
@@ -29,8 +36,6 @@ class Prototype:
     """Radius about `center` that it all lies within [m]."""
     first_face: int
     """Number of its first triangle among those of all prototypes."""
-    see_through: bool = False
-    """Whether any of its materials lets rays or light through."""
 
 
 class GeometryStore:
@@ -45,9 +50,9 @@ class GeometryStore:
         self._geometries: dict[int, tuple[Geometry, int, int]] = {}
         self._known: dict[tuple[Any, ...], Prototype] = {}
         self._scenes: dict[int, tuple[Scene, Prototype]] = {}
-        self._face_count = self._vertex_count = self._color_count = self._part_count = 0
+        self._face_count = self._vertex_count = self._color_count = self._part_count = self._thin_count = 0
         self._blocks: dict[str, list[Any]] = {
-            name: [] for name in ("triangles", "parts", "vertices", "normals", "uvs", "colors")
+            name: [] for name in ("triangles", "parts", "see_through", "vertices", "normals", "uvs", "colors")
         }
 
     def add(self, scene: Scene, entities: dict[str, int] | None = None) -> Prototype:
@@ -75,9 +80,12 @@ class GeometryStore:
                 self._blocks[name] = [np.concatenate(blocks)]
         if not self._blocks["colors"]:
             self._blocks["colors"] = [np.zeros((0, 3), np.float32)]
+        if not self._blocks["see_through"]:
+            self._blocks["see_through"] = [empty_rows(SeeThrough, 0)]
         kinds = {
             "triangles": wp.vec4i,
             "parts": Part,
+            "see_through": SeeThrough,
             "vertices": wp.vec3f,
             "normals": wp.vec3f,
             "uvs": wp.vec2f,
@@ -94,43 +102,56 @@ class GeometryStore:
         return tables
 
     def _build(self, scene: Scene, entities: dict[str, int] | None) -> Prototype:
-        drawn = [_upright(item, scene.geometries[item.geometry]) for item in scene.instances]
-        drawn = [(item, geometry) for item, geometry in drawn if len(geometry.faces)]
-        first_face = self._face_count
+        shown = [_upright(item, scene.geometries[item.geometry]) for item in scene.instances]
+        drawn = [
+            (item, geometry, self.materials.add(scene.materials[item.material]))
+            for item, geometry in shown
+            if len(geometry.faces)
+        ]
+        # What is opaque comes first.
+        drawn.sort(key=lambda part: self.materials.lets_through(part[2]))
+        first_face, first_thin = self._face_count, self._thin_count
         if not drawn:
             return Prototype(None, np.zeros(3), 0.0, first_face)
-        low, high = _bounds(drawn)
+        low, high = _bounds([(item, geometry) for item, geometry, _ in drawn])
         center = (low + high) / 2
-        vertex_count = sum(len(geometry.vertices) for _, geometry in drawn)
-        face_count = sum(len(geometry.faces) for _, geometry in drawn)
+        vertex_count = sum(len(geometry.vertices) for _, geometry, _ in drawn)
+        face_count = sum(len(geometry.faces) for _, geometry, _ in drawn)
         points = np.empty((vertex_count, 3), np.float32)
         faces = np.empty((face_count, 3), np.int32)
         triangles = np.empty((face_count, 4), np.int32)
         parts: Any = empty_rows(Part, len(drawn))
-        inverse = np.linalg.inv(np.array([item.transform for item, _ in drawn]))
+        inverse = np.linalg.inv(np.array([item.transform for item, _, _ in drawn]))
         parts["inverse"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
-        vertex = face = 0
-        for number, (item, geometry) in enumerate(drawn):
+        vertex = face = opaque_count = 0
+        for number, (item, geometry, material) in enumerate(drawn):
             next_vertex, next_face = vertex + len(geometry.vertices), face + len(geometry.faces)
             points[vertex:next_vertex] = _placed(item, geometry) - center
             faces[face:next_face] = geometry.faces
             faces[face:next_face] += vertex
-            row, shift = self._share(geometry)
+            row, color_shift = self._share(geometry)
             triangles[face:next_face, :3] = geometry.faces
             triangles[face:next_face, :3] += row
             triangles[face:next_face, 3] = self._part_count + number
-            parts[number]["material"] = self.materials.add(scene.materials[item.material])
+            if self.materials.lets_through(material):
+                rows = self.materials.see_through_rows(material, geometry, points[faces[face:next_face]])
+                self._blocks["see_through"].append(rows)
+                self._thin_count += len(rows)
+            else:
+                opaque_count = next_face
+            parts[number]["material"] = material
             parts[number]["entity"] = -1 if entities is None else entities[item.entity]
-            parts[number]["has_colors"], parts[number]["color_shift"] = geometry.colors is not None, shift
+            parts[number]["has_colors"] = geometry.colors is not None
+            parts[number]["color_shift"] = color_shift
             vertex, face = next_vertex, next_face
+        parts["see_through_shift"] = first_thin - first_face - opaque_count
         self._blocks["triangles"].append(triangles)
         self._blocks["parts"].append(parts)
         self._face_count += face_count
         self._part_count += len(drawn)
-        embree = self._embree.mesh(points, faces)
+        embree = self._embree.mesh(points, faces, opaque_count=opaque_count, first_see_through=first_thin)
         radius = float(np.sqrt((points.astype(np.float64) ** 2).sum(axis=1).max()))
-        see_through = any(map(self.materials.lets_through, np.unique(parts["material"]).tolist()))
-        return Prototype(embree, center, radius, first_face, see_through)
+        return Prototype(embree, center, radius, first_face)
 
     def _share(self, geometry: Geometry) -> tuple[int, int]:
         """Return the first row of a geometry's vertices, and from there to its colours."""

@@ -4,14 +4,16 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from pegasus.render.surface_tables import SurfaceMaterial, TextureUse, empty_rows
+from pegasus.render.surface_tables import SeeThrough, SurfaceMaterial, TextureUse, empty_rows
 from pegasus.render.textures import TextureAtlas
-from pegasus.scene.scene import Material, Texture
+from pegasus.scene.scene import Geometry, Material, Texture
 
 _CHANNELS = {"rgb": -1, "r": 0, "g": 1, "b": 2, "a": 3}
 _WRAPS = {"repeat": 0, "clamp": 1, "mirror": 2, "black": 3}
 _LINEAR_CODES = 256
+_LEAST_AREA = 1e-20
 
 
 class MaterialTable:
@@ -20,13 +22,12 @@ class MaterialTable:
     def __init__(self) -> None:
         self.paths: list[str] = []
         """Path of each material."""
-        self.see_through = False
-        """Whether any of them lets rays or light through."""
         self.blends = False
         """Whether any of them is in part transparent, not only cut out."""
         self.atlas = TextureAtlas()
         self._numbers: dict[Material, int] = {}
         self._rows: list[Any] = []
+        self._through: list[bool] = []
         self._uses: list[Any] = []
 
     def add(self, material: Material) -> int:
@@ -51,7 +52,35 @@ class MaterialTable:
         Args:
             number: Its number.
         """
-        return bool(self._rows[number]["see_through"][0])
+        return self._through[number]
+
+    def see_through_rows(self, number: int, geometry: Geometry, corners: npt.NDArray[np.float32]) -> Any:
+        """Return where triangles lie in the image of a material's opacity, structured, shape (T,).
+
+        Args:
+            number: The material.
+            geometry: What they belong to.
+            corners: Their corners as they are drawn [m], shape (T, 3, 3).
+        """
+        rows: Any = empty_rows(SeeThrough, len(geometry.faces))
+        rows["material"] = number
+        use_number = int(self._rows[number]["opacity_map"][0])
+        if use_number < 0 or geometry.uvs is None:
+            return rows
+        use = self._uses[use_number]
+        uvs = np.asarray(geometry.uvs, np.float32)[geometry.faces]
+        u, v = (uvs @ use[name][0][:2] + use[name][0][2] for name in ("u_row", "v_row"))
+        place = np.stack([u, v], axis=-1)
+        rows["a"], rows["one"], rows["two"] = (
+            place[:, 0],
+            place[:, 1] - place[:, 0],
+            place[:, 2] - place[:, 0],
+        )
+        across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        area = np.maximum(np.sqrt((across * across).sum(axis=1)), _LEAST_AREA)
+        covered = rows["one"][:, 0] * rows["two"][:, 1] - rows["one"][:, 1] * rows["two"][:, 0]
+        rows["density"] = np.sqrt(np.abs(covered) / area)
+        return rows
 
     def rows(self) -> Any:
         """Return the materials, structured, shape (M,)."""
@@ -84,9 +113,9 @@ class MaterialTable:
         row["reflectance"] = ((material.ior - 1.0) / (material.ior + 1.0)) ** 2
         row["normal_map"] = -1 if material.normal is None else self._use(material.normal, None)
         through = isinstance(material.opacity, Texture) or material.opacity < 1.0
-        row["see_through"] = through
-        self.see_through |= through
+        row["blends"] = through and cut is None
         self.blends |= through and cut is None
+        self._through.append(through)
         return row
 
     def _use(self, texture: Texture, threshold: float | None) -> int:

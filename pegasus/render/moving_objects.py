@@ -85,11 +85,6 @@ class MovingObjects:
         self._poses[self._find(paths)] = poses
         self._arrange()
 
-    @property
-    def see_through(self) -> bool:
-        """Whether any of them lets rays or light through."""
-        return any(prototype.see_through for prototype, *_ in self._groups)
-
     def tables(self) -> tuple[Array, Array, Rows]:
         """Return rotation and offset from the world into each object, and its entity, from row 0 on."""
         identity = np.eye(4)[None]

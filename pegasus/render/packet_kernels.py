@@ -8,6 +8,9 @@ and call it by address.
 
 import warp as wp
 
+from pegasus.render.see_through import FILTER
+from pegasus.render.surface_tables import Tables
+
 wp.set_module_options({"enable_backward": False})
 
 LANES = 8
@@ -29,9 +32,13 @@ _RAYS = """
         float nx, ny, nz, u, v;
         unsigned face, mesh, instance, more[8];
     } r;
-    struct { int flags; unsigned features; void* others[8]; } arguments = {};
+    struct {
+        int flags; unsigned features; Query* query; void (*filter)(const Candidates*); void* others[6];
+    } arguments = {};
     arguments.flags = flags;
     arguments.features = 0xffffffffu;
+    arguments.query = &query;
+    arguments.filter = &Filter::call;
     alignas(64) int valid[8];
     for (int k = 0; k < 8; ++k) {
         const int i = k < count ? ray[k] : ray[0];
@@ -39,13 +46,13 @@ _RAYS = """
         p.ox[k] = origins.data[i][0]; p.oy[k] = origins.data[i][1]; p.oz[k] = origins.data[i][2];
         p.dx[k] = directions.data[i][0]; p.dy[k] = directions.data[i][1]; p.dz[k] = directions.data[i][2];
         p.near_[k] = 0.0f; p.time[k] = 0.0f; p.far_[k] = limits.data[i];
-        p.mask[k] = 0xffffffffu; p.id[k] = 0u; p.flags[k] = 0u;
+        p.mask[k] = 0xffffffffu; p.id[k] = unsigned(i); p.flags[k] = 0u;
         p.face[k] = p.mesh[k] = p.instance[k] = p.more[k] = 0xffffffffu;
     }
     const auto take = [&](int k) {
         r.ox = p.ox[k]; r.oy = p.oy[k]; r.oz = p.oz[k]; r.near_ = 0.0f;
         r.dx = p.dx[k]; r.dy = p.dy[k]; r.dz = p.dz[k]; r.time = 0.0f; r.far_ = p.far_[k];
-        r.mask = 0xffffffffu; r.id = 0u; r.flags = 0u;
+        r.mask = 0xffffffffu; r.id = p.id[k]; r.flags = 0u;
         r.face = r.mesh = r.instance = 0xffffffffu;
     };
     typedef void (*Eight)(const int*, void*, void*, void*);
@@ -67,7 +74,9 @@ _LANES_OF = """
     }
 """
 
-_INTERSECT = f"""{_LANES_OF}{_RAYS}
+_INTERSECT = f"""{_LANES_OF}{FILTER}
+    query.light = nullptr;
+{_RAYS}
     if (eight != 0) {{
         ((Eight)eight)(valid, (void*)scene, &p, &arguments);
     }} else {{
@@ -80,13 +89,17 @@ _INTERSECT = f"""{_LANES_OF}{_RAYS}
     for (int k = 0; k < count; ++k) {{
         const int i = ray[k];
         limits.data[i] = p.far_[k];
-        faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : (int)p.face[k];
+        faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : (int)p.face[k] + (p.mesh[k] == 0u ? 0 : opaque_count);
         u.data[i] = p.u[k];
         v.data[i] = p.v[k];
     }}
 """
 
-_OCCLUDED = f"""{_LANES_OF}{_RAYS}
+_OCCLUDED = f"""{_LANES_OF}{FILTER}
+    query.light = light.data;
+    query.dark = dark;
+    for (int k = 0; k < count; ++k) light.data[ray[k]] = 1.0f;
+{_RAYS}
     if (eight != 0) {{
         ((Eight)eight)(valid, (void*)scene, &p, &arguments);
     }} else {{
@@ -97,57 +110,27 @@ _OCCLUDED = f"""{_LANES_OF}{_RAYS}
         }}
     }}
     // Embree sets the length of a ray that meets something to minus infinity.
-    for (int k = 0; k < count; ++k) blocked.data[ray[k]] = p.far_[k] < -3.0e38f ? 0 : -1;
+    for (int k = 0; k < count; ++k) if (p.far_[k] < -3.0e38f) light.data[ray[k]] = 0.0f;
 """
-
-
-_ONE = """
-    struct alignas(64) One {
-        float ox, oy, oz, near_, dx, dy, dz, time, far_;
-        unsigned mask, id, flags;
-        float nx, ny, nz, u, v;
-        unsigned face, mesh, instance, more[8];
-    } r;
-    r.ox = origin[0]; r.oy = origin[1]; r.oz = origin[2]; r.near_ = 0.0f;
-    r.dx = direction[0]; r.dy = direction[1]; r.dz = direction[2]; r.time = 0.0f; r.far_ = limit;
-    r.mask = 0xffffffffu; r.id = 0u; r.flags = 0u;
-    r.face = r.mesh = r.instance = 0xffffffffu;
-    typedef void (*Single)(void*, void*, void*);
-    ((Single)single)((void*)scene, &r, nullptr);
-    limits.data[i] = r.far_;
-    faces.data[i] = r.mesh == 0xffffffffu ? -1 : (int)r.face;
-    u.data[i] = r.u;
-    v.data[i] = r.v;
-"""
-
-
-@wp.func_native(_ONE)
-def intersect_one(
-    single: wp.uint64,
-    scene: wp.uint64,
-    origin: wp.vec3f,
-    direction: wp.vec3f,
-    limit: wp.float32,
-    i: wp.int32,
-    limits: wp.array[wp.float32],
-    faces: wp.array[wp.int32],
-    u: wp.array[wp.float32],
-    v: wp.array[wp.float32],
-):
-    """Cast one ray from `origin`, and write what it meets into row i."""
 
 
 @wp.func_native(_INTERSECT)
 def intersect(
+    tables: Tables,
     eight: wp.uint64,
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
+    opaque_count: wp.int32,
+    first_see_through: wp.int32,
     packet: wp.int32,
     total: wp.int32,
     width: wp.int32,
     origins: wp.array[wp.vec3f],
     directions: wp.array[wp.vec3f],
+    passed: wp.array[wp.float32],
+    start: wp.float32,
+    cone: wp.float32,
     limits: wp.array[wp.float32],
     faces: wp.array[wp.int32],
     u: wp.array[wp.float32],
@@ -158,52 +141,106 @@ def intersect(
 
 @wp.func_native(_OCCLUDED)
 def occluded(
+    tables: Tables,
     eight: wp.uint64,
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
+    first_see_through: wp.int32,
     packet: wp.int32,
     total: wp.int32,
     width: wp.int32,
     origins: wp.array[wp.vec3f],
     directions: wp.array[wp.vec3f],
+    passed: wp.array[wp.float32],
+    start: wp.float32,
+    cone: wp.float32,
+    dark: wp.float32,
     limits: wp.array[wp.float32],
-    blocked: wp.array[wp.int32],
+    light: wp.array[wp.float32],
 ):
-    """Cast the rays of a packet, and write whether they meet something."""
+    """Cast the rays of a packet, and write how much light comes along them."""
 
 
 @wp.kernel
 def find_nearest(
+    tables: Tables,
     eight: wp.uint64,
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
+    opaque_count: wp.int32,
+    first_see_through: wp.int32,
     width: wp.int32,
     origins: wp.array[wp.vec3f],
     directions: wp.array[wp.vec3f],
+    passed: wp.array[wp.float32],
+    start: wp.float32,
+    cone: wp.float32,
     limits: wp.array[wp.float32],
     faces: wp.array[wp.int32],
     u: wp.array[wp.float32],
     v: wp.array[wp.float32],
 ):
-    """Find the triangle that each ray meets first, -1 for none; limits become distances."""
-    total = faces.shape[0]
-    intersect(eight, single, scene, flags, wp.tid(), total, width, origins, directions, limits, faces, u, v)
+    """Find the triangle that each ray meets first, -1 for none; limits become distances.
+
+    A ray has gone `start` and what stands in `passed`, if anything, before it begins, and spreads by `cone`.
+    """
+    intersect(
+        tables,
+        eight,
+        single,
+        scene,
+        flags,
+        opaque_count,
+        first_see_through,
+        wp.tid(),
+        faces.shape[0],
+        width,
+        origins,
+        directions,
+        passed,
+        start,
+        cone,
+        limits,
+        faces,
+        u,
+        v,
+    )
 
 
 @wp.kernel
-def find_any(
+def shine(
+    tables: Tables,
     eight: wp.uint64,
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
-    width: wp.int32,
+    first_see_through: wp.int32,
+    dark: wp.float32,
     origins: wp.array[wp.vec3f],
     directions: wp.array[wp.vec3f],
+    passed: wp.array[wp.float32],
     limits: wp.array[wp.float32],
-    blocked: wp.array[wp.int32],
+    light: wp.array[wp.float32],
 ):
-    """Find out which rays meet something: 0, else -1."""
-    total = blocked.shape[0]
-    occluded(eight, single, scene, flags, wp.tid(), total, width, origins, directions, limits, blocked)
+    """Write how much light comes along rays, from 0 to 1; `dark` and less is none."""
+    occluded(
+        tables,
+        eight,
+        single,
+        scene,
+        flags,
+        first_see_through,
+        wp.tid(),
+        light.shape[0],
+        0,
+        origins,
+        directions,
+        passed,
+        0.0,
+        0.0,
+        dark,
+        limits,
+        light,
+    )

@@ -8,7 +8,8 @@ hit comes from Embree, how far it is from the triangle itself in float64.
 
 import warp as wp
 
-from pegasus.render.surface_tables import Surface, Tables, opacity_of, texture_point
+from pegasus.render.see_through import opacity_at
+from pegasus.render.surface_tables import Surface, Tables, texture_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -184,25 +185,25 @@ def keep_nearest(
 
 
 @wp.kernel
-def close_blocked(
+def dim(
     ends: wp.array[wp.int32],
-    hits: wp.array[wp.int32],
-    blocked: wp.array[wp.int32],
+    passing: wp.array[wp.float32],
+    light: wp.array[wp.float32],
 ):
-    """Mark rays as blocked (0, else -1) that moving objects block."""
+    """Lessen the light that comes along rays by what moving objects let pass."""
     i = wp.tid()
     place = wp.int32(0)
     if i > 0:
         place = ends[i - 1]
     for k in range(place, ends[i]):
-        if hits[k] >= 0:
-            blocked[i] = 0
+        light[i] = light[i] * passing[k]
 
 
 _AHEAD = """
     // What the next rays have met lies anywhere in memory; asked for early, it is there in time.
     const int soon = i + 8, later = i + 24;
-    if (later < faces.shape[0] && faces.data[later] >= 0) __builtin_prefetch(&triangles.data[faces.data[later]]);
+    if (later < faces.shape[0] && faces.data[later] >= 0)
+        __builtin_prefetch(&triangles.data[faces.data[later]]);
     if (soon < faces.shape[0] && faces.data[soon] >= 0) {
         const auto& corners = triangles.data[faces.data[soon]];
         for (int k = 0; k < 3; ++k) {
@@ -240,7 +241,7 @@ def find_surface(
     u: wp.array[wp.float32],
     v: wp.array[wp.float32],
     items: wp.array[wp.int32],
-    before: wp.array[wp.float64],
+    passed: wp.array[wp.float32],
     cone: wp.float32,
     with_normals: wp.int32,
     with_texture: wp.int32,
@@ -326,8 +327,8 @@ def find_surface(
     if with_texture == 0:
         return
     travelled = wp.float32(distance)
-    if before.shape[0] > 0:
-        travelled += wp.float32(before[i])
+    if passed.shape[0] > 0:
+        travelled += passed[i]
     place = texture_point(
         tables,
         corners,
@@ -343,10 +344,11 @@ def find_surface(
     out.footprint[i] = footprint
     out.face[i] = face
     out.item[i] = item
-    material = tables.materials[part.material]
     opacity = wp.float32(1.0)
-    if material.see_through != 0:
-        opacity = opacity_of(tables, material, uv, footprint)
+    # Points that are cut out are never met.
+    if tables.materials[part.material].blends != 0:
+        slant = wp.abs(wp.dot(facing, short))
+        opacity = opacity_at(tables, face + part.see_through_shift, u[i], v[i], slant, cone * travelled)
     out.opacity[i] = opacity
 
 

@@ -46,7 +46,18 @@ class SurfaceMaterial:
     threshold: wp.float32
     reflectance: wp.float32
     normal_map: wp.int32
-    see_through: wp.int32
+    blends: wp.int32
+
+
+@wp.struct
+class SeeThrough:
+    """A triangle of a material that lets rays through: its place in the image of the opacity."""
+
+    a: wp.vec2f
+    one: wp.vec2f
+    two: wp.vec2f
+    density: wp.float32
+    material: wp.int32
 
 
 @wp.struct
@@ -57,6 +68,7 @@ class Part:
     offset: wp.vec3d
     material: wp.int32
     entity: wp.int32
+    see_through_shift: wp.int32
     color_shift: wp.int32
     has_colors: wp.int32
 
@@ -67,6 +79,7 @@ class Tables:
 
     triangles: wp.array[wp.vec4i]
     parts: wp.array[Part]
+    see_through: wp.array[SeeThrough]
     vertices: wp.array[wp.vec3f]
     normals: wp.array[wp.vec3f]
     uvs: wp.array[wp.vec2f]
@@ -258,19 +271,6 @@ def level_of_one(
 
 
 @wp.func
-def look_up_number(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.float32:
-    """Return the channel of a texture that is used."""
-    use = tables.uses[row]
-    spot = spot_of(tables, use, uv, footprint)
-    channel = wp.max(use.channel, 0)
-    value = level_of_one(tables, use, channel, spot.first, spot.size, spot.uv)
-    if spot.part > 0.0:
-        smaller = level_of_one(tables, use, channel, spot.next_first, spot.next_size, spot.uv)
-        value = value * (1.0 - spot.part) + smaller * spot.part
-    return value * use.scale[channel] + use.bias[channel]
-
-
-@wp.func
 def look_up_nearest(tables: Tables, row: wp.int32, uv: wp.vec2f, footprint: wp.float32) -> wp.vec4f:
     """Return a texture from the nearer of the two mip levels."""
     use = tables.uses[row]
@@ -296,17 +296,6 @@ def look_up_nearest_number(tables: Tables, row: wp.int32, uv: wp.vec2f, footprin
     channel = wp.max(use.channel, 0)
     value = level_of_one(tables, use, channel, spot.first, spot.size, spot.uv)
     return value * use.scale[channel] + use.bias[channel]
-
-
-@wp.func
-def opacity_of(tables: Tables, material: SurfaceMaterial, uv: wp.vec2f, footprint: wp.float32) -> wp.float32:
-    """Return the opacity, 0 where the surface is cut out."""
-    value = material.opacity
-    if material.opacity_map >= 0:
-        value = look_up_number(tables, material.opacity_map, uv, footprint)
-    if material.threshold > 0.0:
-        return wp.where(value < material.threshold, 0.0, 1.0)
-    return wp.where(value < 0.002, 0.0, wp.min(value, 1.0))
 
 
 @wp.func

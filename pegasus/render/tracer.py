@@ -8,7 +8,6 @@ import numpy.typing as npt
 import warp as wp
 
 from pegasus.arrays import Array, IntArray
-from pegasus.render import cut_kernels as cuts
 from pegasus.render import ray_kernels as kernels
 from pegasus.render.geometry_store import GeometryStore, Prototype, device_array
 from pegasus.render.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
@@ -17,9 +16,8 @@ from pegasus.render.surface_tables import Surface
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
-_MOST_CUTS = 64
-_MOST_VEILS = 16
 _DARK = 0.004
+_NONE = np.zeros(0, np.float32)
 
 
 @dataclass(eq=False)
@@ -72,13 +70,6 @@ class Hits:
         for name, kind in _KINDS.items():
             setattr(self.surface, name, device_array(getattr(self, name), kind))
 
-    def take(self, rows: IntArray, others: "Hits") -> None:
-        """Replace rows by others."""
-        for name in _KINDS:
-            values = getattr(self, name)
-            if len(values):
-                values[rows] = getattr(others, name)
-
 
 _KINDS = {
     "distance": wp.float64,
@@ -107,7 +98,6 @@ class Tracer:
         self.tables: Any = store.tables()
         """What kernels know of triangles, materials and objects."""
         self.blends = store.materials.blends
-        self._see_through = store.materials.see_through
         self._world, self._objects = world, objects
         self.refresh()
 
@@ -127,10 +117,45 @@ class Tracer:
             normals: Whether normals are wanted.
             shading: Whether everything that light needs is wanted.
         """
-        textured = shading or self._see_through
-        hits = self._first(rays, cone, normals=normals or textured, textured=textured, pass_cuts=True)
-        if self._see_through:
-            self._pass_cuts(rays, hits, cone, normals=normals)
+        origins, directions, limits = self._hand_over(rays)
+        passed = _NONE if rays.before is None else rays.before.astype(np.float32)
+        assert self._world.embree is not None
+        faces, u, v = self._world.embree.nearest(
+            self.tables,
+            origins,
+            directions,
+            limits,
+            coherent=rays.coherent,
+            width=rays.width,
+            passed=passed,
+            start=rays.start,
+            cone=cone,
+        )
+        found = [
+            device_array(values, kind)
+            for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
+        ]
+        items = self._keep_objects(rays, cone, found)
+        hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
+        wp.launch(
+            kernels.find_surface,
+            rays.count,
+            inputs=[
+                self.tables,
+                rays.device_origins,
+                rays.step,
+                rays.device_directions,
+                rays.start,
+                *found,
+                device_array(items, wp.int32),
+                device_array(passed, wp.float32),
+                cone,
+                int(normals or shading),
+                int(shading),
+                hits.surface,
+            ],
+            device="cpu",
+        )
         return hits
 
     def transmit(self, rays: Rays) -> Floats:
@@ -139,17 +164,28 @@ class Tracer:
         Args:
             rays: From surface points to what lights them.
         """
-        if not self._objects.see_through:
-            return self._shining(rays) if self._world.see_through else self._blocked(rays)
-        light = np.ones(rays.count, np.float32)
-        rows = np.arange(rays.count)
-        for _ in range(_MOST_VEILS):
-            hits = self.trace(rays, normals=False)
-            light[rows] *= np.where(hits.material >= 0, 1.0 - hits.opacity, 1.0).astype(np.float32)
-            veiled = np.flatnonzero((hits.material >= 0) & (light[rows] > _DARK))
-            if not len(veiled):
-                break
-            rays, rows = self.behind(rays, hits, veiled)[0], rows[veiled]
+        origins, directions, limits = self._hand_over(rays)
+        assert self._world.embree is not None
+        light = self._world.embree.shine(
+            self.tables, origins, directions, limits, coherent=rays.coherent, dark=_DARK
+        )
+        reach = device_array(np.where(light > 0.0, limits, np.float32(-1.0)), wp.float32)
+        for prototype, rows, balls in self._objects.groups(rays.beam):
+            entered = self._enter(rays, reach, rows, balls)
+            if entered is None:
+                continue
+            which, origins, directions, short, _, _ = entered
+            assert prototype.embree is not None
+            origins -= prototype.center.astype(np.float32)
+            passing = prototype.embree.shine(
+                self.tables, origins, directions, short, coherent=rays.coherent, dark=_DARK
+            )
+            wp.launch(
+                kernels.dim,
+                rays.count,
+                inputs=[which, device_array(passing, wp.float32), device_array(light, wp.float32)],
+                device="cpu",
+            )
         return light
 
     def behind(self, rays: Rays, hits: Hits, rows: IntArray) -> tuple[Rays, Array]:
@@ -184,156 +220,45 @@ class Tracer:
         before = passed if rays.before is None else passed + rays.before[rows]
         return Rays(origins, directions, reach=reach, before=before, beam=None), passed
 
-    def _pass_cuts(self, rays: Rays, hits: Hits, cone: float, *, normals: bool) -> None:
-        """Replace hits of surfaces that are cut out by what lies behind."""
-        rows = np.flatnonzero(hits.opacity == 0.0)
-        outer, outer_hits, whole = rays, hits, rows
-        way = np.zeros(len(rows))
-        for _ in range(_MOST_CUTS):
-            if not len(rows):
-                return
-            inner, passed = self.behind(outer, outer_hits, rows)
-            way = way + passed
-            found = self._first(inner, cone, normals=True, textured=True)
-            cut = found.opacity == 0.0
-            seen = ~cut
-            landed = _rows_of(found, seen)
-            landed.distance += way[seen]
-            hits.take(whole[seen], landed)
-            rows = np.flatnonzero(cut)
-            outer, outer_hits, whole, way = inner, found, whole[rows], way[rows]
-
-    def _first(
-        self, rays: Rays, cone: float, *, normals: bool, textured: bool, pass_cuts: bool = False
-    ) -> Hits:
-        """Return what rays meet first, cut out or not; those of the scene at rest can be passed through."""
-        count = rays.count
-        origins, directions, limits = self._hand_over(rays)
-        ends = limits.copy()
-        assert self._world.embree is not None
-        faces, u, v = self._world.embree.nearest(
-            origins, directions, limits, coherent=rays.coherent, width=rays.width
-        )
-        if pass_cuts and self._world.see_through:
-            self._follow(cuts.pass_cuts, rays, [_before(rays), cone, _MOST_CUTS], ends, (limits, faces, u, v))
-        arrays = [
-            device_array(values, kind)
-            for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
-        ]
+    def _keep_objects(self, rays: Rays, cone: float, found: list[Any]) -> Ints:
+        """Put what rays meet of objects where it is nearer; return the rows of these objects, if any."""
         items = np.zeros(0, np.int32)
         for prototype, rows, balls in self._objects.groups(rays.beam):
-            entered = self._enter(rays, arrays[0], rows, balls)
+            entered = self._enter(rays, found[0], rows, balls)
             if entered is None:
                 continue
             ends, origins, directions, short, starts, which = entered
             assert prototype.embree is not None
             origins -= prototype.center.astype(np.float32)
-            found = prototype.embree.nearest(origins, directions, short, coherent=rays.coherent)
-            items = items if len(items) else np.zeros(count, np.int32)
+            met = prototype.embree.nearest(
+                self.tables,
+                origins,
+                directions,
+                short,
+                coherent=rays.coherent,
+                passed=starts,
+                start=rays.start,
+                cone=cone,
+            )
+            items = items if len(items) else np.zeros(rays.count, np.int32)
             wp.launch(
                 kernels.keep_nearest,
-                count,
+                rays.count,
                 inputs=[
                     ends,
                     prototype.first_face,
                     device_array(short, wp.float32),
-                    device_array(found[0], wp.int32),
-                    device_array(found[1], wp.float32),
-                    device_array(found[2], wp.float32),
-                    starts,
+                    device_array(met[0], wp.int32),
+                    device_array(met[1], wp.float32),
+                    device_array(met[2], wp.float32),
+                    device_array(starts, wp.float32),
                     which,
-                    *arrays,
+                    *found,
                     device_array(items, wp.int32),
                 ],
                 device="cpu",
             )
-        hits = _empty_hits(count, normals=normals, textured=textured)
-        wp.launch(
-            kernels.find_surface,
-            count,
-            inputs=[
-                self.tables,
-                rays.device_origins,
-                rays.step,
-                rays.device_directions,
-                rays.start,
-                *arrays,
-                device_array(items, wp.int32),
-                _before(rays),
-                cone,
-                int(normals),
-                int(textured),
-                hits.surface,
-            ],
-            device="cpu",
-        )
-        return hits
-
-    def _follow(
-        self, kernel: Any, rays: Rays, options: list[Any], ends: Floats, found: Any, *more: Any
-    ) -> None:
-        """Let rays that have met triangles of the scene at rest go on behind them."""
-        assert self._world.embree is not None
-        limits, faces, u, v = found
-        inputs = [
-            self.tables,
-            *self._world.embree.handles,
-            wp.vec3d(*self._world.center),
-            rays.device_origins,
-            rays.step,
-            rays.device_directions,
-            rays.start,
-            *options,
-            device_array(ends, wp.float32),
-            device_array(limits, wp.float32),
-            device_array(faces, wp.int32),
-            device_array(u, wp.float32),
-            device_array(v, wp.float32),
-            *more,
-        ]
-        wp.launch(kernel, rays.count, inputs=inputs, device="cpu")
-
-    def _shining(self, rays: Rays) -> Floats:
-        """Return how much light comes through the scene at rest, and past objects that let none through."""
-        origins, directions, limits = self._hand_over(rays)
-        ends, light = limits.copy(), np.empty(rays.count, np.float32)
-        assert self._world.embree is not None
-        found = self._world.embree.nearest(origins, directions, limits, coherent=rays.coherent)
-        most = _MOST_CUTS + _MOST_VEILS
-        shining = device_array(light, wp.float32)
-        self._follow(cuts.shine_through, rays, [_DARK, most], ends, (limits, *found), shining)
-        blocked = np.full(rays.count, -1, np.int32)
-        self._block_by_objects(rays, ends, blocked)
-        light[blocked >= 0] = 0.0
-        return light
-
-    def _blocked(self, rays: Rays) -> Floats:
-        """Return 1 for rays that meet nothing and 0 for others."""
-        origins, directions, limits = self._hand_over(rays)
-        assert self._world.embree is not None
-        ends = limits.copy()
-        blocked = self._world.embree.blocked(origins, directions, limits, coherent=rays.coherent)
-        self._block_by_objects(rays, ends, blocked)
-        free: Floats = (blocked < 0).astype(np.float32)
-        return free
-
-    def _block_by_objects(self, rays: Rays, ends: Floats, blocked: Ints) -> None:
-        """Mark rays of given lengths (0, else -1) that objects block."""
-        reach = device_array(ends, wp.float32)
-        for prototype, rows, balls in self._objects.groups(rays.beam):
-            entered = self._enter(rays, reach, rows, balls)
-            if entered is None:
-                continue
-            which, origins, directions, short, _, _ = entered
-            assert prototype.embree is not None
-            origins -= prototype.center.astype(np.float32)
-            met = prototype.embree.blocked(origins, directions, short, coherent=rays.coherent)
-            wp.launch(
-                kernels.close_blocked,
-                rays.count,
-                inputs=[which, device_array(met, wp.int32), device_array(blocked, wp.int32)],
-                device="cpu",
-            )
+        return items
 
     def _hand_over(self, rays: Rays) -> tuple[Floats, Floats, Floats]:
         """Return rays as Embree takes them: origins about the world's centre, directions, lengths."""
@@ -361,7 +286,7 @@ class Tracer:
 
     def _enter(
         self, rays: Rays, limits: Any, rows: Ints, balls: Array
-    ) -> tuple[Any, Floats, Floats, Floats, Any, Any] | None:
+    ) -> tuple[Any, Floats, Floats, Floats, Floats, Any] | None:
         """Return rays in the frames of the objects that they may meet, or None if there are no such rays.
 
         They come in the order of the rays; `ends` holds for each ray how many there are up to it.
@@ -391,7 +316,7 @@ class Tracer:
         short, starts = np.empty(total, np.float32), np.empty(total, np.float32)
         which = np.empty(total, np.int32)
         device_ends = device_array(ends, wp.int32)
-        device_starts, device_which = device_array(starts, wp.float32), device_array(which, wp.int32)
+        device_which = device_array(which, wp.int32)
         wp.launch(
             kernels.enter_objects,
             rays.count,
@@ -404,20 +329,16 @@ class Tracer:
                 device_array(origins, wp.vec3f),
                 device_array(directions, wp.vec3f),
                 device_array(short, wp.float32),
-                device_starts,
+                device_array(starts, wp.float32),
                 device_which,
             ],
             device="cpu",
         )
-        return device_ends, origins, directions, short, device_starts, device_which
-
-
-def _before(rays: Rays) -> Any:
-    return device_array(np.zeros(0) if rays.before is None else rays.before, wp.float64)
+        return device_ends, origins, directions, short, starts, device_which
 
 
 def _or_none(reach: Floats | None) -> Floats:
-    return np.zeros(0, np.float32) if reach is None else reach
+    return _NONE if reach is None else reach
 
 
 def _empty_hits(count: int, *, normals: bool, textured: bool) -> Hits:
@@ -434,7 +355,3 @@ def _empty_hits(count: int, *, normals: bool, textured: bool) -> Hits:
         face=np.empty(for_texture, np.int32),
         item=np.empty(for_texture, np.int32),
     )
-
-
-def _rows_of(hits: Hits, rows: npt.NDArray[np.bool_]) -> Hits:
-    return Hits(**{name: getattr(hits, name)[rows] for name in _KINDS})
