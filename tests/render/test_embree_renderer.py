@@ -2,6 +2,7 @@
 
 import builtins
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -220,6 +221,56 @@ def test_cut_outs_are_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
     returns = renderer.cast(np.tile([-1.6, 0.0, 5.0], (2, 1)), np.array([[0, 0, -1.0], [0.6, 0, -0.8]]), 10.0)
     assert list(returns.entity) == [0, 2]
     np.testing.assert_allclose(returns.distance, [5.0, 3.75], rtol=1e-6)
+
+
+def test_cut_outs_of_moving_objects_are_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
+    """A net or a leaf that a vehicle carries would be a solid board, and cast the shadow of one."""
+    cut = {**GRAY, "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
+    renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4)), lights=[sun((0, 0, 1))]))
+    sheet = scene(("sheet", quad(2.0), cut, np.eye(4)), ("pole", cube(0.1), GRAY, at((0.8, 0.8, 0.3))))
+    renderer.add([RenderObject("/World/net", sheet, Entity("/World/net", {"class": "net"}, np.eye(4)))])
+    # Turned by 90 degrees, its open half is the one to the south.
+    turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    renderer.move(["/World/net"], at((0, 0, 6), turned)[None])
+    images = renderer.render(DOWN, ["radiance", "entity"])
+    rays = world_rays(DOWN)
+    x, y = (rays[..., k] * 5 / -rays[..., 2] for k in (0, 1))
+    inside = (abs(x) < 0.9) & (abs(y) < 0.9) & ~((x < -0.7) & (y > 0.7))
+    assert (images.radiance[inside & (y > 0.1)] == 0).all()
+    assert (images.radiance[inside & (y < -0.1)] > 0).all()
+    renderer.move(["/World/net"], at((0, 0, 1), turned)[None])
+    x, y = (rays[..., k] * 4 / -rays[..., 2] for k in (0, 1))
+    entity = renderer.render(DOWN, ["entity"]).entity
+    inside = (abs(x) < 0.9) & (abs(y) < 0.9) & ~((x < -0.6) & (y > 0.6))
+    assert (entity[inside & (y > 0.1)] == 1).all()
+    assert (entity[inside & (y < -0.1)] == 0).all()
+
+
+def test_any_number_of_cut_outs_is_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
+    """In a hedge of many leaves, rays would end at the first that are too many to count."""
+    cut = {**GRAY, "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
+    leaves = [(f"leaf{k}", quad(2.0), cut, at((0, 0, 1.0 + 0.01 * k))) for k in range(200)]
+    renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4)), *leaves, lights=[sun((0, 0, 1))]))
+    returns = renderer.cast(np.tile([-0.4, 0.1, 5.0], (1, 1)), np.array([[0, 0, -1.0]]), 10.0)
+    assert list(returns.entity) == [0]
+    images = renderer.render(look((-0.4, 0.1, 0.9), (-0.4, 0.1, 0.0)), ["radiance"])
+    assert (images.radiance[24, 32] > 0).all()
+
+
+def test_the_image_of_an_opacity_is_turned_and_repeated(renderer: EmbreeRenderer, tmp_path: Any) -> None:
+    """A texture's own transform and wrapping would leave the holes where they are without them."""
+    image = dataclasses.replace(
+        leaf(tmp_path), wrap=("repeat", "repeat"), uv_rotation=math.pi / 2, uv_scale=(2.0, 2.0)
+    )
+    cut = {**GRAY, "opacity": image, "opacity_threshold": 0.5}
+    renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4)), ("sheet", quad(2.0), cut, at((0, 0, 1)))))
+    # Across the sheet v runs from 0 to 1, and u' = -2 v: the holes are where that is in (0, 0.5).
+    y = np.linspace(-0.95, 0.95, 20)
+    origins = np.stack([np.full(20, 0.3), y, np.full(20, 5.0)], axis=1)
+    returns = renderer.cast(origins, np.tile([0.0, 0.0, -1.0], (20, 1)), 10.0)
+    hole = np.mod(-2 * (y + 1) / 2, 1.0) < 0.5
+    assert 5 < hole.sum() < 15
+    np.testing.assert_array_equal(returns.entity, np.where(hole, 0, 1))
 
 
 def moeller_trumbore(origins: Any, directions: Any, corners: Any) -> Any:
