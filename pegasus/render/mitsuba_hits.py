@@ -57,6 +57,8 @@ class Hits:
         """Number of the first mesh of each shape, by its number in the registry of a vectorized variant."""
         self.place_of = np.zeros(0, np.int64)
         """Which place each shape is, by its number there."""
+        self.registered = np.zeros(0, np.uint32)
+        """Number of each place there."""
         self.first_faces = np.zeros(0, np.int64)
         """First face of each mesh."""
         self.shines = np.zeros(0, bool)
@@ -89,6 +91,7 @@ class Hits:
         self.shines = np.array([place.group is None for place in places])
         if self._vectorized:
             numbers = np.array(self._dr.reinterpret_array(self._mi.UInt32, scene.shapes_dr()))
+            self.registered = numbers.astype(np.uint32)
             self.place_of = np.zeros(int(numbers.max()) + 1, np.int64)
             self.place_of[numbers] = np.arange(len(numbers))
             # Lamps share one more mesh, which is opaque.

@@ -4,18 +4,17 @@ Paths are followed one surface at a time; those that go on are then moved togeth
 processor stay full.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pegasus.render.mitsuba_reflection import Look, Reflection
-from pegasus.render.mitsuba_surfaces import Found, Met, Surfaces
+from pegasus.render.mitsuba_surfaces import Found, Surfaces
+from pegasus.render.mitsuba_visibility import Visibility, taken
 
 DEPTH = 5
 """Most surfaces that light meets between an emitter and the camera, the emitter included."""
 
 # How likely a path goes on at most; all go on as likely as they are bright.
 _SURVIVAL = 0.95
-_LAYERS = 64
 
 
 class Seen(NamedTuple):
@@ -33,11 +32,22 @@ class PathIntegrator:
         mitsuba: The module, a vectorized variant set.
         drjit: The module drjit.
         scene: What is seen.
-        surfaces: What rays meet in it.
+        surfaces: What it is made of.
+        visibility: Finds what rays meet in it.
         weighs: Whether an emitter that is sampled can also be met by a path.
     """
 
-    def __init__(self, mitsuba: Any, drjit: Any, scene: Any, surfaces: Surfaces, *, weighs: bool) -> None:
+    def __init__(
+        self,
+        mitsuba: Any,
+        drjit: Any,
+        scene: Any,
+        surfaces: Surfaces,
+        visibility: Visibility,
+        *,
+        weighs: bool,
+    ) -> None:
+        self._visibility = visibility
         self._mi, self._dr, self._scene = mitsuba, drjit, scene
         self._surfaces, self._weighs = surfaces, weighs
         self._reflection = Reflection(mitsuba, drjit)
@@ -58,7 +68,8 @@ class PathIntegrator:
         weight, last, last_pdf = mi.Color3f(1.0), mi.Point3f(0.0), mi.Float(0.0)
         for depth in range(DEPTH):
             random = self._random(path, seed, 2 * depth)
-            met = self._meet(ray, self._random(path, seed, 2 * depth + 1), active, coherent=depth == 0)
+            chance = self._random(path, seed, 2 * depth + 1)
+            met = self._visibility.meet(ray, chance, active, coherent=depth == 0)
             hit = active & dr.isfinite(met.t)
             found = self._surfaces.found(met, ray, hit)
             value, shining = self._emitted(ray, met, found, last, last_pdf, active, first=depth == 0)
@@ -75,8 +86,9 @@ class PathIntegrator:
             if self._has_emitters:
                 value, shadow = self._lit(found, look, viewer, random, active)
                 dr.eval(value, shadow, active, random, *look, *found)
-                clear = self._arrives(shadow, self._random(path, seed, 64 + depth), dr.max(value) > 0.0)
-                _add(dr, light, weight * value, path, clear)
+                chance = self._random(path, seed, 64 + depth)
+                share = self._visibility.shine(shadow, chance, dr.max(value) > 0.0)
+                _add(dr, light, weight * value * share, path, share > 0.0)
             way, factor, last_pdf = self._reflection.sample(
                 look, viewer, random.next_float32(), _pair(mi, random)
             )
@@ -91,8 +103,8 @@ class PathIntegrator:
             rows = dr.compress(active)
             if dr.width(rows) == 0:
                 break
-            path, weight, last, last_pdf = (_taken(dr, v, rows) for v in (path, weight, last, last_pdf))
-            ray = mi.Ray3f(_taken(dr, start, rows), _taken(dr, way, rows))
+            path, weight, last, last_pdf = (taken(dr, v, rows) for v in (path, weight, last, last_pdf))
+            ray = mi.Ray3f(taken(dr, start, rows), taken(dr, way, rows))
             active = dr.full(mi.Bool, True, dr.width(rows))
             dr.eval(path, weight, last, last_pdf, ray, active)
         return Seen(light, albedo, normal)
@@ -111,10 +123,7 @@ class PathIntegrator:
             si.wi = -ray.d
             return dr.select(away, sky.eval(si, away), 0.0), mi.Bool(False)
         shining = active & dr.isfinite(met.t) & self._surfaces.shines(found.place, active)
-        lamp = dr.zeros(mi.PreliminaryIntersection3f)
-        lamp.t, lamp.prim_index, lamp.shape_index = met.t, met.face, met.mesh
-        lamp.prim_uv, lamp.valid = mi.Point2f(met.u, met.v), shining
-        lamp.shape = dr.reinterpret_array(mi.ShapePtr, met.shape)
+        lamp = self._surfaces.lamp(met, shining)
         si = lamp.compute_surface_interaction(ray, mi.RayFlags.All, shining)
         si.wi = dr.select(shining, si.wi, -ray.d)
         seeing = shining | away
@@ -143,70 +152,6 @@ class PathIntegrator:
         ray.maxt = distance * (1.0 - 1e-3)
         return dr.select(active & (aim.pdf != 0.0), value * strength * share, 0.0), ray
 
-    def _arrives(self, ray: Any, random: Any, active: Any) -> Any:
-        """Return whether nothing is in the way of rays."""
-        mi, dr = self._mi, self._dr
-        if not self._surfaces.materials.see_through:
-            return active & ~self._scene.ray_test(ray, active)
-        free = mi.Bool(active)
-        for rows, met in self._layers(ray, random, active, coherent=False):
-            dr.scatter(free, mi.Bool(False), rows, dr.isfinite(met.t))
-        return free
-
-    def _meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Met:
-        """Return what rays meet that is not passed through."""
-        dr = self._dr
-        if not self._surfaces.materials.see_through:
-            met = self._cast(ray, active, coherent=coherent)
-            dr.eval(*met)
-            return met
-        layers = list(self._layers(ray, random, active, coherent=coherent))
-        if len(layers) == 1:
-            return layers[0][1]
-        rows = dr.concat([rows for rows, _ in layers])
-        place = dr.zeros(self._mi.UInt32, dr.width(rows))
-        dr.scatter(place, dr.arange(self._mi.UInt32, dr.width(rows)), rows)
-        fields = zip(*(met for _, met in layers), strict=True)
-        return Met(*(dr.gather(type(parts[0]), dr.concat(list(parts)), place) for parts in fields))
-
-    def _layers(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Iterator[tuple[Any, Met]]:
-        """Yield which rays ended, layer by layer of what is passed through, and what they met."""
-        mi, dr, surfaces = self._mi, self._dr, self._surfaces
-        rows = dr.arange(mi.UInt32, dr.width(active))
-        for layer in range(_LAYERS):
-            met = self._cast(ray, active, coherent=coherent)
-            hit = active & dr.isfinite(met.t)
-            found = surfaces.found(met, ray, hit)
-            clear = hit & (random.next_float32() >= surfaces.opacity(found, _pair(mi, random), hit))
-            start = surfaces.lifted(found, ray.d)
-            left = ray.maxt - dr.norm(start - ray.o)
-            dr.eval(*met, clear, start, left, random)
-            passing = dr.compress(clear)
-            if layer == 0 and dr.width(passing) == 0:
-                yield rows, met
-                return
-            ended = dr.compress(~clear)
-            if dr.width(ended):
-                done = dr.gather(mi.UInt32, rows, ended), Met(*(_taken(dr, part, ended) for part in met))
-                dr.eval(done[0], *done[1])
-                yield done
-            if dr.width(passing) == 0:
-                return
-            ray = mi.Ray3f(_taken(dr, start, passing), _taken(dr, ray.d, passing))
-            ray.maxt = _taken(dr, left, passing)
-            random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
-            active = dr.full(mi.Bool, True, dr.width(passing))
-            dr.eval(ray, random, rows, active)
-        met = Met(*(dr.gather(type(part), part, passing) for part in met))
-        yield rows, met
-
-    def _cast(self, ray: Any, active: Any, *, coherent: bool) -> Met:
-        """Return what rays meet first."""
-        mi, dr = self._mi, self._dr
-        met = self._scene.ray_intersect_preliminary(ray, coherent, active)
-        shape, instance = (dr.reinterpret_array(mi.UInt32, part) for part in (met.shape, met.instance))
-        return Met(met.t, met.prim_uv.x, met.prim_uv.y, met.prim_index, met.shape_index, shape, instance)
-
     def _random(self, path: Any, seed: Any, step: int) -> Any:
         """Return random numbers of paths for a step."""
         mi, dr = self._mi, self._dr
@@ -217,11 +162,6 @@ class PathIntegrator:
 def _add(drjit: Any, total: Any, value: Any, rows: Any, active: Any) -> None:
     for k in range(3):
         drjit.scatter_reduce(drjit.ReduceOp.Add, total[k], value[k], rows, active)
-
-
-def _taken(drjit: Any, values: Any, rows: Any) -> Any:
-    """Return some rows of values; numbers that are the same for all stay as they are."""
-    return drjit.gather(type(values), values, rows) if drjit.width(values) > 1 else values
 
 
 def _pair(mitsuba: Any, random: Any) -> Any:

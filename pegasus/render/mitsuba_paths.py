@@ -12,6 +12,7 @@ from pegasus.render.mitsuba_hits import Hits, Place, is_clear
 from pegasus.render.mitsuba_integrator import DEPTH, PathIntegrator
 from pegasus.render.mitsuba_shapes import ShapeStore
 from pegasus.render.mitsuba_surfaces import Surfaces
+from pegasus.render.mitsuba_visibility import MitsubaVisibility
 from pegasus.render.renderer import View
 
 Floats = npt.NDArray[np.float32]
@@ -64,7 +65,8 @@ class PathTracer:
             surfaces.materials.update(store.materials)
             surfaces.update(places, hits, store.tables())
             weighs = surfaces.has_lamps or samples_sky(scene)
-            self._integrator = PathIntegrator(self._mi, self._dr, scene, surfaces, weighs=weighs)
+            visibility = MitsubaVisibility(self._mi, self._dr, scene, hits, surfaces)
+            self._integrator = PathIntegrator(self._mi, self._dr, scene, surfaces, visibility, weighs=weighs)
             return
         clear = any(is_clear(material) for material in store.materials)
         # Only volpath lets light through what is cut out.

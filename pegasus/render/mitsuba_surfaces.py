@@ -26,13 +26,9 @@ class Met(NamedTuple):
     v: Any
     """Weight of its third corner."""
     face: Any
-    """Number of the triangle in its mesh."""
-    mesh: Any
-    """Number of the mesh in its group."""
-    shape: Any
-    """Number of the shape in Mitsuba's registry."""
-    instance: Any
-    """Number of the instance there; 0 for none."""
+    """Number of the triangle."""
+    place: Any
+    """Number of the shape that it belongs to."""
 
 
 class Found(NamedTuple):
@@ -75,9 +71,6 @@ class Surfaces:
             tables: What their faces are.
         """
         mi = self._mi
-        numbers = np.stack([hits.first_meshes, hits.place_of], axis=1).astype(np.uint32)
-        self._shapes = mi.UInt32(numbers.ravel())
-        self._first_faces = mi.UInt32(np.append(hits.first_faces, 0).astype(np.uint32))
         self._faces = mi.UInt32(
             np.concatenate([tables.faces, tables.material[:, None].astype(np.uint32)], axis=1).ravel()
         )
@@ -86,6 +79,9 @@ class Surfaces:
         self._colors = None if tables.colors is None else mi.Float(tables.colors.ravel())
         self.has_lamps = bool(hits.shines.any())
         self._shines = mi.Bool(hits.shines)
+        own = np.array([place.first_faces[0] if place.first_faces else 0 for place in places], np.uint32)
+        self._own_faces = mi.UInt32(own)
+        self._registered = mi.UInt32(hits.registered)
         self.move(places)
 
     def move(self, places: Sequence[Place]) -> None:
@@ -106,18 +102,13 @@ class Surfaces:
             active: Which of them met something.
         """
         mi, dr = self._mi, self._dr
-        instanced = met.instance != 0
-        top = dr.select(instanced, met.instance, met.shape)
-        numbers = dr.gather(mi.Vector2u, self._shapes, top, active)
-        mesh = numbers.x + dr.select(instanced, met.mesh, 0)
-        face = dr.gather(mi.UInt32, self._first_faces, mesh, active) + met.face
-        corners = dr.gather(mi.Vector4u, self._faces, face, active)
+        corners = dr.gather(mi.Vector4u, self._faces, met.face, active)
         a, b, c = (
             dr.gather(mi.Vector4f, self._vertices, 2 * corner, active)
             for corner in (corners.x, corners.y, corners.z)
         )
         w = (1.0 - met.u - met.v, met.u, met.v)
-        rows = self._rows(numbers.y, active)
+        rows = self._rows(met.place, active)
         local = _three(mi, a) * w[0] + _three(mi, b) * w[1] + _three(mi, c) * w[2]
         point = mi.Point3f(*(_dot(row, local) + row.w for row in rows))
         edges = [mi.Vector3f(*(_dot(row, _three(mi, end) - _three(mi, a)) for row in rows)) for end in (b, c)]
@@ -127,7 +118,7 @@ class Surfaces:
             dr.gather(mi.Float, self._vertices, 8 * k + 7, active) for k in (corners.x, corners.y, corners.z)
         ]
         uv = mi.Point2f(a.w * w[0] + b.w * w[1] + c.w * w[2], v[0] * w[0] + v[1] * w[1] + v[2] * w[2])
-        return Found(point, facing, uv, corners.w, mi.Point2f(met.u, met.v), face, numbers.y)
+        return Found(point, facing, uv, corners.w, mi.Point2f(met.u, met.v), met.face, met.place)
 
     def shines(self, place: Any, active: Any) -> Any:
         """Return whether shapes give light.
@@ -137,6 +128,21 @@ class Surfaces:
             active: Which are wanted.
         """
         return self._dr.gather(self._mi.Bool, self._shines, place, active)
+
+    def lamp(self, met: Met, active: Any) -> Any:
+        """Return what rays met as an intersection with shapes that give light, as Mitsuba has it.
+
+        Args:
+            met: Intersections.
+            active: Which of them met something that gives light.
+        """
+        mi, dr = self._mi, self._dr
+        lamp = dr.zeros(mi.PreliminaryIntersection3f)
+        lamp.t, lamp.prim_uv, lamp.valid = met.t, mi.Point2f(met.u, met.v), active
+        lamp.prim_index = met.face - dr.gather(mi.UInt32, self._own_faces, met.place, active)
+        shape = dr.gather(mi.UInt32, self._registered, met.place, active)
+        lamp.shape = dr.reinterpret_array(mi.ShapePtr, shape)
+        return lamp
 
     def opacity(self, found: Found, jitter: Any, active: Any) -> Any:
         """Return how opaque surfaces are.
