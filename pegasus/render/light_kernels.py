@@ -387,40 +387,16 @@ def number_of(
 def bumped(
     tables: Tables,
     row: wp.int32,
-    face: wp.int32,
-    item: wp.int32,
     uv: wp.vec2f,
     footprint: wp.float32,
     normal: wp.vec3f,
+    tangent: wp.vec4f,
 ) -> wp.vec3f:
-    """Return a normal bent by a normal map; its frame follows the texture coordinates of the triangle."""
-    corners = tables.triangles[face]
-    part = tables.parts[corners[3]]
-    use = tables.uses[row]
-    one = tables.vertices[corners[1]] - tables.vertices[corners[0]]
-    two = tables.vertices[corners[2]] - tables.vertices[corners[0]]
-    st_one = tables.uvs[corners[1]] - tables.uvs[corners[0]]
-    st_two = tables.uvs[corners[2]] - tables.uvs[corners[0]]
-    u_one = use.u_row[0] * st_one[0] + use.u_row[1] * st_one[1]
-    u_two = use.u_row[0] * st_two[0] + use.u_row[1] * st_two[1]
-    v_one = use.v_row[0] * st_one[0] + use.v_row[1] * st_one[1]
-    v_two = use.v_row[0] * st_two[0] + use.v_row[1] * st_two[1]
-    area = u_one * v_two - u_two * v_one
-    if wp.abs(area) < 1.0e-20:
-        return normal
-    along_u = wp.vec3d((one * v_two - two * v_one) / area)
-    along_v = wp.vec3d((two * u_one - one * u_two) / area)
-    forward = wp.inverse(part.inverse)
-    if item > 0:
-        forward = wp.transpose(tables.object_inverse[item]) * forward
-    tangent = wp.vec3f(wp.normalize(forward * along_u))
-    other = wp.vec3f(wp.normalize(forward * along_v))
-    tangent = wp.normalize(tangent - normal * wp.dot(tangent, normal))
-    bitangent = wp.cross(normal, tangent)
-    if wp.dot(bitangent, other) < 0.0:
-        bitangent = -bitangent
+    """Return a normal bent by a normal map; the tangent is zero where the texture has no direction."""
+    along = wp.vec3f(tangent[0], tangent[1], tangent[2])
     value = look_up_nearest(tables, row, uv, footprint)
-    bent = wp.normalize(tangent * value[0] + bitangent * value[1] + normal * wp.max(value[2], 0.05))
+    aside = wp.cross(normal, along) * tangent[3]
+    bent = wp.normalize(along * value[0] + aside * value[1] + normal * wp.max(value[2], 0.05))
     if not (wp.dot(bent, bent) > 0.5):
         return normal
     return bent
@@ -465,11 +441,10 @@ def light_surface(
     look = Look()
     look.normal = surface.normal[i]
     if material.normal_map >= 0:
-        look.normal = bumped(
-            tables, material.normal_map, surface.face[i], surface.item[i], uv, footprint, surface.normal[i]
-        )
+        look.normal = bumped(tables, material.normal_map, uv, footprint, look.normal, surface.tangent[i])
     base = color_of(tables, material.diffuse, material.diffuse_map, uv, footprint)
-    base = wp.cw_mul(base, vertex_color(tables, surface, i, origins[i * origin_step], direction))
+    if tables.colors.shape[0] > 0:
+        base = wp.cw_mul(base, surface.tint[i])
     metallic = number_of(tables, material.metallic, material.metallic_map, uv, footprint)
     look.roughness = wp.clamp(
         number_of(tables, material.roughness, material.roughness_map, uv, footprint), 0.0, 1.0
@@ -515,30 +490,3 @@ def light_surface(
     if seen > 0.0:
         value += wp.cw_mul(rest[i], look.base) * (seen / (known * PI))
     radiance[i] = value
-
-
-@wp.func
-def vertex_color(
-    tables: Tables, surface: Surface, i: wp.int32, origin: wp.vec3d, direction: wp.vec3d
-) -> wp.vec3f:
-    """Return the colour of the vertices about a point; white where they have none."""
-    face = surface.face[i]
-    corners = tables.triangles[face]
-    part = tables.parts[corners[3]]
-    if part.has_colors == 0:
-        return wp.vec3f(1.0, 1.0, 1.0)
-    point = origin + direction * surface.distance[i]
-    item = surface.item[i]
-    if item > 0:
-        point = tables.object_inverse[item] * point + tables.object_offset[item]
-    point = part.inverse * point + part.offset
-    a = wp.vec3d(tables.vertices[corners[0]])
-    b = wp.vec3d(tables.vertices[corners[1]])
-    c = wp.vec3d(tables.vertices[corners[2]])
-    across = wp.cross(b - a, c - a)
-    whole = wp.max(wp.dot(across, across), wp.float64(1.0e-30))
-    u = wp.clamp(wp.float32(wp.dot(wp.cross(point - a, c - a), across) / whole), 0.0, 1.0)
-    v = wp.clamp(wp.float32(wp.dot(wp.cross(b - a, point - a), across) / whole), 0.0, 1.0)
-    shift = part.color_shift
-    one = tables.colors[corners[0] + shift] * (1.0 - u - v)
-    return one + tables.colors[corners[1] + shift] * u + tables.colors[corners[2] + shift] * v

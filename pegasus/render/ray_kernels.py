@@ -9,7 +9,7 @@ hit comes from Embree, how far it is from the triangle itself in float64.
 import warp as wp
 
 from pegasus.render.see_through import opacity_at
-from pegasus.render.surface_tables import Surface, Tables, texture_point
+from pegasus.render.surface_tables import Part, Surface, Tables, texture_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -229,6 +229,43 @@ def ask_ahead(
     """Have the processor fetch what rays to come need of the tables."""
 
 
+@wp.func
+def vertex_color(tables: Tables, part: Part, corners: wp.vec4i, u: wp.float32, v: wp.float32) -> wp.vec3f:
+    """Return the colour of the vertices about a point; white where they have none."""
+    if part.has_colors == 0:
+        return wp.vec3f(1.0, 1.0, 1.0)
+    shift = part.color_shift
+    one = tables.colors[corners[0] + shift] * (1.0 - u - v)
+    return one + tables.colors[corners[1] + shift] * u + tables.colors[corners[2] + shift] * v
+
+
+@wp.func
+def tangent_of(
+    tables: Tables, row: wp.int32, corners: wp.vec4i, forward: wp.mat33d, normal: wp.vec3f
+) -> wp.vec4f:
+    """Return the direction of a texture's u on a triangle, and on which side that of v lies: 1 or -1.
+
+    It is zero where the texture has no direction. `forward` leads from the triangle's frame to the world.
+    """
+    use = tables.uses[row]
+    one = tables.vertices[corners[1]] - tables.vertices[corners[0]]
+    two = tables.vertices[corners[2]] - tables.vertices[corners[0]]
+    st_one = tables.uvs[corners[1]] - tables.uvs[corners[0]]
+    st_two = tables.uvs[corners[2]] - tables.uvs[corners[0]]
+    u_one = use.u_row[0] * st_one[0] + use.u_row[1] * st_one[1]
+    u_two = use.u_row[0] * st_two[0] + use.u_row[1] * st_two[1]
+    v_one = use.v_row[0] * st_one[0] + use.v_row[1] * st_one[1]
+    v_two = use.v_row[0] * st_two[0] + use.v_row[1] * st_two[1]
+    area = u_one * v_two - u_two * v_one
+    if wp.abs(area) < 1.0e-20:
+        return wp.vec4f(0.0, 0.0, 0.0, 1.0)
+    tangent = wp.vec3f(wp.normalize(forward * wp.vec3d((one * v_two - two * v_one) / area)))
+    other = wp.vec3f(wp.normalize(forward * wp.vec3d((two * u_one - one * u_two) / area)))
+    tangent = wp.normalize(tangent - normal * wp.dot(tangent, normal))
+    side = wp.where(wp.dot(wp.cross(normal, tangent), other) < 0.0, -1.0, 1.0)
+    return wp.vec4f(tangent[0], tangent[1], tangent[2], side)
+
+
 @wp.kernel
 def find_surface(
     tables: Tables,
@@ -269,7 +306,6 @@ def find_surface(
             out.facing[i] = wp.vec3f(0.0, 0.0, 0.0)
         if with_texture != 0:
             out.opacity[i] = 1.0
-            out.face[i] = -1
         return
     item = wp.int32(0)
     if items.shape[0] > 0:
@@ -342,8 +378,15 @@ def find_surface(
     footprint = place[2]
     out.uv[i] = uv
     out.footprint[i] = footprint
-    out.face[i] = face
-    out.item[i] = item
+    if tables.colors.shape[0] > 0:
+        out.tint[i] = vertex_color(tables, part, corners, u[i], v[i])
+    if tables.materials[part.material].normal_map >= 0:
+        forward = wp.inverse(part.inverse)
+        if item > 0:
+            forward = wp.transpose(tables.object_inverse[item]) * forward
+        out.tangent[i] = tangent_of(
+            tables, tables.materials[part.material].normal_map, corners, forward, normal
+        )
     opacity = wp.float32(1.0)
     # Points that are cut out are never met.
     if tables.materials[part.material].blends != 0:

@@ -119,8 +119,8 @@ class Surface:
     opacity: wp.array[wp.float32]
     material: wp.array[wp.int32]
     entity: wp.array[wp.int32]
-    face: wp.array[wp.int32]
-    item: wp.array[wp.int32]
+    tint: wp.array[wp.vec3f]
+    tangent: wp.array[wp.vec4f]
 
 
 @wp.func

@@ -62,8 +62,8 @@ class Hits:
     opacity: Floats
     material: Ints
     entity: Ints
-    face: Ints
-    item: Ints
+    tint: Floats
+    tangent: Floats
 
     def __post_init__(self) -> None:
         self.surface: Any = Surface()
@@ -80,8 +80,8 @@ _KINDS = {
     "opacity": wp.float32,
     "material": wp.int32,
     "entity": wp.int32,
-    "face": wp.int32,
-    "item": wp.int32,
+    "tint": wp.vec3f,
+    "tangent": wp.vec4f,
 }
 
 
@@ -357,6 +357,6 @@ def _empty_hits(count: int, *, normals: bool, textured: bool) -> Hits:
         opacity=np.empty(for_texture, np.float32),
         material=np.empty(count, np.int32),
         entity=np.empty(count, np.int32),
-        face=np.empty(for_texture, np.int32),
-        item=np.empty(for_texture, np.int32),
+        tint=np.empty((for_texture, 3), np.float32),
+        tangent=np.empty((for_texture, 4), np.float32),
     )
