@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Run Pegasus from a clone: makes .venv on first use, then hands over to the `pegasus` command.
-#   ./pegasus.sh run [SCENARIO]   fly        ./pegasus.sh test [ARGS]   run the test suite
+#   ./pegasus.sh run [SCENARIO]   fly
+#   ./pegasus.sh install EXTRA    add an optional part: view, render, photo, ros2, cluster, hitl
+#   ./pegasus.sh test [ARGS]      run the test suite
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 venv="$root/.venv"
@@ -48,7 +50,12 @@ ensure() {
         echo "pegasus.sh: the installation failed; check the network and run it again" >&2
         return 1
     fi
-    echo "$wanted" >"$venv/.pegasus-${extra:-core}"
+    # Whatever the extra, the core came with it.
+    echo "$wanted" | tee "$venv/.pegasus-core" >"$venv/.pegasus-${extra:-core}"
+}
+
+extras() {
+    sed -n '/^\[project.optional-dependencies\]/,/^\[project.scripts\]/s/^\([a-z0-9]*\) = \[.*/\1/p' "$root/pyproject.toml"
 }
 
 if [ "${1:-}" = test ]; then
@@ -59,6 +66,37 @@ if [ "${1:-}" = test ]; then
     [ $# -gt 0 ] || set -- --numprocesses auto --dist loadfile
     exec "$venv/bin/python" -m pytest "$@"
 fi
-ensure ""
+if [ "${1:-}" = install ]; then
+    shift
+    known=" $(extras | tr '\n' ' ')"
+    for extra in "${@:-}"; do
+        if [[ "$known" != *" $extra "* ]]; then
+            echo "pegasus.sh: install what? name one or more of:$known" >&2
+            exit 2
+        fi
+    done
+    for extra in "$@"; do
+        ensure "$extra"
+    done
+    exit
+fi
+# What a command cannot do without comes with its first use.
+needed=""
+case "${1:-}" in
+    view) needed="view" ;;
+    dataset) needed="render" ;;
+esac
+for word in "$@"; do
+    case "$word" in
+        --view) needed="$needed view" ;;
+        --photo) needed="$needed photo" ;;
+        # Not beside a ROS 2 that is sourced.
+        --ros2) [ -n "${ROS_DISTRO:-}" ] || needed="$needed ros2" ;;
+    esac
+done
+for extra in $needed; do
+    ensure "$extra"
+done
+[ -n "$needed" ] || ensure ""
 # Not through bin/pegasus, whose first line names the place where .venv was made.
 exec "$venv/bin/python" -P -m pegasus "$@"

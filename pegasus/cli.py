@@ -4,6 +4,7 @@ import contextlib
 import logging
 import signal
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -65,6 +66,7 @@ def options(
 
 @app.command()
 def run(
+    context: typer.Context,
     scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a YAML file.")] = "first_flight",
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     rate: Annotated[float | None, typer.Option(help="Physics steps per simulated second [Hz].")] = None,
@@ -91,6 +93,8 @@ def run(
     import_from_beside(scenario)
     if view:
         require_viser()
+    else:
+        _require_default(context, "host", "port", needed="--view")
     if view or ros2:
         # Whoever watches wants to see it fly, not that it has flown; whoever commands must keep up.
         speed = speed or "1"
@@ -140,15 +144,15 @@ def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         for name, backend in sorted(BACKENDS.items()):
             table.add_row(Text(name), Text((backend.__doc__ or "").strip().splitlines()[0]))
     else:
+        load: dict[Kind, Callable[[str], tuple[WorldSpec | VehicleSpec | ScenarioSpec, Path | None]]]
+        load = {Kind.WORLDS: load_world, Kind.VEHICLES: load_vehicle, Kind.SCENARIOS: load_scenario}
         for name in settings.names(kind.value):
-            spec: WorldSpec | VehicleSpec | ScenarioSpec
-            if kind is Kind.WORLDS:
-                spec, _ = load_world(name)
-            elif kind is Kind.VEHICLES:
-                spec, _ = load_vehicle(name)
-            else:
-                spec, _ = load_scenario(name)
-            table.add_row(Text(name), Text(spec.description))
+            try:
+                said = Text(load[kind](name)[0].description)
+            except ConfigError as error:
+                # One that is broken is no reason not to list the others.
+                said = Text(f"cannot be used: {error}", style="red")
+            table.add_row(Text(name), said)
     _console().print(table)
 
 
@@ -278,6 +282,14 @@ def import_from_beside(name: str) -> None:
     for folder in Path(name).expanduser().resolve().parent, Path.cwd():
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
+
+
+def _require_default(context: typer.Context, *names: str, needed: str) -> None:
+    """Refuse options that would be passed over without another one."""
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise ConfigError(f"is for {needed}", field=f"--{name}", remedy=f"give {needed} too")
 
 
 def _speed(speed: str | None) -> float | str | None:

@@ -1,6 +1,7 @@
 """The commands `pegasus make ...`: files of one's own from what one knows."""
 
 import logging
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -86,7 +87,7 @@ def vehicle(
         ) from None
     for line in made.notes:
         print(line)
-    print(f"{path}: fly it by this path, or look at it with `pegasus show vehicle {path}`")
+    print(f"{path}: fly it by this path, or look at it with `pegasus show vehicle {shlex.quote(str(path))}`")
 
 
 @make.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -112,7 +113,9 @@ def world(
     folder = Path(chosen) if out is None else out
     path = _target(chosen, folder, force=force)
     make_world(maker, folder, name=chosen)
-    print(f"{path}: open it by this path, or look it over with `pegasus check world {path}`")
+    print(
+        f"{path}: open it by this path, or look it over with `pegasus check world {shlex.quote(str(path))}`"
+    )
 
 
 @make.command()

@@ -3,24 +3,28 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.aerodynamics import DRAGS, Drag
+from pegasus.aerodynamics import DOWNWASHES, DRAGS, GROUND_EFFECTS, Downwash, Drag, GroundEffect, NearGround
 from pegasus.airframe_checks import require_hover, require_rotors_above_ground, require_rotors_apart
 from pegasus.arrays import Array
 from pegasus.backends.backend import Backend
 from pegasus.components import build
+from pegasus.engines.engine import RayHits
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import cross, rotate, rotate_inverse
+from pegasus.parts import require_backends, require_parts, require_sensors
 from pegasus.propulsion import BATTERIES, MOTORS, THRUST_CURVES, Battery, BatteryState, Motor, ThrustCurve
 from pegasus.rotor_specs import RotorSpec
 from pegasus.scenario import VehicleSpec, inertia_tensor, load_vehicle, parse
 from pegasus.sensors import SENSORS, BatteryMonitor, Sensor
+from pegasus.start import whole_count
 from pegasus.vehicle import Vehicle
 
 if TYPE_CHECKING:
@@ -58,6 +62,12 @@ class RotorLayout:
     def count(self) -> int:
         """Number of rotors R."""
         return len(self.spin)
+
+    @cached_property
+    def span(self) -> float:
+        """Largest distance of two rotors [m]."""
+        between = self.position[:, None] - self.position
+        return float(np.sqrt((between * between).sum(axis=-1).max()))
 
     def thrust_map(self, center_of_mass: Array) -> Array:
         """Return the wrench (force, torque about the centre of mass) per thrust, shape (R, 6).
@@ -98,6 +108,8 @@ class Multirotor(Vehicle):
         drag: Drag in place of that of the vehicle's file.
         battery: Battery in place of that of the vehicle's file; its readings come ten times a second as those
             of a sensor `battery`, unless there is one of that name.
+        ground_effect: Ground effect in place of that of the vehicle's file.
+        downwash: Downwash in place of that of the vehicle's file.
 
     Raises:
         ConfigError: If the model is not known or its file is wrong, an argument is not allowed, or rotors
@@ -120,9 +132,16 @@ class Multirotor(Vehicle):
         thrust_curve: ThrustCurve | None = None,
         drag: Drag | None = None,
         battery: Battery | None = None,
+        ground_effect: GroundEffect | None = None,
+        downwash: Downwash | None = None,
     ) -> None:
         from pegasus.scene.vehicle_asset import place_rotors
 
+        count = whole_count(count)
+        require_parts(motor=motor, thrust_curve=thrust_curve, drag=drag, battery=battery)
+        require_parts(ground_effect=ground_effect, downwash=downwash)
+        require_backends(backends)
+        require_sensors(sensors=sensors, extra_sensors=extra_sensors)
         file: Path | None = None
         if isinstance(model, VehicleSpec):
             spec = model
@@ -146,6 +165,11 @@ class Multirotor(Vehicle):
             self.battery: BatteryState | None = (
                 None if battery is None else BatteryState(battery, self.motor, count)
             )
+            if ground_effect is None and spec.ground_effect is not None:
+                ground_effect = build(GroundEffect, GROUND_EFFECTS, spec.ground_effect, field="ground_effect")
+            self.downwash: Downwash | None = downwash
+            if downwash is None and spec.downwash is not None:
+                self.downwash = build(Downwash, DOWNWASHES, spec.downwash, field="downwash")
             if sensors is None:
                 sensors = {
                     k: build(Sensor, SENSORS, v, field=f"sensors.{k}") for k, v in spec.sensors.items()
@@ -175,12 +199,28 @@ class Multirotor(Vehicle):
         self._torque_map = self.layout.torque_map()
         self._inflow_map = self.layout.inflow_map()
         self._offset = self.center_of_mass if self.center_of_mass.any() else None
-        self._uses_air_density = self.thrust_curve.uses_air_density or (
-            self.drag is not None and self.drag.uses_air_density
+        self._near_ground: NearGround | None = None
+        if ground_effect is not None:
+            self._near_ground = NearGround(ground_effect, self.layout, spec.propeller.diameter / 2)
+        self._uses_air_density = (
+            self.thrust_curve.uses_air_density
+            or (self.drag is not None and self.drag.uses_air_density)
+            or ground_effect is not None
         )
         self._rotor_momentum = spec.propeller.inertia * self.layout.spin[:, None] * self.layout.axis
         self._has_rotor_momentum = spec.propeller.inertia > 0
         self.reset_actuators()
+
+    wake: Array | None = None
+    """Velocity of the air that the jets of others move past each rotor, world [m/s], shape (N, R, 3)."""
+
+    @property
+    def rotor_centers(self) -> Array:
+        """Middles of the discs in the world [m], shape (N, R, 3)."""
+        centers: Array = self.state.position[:, None] + self.layout.position @ self.state.rotation.swapaxes(
+            1, 2
+        )
+        return centers
 
     @property
     def rotor_count(self) -> int:
@@ -231,6 +271,8 @@ class Multirotor(Vehicle):
         self._drag_wrench = np.zeros((self.count, 6))
         if self.battery is not None:
             self.battery.reset()
+        if self._near_ground is not None:
+            self._near_ground.reset()
 
     def actuate(self, t: float, dt: float) -> None:
         """Turn the last command into the wrench of the step from t to t + dt.
@@ -260,9 +302,23 @@ class Multirotor(Vehicle):
         angular_velocity = state.angular_velocity
         density = self._air_density()
         inflow = velocity @ self._inflow_map[:3] + angular_velocity @ self._inflow_map[3:]
+        if self.wake is not None:
+            wake = self.wake @ state.rotation
+            inflow = inflow - (wake * self.layout.axis).sum(axis=-1)
+            velocity = velocity - wake.mean(axis=1)
         thrust, torque = self.thrust_curve.thrust(speed, inflow, density)
         if battery is not None and battery.draw(torque, speed, dt):
             self._warn_of_battery(t)
+        if self._near_ground is not None:
+            thrust = thrust * self._near_ground.thrust_ratio(
+                thrust,
+                self.rotor_centers,
+                state,
+                t,
+                through_air=through_air,
+                air_density=density,
+                cast=self._cast_down,
+            )
         wrench = thrust @ self._thrust_map + torque @ self._torque_map
         if self._has_rotor_momentum:
             wrench[:, 3:] += self._gyroscopic_torque(speed, (end - start) / dt)
@@ -287,6 +343,10 @@ class Multirotor(Vehicle):
         empty, low = int(battery.empty.sum()), int((battery.low & ~battery.empty).sum())
         of_all = f" of {self.count}" if self.count > 1 else ""
         _log.warning("%s at t = %.1f s: %d%s batteries low, %d empty", self.name, t, low, of_all, empty)
+
+    def _cast_down(self, origins: Array, max_range: float) -> RayHits:
+        down = np.broadcast_to([0.0, 0.0, -1.0], origins.shape)
+        return self._joined().cast(self, origins, down, max_range)
 
     def _require_rotors_above_ground(self) -> None:
         from pegasus.scene.airframe import feet_height

@@ -106,6 +106,10 @@ class VehicleSpec(StrictModel):
     battery: Component | None = None
     """What feeds the motors; they never tire when None."""
     drag: Component | None = None
+    ground_effect: Component | None = None
+    """What rotors gain close to the ground; nothing when None."""
+    downwash: Component | None = None
+    """The jet below it that other vehicles feel; they feel none when None."""
     sensors: dict[str, Component] = {
         "imu": {"model": "imu"},
         "gps": {"model": "gps"},

@@ -1,6 +1,7 @@
 """The simulation: one clock, one pipeline, and the ways to run it."""
 
 import logging
+import math
 import signal
 import threading
 import time
@@ -11,18 +12,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+import numpy as np
+
+from pegasus.assembly import engine_of, renderer_of, scene_of, world_of
 from pegasus.components import require
 from pegasus.engines.engine import Engine
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
-from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim
+from pegasus.isaac.launch import inside_isaac_sim
 from pegasus.recording.observer import Observer
 from pegasus.render import Renderer, Visuals
-from pegasus.scenario import SpawnPoint, WorldSpec, load_world
+from pegasus.scenario import WorldSpec
 from pegasus.scene.scene import Scene
 from pegasus.streams import stream
 from pegasus.vehicle import Vehicle
 from pegasus.vehicle_manager import VehicleManager
+from pegasus.wakes import blow
 
 V = TypeVar("V", bound=Vehicle)
 
@@ -72,15 +77,15 @@ class Simulation:
         alter_scene: Callable[[Scene, WorldSpec], Scene] | None = None,
     ) -> None:
         require(0 < rate <= 1e5, "rate", rate, "must be above 0 and at most 100000 Hz")
-        valid_seed = isinstance(seed, int) and 0 <= seed < 2**63
+        valid_seed = isinstance(seed, int | np.integer) and 0 <= seed < 2**63
         require(valid_seed, "seed", seed, "must be a whole number from 0 up to 2**63 - 1")
-        self.world, file = _world(world)
-        self.rate, self.seed = float(rate), seed
+        world, file = world_of(world)
+        self.rate, self.seed = float(rate), int(seed)
         try:
-            self.environment = Environment.from_spec(self.world)
+            self.environment = Environment.from_spec(world)
         except ConfigError as error:
             raise error.within(file=file) from None
-        self.scene: Scene = self._load_scene(file)
+        self.world, self.scene = scene_of(world, file)
         if alter_scene is not None:
             self.scene = alter_scene(self.scene, self.world)
         for line in self.scene.warnings:
@@ -91,45 +96,21 @@ class Simulation:
                 field="alter_scene",
                 remedy="use the engine mujoco",
             )
-        self.engine = _engine(engine, self.rate)
+        self.engine = engine_of(engine, self.rate)
         self.engine.load(self.scene)
-        self.environment.bind(stream(seed, "environment"))
-        self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=seed)
-        drawn_by, drawing = _renderer(renderer, self.engine)
+        self.environment.bind(stream(self.seed, "environment"))
+        self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)
+        drawn_by, drawing = renderer_of(renderer, self.engine)
         self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=drawn_by)
         self.step_count = 0
         self._observers = [*drawing, *observers]
         self._playback = Playback.STOPPED
         self._closed = False
         self._interrupted = False
+        self._run = 0
+        """Number of the run: a step whose run has ended goes no further."""
         # Guards everything that a panel may do while another thread runs the simulation.
         self._changed = threading.Condition(threading.RLock())
-
-    def _load_scene(self, file: Path | None) -> Scene:
-        """Return the scene of the world, whose file is made now if it comes from a generator."""
-        # OpenUSD is not imported before it is used: see pegasus.scene.
-        from pegasus.scene.translation import translate
-        from pegasus.scene.worlds import made_world
-
-        if self.world.generator is not None:
-            try:
-                self.world = made_world(self.world)
-            except ConfigError as error:
-                raise error.within(file=file) from None
-        elif self.world.spawn_points is None:
-            self.world = self.world.model_copy(
-                update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]}
-            )
-        usd = self.world.usd
-        assert usd is not None
-        if not usd.is_file():
-            raise ConfigError(
-                "no such file", file=file, field="usd", value=str(usd), remedy="correct the path"
-            )
-        try:
-            return translate(usd)
-        except MemoryError:
-            raise ConfigError("does not fit into memory", file=usd, remedy="open a smaller world") from None
 
     @property
     def time(self) -> float:
@@ -181,7 +162,12 @@ class Simulation:
             vehicle: The vehicle or its name.
         """
         with self._changed:
-            self.vehicles.remove(vehicle if isinstance(vehicle, str) else vehicle.name)
+            name = vehicle if isinstance(vehicle, str) else vehicle.name
+            if self.vehicles[name] is not vehicle and not isinstance(vehicle, str):
+                raise ConfigError(
+                    "is not in this simulation; another one has its name", field="vehicle", value=name
+                )
+            self.vehicles.remove(name)
 
     def add_observer(self, observer: Observer) -> None:
         """Add whoever watches every step from now on.
@@ -221,12 +207,15 @@ class Simulation:
     def stop(self) -> None:
         """End the run: backends and observers stop, vehicles and clock go back to the start."""
         with self._changed:
-            self._end()
-            self._playback = Playback.STOPPED
-            self.step_count = 0
-            self.environment.bind(stream(self.seed, "environment"))
-            self.vehicles.reset()
-            self._changed.notify_all()
+            try:
+                self._end()
+            finally:
+                self._playback = Playback.STOPPED
+                self._run += 1
+                self.step_count = 0
+                self.environment.bind(stream(self.seed, "environment"))
+                self.vehicles.reset()
+                self._changed.notify_all()
 
     def reset(self) -> None:
         """Stop, and play again if it was playing."""
@@ -239,38 +228,56 @@ class Simulation:
                 self.pause()
 
     def step(self, count: int = 1) -> None:
-        """Advance by whole steps, also while paused.
+        """Advance by whole steps, also while paused; return early when another thread stops the run.
 
         Args:
             count: Number of steps.
         """
-        if self._playback is Playback.STOPPED:
-            self.play()
-        for _ in range(count):
+        for k in range(count):
             with self._changed:
-                self.advance()
-                self.engine.step(self.dt)
-                self.observe_step()
+                if self._playback is Playback.STOPPED:
+                    if k > 0:
+                        return
+                    self.play()
+                if self.advance():
+                    self.engine.step(self.dt)
+                    self.observe_step()
 
-    def advance(self) -> None:
+    def advance(self) -> bool:
         """Do all of a step that comes before the physics: sense, publish, command, actuate, apply.
 
         An engine that keeps its own time calls this before, and `observe_step` after, each of its steps.
+
+        Returns:
+            Whether the step is to be completed: not if a backend or an observer has ended the run.
         """
+        run = self._run
         t, step, dt = self.time, self.step_count, self.dt
-        vehicles = self.vehicles
+        vehicles = list(self.vehicles)
         for vehicle in vehicles:
             vehicle.sense(step, t)
         # All publish before any is waited for, so that N autopilots compute at the same time.
         for vehicle in vehicles:
             vehicle.publish(t)
+        if self._run != run:
+            return False
+        # A backend may have removed vehicles; those that it has added begin with the next step.
+        present = set(self.vehicles)
+        vehicles = [vehicle for vehicle in vehicles if vehicle in present]
         for vehicle in vehicles:
             vehicle.collect(t)
+        if self._run != run:
+            return False
+        blow(vehicles, t)
         for vehicle in vehicles:
             vehicle.actuate(t, dt)
+            vehicle.add_disturbance()
         for observer in self._observers:
             observer.record(self)
-        vehicles.apply()
+        if self._run != run:
+            return False
+        self.vehicles.apply()
+        return True
 
     def observe_step(self) -> None:
         """Do all of a step that comes after the physics: move the clock on and read the new state."""
@@ -283,7 +290,7 @@ class Simulation:
         While paused by another thread it waits. Ctrl-C takes effect between two steps, never within one.
 
         Args:
-            duration: Simulated time to run [s].
+            duration: Simulated time to run, infinite until stopped [s].
             speed: Times real time; as fast as it goes when None.
 
         Raises:
@@ -296,12 +303,12 @@ class Simulation:
         """Run like `run`, and yield the simulated time after each step.
 
         Args:
-            duration: Simulated time to run [s].
+            duration: Simulated time to run, infinite until stopped [s].
             speed: Times real time; as fast as it goes when None.
         """
         require(duration > 0, "duration", duration, "must be above 0 s")
         require(speed is None or speed > 0, "speed", speed, "must be above 0 times real time")
-        last = self.step_count + round(duration * self.rate)
+        last = self.step_count + (round(duration * self.rate) if math.isfinite(duration) else math.inf)
         self.play()
         with self._deferred_interrupt():
             began, first = time.perf_counter(), self.step_count
@@ -332,6 +339,7 @@ class Simulation:
             if self._closed:
                 return
             self._closed = True
+            self._run += 1
             self._playback = Playback.STOPPED
             self._changed.notify_all()
             try:
@@ -384,48 +392,3 @@ class Simulation:
             yield
         finally:
             signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
-
-
-def _world(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
-    """Return the description of a world, and the file that it came from."""
-    if isinstance(world, WorldSpec):
-        return world, None
-    path = Path(world).expanduser()
-    if path.suffix.lower() in {".usd", ".usda", ".usdc", ".usdz"}:
-        return WorldSpec(name=path.stem, usd=path.resolve()), None
-    return load_world(world)
-
-
-def _engine(engine: str | Engine, rate: float) -> Engine:
-    if not isinstance(engine, str):
-        return engine
-    if engine == "mujoco" or (engine == "auto" and not inside_isaac_sim()):
-        from pegasus.engines.mujoco_engine import MujocoEngine
-
-        return MujocoEngine()
-    if engine in ("auto", "isaac"):
-        if not inside_isaac_sim():
-            raise ConfigError(
-                "Isaac Sim does not run in this process",
-                field="engine",
-                value=engine,
-                remedy="use `pegasus isaac`, or start it by pegasus.isaac.launch.start() first",
-            )
-        from pegasus.isaac import kit
-        from pegasus.isaac.engine import IsaacEngine
-
-        return IsaacEngine(rate=rate, frame_rate=kit.setting(FRAME_RATE_SETTING))
-    raise ConfigError("must be auto, mujoco or isaac, or an engine", field="engine", value=engine)
-
-
-def _renderer(renderer: str | Renderer, engine: Engine) -> tuple[str | Renderer, list[Observer]]:
-    """Return who draws pictures, and who watches over it."""
-    if renderer != "auto" or not inside_isaac_sim():
-        return renderer, []
-    from pegasus.isaac.engine import IsaacEngine
-    from pegasus.isaac.present_pictures import PresentPictures
-    from pegasus.isaac.renderer import IsaacRenderer
-
-    if not isinstance(engine, IsaacEngine):
-        return renderer, []
-    return IsaacRenderer(engine), [PresentPictures(engine)]

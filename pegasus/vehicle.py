@@ -18,10 +18,11 @@ from pegasus.control.reference import Reference
 from pegasus.engines.engine import BodyState, RayHits, RigidBody
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
-from pegasus.frames import quaternion_from_euler
+from pegasus.frames import normalize, quaternion_from_euler
 from pegasus.scenario import VehicleSpec
 from pegasus.scene.scene import Scene
 from pegasus.sensors.sensor import Reading, Schedule, Sensor
+from pegasus.start import finite_numbers, start_positions, swept_radius, whole_count
 from pegasus.state import VehicleState
 from pegasus.streams import stream
 
@@ -68,13 +69,12 @@ class Vehicle(ABC):
         backends: Sequence[Backend],
         sensors: Mapping[str, Sensor],
     ) -> None:
-        require(isinstance(count, int) and count >= 1, "count", count, "must be a whole number from 1 up")
-        self.spec, self.file, self.count = spec, file, count
+        self.spec, self.file, self.count = spec, file, whole_count(count)
         self.name = name or spec.name
         self.named_by_user = name is not None
         valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
         require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
-        headings = _finite("heading", heading, (count,))
+        headings = finite_numbers("heading", heading, (count,))
         self.start_orientation = quaternion_from_euler(0.0, 0.0, headings)
         self.backends = list(backends)
         drivers = [backend for backend in self.backends if backend.drives]
@@ -96,7 +96,9 @@ class Vehicle(ABC):
             raise error.within(file=file) from None
         if position is None:
             position = (0.0, 0.0, self.standing_height)
-        self.start_position = _start_positions(position, count, spacing, _clearance(spec))
+        self.start_position = start_positions(
+            position, count=count, spacing=spacing, clearance=swept_radius(spec)
+        )
         self.state = VehicleState.at_rest(count, len(spec.rotor_list()))
         self.readings: dict[str, Reading] = {}
         self.new_readings: dict[str, Reading] = {}
@@ -106,6 +108,7 @@ class Vehicle(ABC):
         self.applied_torque = np.zeros((count, 3))
         """Torque about the centre of mass during the step that begins now, body frame [N m]."""
         self._no_command = np.zeros_like(self.command)
+        self._disturbance: tuple[Array, Array] | None = None
         self._schedules: list[tuple[str, Sensor, Schedule]] = []
         self._followers: list[Sensor] = []
         self._manager: VehicleManager | None = None
@@ -205,14 +208,16 @@ class Vehicle(ABC):
         position: npt.ArrayLike,
         *,
         heading: npt.ArrayLike = 0.0,
+        orientation: npt.ArrayLike | None = None,
         velocity: npt.ArrayLike = 0.0,
         angular_velocity: npt.ArrayLike = 0.0,
     ) -> None:
-        """Put the vehicles elsewhere, level; no sensor feels an acceleration from it.
+        """Put the vehicles elsewhere, level unless told otherwise; no sensor feels an acceleration from it.
 
         Args:
             position: New positions [m], shape (3,) or (N, 3).
             heading: New headings [rad], one or shape (N,).
+            orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (N, 4).
             velocity: New velocities in the world [m/s], broadcast to (N, 3).
             angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (N, 3).
 
@@ -222,11 +227,40 @@ class Vehicle(ABC):
         """
         target = BodyState.zeros(self.count)
         n = self.count
-        target.position[...] = _finite("position", position, (n, 3))
-        target.orientation[...] = quaternion_from_euler(0.0, 0.0, _finite("heading", heading, (n,)))
-        target.velocity[...] = _finite("velocity", velocity, (n, 3))
-        target.angular_velocity[...] = _finite("angular_velocity", angular_velocity, (n, 3))
+        target.position[...] = finite_numbers("position", position, (n, 3))
+        if orientation is None:
+            target.orientation[...] = quaternion_from_euler(
+                0.0, 0.0, finite_numbers("heading", heading, (n,))
+            )
+        else:
+            turned = finite_numbers("orientation", orientation, (n, 4))
+            length = np.sqrt((turned * turned).sum(axis=1))
+            unit = bool((np.abs(length - 1.0) < 1e-3).all())
+            require(unit, "orientation", orientation, "must be unit quaternions xyzw")
+            target.orientation[...] = normalize(turned)
+        target.velocity[...] = finite_numbers("velocity", velocity, (n, 3))
+        target.angular_velocity[...] = finite_numbers("angular_velocity", angular_velocity, (n, 3))
         self._joined().place(self, target)
+
+    def disturb(self, *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
+        """Push and turn the vehicles from the next step on, until told otherwise or reset.
+
+        Args:
+            force: Force at the centre of mass in the world [N], broadcast to (N, 3).
+            torque: Torque about the centre of mass in the body frame [N m], broadcast to (N, 3).
+
+        Raises:
+            ConfigError: If a number is not finite, or a shape does not fit.
+        """
+        shape = (self.count, 3)
+        pushed = finite_numbers("force", force, shape).copy(), finite_numbers("torque", torque, shape).copy()
+        self._disturbance = pushed if any(part.any() for part in pushed) else None
+
+    def add_disturbance(self) -> None:
+        """Add what `disturb` was told to `applied_force` and `applied_torque`; called after `actuate`."""
+        if self._disturbance is not None:
+            self.applied_force += self._disturbance[0]
+            self.applied_torque += self._disturbance[1]
 
     def raycast(
         self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
@@ -365,36 +399,3 @@ class Vehicle(ABC):
             value=float(command[vehicle, rotor]),
             remedy="check the controller's inputs and gains",
         )
-
-
-def _finite(field: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return a value as finite numbers, broadcast to a shape."""
-    try:
-        numbers = np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
-    except (TypeError, ValueError):
-        raise ConfigError(
-            f"must be numbers that broadcast to shape {shape}", field=field, value=value
-        ) from None
-    require(bool(np.isfinite(numbers).all()), field, value, "must be finite")
-    return numbers
-
-
-def _clearance(spec: VehicleSpec) -> float:
-    """Return the radius about the z axis that rotors and propellers stay within [m]."""
-    reach = max(math.hypot(*rotor.position[:2]) for rotor in spec.rotor_list())
-    return reach + spec.propeller.diameter / 2
-
-
-def _start_positions(position: npt.ArrayLike, count: int, spacing: float | None, clearance: float) -> Array:
-    points = _finite("position", position, (count, 3))
-    if np.ndim(position) == 2:
-        return points.copy()
-    gap = 2 * clearance + 0.5 if spacing is None else spacing
-    require(
-        gap > 2 * clearance, "spacing", spacing, f"must be above {2 * clearance:.3g} m, or rotors overlap"
-    )
-    side = math.ceil(math.sqrt(count))
-    index = np.arange(count)
-    grid = np.stack([index % side, index // side, np.zeros(count)], axis=1).astype(np.float64)
-    grid[:, :2] -= grid[:, :2].mean(axis=0)
-    return points + grid * gap

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pegasus.render.visuals import Visuals
 
 _DEEPEST_START = 0.05  # [m]
+_FASTEST = 1e5
+"""Speed [m/s] or rate [rad/s] that nothing flies or turns with; motion beyond it has diverged."""
 
 
 class VehicleManager(Collection[Vehicle]):
@@ -117,10 +119,17 @@ class VehicleManager(Collection[Vehicle]):
             self.remove(name)
 
     def observe(self) -> None:
-        """Read the state after a step, and what changed over it."""
+        """Read the state after a step, and what changed over it.
+
+        Raises:
+            ConfigError: If the motion of a vehicle has diverged.
+        """
         np.copyto(self._last_velocity, self._bodies.velocity)
         np.copyto(self._last_angular_velocity, self._bodies.angular_velocity)
         self._engine.read(self._bodies)
+        moved, turned = self._bodies.velocity.ravel(), self._bodies.angular_velocity.ravel()
+        if not moved @ moved + turned @ turned < _FASTEST**2:
+            self._require_sane_motion()
         np.subtract(self._bodies.velocity, self._last_velocity, out=self._acceleration)
         np.subtract(
             self._bodies.angular_velocity, self._last_angular_velocity, out=self._angular_acceleration
@@ -182,12 +191,19 @@ class VehicleManager(Collection[Vehicle]):
         state, rays = vehicle.state, len(directions)
         origins = state.position + (state.rotation @ origin)
         world = (state.rotation @ np.asarray(directions, dtype=np.float64).T).transpose(0, 2, 1)
-        return self._engine.raycast(
-            np.repeat(origins, rays, axis=0),
-            world.reshape(-1, 3),
-            max_range,
-            skip=np.repeat(self._ids[vehicle.name], rays),
-        )
+        return self.cast(vehicle, np.repeat(origins, rays, axis=0), world.reshape(-1, 3), max_range)
+
+    def cast(self, vehicle: Vehicle, origins: Array, directions: Array, max_range: float) -> RayHits:
+        """Cast rays of the world that pass through the copy of a vehicle that they belong to.
+
+        Args:
+            vehicle: The vehicle.
+            origins: Where the rays start [m], as many for each copy, shape (K, 3).
+            directions: Their directions in the world, shape (K, 3).
+            max_range: Longest distance [m].
+        """
+        skip = np.repeat(self._ids[vehicle.name], len(origins) // vehicle.count)
+        return self._engine.raycast(origins, directions, max_range, skip=skip)
 
     def reset(self) -> None:
         """Put every vehicle back to where it started, at rest, its sensors as new."""
@@ -196,6 +212,7 @@ class VehicleManager(Collection[Vehicle]):
             target.position[...], target.orientation[...] = vehicle.start_position, vehicle.start_orientation
             self.place(vehicle, target)
             vehicle.reset_actuators()
+            vehicle.disturb()
             vehicle.applied_force[...] = 0.0
             vehicle.applied_torque[...] = 0.0
             vehicle.bind_sensors(self.rate, self.seed)
@@ -232,6 +249,22 @@ class VehicleManager(Collection[Vehicle]):
                 field="position",
                 value=vehicle.start_position.tolist(),
                 remedy="move it to a free place",
+            )
+
+    def _require_sane_motion(self) -> None:
+        """Refuse to go on with a vehicle whose motion is no number any more, or beyond all bounds."""
+        speed, rate = (
+            np.sqrt((part * part).sum(axis=1))
+            for part in (self._bodies.velocity, self._bodies.angular_velocity)
+        )
+        bad = np.flatnonzero(~((speed < _FASTEST) & (rate < _FASTEST)))
+        if len(bad):
+            row = int(bad[0])
+            names = [(v.name, copy) for v in self for copy in range(v.count)]
+            raise ConfigError(
+                f"has diverged: {speed[row]:.3g} m/s, {rate[row]:.3g} rad/s",
+                field="motion of vehicle {!r}, copy {}".format(*names[row]),
+                remedy="raise the rate of the physics, or look for a force or torque too large for it",
             )
 
     def _not_finite(self, force: Array) -> ConfigError:

@@ -35,6 +35,8 @@ def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
         ("motor", _component(spec.motor)),
         ("thrust curve", _component(spec.thrust_curve)),
         ("drag", _component(spec.drag) if spec.drag is not None else "none"),
+        ("ground effect", _component(spec.ground_effect) if spec.ground_effect is not None else "none"),
+        ("downwash", _component(spec.downwash) if spec.downwash is not None else "none"),
         ("battery", _component(spec.battery) if spec.battery is not None else "none"),
         *_hover(vehicle),
     ]

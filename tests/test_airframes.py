@@ -12,6 +12,7 @@ from pegasus.control import Allocation, GeometricController, trajectories
 from pegasus.control.geometric import attitude_error
 from pegasus.environment import Environment
 from pegasus.frames import cross, rotate_inverse
+from pegasus.propulsion import Battery
 from pegasus.scenario import inertia_tensor, load_vehicle
 from pegasus.scene.colliders import lowest_point
 from pegasus.settings import names
@@ -27,10 +28,10 @@ def table(heading: str) -> dict[str, list[float]]:
     rows = [
         line.strip("| ").split(" | ") for line in section.splitlines() if re.match(r"\| [a-z]\w+ \|", line)
     ]
-    return {row[0]: [float(cell) for cell in row[1:]] for row in rows if row[0] != "airframe"}
+    return {row[0]: [float(cell) for cell in row[1:] if cell] for row in rows if row[0] != "airframe"}
 
 
-FIGURES, LIMITS = table("Figures"), table("Limits")
+FIGURES, LIMITS, BATTERIES = table("Figures"), table("Limits"), table("Batteries")
 
 
 def test_the_page_knows_every_airframe():
@@ -89,6 +90,24 @@ def test_hovers_and_flies_the_square(name):
     stated = FIGURES[name][-1]
     flown = max(errors[int((begin + 2.5) * sim.rate) :])
     assert 0.5 * stated < flown < stated
+
+
+@pytest.mark.parametrize("name", BATTERIES)
+def test_hovers_as_long_as_the_page_and_the_data_sheet_say(name):
+    """The page would promise another time, or power and battery be far from those of the real machine."""
+    cells, capacity, resistance, minutes, *published = BATTERIES[name]
+    battery = Battery(cell_count=int(cells), capacity=capacity, resistance=resistance)
+    assert resistance == pytest.approx(0.015 * cells / capacity, rel=0.01)
+    power = float(dict(vehicle_sheet(name))["shaft power in hover"].split()[0])
+    assert battery.endurance(power) / 60 == pytest.approx(minutes, abs=0.051)
+    # DJI: 15 min at 9.5 kg on 15 A h, 10 min at 22.5 kg on 12 A h.
+    if published:
+        assert minutes == pytest.approx(published[0], rel=0.21)
+
+
+def test_published_hover_times_are_compared():
+    """A data sheet would be left out of the comparison without a word."""
+    assert {name for name, row in BATTERIES.items() if len(row) == 5} == {"octorotor", "heavy_octorotor"}
 
 
 def limits(name):

@@ -14,10 +14,10 @@ import yaml
 from pydantic_core import PydanticUndefined
 
 from pegasus import Environment, Multirotor
-from pegasus.aerodynamics import DRAGS
+from pegasus.aerodynamics import DOWNWASHES, DRAGS, GROUND_EFFECTS
 from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
-from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, Imaging
+from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, DepthNoise, Imaging
 from pegasus.cameras.lens import FocusedLens
 from pegasus.cli import app
 from pegasus.components import build
@@ -53,6 +53,8 @@ REGISTRIES = {
     "Thrust curve": THRUST_CURVES,
     "Battery": BATTERIES,
     "Drag": DRAGS,
+    "Ground effect": GROUND_EFFECTS,
+    "Downwash": DOWNWASHES,
     "Sensor": SENSORS,
     "Lens": LENSES,
     "Scan pattern": SCAN_PATTERNS,
@@ -71,6 +73,7 @@ OTHERS = {
     "Every controller": Controller,
     "Every lens": FocusedLens,
     "Fields of `imaging`": Imaging,
+    "Fields of `depth_noise`": DepthNoise,
     "Fields of a `vehicle` file": VehicleSpec,
     "Fields of `px4`": PX4Spec,
     "Fields of `ardupilot`": ArduPilotSpec,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from flyers import HIGH, Constant, hovering, quiet_imu
 
-from pegasus import Multirotor, Simulation
+from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.aerodynamics import QuadraticDrag
 from pegasus.control import GeometricController, trajectories
 from pegasus.propulsion import IdealMotor
@@ -157,3 +157,37 @@ def test_rays_from_a_vehicle():
         hits = vehicle.raycast(np.array([[0.0, 0, -1], [0, 0, 1]]), 20.0)
         np.testing.assert_allclose(hits.distance[[0, 2]], vehicle.state.position[:, 2], rtol=1e-6)
         assert not hits.hit[[1, 3]].any()
+
+
+def test_a_disturbance_pushes_and_turns_until_it_ends():
+    """A push would act in another frame or on another copy, go on for ever, or not be felt by the IMU."""
+    audit = EnergyAudit()
+    with Simulation("flat", observers=[audit]) as sim:
+        vehicle = sim.add(
+            Multirotor("iris", count=2, position=[(0, 0, 500), (9, 0, 500)], sensors={"imu": quiet_imu()})
+        )
+        vehicle.drag = None
+        sim.play()
+        vehicle.teleport([(0, 0, 500), (9, 0, 500)], heading=np.pi / 2)
+        vehicle.disturb(force=[(3.0, 0.0, 0.0), (0.0, 0.0, 0.0)], torque=[(0, 0, 0), (0.0, 0.0, 0.055225)])
+        sim.step(250)
+        np.testing.assert_allclose(vehicle.state.velocity[:, 0], [2.0, 0.0], atol=1e-9)
+        np.testing.assert_allclose(vehicle.state.angular_velocity[:, 2], [0.0, 1.0], atol=1e-9)
+        # Pushed to the east, which is to the right of a vehicle that heads north.
+        np.testing.assert_allclose(vehicle.readings["imu"].specific_force[0], [0.0, -2.0, 0.0], atol=1e-6)
+        np.testing.assert_allclose(vehicle.applied_force, [[3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        vehicle.disturb()
+        sim.step(250)
+        np.testing.assert_allclose(vehicle.state.velocity[:, 0], [2.0, 0.0], atol=1e-9)
+        # 3 N over a metre, and 0.055225 N m over half a radian.
+        assert audit.balances()["iris"].others == pytest.approx(3.0 + 0.055225 / 2, rel=1e-9)
+        vehicle.disturb(force=(5.0, 0.0, 0.0))
+        sim.reset()
+        sim.step()
+        np.testing.assert_array_equal(vehicle.applied_force, 0.0)
+        with pytest.raises(ConfigError, match=r"^force = .* must be finite"):
+            vehicle.disturb(force=(np.nan, 0.0, 0.0))
+        with pytest.raises(
+            ConfigError, match=r"^torque = .* must be numbers that broadcast to shape \(2, 3\)"
+        ):
+            vehicle.disturb(torque=(1.0, 0.0))

@@ -11,8 +11,8 @@ from flyers import HIGH, Constant, Listener, hovering, wait_for
 
 from pegasus import Backend, ConfigError, Multirotor, Playback, Simulation
 from pegasus.control import GeometricController, trajectories
-from pegasus.propulsion import ThrustCurve
-from pegasus.sensors import IMU
+from pegasus.propulsion import Battery, IdealMotor, ThrustCurve
+from pegasus.sensors import IMU, Magnetometer
 
 
 def test_adding_and_removing_while_flying():
@@ -154,6 +154,19 @@ def test_interrupt_falls_between_two_steps():
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+class Watcher:
+    """An observer that does nothing."""
+
+    def start(self, simulation):
+        pass
+
+    def record(self, simulation):
+        pass
+
+    def stop(self):
+        pass
+
+
 class Faulty(Constant):
     def command(self, t):
         answer = self.answer.copy()
@@ -184,6 +197,12 @@ def test_a_nan_command_is_refused_with_its_place():
         (lambda: Simulation("flat", seed=-1), "seed = -1: must be a whole number"),
         (lambda: Simulation("flat", engine="bullet"), "engine = 'bullet': must be auto, mujoco or isaac"),
         (lambda: Multirotor("iris", count=0), "count = 0: must be a whole number"),
+        (
+            lambda: Multirotor(
+                "iris", count=-1, battery=Battery(cell_count=3, capacity=5.0, resistance=0.02)
+            ),
+            "count = -1: must be a whole number",
+        ),
         (lambda: Multirotor("iris", position=(0, 0, float("inf"))), "position = .* must be finite"),
         (
             lambda: Multirotor("iris", position=[(0, 0, 1)] * 3),
@@ -195,6 +214,12 @@ def test_a_nan_command_is_refused_with_its_place():
             r"heading = .* must be numbers that broadcast to shape \(2,\)",
         ),
         (lambda: Multirotor("iris", backends=[Constant(1), Constant(2)]), "at most one backend may drive"),
+        (lambda: Multirotor("iris", backends=Constant(1)), r"must be a list; write backends=\[...\]"),
+        (lambda: Multirotor("iris", backends=[Constant]), r"backends.0 = .* must be a Backend; give an inst"),
+        (lambda: Multirotor("iris", sensors=[IMU()]), "sensors = .*: must be sensors by name"),
+        (lambda: Multirotor("iris", extra_sensors={"a": IMU}), "extra_sensors.a = .* must be a Sensor; give"),
+        (lambda: Multirotor("iris", drag=0.5), "drag = 0.5: must be a Drag; give an instance"),
+        (lambda: Multirotor("iris", motor=IdealMotor), "motor = .*: must be a Motor; give an instance"),
     ],
 )
 def test_bad_arguments_fail_at_the_door(make, message):
@@ -326,3 +351,160 @@ def test_a_command_may_be_a_list():
             ConfigError, match=r"shape of command of Wrong for vehicle 'other'.* \(4,\): must have shape"
         ):
             sim.step()
+
+
+def test_running_for_ever_ends_with_a_stop():
+    """An infinite duration would be an overflow in place of a run until it is stopped."""
+    with Simulation("flat") as sim:
+        sim.add(hovering())
+        runner = threading.Thread(target=lambda: sim.run(np.inf))
+        runner.start()
+        wait_for(lambda: sim.step_count > 10)
+        sim.stop()
+        runner.join(timeout=60)
+        assert not runner.is_alive()
+
+
+def test_steps_end_with_a_stop():
+    """Steps that another thread wanted stopped would go on with backends that have stopped."""
+    with Simulation("flat") as sim:
+        listener = Listener()
+        sim.add(Multirotor("iris", backends=[listener]))
+        runner = threading.Thread(target=lambda: sim.step(10**9))
+        runner.start()
+        wait_for(lambda: sim.step_count > 10)
+        sim.stop()
+        runner.join(timeout=60)
+        assert not runner.is_alive()
+        assert listener.calls == ["start", "stop"]
+
+
+def test_a_stop_that_fails_still_stops():
+    """The simulation would go on with stopped backends, and every further stop fail at the same place."""
+
+    class Stubborn(Listener):
+        def stop(self):
+            super().stop()
+            if self.calls == ["start", "stop"]:
+                raise RuntimeError("will not")
+
+    sim = Simulation("flat")
+    vehicle = sim.add(Multirotor("iris", position=HIGH, backends=[Stubborn()]))
+    sim.step(100)
+    with pytest.raises(RuntimeError, match="will not"):
+        sim.stop()
+    assert sim.playback is Playback.STOPPED
+    assert sim.step_count == 0
+    np.testing.assert_array_equal(vehicle.state.position[0], HIGH)
+    sim.step()
+    sim.close()
+
+
+def test_a_vehicle_of_the_same_name_elsewhere_is_not_removed():
+    """Removing one that is not here would take away another one of its name."""
+    with Simulation("flat") as sim:
+        here = sim.add(Multirotor("iris"))
+        with pytest.raises(ConfigError, match="vehicle = 'iris': is not in this simulation"):
+            sim.remove(Multirotor("iris"))
+        assert list(sim.vehicles) == [here]
+
+
+def test_a_backend_may_add_and_remove_vehicles():
+    """A backend that takes a crashed vehicle away, or calls for another, would break the step."""
+
+    class Referee(Listener):
+        def publish(self, t, state, readings):
+            super().publish(t, state, readings)
+            if len(self.seen) == 3:
+                sim.remove("crashed")
+            if len(self.seen) == 5:
+                sim.add(hovering(name="fresh", position=(30, 0, 20)))
+
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("iris", name="referee", backends=[Referee()]))
+        crashed = Constant(650.0)
+        sim.add(Multirotor("iris", name="crashed", position=(9, 0, 50), backends=[crashed]))
+        sim.step(250)
+        assert [vehicle.name for vehicle in sim.vehicles] == ["referee", "fresh"]
+        np.testing.assert_allclose(sim.vehicles["fresh"].state.position[0], [30, 0, 20], atol=0.05)
+        assert len(crashed.seen) <= 3
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    """A count or seed out of an array would be refused with a message that says what it is."""
+    assert Multirotor("iris", count=np.int64(2)).count == 2
+    with Simulation("flat", seed=np.int64(7)) as sim:
+        assert sim.seed == 7
+
+
+def test_a_teleport_may_turn_a_vehicle_over():
+    """A flight could not begin upside down, or only about the vertical."""
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor("iris", count=2, position=HIGH))
+        over = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]]
+        vehicle.teleport(HIGH, orientation=over)
+        np.testing.assert_allclose(vehicle.state.rotation[0], np.diag([1.0, -1.0, -1.0]), atol=1e-12)
+        sim.step()
+        np.testing.assert_allclose(vehicle.state.orientation, over, atol=1e-6)
+        with pytest.raises(ConfigError, match=r"orientation = .* must be unit quaternions"):
+            vehicle.teleport(HIGH, orientation=[0.0, 0.0, 0.0, 0.5])
+
+
+def test_motion_that_diverges_is_named():
+    """Nonsense would go on as readings and commands, until something far away fails at it."""
+    with Simulation("flat", rate=100) as sim:
+        sim.add(Multirotor("iris", name="fine", sensors={}))
+        small = sim.add(
+            Multirotor("crazyflie", count=2, position=[(5, 0, 9), (9, 0, 9)], sensors={"mag": Magnetometer()})
+        )
+        # A thousand times what its rotors can do.
+        small.disturb(torque=[(0.0, 0.0, 0.0), (0.3, 0.2, 0.5)])
+        with pytest.raises(
+            ConfigError, match=r"^motion of vehicle 'crazyflie', copy 1: has diverged: .* m/s"
+        ):
+            sim.run(60.0)
+        assert np.isfinite(sim.vehicles["fine"].state.position).all()
+
+
+@pytest.mark.parametrize("how", ["observer", "publish", "command"])
+@pytest.mark.parametrize("what", ["stop", "reset", "close"])
+def test_a_callback_may_end_the_run(what, how):
+    """The rest of the step would move what has gone back to its start, or fail at an engine that is gone."""
+
+    class Ender(Constant):
+        def publish(self, t, state, readings):
+            super().publish(t, state, readings)
+            if how == "publish" and len(self.seen) == 6:
+                getattr(sim, what)()
+
+        def command(self, t):
+            if how == "command" and len(self.seen) == 6 and not self.ended:
+                self.ended = True
+                getattr(sim, what)()
+            return super().command(t)
+
+        ended = False
+
+    class Once(Watcher):
+        ended = False
+
+        def record(self, simulation):
+            if how == "observer" and simulation.step_count == 5 and not self.ended:
+                self.ended = True
+                getattr(sim, what)()
+
+    with Simulation("flat", observers=[Once()]) as sim:
+        vehicle = sim.add(Multirotor("iris", position=HIGH, backends=[Ender(650.0)]))
+        sim.step(10)
+        if what == "reset":
+            # Five steps, one that was broken off, four more.
+            assert sim.playback is Playback.PLAYING
+            assert sim.step_count == 4
+            return
+        assert sim.playback is Playback.STOPPED
+        if what == "stop":
+            assert sim.step_count == 0
+            np.testing.assert_array_equal(vehicle.state.position[0], HIGH)
+            np.testing.assert_array_equal(vehicle.state.rotor_speed, 0.0)
+            sim.step(3)
+            assert sim.step_count == 3

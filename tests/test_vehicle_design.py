@@ -108,8 +108,8 @@ def test_racer_against_measurements():
     assert ((ratio > 0.5) & (ratio < 1.5)).all()
 
 
-def test_iris_against_gazebos_figures():
-    """The Iris of Gazebo hovers at a third more speed than such propellers do, and is twice as inert."""
+def test_iris_against_the_figures_of_simulators():
+    """The Iris of simulators hovers at a third more speed than such propellers do, and is twice as inert."""
     known, design = Multirotor("iris"), made().design
     hover = np.sqrt(1.5 * 9.80665 / 4 / known.thrust_curve.thrust_constant)
     assert 0.7 < design.hover_speed / hover < 0.8

@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
+from pegasus.vectors import require_vector
 
 Vec3 = tuple[float, float, float]
 
@@ -62,7 +63,7 @@ class LinearDrag(Drag):
     """Diagonal of D [N s/m]."""
 
     def __post_init__(self) -> None:
-        require(min(self.coefficients) >= 0, "coefficients", self.coefficients, "must not be negative")
+        require_vector("coefficients", self.coefficients, unit="N s/m", negative_allowed=False)
 
     @cached_property
     def _negative(self) -> Array:
@@ -91,10 +92,9 @@ class QuadraticDrag(Drag):
     """Diagonal of C_m [N m s^2]."""
 
     def __post_init__(self) -> None:
-        require(min(self.areas) >= 0, "areas", self.areas, "must not be negative")
+        require_vector("areas", self.areas, unit="m^2", negative_allowed=False)
         require(self.drag_coefficient >= 0, "drag_coefficient", self.drag_coefficient, "must not be negative")
-        angular = self.angular_coefficients
-        require(min(angular) >= 0, "angular_coefficients", angular, "must not be negative")
+        require_vector("angular_coefficients", self.angular_coefficients, negative_allowed=False)
 
     @cached_property
     def _linear(self) -> Array:

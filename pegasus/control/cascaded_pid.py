@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
-from pegasus.control.controller import Controller
-from pegasus.control.geometric import LimitedDemand
+from pegasus.control.controller import Controller, check_gains
+from pegasus.control.geometric import THRUST_SHARE, LimitedDemand
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories.trajectory import Vec3
 from pegasus.state import VehicleState
@@ -50,6 +50,8 @@ class CascadedPIDController(Controller):
     All gains are by unit of mass or inertia. Valid for moderate tilt, as all control by angles.
     """
 
+    thrust_share: ClassVar[float] = THRUST_SHARE
+
     position_gain: Vec3 = (1.2, 1.2, 1.2)
     """Velocity by position error, along the world's axes [1/s]."""
     velocity_gain: Vec3 = (5.0, 5.0, 6.0)
@@ -78,10 +80,8 @@ class CascadedPIDController(Controller):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("position_gain", "velocity_gain"):
-            value = getattr(self, name)
-            require(min(value) > 0, name, value, "all three must be above 0")
-        value = self.velocity_integral_gain
-        require(min(value) >= 0, "velocity_integral_gain", value, "none may be negative")
+            check_gains(name, getattr(self, name))
+        check_gains("velocity_integral_gain", self.velocity_integral_gain, zero_allowed=True)
         for name in ("attitude_gain", "attitude_rate_gain", "heading_gain", "yaw_rate_gain"):
             require(getattr(self, name) > 0, name, getattr(self, name), "must be above 0")
         for name in (

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 _AIR_INTERVAL = 1.0
 """How often gravity and air density are looked up [s]; they change with the altitude only."""
+
+
+def check_gains(field: str, gains: Any, *, zero_allowed: bool = False) -> None:
+    """Raise a ConfigError unless gains are three finite numbers above zero.
+
+    Args:
+        field: Name of the parameter.
+        gains: Its value.
+        zero_allowed: Whether they may be zero.
+    """
+    require_vector(field, gains)
+    if zero_allowed:
+        require(min(gains) >= 0, field, gains, "none may be negative")
+    else:
+        require(min(gains) > 0, field, gains, "all three must be above 0")
 
 
 @dataclass(eq=False)
@@ -48,6 +64,8 @@ class Controller(Backend):
     """Speed of idling rotors by that of hovering ones."""
 
     drives = True
+    thrust_share: ClassVar[float] = 1.0
+    """Share of the largest thrust that it uses to accelerate; what is kept back can turn the vehicle."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.trajectory, Trajectory):
@@ -99,6 +117,8 @@ class Controller(Backend):
         layout = vehicle.layout
         ground = np.zeros((1, 3))
         weight = self.mass * float(np.sqrt((self._environment.gravity_vector(ground) ** 2).sum()))
+        allowed = "must be above 0 m/s^2 for a controller, whose thrust stands against the weight"
+        require(weight > 0, "gravity", weight / self.mass, allowed, "fly by a backend of your own")
         density = self._environment.air_density(ground)[:, None]
         share = weight / np.maximum(layout.axis[:, 2].sum(), 1e-3)
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
@@ -112,9 +132,11 @@ class Controller(Backend):
         self._idle_command = np.full((self.count, len(layout.spin)), self._idle_speed)
         self._rest_command = np.zeros((self.count, len(layout.spin)))
         self._look_up(np.zeros((self.count, 3)))
-        if not self.max_thrust[0] > weight:
+        if not self.thrust_share * self.max_thrust[0] > weight:
+            spare = f", {100 * self.thrust_share:g} % of which are used to fly"
+            used = spare if self.max_thrust[0] > weight else ""
             raise ConfigError(
-                f"the rotors lift {self.max_thrust[0]:.4g} N, the vehicle weighs {weight:.4g} N",
+                f"the rotors lift {self.max_thrust[0]:.4g} N{used}, the vehicle weighs {weight:.4g} N",
                 file=vehicle.file,
                 field="motor.max_speed",
                 value=self._max_speed,

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
-from pegasus.control.controller import Controller
+from pegasus.control.controller import Controller, check_gains
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories.trajectory import Vec3
 from pegasus.frames import cross, rotate, rotate_inverse
@@ -26,7 +26,7 @@ _HALF_TURN = 1e-9
 _LOWEST = 1.0
 """Smallest vertical acceleration that is asked of the rotors [m/s^2]: the thrust keeps a direction."""
 
-_THRUST_SHARE = 0.9
+THRUST_SHARE = 0.9
 """Share of the largest thrust that is used for acceleration; what is kept back can turn the vehicle."""
 
 
@@ -83,7 +83,7 @@ class LimitedDemand:
         """
         demand = wanted + self._integral
         limited = limit_acceleration(
-            demand, lowest=_LOWEST, highest=highest * _THRUST_SHARE, steepest=self._steepest
+            demand, lowest=_LOWEST, highest=highest * THRUST_SHARE, steepest=self._steepest
         )
         if dt > 0:
             integral = self._integral + dt * self._gain * error * (limited == demand)
@@ -156,6 +156,8 @@ class GeometricController(Controller):
     (10, 8.5, 1.5, 3.5, 0.5 for 1.5 kg).
     """
 
+    thrust_share: ClassVar[float] = THRUST_SHARE
+
     position_gain: Vec3 = (6.7, 6.7, 6.7)
     """Acceleration by position error, along the world's axes [1/s^2]."""
     velocity_gain: Vec3 = (5.7, 5.7, 5.7)
@@ -174,10 +176,8 @@ class GeometricController(Controller):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("position_gain", "velocity_gain", "attitude_gain", "rate_gain"):
-            value = getattr(self, name)
-            require(min(value) > 0, name, value, "all three must be above 0")
-        value = self.integral_gain
-        require(min(value) >= 0, "integral_gain", value, "none may be negative")
+            check_gains(name, getattr(self, name))
+        check_gains("integral_gain", self.integral_gain, zero_allowed=True)
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
         limit = self.tilt_limit
         require(0 < limit <= 1.4, "tilt_limit", limit, "must be above 0 and at most 1.4 rad (80 degrees)")

@@ -105,6 +105,8 @@ class MujocoEngine:
                 self._spec.delete(element)
             self._compile()
             raise
+        finally:
+            self._geoms.forget_arrays()
         self._next_id += len(bodies)
         self._bodies.update(zip(ids.tolist(), added, strict=True))
         self._ids = np.concatenate([self._ids, ids])

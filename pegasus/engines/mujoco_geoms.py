@@ -110,6 +110,10 @@ class MujocoGeoms:
         else:
             self._add(element, collider, priority=0)
 
+    def forget_arrays(self) -> None:
+        """Let go of the arrays that were added; what was made of them is found again by their content."""
+        self._hashes.clear()
+
     def _add_surface(self, collider: Collider, *, limit: int) -> None:
         """Add a mesh of the world that is not its own hull: to contacts in parts, to rays as it is."""
         world = self._spec.worldbody

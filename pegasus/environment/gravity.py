@@ -1,5 +1,6 @@
 """Gravity over altitude."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -48,7 +49,8 @@ class InverseSquareGravity(Gravity):
     """Radius of the Earth [m]."""
 
     def __post_init__(self) -> None:
-        require(self.acceleration >= 0, "acceleration", self.acceleration, "must be at least 0 m/s^2")
+        allowed = "must be at least 0 m/s^2 and finite"
+        require(0 <= self.acceleration < math.inf, "acceleration", self.acceleration, allowed)
         require(self.earth_radius > 0, "earth_radius", self.earth_radius, "must be above 0 m")
 
     def magnitude(self, altitude: Array) -> Array:
@@ -66,7 +68,8 @@ class UniformGravity(Gravity):
     """Acceleration of free fall [m/s^2]."""
 
     def __post_init__(self) -> None:
-        require(self.acceleration >= 0, "acceleration", self.acceleration, "must be at least 0 m/s^2")
+        allowed = "must be at least 0 m/s^2 and finite"
+        require(0 <= self.acceleration < math.inf, "acceleration", self.acceleration, allowed)
 
     def magnitude(self, altitude: Array) -> Array:
         """Return the acceleration of free fall [m/s^2]; see `Gravity.magnitude`."""

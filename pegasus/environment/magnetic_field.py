@@ -11,6 +11,7 @@ from pygeomag.wmm.wmm_2025 import WMM_2025
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
 from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, geodetic_from_local, map_axes
+from pegasus.vectors import require_vector
 
 
 def dipole_flux_density(
@@ -73,6 +74,7 @@ class UniformField(MagneticField):
     """Magnetic flux density in the world, ENU [T]."""
 
     def __post_init__(self) -> None:
+        require_vector("vector", self.vector, unit="T")
         require(
             max(abs(component) for component in self.vector) < 0.01,
             "vector",
@@ -108,6 +110,15 @@ class TiltedDipole(MagneticField):
     def __post_init__(self) -> None:
         require(
             -90 <= self.pole_latitude <= 90, "pole_latitude", self.pole_latitude, "must be from -90 to 90 deg"
+        )
+        longitude = self.pole_longitude
+        require(-360 <= longitude <= 360, "pole_longitude", longitude, "must be from -360 to 360 deg")
+        require(
+            0 <= self.equatorial_field < 0.01,
+            "equatorial_field",
+            self.equatorial_field,
+            "must be from 0 to below 0.01 T",
+            "give it in tesla; the Earth's is 3.12e-5 T",
         )
         require(self.earth_radius > 0, "earth_radius", self.earth_radius, "must be above 0 m")
 

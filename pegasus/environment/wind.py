@@ -10,6 +10,7 @@ from pydantic import ConfigDict
 
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
+from pegasus.vectors import require_vector
 
 Spectrum = Literal["von_karman", "dryden"]
 
@@ -111,6 +112,9 @@ class ConstantWind(Wind):
     mean_velocity: tuple[float, float, float]
     """Velocity of the air in the world, ENU: where it goes to [m/s]."""
 
+    def __post_init__(self) -> None:
+        require_vector("mean_velocity", self.mean_velocity, unit="m/s")
+
     def velocity(self, position: Array, t: float) -> Array:
         """Return the wind velocity; see `Wind.velocity`."""
         velocity = np.empty(position.shape)
@@ -137,6 +141,8 @@ class DiscreteGust:
     """Time that it stays at its height [s]."""
 
     def __post_init__(self) -> None:
+        require_vector("amplitude", self.amplitude, unit="m/s")
+        require(math.isfinite(self.start), "start", self.start, "must be a finite time [s]")
         require(self.rise_time > 0, "rise_time", self.rise_time, "must be above 0 s")
         require(self.hold_time >= 0, "hold_time", self.hold_time, "must be at least 0 s")
 
@@ -182,6 +188,7 @@ class Gusts(Wind):
     _modes: Modes | None = field(init=False, default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        require_vector("mean_velocity", self.mean_velocity, unit="m/s")
         require(self.intensity >= 0, "intensity", self.intensity, "must be at least 0 m/s")
         require(self.length_scale > 0, "length_scale", self.length_scale, "must be above 0 m")
         require(
@@ -190,7 +197,8 @@ class Gusts(Wind):
             self.shortest_wavelength,
             f"must be above 0 m and at most the length scale of {self.length_scale:g} m",
         )
-        require(self.mode_count >= 1, "mode_count", self.mode_count, "must be at least 1")
+        whole = isinstance(self.mode_count, int) and self.mode_count >= 1
+        require(whole, "mode_count", self.mode_count, "must be a whole number, at least 1")
 
     def bind(self, rng: np.random.Generator) -> None:
         """Draw the waves; see `Wind.bind`."""

@@ -191,3 +191,18 @@ def forget(handle: int) -> None:
     from isaacsim.core.simulation_manager import SimulationManager
 
     SimulationManager.deregister_callback(handle)
+
+
+def step_by(scene: str) -> None:
+    """Let the rate of a physics scene set how long a step is.
+
+    Isaac Sim takes note of scenes that are there when a stage is opened, or are defined on it by themselves.
+    One that comes with a layer or a reference passes unnoticed: Isaac Sim then steps at 60 Hz, 6.0 by a scene
+    that it makes for itself.
+
+    Args:
+        scene: Path of the scene.
+    """
+    from isaacsim.core.simulation_manager import SimulationManager
+
+    SimulationManager.set_default_physics_scene(scene)

@@ -8,7 +8,6 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,11 @@ from pegasus.arrays import Array, IntArray
 from pegasus.components import require
 from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion
 from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
+from pegasus.isaac.body_table import BodyTable
 from pegasus.isaac.body_view import BodyView
-from pegasus.isaac.compat import IsaacSim, forget, isaac_sim
+from pegasus.isaac.compat import IsaacSim, forget, isaac_sim, step_by
 from pegasus.isaac.queries import contact_report, nearest_hits
 from pegasus.scene.scene import Scene
 
@@ -30,13 +29,6 @@ _log = logging.getLogger(__name__)
 
 _STARTED_ORDER = 10
 """Place among those told of the start: Isaac Sim's own, in the order 0, come first."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Body:
-    name: str
-    path: str
-    center_of_mass: Array
 
 
 class IsaacEngine:
@@ -81,17 +73,14 @@ class IsaacEngine:
         self._steps = 0
         self._isaac: IsaacSim | None = None
         self._stage: Any = None
+        self._moved: tuple[str, str] | None = None
         self._scene = ""
-        self._bodies: dict[int, _Body] = {}
-        self._ids = np.zeros(0, dtype=np.int64)
-        self._next_id = 0
+        self._bodies = BodyTable()
         self._callbacks: list[int] = []
         self._subscriptions: list[Any] = []
-        self._lost: set[int] = set()
         self._view: BodyView | None = None
         self._view_is_whole = False
         self._started = self._stale = False
-        self._arrange(BodyState.zeros(0))
 
     @property
     def started(self) -> bool:
@@ -106,23 +95,24 @@ class IsaacEngine:
     @property
     def lost(self) -> list[str]:
         """Names of the bodies whose prims somebody has deleted."""
-        return [self._bodies[handle].name for handle in self._ids.tolist() if handle in self._lost]
+        return self._bodies.lost
 
     @property
     def paths(self) -> list[str]:
         """Paths of the prims of all bodies."""
-        return [body.path for body in self._bodies.values()]
+        return [body.path for body in self._bodies]
 
-    def pose(self, name: str) -> Array:
-        """Return the pose of a body, body to world, shape (4, 4).
+    def pose(self, name: str) -> Array | None:
+        """Return the pose of a body, body to world, shape (4, 4); None for one that is gone.
 
         Args:
             name: Name of the body.
         """
         self._refresh()
-        row = next(row for row, handle in enumerate(self._ids.tolist()) if self._bodies[handle].name == name)
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = self._rotation[row], self._known.position[row]
+        if (found := self._bodies.named(name)) is None:
+            return None
+        row, pose = found[0], np.eye(4)
+        pose[:3, :3], pose[:3, 3] = self._bodies.rotation[row], self._bodies.known.position[row]
         return pose
 
     def show(self, path: str, *, visible: bool) -> None:
@@ -141,7 +131,20 @@ class IsaacEngine:
         Args:
             name: Name of the body.
         """
-        return next(body.path for body in self._bodies.values() if body.name == name)
+        found = self._bodies.named(name)
+        assert found is not None, name
+        return found[1].path
+
+    def path_in_world(self, path: str) -> str:
+        """Return the path that a prim of the stage has in the file of the world.
+
+        Args:
+            path: Path on the stage.
+        """
+        if self._moved is None or not f"{path}/".startswith(f"{self._moved[0]}/"):
+            return path
+        here, there = self._moved
+        return there + path.removeprefix(here)
 
     def load(self, scene: Scene) -> None:
         """Open a new stage with the world of a scene, or take the one that is open; bodies are gone.
@@ -165,9 +168,14 @@ class IsaacEngine:
                     "Isaac Sim loads worlds from files", field="world", value=scene.source, remedy="save it"
                 )
             stage = kit.new_stage()
-            world_stage.add_world(stage, file)
+            self._moved = world_stage.add_world(stage, file)
         self._stage = stage
-        self._scene = world_stage.physics_scene(stage, self.rate, gpu=self.device != "cpu")
+        scenes = world_stage.physics_scenes(stage)
+        # Being known, they get the attributes of the engine that is active; the last one named sets the pace.
+        for path in (*scenes, scenes[0]):
+            step_by(path)
+        world_stage.set_up_scenes(stage, scenes, self.rate, gpu=self.device != "cpu")
+        self._scene = scenes[0]
         self._isaac.set_device(self.device)
         if self._isaac.physics_engine() != "physx":
             self._isaac.switch_gravity_off()
@@ -195,49 +203,20 @@ class IsaacEngine:
                 value=self.device,
                 remedy="stop first, or use the device cpu",
             )
-        names = [body.name for body in self._bodies.values()] + [body.name for body in bodies]
+        names = [body.name for body in self._bodies] + [body.name for body in bodies]
         for name, count in Counter(names).items():
             require(count == 1, "body name", name, "is taken", "choose another")
         self._refresh()
-        paths = prims.add_bodies(stage, bodies, scene=self._scene)
-        ids = np.arange(self._next_id, self._next_id + len(bodies), dtype=np.int64)
-        self._next_id += len(bodies)
-        for handle, body, path in zip(ids.tolist(), bodies, paths, strict=True):
-            self._bodies[handle] = _Body(body.name, path, np.asarray(body.center_of_mass, dtype=np.float64))
-        self._ids = np.concatenate([self._ids, ids])
-        new = BodyState.zeros(len(bodies))
-        for row, body in enumerate(bodies):
-            new.position[row], new.orientation[row] = body.position, body.orientation
-        before = self._known
-        self._arrange(
-            BodyState(
-                np.concatenate([before.position, new.position]),
-                np.concatenate([before.orientation, new.orientation]),
-                np.concatenate([before.velocity, new.velocity]),
-                np.concatenate([before.angular_velocity, new.angular_velocity]),
-            )
-        )
+        ids = self._bodies.add(bodies, prims.add_bodies(stage, bodies, scene=self._scene))
         if self._started:
             self._make_view()
-            self._push(np.searchsorted(self._ids, ids))
+            self._push(self._bodies.rows(ids))
         return ids
 
     def remove_bodies(self, ids: BodyIds) -> None:
         """Remove bodies; no other body is disturbed."""
         self._refresh()
-        gone = [self._bodies.pop(handle) for handle in ids.tolist()]
-        self._lost -= set(ids.tolist())
-        kept = ~np.isin(self._ids, ids)
-        self._ids = self._ids[kept]
-        known = self._known
-        self._arrange(
-            BodyState(
-                known.position[kept],
-                known.orientation[kept],
-                known.velocity[kept],
-                known.angular_velocity[kept],
-            )
-        )
+        gone = self._bodies.remove(ids)
         if self._stage is not None:
             self._view, self._view_is_whole = None, False
             prims.remove_bodies(self._stage, [body.path for body in gone])
@@ -247,28 +226,23 @@ class IsaacEngine:
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
         self._refresh()
-        known = self._known
+        known = self._bodies.known
         out.position[...], out.orientation[...] = known.position, known.orientation
         out.velocity[...], out.angular_velocity[...] = known.velocity, known.angular_velocity
 
     def write(self, ids: BodyIds, state: BodyState) -> None:
         """Set poses and velocities of some bodies (teleport, reset); rows of `state` follow `ids`."""
         self._refresh()
-        rows, known = np.searchsorted(self._ids, ids), self._known
-        known.position[rows], known.orientation[rows] = state.position, state.orientation
-        known.velocity[rows], known.angular_velocity[rows] = state.velocity, state.angular_velocity
-        self._rotation[rows] = matrix_from_quaternion(known.orientation[rows])
+        rows, known = self._bodies.put(ids, state), self._bodies.known
         if self._started:
             self._push(rows)
         elif self._stage is not None:
-            for handle, row in zip(ids.tolist(), rows.tolist(), strict=True):
-                if handle not in self._lost:
-                    path = self._bodies[handle].path
-                    prims.write_pose(self._stage, path, known.position[row], known.orientation[row])
+            for row, body in self._bodies.living(ids):
+                prims.write_pose(self._stage, body.path, known.position[row], known.orientation[row])
 
     def apply(self, force: Array, torque: Array) -> None:
         """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (M, 3)."""
-        self._force[...], self._torque[...] = force, torque
+        self._bodies.force[...], self._bodies.torque[...] = force, torque
 
     def step(self, dt: float) -> None:
         """Advance by dt [s], starting the timeline first where it is stopped.
@@ -309,7 +283,7 @@ class IsaacEngine:
         """Hand the wrench over to physics; called right before each of its steps."""
         self._refresh()
         if self._view is not None:
-            self._view.apply(self._force, self._torque, self._rotation)
+            self._view.apply(self._bodies.force, self._bodies.torque, self._bodies.rotation)
 
     def end_step(self) -> None:
         """Know that physics has stepped; called right after each of its steps."""
@@ -321,16 +295,15 @@ class IsaacEngine:
         self._required_stage()
         if not self._started and not self.in_window:
             self._start()
-        handles = {body.path: handle for handle, body in self._bodies.items()}
         skipped = [(self._bodies[handle].path,) if handle >= 0 else () for handle in skip.tolist()]
         directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
-        return nearest_hits(origins, directions, max_range, skipped, handles)
+        return nearest_hits(origins, directions, max_range, skipped, self._bodies.handles)
 
     def contacts(self) -> Contacts:
         """Return the contacts of the last step; none before the first one."""
         if not self._started or self._steps == 0:
             return contact_report({}, self.rate)
-        return contact_report({body.path: handle for handle, body in self._bodies.items()}, self.rate)
+        return contact_report(self._bodies.handles, self.rate)
 
     def close(self) -> None:
         """Free what the engine holds; the stage and the vehicles in it stay. Calling it twice is allowed."""
@@ -353,7 +326,7 @@ class IsaacEngine:
             return
         self._started = True
         self._make_view()
-        self._push(np.arange(len(self._ids)))
+        self._push(np.arange(len(self._bodies)))
 
     def _on_stopped(self) -> None:
         # The view stays until the next start: Isaac Sim has yet to tell it of the stop.
@@ -362,16 +335,14 @@ class IsaacEngine:
     def _on_deleted(self, path: str) -> None:
         if path == "/":  # The stage is closed.
             return
-        for handle, body in self._bodies.items():
-            if handle not in self._lost and f"{body.path}/".startswith(f"{path}/"):
-                self._lost.add(handle)
-                # Isaac Sim is in the middle of telling views of this; ours goes when it is used next.
-                self._view_is_whole = False
-                _log.warning(
-                    "the prim %s was deleted: vehicle %r stands still; remove it",
-                    body.path,
-                    body.name.rpartition("/")[0],
-                )
+        for body in self._bodies.lose(path):
+            # Isaac Sim is in the middle of telling views of this; ours goes when it is used next.
+            self._view_is_whole = False
+            _log.warning(
+                "the prim %s was deleted: vehicle %r stands still; remove it",
+                body.path,
+                body.name.rpartition("/")[0],
+            )
 
     def _on_other_stage(self) -> None:
         self._stage = self._view = None
@@ -383,10 +354,9 @@ class IsaacEngine:
         for handle in self._callbacks if self.has_stage else ():
             forget(handle)
         self._callbacks, self._subscriptions = [], []
-        self._stage = self._view = None
+        self._stage = self._view = self._moved = None
         self._started = self._stale = False
-        self._bodies, self._ids, self._lost = {}, np.zeros(0, dtype=np.int64), set()
-        self._arrange(BodyState.zeros(0))
+        self._bodies.clear()
 
     def _required_stage(self) -> Any:
         if self._stage is None:
@@ -395,20 +365,14 @@ class IsaacEngine:
             )
         return self._stage
 
-    def _arrange(self, known: BodyState) -> None:
-        """Take over a state of all bodies, and make the arrays that go with it."""
-        count = len(self._ids)
-        self._known = known
-        self._rotation = matrix_from_quaternion(known.orientation)
-        self._force, self._torque = np.zeros((count, 3)), np.zeros((count, 3))
-
     def _make_view(self) -> None:
         """Make the view over all bodies that have a prim."""
-        living = [row for row, handle in enumerate(self._ids.tolist()) if handle not in self._lost]
-        rows = None if len(living) == len(self._ids) else np.array(living, dtype=np.int64)
-        paths = [self._bodies[int(self._ids[row])].path for row in living]
-        centers = [self._bodies[int(self._ids[row])].center_of_mass for row in living]
-        self._view = BodyView(paths, rows, np.array(centers)) if paths else None
+        table = self._bodies
+        living = list(table.living(table.ids))
+        rows = None if len(living) == len(table) else np.array([row for row, _ in living], dtype=np.int64)
+        paths = [body.path for _, body in living]
+        centers = np.array([body.center_of_mass for _, body in living])
+        self._view = BodyView(paths, rows, centers) if paths else None
         self._view_is_whole = True
 
     def _refresh(self) -> None:
@@ -416,10 +380,10 @@ class IsaacEngine:
         if self._started and not self._view_is_whole:
             self._make_view()
         if self._stale and self._view is not None:
-            self._view.read(self._known, self._rotation)
+            self._view.read(self._bodies.known, self._bodies.rotation)
             self._stale = False
 
     def _push(self, rows: IntArray) -> None:
         """Hand the known state of some bodies to physics."""
         if self._view is not None:
-            self._view.write(self._known, self._rotation, rows)
+            self._view.write(self._bodies.known, self._bodies.rotation, rows)

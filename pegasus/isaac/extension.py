@@ -1,6 +1,7 @@
 """The extension of Isaac Sim: a menu entry, the window, and the session behind it."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import omni.ext
@@ -8,7 +9,7 @@ from omni.kit.menu.utils import MenuHelperExtensionFull
 
 from pegasus.errors import ConfigError
 from pegasus.isaac import kit
-from pegasus.isaac.launch import PLAY_SETTING, SCENARIO_SETTING
+from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
 from pegasus.isaac.opened_stage import bring_back
 from pegasus.isaac.session import KitSession
 from pegasus.isaac.window import TITLE, PegasusWindow
@@ -17,6 +18,8 @@ from pegasus.panel.panel import Panel
 _log = logging.getLogger(__name__)
 
 _MENU = "Window"
+_SETTLED = 10
+"""Frames after the start of the application before a scenario is loaded."""
 
 
 class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[misc]
@@ -29,25 +32,30 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
             ext_id: Name and version of the extension.
         """
         self.session = KitSession()
-        self.panel = Panel(self.session)
+        out = kit.setting(OUT_SETTING)
+        self.panel = Panel(self.session, out=Path(out) if out else None)
         self._subscriptions: list[Any] = [kit.on_stage_opened(self._on_stage_opened)]
-        self._first_frame: Any = None
+        self._starting: Any = None
+        self._frames = 0
         self.menu_startup(lambda: PegasusWindow(self.panel), TITLE, TITLE, _MENU)
         _log.info("%s is on", ext_id)
         if kit.setting(SCENARIO_SETTING):
-            # Stages can be opened from the first frame on.
-            self._first_frame = kit.on_frame(self._load_scenario)
+            self._starting = kit.on_frame(self._start)
 
     def on_shutdown(self) -> None:
         """End: called by Kit when the extension is disabled."""
-        self._subscriptions, self._first_frame = [], None
+        self._subscriptions, self._starting = [], None
         self.menu_shutdown()
         self.panel.close()
         self.session.close()
 
-    def _load_scenario(self) -> None:
-        """Load the scenario that Isaac Sim was started with."""
-        self._first_frame = None
+    def _start(self) -> None:
+        """Load the scenario that Isaac Sim was started with, once nothing else replaces the stage."""
+        # Isaac Sim opens an empty stage in its first frames; 5.1 says that it is ready before.
+        self._frames += kit.is_ready()
+        if self._frames < _SETTLED:
+            return
+        self._starting = None
         well = self.panel.world.load_scenario(str(kit.setting(SCENARIO_SETTING)))
         if well and kit.setting(PLAY_SETTING):
             self.panel.simulation.play()

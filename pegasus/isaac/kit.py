@@ -138,6 +138,13 @@ def on_frame(call: Callable[[], None]) -> Any:
     return stream.create_subscription_to_pop(lambda _: call())
 
 
+def is_ready() -> bool:
+    """Return whether the application says that it has started up."""
+    import omni.kit.app
+
+    return bool(omni.kit.app.get_app().is_app_ready())
+
+
 def setting(path: str) -> Any:
     """Return a setting of Kit; None where it is not set.
 

@@ -3,6 +3,7 @@
 import argparse
 import atexit
 import importlib.util
+import logging
 import os
 import re
 import shlex
@@ -18,13 +19,15 @@ from typing import Any
 from pegasus.errors import ConfigError
 from pegasus.settings import resource, user_cache
 
+_log = logging.getLogger(__name__)
+
 EXTENSION_NAME = "pegasus.multirotor"
 """Name of the extension wherever the repository lies: Kit takes the name of the folder, so it gets a link."""
 FRAME_RATE = 30.0
 """Frames drawn per simulated second where a script has a window [Hz]."""
 
-FRAME_RATE_SETTING, SCENARIO_SETTING, PLAY_SETTING = (
-    f"/pegasus/{name}" for name in ("frameRate", "scenario", "play")
+FRAME_RATE_SETTING, SCENARIO_SETTING, PLAY_SETTING, OUT_SETTING = (
+    f"/pegasus/{name}" for name in ("frameRate", "scenario", "play", "out")
 )
 """Settings of Kit by which a start says what it wants."""
 
@@ -53,6 +56,7 @@ for name in sys.argv[1:]:
     except PackageNotFoundError:
         print(name)
 """
+_OPENUSD = "usd-core"
 _LINKED = ("config", "data", "docs", "CHANGELOG.md", "README.md")
 
 
@@ -136,6 +140,7 @@ def window_command(
         play: Whether it flies at once.
     """
     command = [*installation.window, "--ext-folder", str(folder), "--enable", EXTENSION_NAME]
+    command.append(f"--{OUT_SETTING}={Path('runs').resolve()}")
     if scenario is not None:
         # Isaac Sim's working folder is its own.
         path = Path(scenario).expanduser()
@@ -172,9 +177,16 @@ def extension_folder() -> Path:
 
 
 def python_path() -> str:
-    """Return the value of PYTHONPATH by which another Python finds this Pegasus."""
-    own = str(Path(__file__).resolve().parents[2])
-    return os.pathsep.join([own, *filter(None, [os.environ.get("PYTHONPATH")])])
+    """Return the value of PYTHONPATH by which another Python finds this Pegasus, and nothing beside it.
+
+    Raises:
+        ConfigError: If it is installed among other packages, and a link to it cannot be made.
+    """
+    own = Path(__file__).resolve().parents[2]
+    if not (own / "pyproject.toml").is_file():
+        # Packages of another Python, OpenUSD among them, would come before those of Isaac Sim.
+        own = extension_folder() / EXTENSION_NAME
+    return os.pathsep.join([str(own), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def require_packages(installation: Installation) -> None:
@@ -191,7 +203,7 @@ def require_packages(installation: Installation) -> None:
     lines = {re.split(r"[<>=!~ \[]", line)[0]: line for line in wanted}
     try:
         asked = subprocess.run(
-            [*installation.python, "-c", _MISSING, *lines],
+            [*installation.python, "-c", _MISSING, *lines, _OPENUSD],
             capture_output=True,
             text=True,
             check=True,
@@ -213,7 +225,14 @@ def require_packages(installation: Installation) -> None:
         raise ConfigError(
             f"its Python does not run: {said}", field="Isaac Sim", value=installation.place
         ) from None
-    missing = [name for name in asked.stdout.split() if name in lines]
+    absent = asked.stdout.split()
+    if _OPENUSD not in absent:
+        _log.warning(
+            "the Python of Isaac Sim has the package %s beside Isaac Sim's own OpenUSD; if it crashes: %s",
+            _OPENUSD,
+            shlex.join([*installation.python, "-m", "pip", "uninstall", _OPENUSD]),
+        )
+    missing = [name for name in absent if name in lines]
     if missing:
         names = " ".join(f"'{lines[name]}'" for name in missing)
         raise ConfigError(

@@ -10,6 +10,7 @@ from pegasus.isaac import kit
 from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.saved_vehicles import saved_vehicles
 from pegasus.isaac.session import KitSession
+from pegasus.isaac.world_stage import require_metric
 from pegasus.scenario import WorldSpec
 from pegasus.simulation import Simulation
 
@@ -27,12 +28,24 @@ def bring_back(session: KitSession) -> list[str]:
         ConfigError: If the stage cannot be used, or a vehicle is not known any more.
     """
     stage = kit.stage()
-    if stage is None:
+    if stage is None or not saved_vehicles(stage):
         return []
-    saved = saved_vehicles(stage)
-    if not saved:
-        return []
-    session.exchange(lambda: simulation_of_stage(seed=0))
+    return take_stage(session)
+
+
+def take_stage(session: KitSession, *, rate: float | None = None) -> list[str]:
+    """Fly on the stage that is open, as it is; return the names of the vehicles that it was saved with.
+
+    Args:
+        session: Takes the simulation of the stage.
+        rate: Steps per second [Hz]; that of its physics scene when None.
+
+    Raises:
+        ConfigError: If no stage is open, it cannot be used, or a vehicle is not known any more.
+    """
+    stage = kit.stage()
+    saved = [] if stage is None else saved_vehicles(stage)
+    session.exchange(lambda: simulation_of_stage(rate=rate))
     for entry in saved:
         session.add(entry.make())
     return [entry.name for entry in saved]
@@ -51,6 +64,7 @@ def simulation_of_stage(*, rate: float | None = None, seed: int = 0) -> Simulati
     stage = kit.stage()
     if stage is None:
         raise ConfigError("no stage is open", field="stage", remedy="open one, or load a world")
+    require_metric(stage)
     if rate is None:
         rates = [prim.GetAttribute(_RATE_ATTRIBUTE).Get() for prim in stage.Traverse()]
         rate = next((float(value) for value in rates if value), float(_RATE))
@@ -62,5 +76,13 @@ def simulation_of_stage(*, rate: float | None = None, seed: int = 0) -> Simulati
         for entry in saved_vehicles(copy):
             copy.RemovePrim(entry.path)
         copy.GetRootLayer().Export(str(file))
-        world = WorldSpec(name=Path(stage.GetRootLayer().identifier).stem, usd=file)
-        return Simulation(world, engine=engine, rate=rate, seed=seed)
+        name = Path(stage.GetRootLayer().identifier).stem
+        try:
+            return Simulation(WorldSpec(name=name, usd=file), engine=engine, rate=rate, seed=seed)
+        except ConfigError as error:
+            if str(error.file) != str(file):
+                raise
+            # The copy is nothing that its user knows of.
+            raise ConfigError(
+                f"the open stage {error.problem}", field="stage", value=name, remedy=error.remedy
+            ) from None

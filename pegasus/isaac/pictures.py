@@ -155,7 +155,7 @@ class RtxCamera:
         stage = kit.stage()
         if stage is None:
             raise ConfigError("no stage is open", field="stage", remedy="load a world")
-        self._stage, self._path = stage, f"{_ROOT}/camera_{number}"
+        self._stage, self._path, self._film = stage, f"{_ROOT}/camera_{number}", film
         self.labels: dict[int, str] = {}
         """Paths of prims by their number in the last picture of entities."""
         # The session's layer is not saved with the stage.
@@ -187,7 +187,7 @@ class RtxCamera:
 
         Args:
             channels: `radiance`, `distance`, `normal` and `entity`.
-            render: Draws a frame; None to take the last one.
+            render: Draws a frame; None to take the last one, in which nothing is seen before RTX has drawn.
             frame_count: Frames that are drawn at least.
 
         Raises:
@@ -213,7 +213,7 @@ class RtxCamera:
             if len(drawn) == len(channels):
                 return drawn
             if render is None:
-                raise ConfigError("has no frame yet", field="camera", remedy="look again with the next one")
+                return {name: self._nothing(name) for name in channels} | drawn
             render()
         missing = ", ".join(sorted(channels - drawn.keys()))
         raise ConfigError(
@@ -221,6 +221,16 @@ class RtxCamera:
             field="camera",
             remedy="check the log for errors of the renderer",
         )
+
+    def _nothing(self, name: str) -> npt.NDArray[Any]:
+        """Return a channel of a picture in which nothing is seen."""
+        width, height = self._film.resolution
+        if name == "entity":
+            self.labels = {}
+            return np.zeros((height, width), dtype=np.uint32)
+        if name == "distance":
+            return np.full((height, width), np.inf, dtype=np.float32)
+        return np.zeros((height, width, 3), dtype=np.float32)
 
     def close(self) -> None:
         """Free the render product; the stage may be gone already."""

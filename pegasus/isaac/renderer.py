@@ -1,7 +1,8 @@
 """Pictures by RTX and rays by PhysX, of the stage as it is."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -74,17 +75,21 @@ class IsaacRenderer:
                 if used is not None:
                     path = item.scene.materials[used].path
                     self._material_of_entity[index] = self._materials.index(path)
-                place = self._engine.path(_body_name(item.entity.path))
+                name = _body_name(item.entity.path)
+                if self._engine.pose(name) is None:
+                    # Gone since; `move` says so.
+                    continue
+                place = self._engine.path(name)
                 self._vehicles[item.entity.path] = place
                 self._by_path[place] = index
-                self._engine.show(place, visible=True)
 
     def remove(self, paths: Collection[str]) -> None:
-        """Hide vehicles."""
+        """Draw vehicles no more; on the stage they stay."""
         for path in paths:
-            entity = path.removesuffix("/body")
-            if path.endswith("/body") and (place := self._vehicles.pop(entity, None)) is not None:
-                self._engine.show(place, visible=False)
+            if path.endswith("/body"):
+                self._vehicles.pop(path.removesuffix("/body"), None)
+        # Of none that is left can it be said.
+        self._late = self._late and bool(self._vehicles)
 
     def move(self, paths: Sequence[str], poses: Array) -> None:
         """Look whether vehicles are where the stage has them; it alone moves them."""
@@ -92,7 +97,7 @@ class IsaacRenderer:
         for path, pose in zip(paths, poses, strict=True):
             if path.endswith("/body"):
                 present = self._engine.pose(_body_name(path.removesuffix("/body")))
-                if not np.allclose(present, pose, rtol=0.0, atol=_SAME_PLACE):
+                if present is None or not np.allclose(present, pose, rtol=0.0, atol=_SAME_PLACE):
                     self._late = True
 
     def render(self, view: View, channels: Collection[str], *, samples: int = 1) -> Images:
@@ -106,18 +111,14 @@ class IsaacRenderer:
         Raises:
             ConfigError: If the picture is of another instant, or its lens sees more than RTX draws.
         """
-        if self._late and not self._engine.in_window:
-            raise ConfigError(
-                "RTX draws the present only, and vehicles have moved on since",
-                field="camera",
-                remedy="look at a reading before the next step",
-            )
+        self._require_present("RTX draws", field="camera")
         film = film_of(view)
         camera = self._camera(film, view)
         camera.place(view.position, view.rotation, near=view.near, far=view.far)
         # Within a frame of the window's another one cannot be drawn.
         render = None if self._engine.in_window else self._engine.draw_frame
-        drawn = camera.draw(self._wanted(channels), render, self._frame_count)
+        with self._without_hidden():
+            drawn = camera.draw(self._wanted(channels), render, self._frame_count)
         distance = drawn.get("distance")
         entity = self._entity_image(drawn["entity"], camera.labels) if "entity" in drawn else None
         return Images(
@@ -137,11 +138,13 @@ class IsaacRenderer:
             origins: Where they start [m], shape (K, 3).
             directions: Unit directions, shape (K, 3).
             max_range: Longest distance [m].
+
+        Raises:
+            ConfigError: If they are of another instant.
         """
+        self._require_present("PhysX casts rays in", field="lidar")
         starts = np.broadcast_to(origins, directions.shape)
-        shown = set(self._vehicles.values())
-        hidden = {place for place in self._engine.paths if place not in shown}
-        found = nearest_shapes(starts, directions, max_range, [hidden] * len(directions))
+        found = nearest_shapes(starts, directions, max_range, [self._hidden] * len(directions))
         distance = np.array([item.distance if item is not None else math.inf for item in found])
         normal = np.array([item.normal if item is not None else (0.0, 0.0, 0.0) for item in found])
         # Towards the origin, from whichever side it was met.
@@ -151,7 +154,9 @@ class IsaacRenderer:
             [
                 NOTHING
                 if item is None
-                else self._material_of.get(item.shape, self._material_of_entity.get(int(index), 0))
+                else self._material_of.get(
+                    self._engine.path_in_world(item.shape), self._material_of_entity.get(int(index), 0)
+                )
                 for item, index in zip(found, entity, strict=True)
             ]
         )
@@ -162,6 +167,31 @@ class IsaacRenderer:
         for camera in self._cameras.values():
             camera.close()
         self._cameras = {}
+
+    def _require_present(self, does: str, *, field: str) -> None:
+        if self._late and not self._engine.in_window:
+            raise ConfigError(
+                f"{does} the present only, and vehicles have moved on since",
+                field=field,
+                remedy="look at a reading before the next step",
+            )
+
+    @property
+    def _hidden(self) -> set[str]:
+        """Paths of the prims of bodies that are not seen: the stage holds all of them."""
+        return set(self._engine.paths) - set(self._vehicles.values())
+
+    @contextmanager
+    def _without_hidden(self) -> Iterator[None]:
+        """Take what is not seen out of pictures; whoever looks on in the window goes on seeing it."""
+        hidden = set() if self._engine.in_window else self._hidden
+        for place in hidden:
+            self._engine.show(place, visible=False)
+        try:
+            yield
+        finally:
+            for place in hidden:
+                self._engine.show(place, visible=True)
 
     def _camera(self, film: Film, view: View) -> RtxCamera:
         key = CameraKey(film.resolution, round(film.focal_length, 6))
@@ -193,6 +223,7 @@ class IsaacRenderer:
 
     def _index(self, path: str) -> int:
         """Return the index of what a prim is a part of: that of the nearest prim above that is known."""
+        path = self._engine.path_in_world(path)
         while path:
             if path in self._by_path:
                 return self._by_path[path]

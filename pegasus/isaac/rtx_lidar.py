@@ -19,6 +19,7 @@ from pegasus.errors import ConfigError
 from pegasus.frames import quaternion_from_euler
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path
+from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.replicator_cameras import body_of, define_mount, free_path, put
 from pegasus.render.renderer import NOTHING
 
@@ -240,7 +241,10 @@ class RtxLidar:
         turned = (np.pi - scan.azimuth) / (2 * np.pi) * columns
         column = (np.rint(turned).astype(np.int64) - 1) % columns
         entities = self._entities()
-        met = np.array([_entity(path, entities) for path in scan.path], dtype=np.int32)[scan.part]
+        engine = self._simulation.engine
+        assert isinstance(engine, IsaacEngine)
+        things = [_entity(engine.path_in_world(path), entities) for path in scan.path]
+        met = np.array(things, dtype=np.int32)[scan.part]
         heard = (scan.range >= lidar.min_range) & (scan.range <= lidar.max_range)
         if lidar.hide_vehicle:
             heard &= met != entities.get(body_path(f"{self._vehicle}/{copy}"), -2)

@@ -14,13 +14,17 @@ from pegasus.errors import ConfigError
 from pegasus.isaac import fields, kit
 from pegasus.isaac.environments import ENVIRONMENTS, environment_file, environment_picture
 from pegasus.isaac.hand_controls import HandControls
-from pegasus.isaac.viewport import Screenshots, ViewportCamera
+from pegasus.isaac.opened_stage import take_stage
+from pegasus.isaac.session import KitSession
+from pegasus.isaac.viewport import Point, Screenshots, ViewportCamera, line_of_sight
+from pegasus.isaac.viewport_marks import ViewportMarks
 from pegasus.isaac.window_telemetry import CameraSection, TelemetrySection, fleet
-from pegasus.panel.backend_part import FLIGHTS
+from pegasus.panel.backend_part import FLIGHTS, ON_TIMEOUT
 from pegasus.panel.board import Topic
-from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, Choice
+from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice
 from pegasus.panel.panel import Panel
 from pegasus.panel.view_part import CameraMode
+from pegasus.simulation import Playback
 
 TITLE = "Pegasus"
 
@@ -58,6 +62,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         self._listed: Any = None
         self._environment: tuple[Path, str, str] | None = None
         self._hands, self._camera = HandControls(panel.pilot), ViewportCamera(panel.view)
+        self._marks = ViewportMarks(panel.view)
         self._screenshots = Screenshots(panel.view)
         self._build()
         self.deferred_dock_in("Property", ui.DockPolicy.DO_NOTHING)
@@ -68,6 +73,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         """Close the window; nothing that flies is touched."""
         self._leave()
         self._hands.switch(False)
+        self._marks.clear()
         self._subscription = None
         self._sections = []
         super().destroy()
@@ -91,7 +97,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
             self._add("Backend", self._backend, Topic.BACKEND)
             self._add("Fly", self._fleet, Topic.VEHICLES, Topic.VIEW, Topic.WORLD, seen=self._flown)
             self._add("View", self._view, Topic.VIEW)
-            self._add("Run", self._run, Topic.SIMULATION, seen=lambda: part.recording)
+            self._add("Run", self._run, Topic.SIMULATION, Topic.WORLD, seen=self._runs)
             with ui.CollapsableFrame("Telemetry", height=0), ui.VStack(spacing=4, height=0):
                 self._telemetry = TelemetrySection(self._panel)
             with ui.CollapsableFrame("Cameras", height=0), ui.VStack(spacing=4, height=0):
@@ -121,6 +127,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
     def _on_frame(self) -> None:
         self._hands.frame()
         self._camera.show(self._panel.snapshot)
+        self._marks.show(self._panel.snapshot)
         self._screenshots.frame()
         changed = set(self._changed)
         self._changed.clear()
@@ -163,6 +170,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         fields.choice("Of Isaac Sim", [_NONE, *ENVIRONMENTS], chosen, self._choose_environment)
         fields.text("File", "", part.choose)
         fields.buttons({"Load": part.load, "Clear": part.clear, "Look again": part.refresh})
+        fields.buttons({"Fly on the open stage": self._take_stage})
         origin = part.origin
         fields.numbers(
             "Lat, lon, alt",
@@ -188,6 +196,31 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
             return
         self._panel.world.choose(self._environment[0])
 
+    def _take_stage(self) -> None:
+        """Take the stage that is open for the world."""
+        board, session = self._panel.world.board, self._panel.session
+        assert isinstance(session, KitSession)
+        try:
+            take_stage(session, rate=self._panel.world.rate)
+        except ConfigError as error:
+            board.fail(error)
+            return
+        board.report("vehicles are added to the open stage now")
+
+    def _sighted(self, use: Callable[[Point, Point], object]) -> None:
+        """Use what the middle of the viewport shows."""
+        board = self._panel.world.board
+        if self._panel.snapshot.playback is Playback.STOPPED:
+            # PhysX knows of no colliders before.
+            board.report(
+                "the view's middle meets the world once it plays: press Play, then Pause", error=True
+            )
+            return
+        try:
+            use(*line_of_sight())
+        except ConfigError as error:
+            board.fail(error)
+
     def _vehicle(self) -> None:
         part = self._panel.vehicle
         fields.choice("Vehicle", [choice.name for choice in part.choices], part.chosen, part.choose)
@@ -208,6 +241,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
             "Spacing [m]", part.spacing or 0.0, lambda value: part.set_count(part.count, value or None)
         )
         fields.buttons({"Add": part.add, "Spawn point": part.use_spawn_point, "Look again": part.refresh})
+        fields.buttons({"Place at the view's middle": lambda: self._sighted(part.place)})
 
     def _backend(self) -> None:
         part = self._panel.backend
@@ -218,8 +252,17 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
                 fields.line(f"{choice.name}: {_trouble(choice)}", error=True)
         if part.chosen == BUILT_IN:
             fields.choice("Controller", sorted(CONTROLLERS), part.controller, part.set_controller)
-        fields.choice("Flight", FLIGHTS, part.flight, part.set_flight)
-        if part.flight != FLIGHTS[0]:
+        if part.chosen != ROS2:
+            fields.choice("Flight", FLIGHTS, part.flight, part.set_flight)
+            fields.check("On ROS 2 too", part.ros2_too, lambda on: part.set_ros2(too=on))
+        if part.chosen == ROS2 or part.ros2_too:
+            domain = "" if part.domain_id is None else str(part.domain_id)
+            fields.text("Namespace", part.namespace, lambda value: part.set_ros2(namespace=value))
+            fields.text("Domain", domain, lambda value: part.set_ros2(domain_id=value))
+        if part.chosen == ROS2:
+            held = part.on_timeout
+            fields.choice("Without commands", ON_TIMEOUT, held, lambda name: part.set_ros2(on_timeout=name))
+        elif part.flight != FLIGHTS[0]:
             fields.number("Size [m]", part.size, lambda value: part.set_flight(part.flight, size=value))
             fields.number("Height [m]", part.height, lambda value: part.set_flight(part.flight, height=value))
             fields.number("Speed [m/s]", part.speed, lambda value: part.set_flight(part.flight, speed=value))
@@ -255,6 +298,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
             {"Hover": pilot.hover, "Land": pilot.land, "Remove": lambda: panel.vehicle.remove(name)}
         )
         fields.numbers("Go to [m]", (0.0, 0.0, 2.0), lambda values: pilot.go_to(*values))
+        fields.buttons({"Go to the view's middle": lambda: self._sighted(pilot.go_to_click)})
         fields.check("Keys and gamepad", self._hands.on, self._hands.switch)
         fields.line(
             "W, S, A, D fly, R, F climb, Q, E turn, T takes off, L lands; left stick climbs and turns, right "
@@ -277,15 +321,24 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
                 "Screenshot": part.screenshot,
             }
         )
+        drawing = part.drawing
+        fields.check("Trails", drawing.trails, lambda on: part.draw(trails=on))
+        fields.check("Reference path", drawing.reference_path, lambda on: part.draw(reference_path=on))
+        fields.check("Axes", drawing.axes, lambda on: part.draw(axes=on))
+        fields.check("Contacts", drawing.contact_flashes, lambda on: part.draw(contact_flashes=on))
+
+    def _runs(self) -> object:
+        snapshot = self._panel.snapshot
+        return snapshot.recording, snapshot.mean_wind, snapshot.gusts
 
     def _run(self) -> None:
         part = self._panel.simulation
         fields.numbers(
             "Wind, gusts [m/s]",
-            (*self._panel.snapshot.wind, 0.0),
+            (*self._panel.snapshot.mean_wind, self._panel.snapshot.gusts),
             lambda values: part.set_wind(*values[:3], intensity=values[3]),
         )
-        fields.check("Record", part.recording is not None, part.record)
+        box = fields.check("Record", part.records, lambda on: part.record(on) or box.set_value(part.records))
         if part.recording is not None:
             fields.line(f"into {part.recording}")
 

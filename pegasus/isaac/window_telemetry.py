@@ -13,7 +13,7 @@ from pegasus.errors import ConfigError
 from pegasus.isaac import fields
 from pegasus.panel.panel import Panel
 from pegasus.panel.snapshot import Snapshot
-from pegasus.panel.telemetry import Telemetry
+from pegasus.panel.telemetry import Telemetry, hidden_where_unknown
 
 # Kit's colours are in the order alpha, blue, green, red: references are the paler ones.
 _PALE, _FULL = (0xFF9090E0, 0xFF90C890, 0xFFE0B090), (0xFF3131E0, 0xFF449E2F, 0xFFC27119)
@@ -60,12 +60,15 @@ class TelemetrySection:
             return
         kept = {name: column[:: max(1, count // _PLOT_SAMPLES)] for name, column in columns.items()}
         length = f"{columns['time'][-1] - columns['time'][0]:.0f} s"
-        position = [_known(kept[f"reference_{name}"], kept[name]) for name in _POSITION]
+        position = [hidden_where_unknown(kept[f"reference_{name}"], kept[name]) for name in _POSITION]
         position += [kept[name] for name in _POSITION]
         lowest, highest = limits(position)
         said = f"x red, y green, z blue; pale: reference. {lowest:.1f} to {highest:.1f} m, last {length}"
         self._position.show(said, position, lowest, highest)
-        attitude = [_known(kept["reference_yaw"], kept["yaw"]), *(kept[name] for name in _ATTITUDE)]
+        attitude = [
+            hidden_where_unknown(kept["reference_yaw"], kept["yaw"]),
+            *(kept[name] for name in _ATTITUDE),
+        ]
         attitude = [np.degrees(angle) for angle in attitude]
         lowest, highest = limits(attitude)
         said = f"roll red, pitch green, heading blue. {lowest:.0f} to {highest:.0f} deg, last {length}"
@@ -212,11 +215,6 @@ def limits(curves: Sequence[Array]) -> tuple[float, float]:
     highest = float(max(curve.max() for curve in curves))
     room = max(0.05 * (highest - lowest), 0.05)
     return lowest - room, highest + room
-
-
-def _known(reference: Array, true: Array) -> Array:
-    """Return a reference, and the curve itself where there is none, so that it is hidden behind it."""
-    return np.where(np.isnan(reference), true, reference)
 
 
 def _vector(values: Array) -> str:

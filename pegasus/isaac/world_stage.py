@@ -1,6 +1,7 @@
 """The stage of a simulation in Isaac Sim: its world in metres with z up, and its physics scene."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
@@ -14,8 +15,10 @@ _SCENE = "/PhysicsScene"
 _ENVIRONMENT = f"{ROOT}/environment"
 
 
-def add_world(stage: Usd.Stage, file: str | Path) -> None:
+def add_world(stage: Usd.Stage, file: str | Path) -> tuple[str, str] | None:
     """Make an empty stage the world of a file: in metres, with z up, and /World as its default prim.
+
+    Return where the world's default prim stands, and its path in the file; None where all paths are kept.
 
     A world in metres with z up becomes a sublayer, so that its prims keep their paths; any other one is
     referenced by its default prim, turned and scaled.
@@ -36,7 +39,7 @@ def add_world(stage: Usd.Stage, file: str | Path) -> None:
     if upright and UsdGeom.LinearUnitsAre(meters, UsdGeom.LinearUnits.meters):
         stage.GetRootLayer().subLayerPaths.append(str(file))
         stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, ROOT).GetPrim())
-        return
+        return None
     if not world.GetDefaultPrim():
         raise ConfigError(
             f"is in units of {meters:g} m with {UsdGeom.GetStageUpAxis(world)} up and names no default prim",
@@ -52,6 +55,7 @@ def add_world(stage: Usd.Stage, file: str | Path) -> None:
     place = UsdGeom.Xform.Define(stage, f"{_ENVIRONMENT}/world")
     place.GetPrim().GetReferences().AddReference(str(file))
     _log.warning("%s: in units of %g m, converted to metres with z up", file, meters)
+    return str(place.GetPath()), str(world.GetDefaultPrim().GetPath())
 
 
 def require_metric(stage: Usd.Stage) -> None:
@@ -80,15 +84,13 @@ def require_metric(stage: Usd.Stage) -> None:
         )
 
 
-def physics_scene(stage: Usd.Stage, rate: int, *, gpu: bool) -> str:
-    """Return the path of the physics scene, which steps at exactly a rate; one is made where there is none.
+def physics_scenes(stage: Usd.Stage) -> list[str]:
+    """Return the paths of the physics scenes, of which the first one has the vehicles.
 
-    Where there are several, all get the rate and the first one has the vehicles.
+    One is made where there is none.
 
     Args:
         stage: The stage.
-        rate: Steps per second [Hz].
-        gpu: Whether PhysX computes on the GPU.
     """
     scenes = [str(prim.GetPath()) for prim in stage.Traverse() if prim.IsA(UsdPhysics.Scene)]
     if not scenes:
@@ -98,6 +100,18 @@ def physics_scene(stage: Usd.Stage, rate: int, *, gpu: bool) -> str:
         scenes = [_SCENE]
     if len(scenes) > 1:
         _log.warning("the stage has %d physics scenes: vehicles are in %s", len(scenes), scenes[0])
+    return scenes
+
+
+def set_up_scenes(stage: Usd.Stage, scenes: Sequence[str], rate: int, *, gpu: bool) -> None:
+    """Let physics scenes step at exactly a rate.
+
+    Args:
+        stage: The stage.
+        scenes: Their paths.
+        rate: Steps per second [Hz].
+        gpu: Whether PhysX computes on the GPU.
+    """
     varying, uniform = Sdf.VariabilityVarying, Sdf.VariabilityUniform
     values = {
         # Whoever sets a time step gets int(1 / dt) steps per second; the number itself is exact.
@@ -114,7 +128,8 @@ def physics_scene(stage: Usd.Stage, rate: int, *, gpu: bool) -> str:
         prim.AddAppliedSchema("PhysxSceneAPI")
         for name, (kind, variability, value) in values.items():
             prim.CreateAttribute(f"physxScene:{name}", kind, False, variability).Set(value)
-        # Newton's scenes have a rate of their own, which PhysX's is nothing to.
+        # Newton's scenes have rates of their own, which PhysX's is nothing to.
         if newton := prim.GetAttribute("newton:timeStepsPerSecond"):
             newton.Set(rate)
-    return scenes[0]
+        if newton := prim.GetAttribute("mjc:option:timestep"):
+            newton.Set(1.0 / rate)

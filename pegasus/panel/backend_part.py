@@ -6,6 +6,7 @@ from typing import Any
 from pegasus import settings
 from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
+from pegasus.backends.ros2.names import full_namespace
 from pegasus.components import build
 from pegasus.control import CONTROLLERS
 from pegasus.errors import ConfigError
@@ -18,6 +19,10 @@ STEER = "steer"
 SHAPES = {"circle": "radius", "lemniscate": "radius", "square": "side"}
 """Flights along a shape, and the name of its size."""
 FLIGHTS = (STEER, *SHAPES)
+ON_TIMEOUT = ("stop", "hold")
+"""What is done when commands by ROS 2 stay away."""
+
+_HIGHEST_DOMAIN = 232
 
 _NAMES = (BUILT_IN, PX4, ARDUPILOT, ROS2)
 
@@ -45,6 +50,14 @@ class BackendPart(Part):
         """Folder of the autopilot; looked up when empty."""
         self.airframe = ""
         """Airframe that PX4 starts with; that of the settings or the vehicle when empty."""
+        self.ros2_too = False
+        """Whether a vehicle that somebody else flies is on the ROS 2 graph too, to be listened to."""
+        self.namespace = ""
+        """Where its topics and frames stand; the vehicle's name when empty."""
+        self.domain_id: int | None = None
+        """Domain of the ROS 2 graph; that of ROS_DOMAIN_ID when None."""
+        self.on_timeout = ON_TIMEOUT[0]
+        """What a vehicle that ROS 2 flies does when commands stay away."""
         self._fall_back()
         self._look()
 
@@ -143,6 +156,33 @@ class BackendPart(Part):
         self.airframe = airframe.strip()
 
     @action(Topic.BACKEND)
+    def set_ros2(
+        self,
+        *,
+        too: bool | None = None,
+        namespace: str | None = None,
+        domain_id: int | str | None = None,
+        on_timeout: str | None = None,
+    ) -> None:
+        """Set how a vehicle is on the ROS 2 graph; None leaves a thing as it is.
+
+        Args:
+            too: Whether one that somebody else flies is on it too, to be listened to.
+            namespace: Where its topics and frames stand; empty for the vehicle's name.
+            domain_id: Domain of the graph, 0 to 232; empty for that of ROS_DOMAIN_ID.
+            on_timeout: What is done when commands stay away: `stop` or `hold`.
+        """
+        wanted = self.namespace if namespace is None else namespace.strip()
+        domain = self.domain_id if domain_id is None else _domain(domain_id)
+        if wanted:
+            full_namespace(wanted)
+        if on_timeout is not None:
+            _require_one_of("on_timeout", on_timeout, ON_TIMEOUT)
+        self.ros2_too = self.ros2_too if too is None else too
+        self.namespace, self.domain_id = wanted, domain
+        self.on_timeout = on_timeout or self.on_timeout
+
+    @action(Topic.BACKEND)
     def reset(self) -> None:
         """Put the options back to the user's defaults."""
         self._take_paths(settings.user_settings())
@@ -161,29 +201,48 @@ class BackendPart(Part):
             settings.change_settings(PX4, {"airframe": self.airframe or None})
         self.board.report(f"the backend is kept in {path}")
 
+    @action(Topic.BACKEND)
+    def forget_namespace(self) -> None:
+        """Let the next vehicle stand under its own name on the ROS 2 graph: a namespace is for one."""
+        self.namespace = ""
+
     def make(self) -> list[Backend]:
         """Return the backends of the next vehicle.
 
         Raises:
             ConfigError: If the chosen one is not there, or an option is wrong.
         """
+        if self.chosen == ROS2:
+            return [self._ros2({"on_timeout": self.on_timeout})]
+        listening = [self._ros2({"control": False})] if self.ros2_too else []
+        return [self._driver(), *listening]
+
+    def _driver(self) -> Backend:
+        """Return who flies the next vehicle, where that is not ROS 2."""
         if self.chosen == BUILT_IN:
             if self.flight == STEER:
-                return [STEERED[self.controller]()]
-            return [self._built(self.controller, {"trajectory": self._trajectory()})]
-        if self.chosen == ROS2 and not self.choice.available:
-            choice = self.choice
-            raise ConfigError(choice.reason, field="backend", value=ROS2, remedy=choice.remedy)
+                return STEERED[self.controller]()
+            return self._built(self.controller, {"trajectory": self._trajectory()})
         options: dict[str, Any] = {}
-        if self.chosen in (PX4, ARDUPILOT):
-            options["launch"] = self.launch
-            if self.directory:
-                options["directory"] = self.directory
-            if self.flight != STEER:
-                options["trajectory"] = self._trajectory()
+        options["launch"] = self.launch
+        if self.directory:
+            options["directory"] = self.directory
+        if self.flight != STEER:
+            options["trajectory"] = self._trajectory()
         if self.chosen == PX4 and self.airframe:
             options["airframe"] = self.airframe
-        return [self._built(self.chosen, options)]
+        return self._built(self.chosen, options)
+
+    def _ros2(self, options: dict[str, Any]) -> Backend:
+        """Return what puts the next vehicle on the ROS 2 graph."""
+        choice = next(choice for choice in self.choices if choice.name == ROS2)
+        if not choice.available:
+            raise ConfigError(choice.reason, field="backend", value=ROS2, remedy=choice.remedy)
+        if self.namespace:
+            options["namespace"] = self.namespace
+        if self.domain_id is not None:
+            options["domain_id"] = self.domain_id
+        return self._built(ROS2, options)
 
     def _built(self, name: str, options: dict[str, Any]) -> Backend:
         return build(Backend, BACKENDS, {"model": name, **options}, field="backend")
@@ -217,6 +276,18 @@ class BackendPart(Part):
 
     def _look(self) -> None:
         self.choices = backend_choices(self.directory or None, chosen=self.chosen)
+
+
+def _domain(value: int | str) -> int | None:
+    """Return a domain of ROS 2; None for an empty text."""
+    text = str(value).strip()
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) > _HIGHEST_DOMAIN:
+        raise ConfigError(
+            f"must be a whole number from 0 to {_HIGHEST_DOMAIN}", field="domain_id", value=value
+        )
+    return int(text)
 
 
 def _require_one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:

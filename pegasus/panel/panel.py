@@ -101,7 +101,9 @@ class Panel:
             self.view.followed = None
             self._board.notify(Topic.VIEW)
         followed = self.view.followed_vehicle(snapshot)
-        if followed is not None:
+        if followed is None:
+            self.history.clear()
+        else:
             self.history.add(snapshot, *followed)
         last, self._last = self._last, snapshot
         if last is None or last.playback is not snapshot.playback:

@@ -78,6 +78,11 @@ class Session:
         return 0.0 if since is None else time.perf_counter() - since
 
     @property
+    def records(self) -> bool:
+        """Whether runs are recorded, this one or the next."""
+        return self._recording.on
+
+    @property
     def closed(self) -> bool:
         """Whether `close` was called."""
         return self._worker.closed

@@ -56,6 +56,11 @@ class SimulationPart(Part):
         return self._session.snapshot.recording
 
     @property
+    def records(self) -> bool:
+        """Whether runs are recorded, this one or the next."""
+        return self._session.records
+
+    @property
     def waiting(self) -> float:
         """How long the current step has been waiting, such as for an autopilot that starts, wall time [s]."""
         return self._session.stalled

@@ -11,6 +11,7 @@ from pegasus.arrays import Array, BoolArray
 from pegasus.backends.estimate import Estimate
 from pegasus.control.plan import Plan
 from pegasus.environment.geodesy import Geodetic
+from pegasus.environment.wind import ConstantWind, Gusts
 from pegasus.multirotor import Multirotor
 from pegasus.render.visuals import Snapshot as Drawn
 from pegasus.scene.scene import Scene
@@ -89,6 +90,10 @@ class Snapshot:
     """Speed that is reached, in times real time; 0 while not playing."""
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Velocity of the air at the world's origin [m/s]."""
+    mean_wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Wind without its gusts [m/s]."""
+    gusts: float = 0.0
+    """Standard deviation of the gusts [m/s]."""
     recording: Path | None = None
     """Folder that is recorded into; None while nothing is."""
     vehicles: tuple[VehicleSnapshot, ...] = ()
@@ -114,7 +119,8 @@ def vehicle_snapshot(vehicle: Vehicle, time: float, in_contact: BoolArray) -> Ve
         time: Simulated time [s].
         in_contact: Which copies touched something during the last step, shape (N,).
     """
-    state, reference = vehicle.state, vehicle.reference
+    # Before the first step nobody has led it anywhere.
+    state, reference = vehicle.state, vehicle.reference if time > 0.0 else None
     drivers = [backend for backend in vehicle.backends if backend.drives]
     rotors = state.rotor_speed.shape[1]
     multirotor = vehicle if isinstance(vehicle, Multirotor) else None
@@ -169,6 +175,7 @@ def snapshot(
     # Asked once for all: each question costs what all contacts together do.
     contacts = simulation.engine.contacts()
     touching = simulation.vehicles.touching(contacts)
+    model = environment.wind
     wind = environment.wind_velocity(np.zeros((1, 3)), simulation.time)[0].tolist()
     return Snapshot(
         number=number,
@@ -182,6 +189,8 @@ def snapshot(
         speed=speed,
         real_time_factor=real_time_factor,
         wind=(wind[0], wind[1], wind[2]),
+        mean_wind=model.mean_velocity if isinstance(model, ConstantWind | Gusts) else (0.0, 0.0, 0.0),
+        gusts=model.intensity if isinstance(model, Gusts) else 0.0,
         recording=recording,
         vehicles=tuple(
             vehicle_snapshot(vehicle, simulation.time, touching[vehicle.name])

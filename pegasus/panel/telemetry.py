@@ -167,12 +167,28 @@ class History:
             if not self._rows or row[0] > self._rows[-1][0]:
                 self._rows.append(row)
 
+    def clear(self) -> None:
+        """Forget all: there is no vehicle to look at."""
+        with self._lock:
+            self._rows.clear()
+            self._whose = None
+
     def columns(self) -> dict[str, Array]:
         """Return the samples by the names of `COLUMNS`, each of shape (K,)."""
         with self._lock:
             rows = list(self._rows)
         table = np.array(rows, dtype=np.float64).reshape(-1, len(COLUMNS))
         return {name: table[:, i] for i, name in enumerate(COLUMNS)}
+
+
+def hidden_where_unknown(reference: Array, true: Array) -> Array:
+    """Return a reference, and where there is none the curve itself, which hides it: plots fail at gaps.
+
+    Args:
+        reference: The reference, NaN where there is none, shape (K,).
+        true: The curve that it is drawn beside, shape (K,).
+    """
+    return np.where(np.isnan(reference), true, reference)
 
 
 def _attitude(vehicle: VehicleSnapshot, copy: int) -> Array:

@@ -14,6 +14,7 @@ from pegasus.panel.session import Session
 from pegasus.panel.snapshot import VehicleSnapshot
 from pegasus.scenario import load_vehicle
 from pegasus.simulation import Simulation
+from pegasus.vehicle import START_HEIGHT
 
 _ABOVE_GROUND = 1.0
 """The ground is looked for from this far above the given place, and farther for copies beside it [m]."""
@@ -157,9 +158,12 @@ class VehiclePart(Part):
         )
         if self.on_ground:
             place = np.array(position)
-            self._session.call(lambda simulation: _stand(vehicle, place, simulation))
+            # Spawn points are as far above the ground.
+            ground = position[2] - (START_HEIGHT if self.position is None else 0.0)
+            self._session.call(lambda simulation: _stand(vehicle, place, simulation, ground=ground))
         self._session.add(vehicle)
         self.name, self.position, self.on_ground = "", None, True
+        self._backend.forget_namespace()
         self.board.report(f"{vehicle.name} is added")
 
     @action(Topic.VEHICLES, "removing the vehicle")
@@ -217,13 +221,14 @@ def clicked_point(
     return x, y, z
 
 
-def _stand(vehicle: Multirotor, place: Array, simulation: Simulation) -> None:
+def _stand(vehicle: Multirotor, place: Array, simulation: Simulation, *, ground: float) -> None:
     """Let each copy stand on the ground, at the highest place below its rotors.
 
     Args:
         vehicle: The vehicle.
         place: Point of the ground in the middle of all copies [m], shape (3,).
         simulation: Where it will stand.
+        ground: Height of the ground where none is found [m], as in Isaac Sim before it plays.
     """
 
     def distance(origins: Array, up: float) -> Array:
@@ -239,6 +244,5 @@ def _stand(vehicle: Multirotor, place: Array, simulation: Simulation) -> None:
     above = _ABOVE_GROUND + np.hypot(*(origins[:, :2] - place[:2]).T)
     headroom = distance(place[None] + [0.0, 0.0, 0.5 * _ABOVE_GROUND], 1.0)[0] + 0.4 * _ABOVE_GROUND
     origins[:, 2] = place[2] + np.minimum(above, headroom)
-    ground = (origins[:, 2] - distance(origins, -1.0)).reshape(vehicle.count, -1).max(axis=1)
-    found = np.isfinite(ground)
-    vehicle.start_position[found, 2] = ground[found] + vehicle.standing_height
+    found = (origins[:, 2] - distance(origins, -1.0)).reshape(vehicle.count, -1).max(axis=1)
+    vehicle.start_position[:, 2] = np.where(np.isfinite(found), found, ground) + vehicle.standing_height

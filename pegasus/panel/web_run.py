@@ -95,6 +95,7 @@ class RunSection(Section):
 
     def __init__(self, server: viser.ViserServer, panel: Panel) -> None:
         gui, self._panel, part = server.gui, panel, panel.simulation
+        self._blows = (0.0, 0.0, 0.0), 0.0
         self._speed = gui.add_dropdown("Speed", _SPEEDS, initial_value="1")
         self._wind = gui.add_vector3(
             "Wind [m/s]", (0.0, 0.0, 0.0), step=0.1, hint="Towards east, north and up"
@@ -111,6 +112,16 @@ class RunSection(Section):
         """Show what the panel holds."""
         speed = self._panel.simulation.speed
         put_options(self._speed, list(_SPEEDS), speed if isinstance(speed, str) else f"{speed:g}")
+        # What could not be done is not shown as done.
+        put(self._record, self._panel.simulation.records)
+
+    def tick(self, snapshot: Snapshot, number: int) -> None:
+        """Show what changes by itself: the wind of another world."""
+        blows = snapshot.mean_wind, snapshot.gusts
+        if blows != self._blows:
+            self._blows = blows
+            put(self._wind, blows[0])
+            put(self._gusts, blows[1])
 
     def _take(self, client: viser.ClientHandle | None) -> None:
         """Keep what a browser shows."""
@@ -155,7 +166,7 @@ class FleetSection(Section):
                 ("Up", "r"), ("Down", "f"), ("Turn left", "q"), ("Turn right", "e"),
             ):  # fmt: skip
                 gui.add_button(label, hint="Hold it").on_hold(_holding(panel, key), callback_hz=8.0)
-        on_user(self._chosen, self._follow)
+        on_user(self._chosen, self._choose)
         on_user(self._copy, lambda _: self._follow(self._chosen.value))
 
     def refresh(self) -> None:
@@ -192,6 +203,11 @@ class FleetSection(Section):
             vehicle = self._panel.snapshot.vehicle(name)
             copy = int(self._copy.value) if vehicle is not None and vehicle.count > 1 else 0
             self._panel.view.follow(name, copy)
+
+    def _choose(self, name: str) -> None:
+        """Follow the first copy of another vehicle: it may not have as many as the one before."""
+        if name != _NOBODY:
+            self._panel.view.follow(name)
 
     def _remove(self) -> None:
         if self._chosen.value != _NOBODY:

@@ -11,9 +11,9 @@ import viser
 from PIL import Image
 
 from pegasus.control import CONTROLLERS
-from pegasus.panel.backend_part import FLIGHTS
+from pegasus.panel.backend_part import FLIGHTS, ON_TIMEOUT
 from pegasus.panel.board import Topic
-from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, Choice
+from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice
 from pegasus.panel.panel import Panel
 from pegasus.panel.web_fields import (
     Section,
@@ -171,6 +171,15 @@ class BackendSection(Section):
         self._launch = gui.add_checkbox("Start it with the run", part.launch)
         self._directory = gui.add_text("Folder", part.directory, hint="Looked up when empty")
         self._airframe = gui.add_text("Airframe", part.airframe, hint="The vehicle's when empty")
+        self._too = gui.add_checkbox("On ROS 2 too", part.ros2_too, hint="To be listened to")
+        self._namespace = gui.add_text("Namespace", part.namespace, hint="The vehicle's name when empty")
+        self._domain = gui.add_text("Domain", "", hint="0 to 232; that of ROS_DOMAIN_ID when empty")
+        self._on_timeout = gui.add_dropdown(
+            "Without commands",
+            ON_TIMEOUT,
+            initial_value=part.on_timeout,
+            hint="Stop rotors, or hold position",
+        )
         on_buttons(
             gui, "", {"Reset": part.reset, "Make default": part.make_default, "Look again": part.refresh}
         )
@@ -181,6 +190,10 @@ class BackendSection(Section):
         on_user(self._launch, part.set_launch)
         on_user(self._directory, part.set_directory)
         on_user(self._airframe, part.set_airframe)
+        on_user(self._too, lambda value: part.set_ros2(too=value))
+        on_user(self._namespace, lambda value: part.set_ros2(namespace=value))
+        on_user(self._domain, lambda value: part.set_ros2(domain_id=value))
+        on_user(self._on_timeout, lambda value: part.set_ros2(on_timeout=value))
 
     def refresh(self) -> None:
         """Show what the panel holds."""
@@ -200,14 +213,23 @@ class BackendSection(Section):
             (self._launch, part.launch),
             (self._directory, part.directory),
             (self._airframe, part.airframe),
+            (self._too, part.ros2_too),
+            (self._namespace, part.namespace),
+            (self._domain, "" if part.domain_id is None else str(part.domain_id)),
+            (self._on_timeout, part.on_timeout),
         ):
             put(field, value)
         _appear(self._controller, shown=part.chosen == BUILT_IN)
         for field in (self._size, self._height, self._speed, self._laps):
-            _appear(field, shown=part.flight != FLIGHTS[0])
+            _appear(field, shown=part.flight != FLIGHTS[0] and part.chosen != ROS2)
+        _appear(self._flight, shown=part.chosen != ROS2)
         for field in (self._launch, self._directory):
             _appear(field, shown=part.chosen in (PX4, ARDUPILOT))
         _appear(self._airframe, shown=part.chosen == PX4)
+        _appear(self._too, shown=part.chosen != ROS2)
+        for field in (self._namespace, self._domain):
+            _appear(field, shown=part.chosen == ROS2 or part.ros2_too)
+        _appear(self._on_timeout, shown=part.chosen == ROS2)
 
     def _set_flight(self) -> bool:
         return self._part.set_flight(

@@ -12,7 +12,7 @@ from pegasus.cameras import CameraReading
 from pegasus.errors import ConfigError
 from pegasus.panel.panel import Panel
 from pegasus.panel.snapshot import Snapshot
-from pegasus.panel.telemetry import Telemetry
+from pegasus.panel.telemetry import Telemetry, hidden_where_unknown
 from pegasus.panel.web_fields import Section, paragraph, put_content, table
 from pegasus.panel.web_run import degrees
 
@@ -68,6 +68,7 @@ class PlotSection(Section):
         self._panel = panel
         self._position = _plot(gui, "Position [m]", ("x", "y", "z"), ("x ref", "y ref", "z ref"))
         self._attitude = _plot(gui, "Attitude [deg]", ("roll", "pitch", "yaw"), ("yaw ref",))
+        self._empty = True
 
     def tick(self, snapshot: Snapshot, number: int) -> None:
         """Show what changes by itself."""
@@ -76,13 +77,25 @@ class PlotSection(Section):
         columns = self._panel.history.columns()
         count = len(columns["time"])
         if count < 2:
+            self._clear()
             return
+        self._empty = False
         kept = slice(None, None, max(1, count // _PLOT_SAMPLES))
+        shown = {name: column[kept] for name, column in columns.items()}
+        for name in ("x", "y", "z", "yaw"):
+            reference = f"reference_{name}"
+            shown[reference] = hidden_where_unknown(shown[reference], shown[name])
         names = ("x", "y", "z", "reference_x", "reference_y", "reference_z")
-        time = columns["time"][kept]
-        self._position.data = (time, *(columns[name][kept] for name in names))
+        self._position.data = (shown["time"], *(shown[name] for name in names))
         angles = ("roll", "pitch", "yaw", "reference_yaw")
-        self._attitude.data = (time, *(np.degrees(columns[name][kept]) for name in angles))
+        self._attitude.data = (shown["time"], *(np.degrees(shown[name]) for name in angles))
+
+    def _clear(self) -> None:
+        """Show nothing of a vehicle that is gone."""
+        if not self._empty:
+            self._empty = True
+            for plot in (self._position, self._attitude):
+                plot.data = tuple(np.zeros(2) for _ in plot.data)
 
 
 class CameraSection(Section):
@@ -125,8 +138,8 @@ class CameraSection(Section):
         for label in [label for label in self._images if label not in shown]:
             self._images.pop(label).remove()
             self._stamps.pop(label, None)
-        if self._wanted.value and not shown and number % _FIGURES_PERIOD == 0:
-            put_content(self._trouble, paragraph("The vehicle has no camera."))
+        if not shown and number % _FIGURES_PERIOD == 0:
+            put_content(self._trouble, paragraph("The vehicle has no camera." if self._wanted.value else ""))
         for label, camera in shown.items():
             stamp = float(np.max(camera.stamp))
             if number % _IMAGE_PERIOD == 0 and self._stamps.get(label) != stamp:

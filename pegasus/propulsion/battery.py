@@ -84,8 +84,9 @@ class Battery:
     """Power of all else that is fed [W]."""
 
     def __post_init__(self) -> None:
-        require(1 <= self.cell_count <= 100, "cell_count", self.cell_count, "must be from 1 to 100")
-        require(self.capacity > 0, "capacity", self.capacity, "must be above 0 A h")
+        whole = isinstance(self.cell_count, int) and 1 <= self.cell_count <= 100
+        require(whole, "cell_count", self.cell_count, "must be a whole number from 1 to 100")
+        require(0 < self.capacity < math.inf, "capacity", self.capacity, "must be above 0 A h and finite")
         require(self.resistance > 0, "resistance", self.resistance, "must be above 0 ohm")
         require(0 < self.charge <= 1, "charge", self.charge, "must be above 0, to 1")
         require(0 <= self.low_charge < 1, "low_charge", self.low_charge, "must be from 0 to below 1")

@@ -13,6 +13,7 @@ import numpy as np
 
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
+from pegasus.vectors import require_vector
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +106,8 @@ class PolynomialThrust(ThrustCurve):
 
     F = sum_k c_k w^k + d_1 v w - d_2 v |v| and Q = k_t F + k_m w. With c = (0, 0, C_T0), d_1 = C_T1 and
     d_2 = -C_T2 this is the propeller of Hector (2012, eq. 7, whose sign of the last term follows that of v).
+    A rotor that turns backwards is its own mirror image: the sum is that of |w| with the sign of w, and d_1
+    goes with v |w|.
     """
 
     uses_air_density: ClassVar[bool] = False
@@ -124,16 +127,20 @@ class PolynomialThrust(ThrustCurve):
         require(
             len(self.coefficients) >= 2, "coefficients", self.coefficients, "must hold at least c_0 and c_1"
         )
+        require_vector("coefficients", self.coefficients, length=len(self.coefficients))
 
     def thrust(self, rotor_speed: Array, inflow: Array, air_density: Array) -> tuple[Array, Array]:
         """Return thrust [N] and torque [N m]; the density does not matter."""
-        force = rotor_speed * self.coefficients[-1] + self.coefficients[-2]
+        xp = namespace(rotor_speed)
+        speed = xp.abs(rotor_speed)
+        force = speed * self.coefficients[-1] + self.coefficients[-2]
         for coefficient in self.coefficients[-3::-1]:
-            force = force * rotor_speed + coefficient
+            force = force * speed + coefficient
+        force = xp.where(rotor_speed < 0, -force, force)
         if self.inflow_linear != 0.0:
-            force = force + self.inflow_linear * inflow * rotor_speed
+            force = force + self.inflow_linear * inflow * speed
         if self.inflow_quadratic != 0.0:
-            force = force - self.inflow_quadratic * inflow * namespace(inflow).abs(inflow)
+            force = force - self.inflow_quadratic * inflow * xp.abs(inflow)
         return force, force * self.moment_ratio + rotor_speed * self.moment_linear
 
     def rotor_speed(self, force: Array, air_density: Array) -> Array:
@@ -179,6 +186,15 @@ class PropellerThrust(ThrustCurve):
         if self.advance_ratio is not None:
             rising = all(a < b for a, b in zip(self.advance_ratio, self.advance_ratio[1:], strict=False))
             require(rising, "advance_ratio", self.advance_ratio, "must rise from value to value")
+        thrust, power = self._coefficients(np.ones(1), np.zeros(1))
+        require(
+            float(np.squeeze(thrust)) > 0,
+            "thrust_coefficient",
+            self.thrust_coefficient,
+            "must be above 0 at rest",
+        )
+        allowed = "must not be below 0 at rest"
+        require(float(np.squeeze(power)) >= 0, "power_coefficient", self.power_coefficient, allowed)
 
     def thrust(self, rotor_speed: Array, inflow: Array, air_density: Array) -> tuple[Array, Array]:
         """Return thrust [N] and torque [N m]."""
@@ -199,8 +215,8 @@ class PropellerThrust(ThrustCurve):
     def _coefficients(self, turns: Array, inflow: Array) -> tuple[Any, Any]:
         if self.advance_ratio is None:
             return self.thrust_coefficient, self.power_coefficient
-        travel = np.maximum(np.abs(turns) * self.diameter, 1e-9)
-        ratio = inflow / travel
+        travel = turns * self.diameter
+        ratio = inflow / np.where(np.abs(travel) < 1e-9, 1e-9, travel)
         return (
             np.interp(ratio, self.advance_ratio, np.asarray(self.thrust_coefficient)),
             np.interp(ratio, self.advance_ratio, np.asarray(self.power_coefficient)),

@@ -12,6 +12,7 @@ from pegasus.environment.atmosphere import GAS_CONSTANT, SEA_LEVEL_PRESSURE, SEA
 from pegasus.sensors.noise import gauss_markov_coefficients, gauss_markov_step, white_noise_sigma
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -89,7 +90,8 @@ class Airspeed(Sensor):
         for name in ("noise_density", "drift_sigma", "turn_on_bias"):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
-        require(0 < math.hypot(*self.axis) < math.inf, "axis", self.axis, "must be finite and not zero")
+        require_vector("axis", self.axis)
+        require(math.hypot(*self.axis) > 0, "axis", self.axis, "must be longer than 0")
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
         """Join a vehicle; draw offset and drift anew.

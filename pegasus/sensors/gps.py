@@ -12,6 +12,7 @@ from pegasus.sensors.delay import History
 from pegasus.sensors.noise import white_noise_sigma
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -154,9 +155,7 @@ class GPS(Sensor):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
         for name in ("position_error_sigma", "position_noise_density", "velocity_noise_density"):
-            values = getattr(self, name)
-            allowed = all(0 <= value < math.inf for value in values)
-            require(allowed, name, values, "must hold finite numbers of at least 0")
+            require_vector(name, getattr(self, name), negative_allowed=False)
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
         """Join a vehicle; forget the past, lose the fix, draw errors anew.

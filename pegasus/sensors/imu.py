@@ -12,6 +12,7 @@ from pegasus.frames import matrix_from_quaternion, normalize, rotate_inverse
 from pegasus.sensors.noise import NoiseModel, NoiseProcess
 from pegasus.sensors.sensor import Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -130,18 +131,21 @@ class Vibration:
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 m and finite")
 
-    def vectors(self, axis: Array) -> tuple[Array, Array]:
+    def vectors(self, axis: Array, spin: Array) -> tuple[Array, Array]:
         """Return the vectors c and s of `rotor_vibration`, each of shape (R, 3).
 
         Args:
             axis: Axis of each rotor in the body frame, shape (R, 3).
+            spin: +1 for counter-clockwise about the axis, -1 for clockwise, shape (R,).
         """
         axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
         # Any vector of the disc's plane will do: the phase is random.
         aside = np.where(np.abs(axis[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
         first = np.cross(aside, axis)
         first /= np.linalg.norm(first, axis=-1, keepdims=True)
-        return self.in_plane * first + self.axial * axis, self.in_plane * np.cross(axis, first)
+        return self.in_plane * first + self.axial * axis, self.in_plane * spin[:, None] * np.cross(
+            axis, first
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +180,8 @@ class IMU(Sensor):
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
-        finite = all(map(math.isfinite, self.position))
-        require(finite, "position", self.position, "must hold finite numbers [m]")
+        require_vector("position", self.position, unit="m")
+        require_vector("orientation", self.orientation, length=4)
         of_unit_length = abs(math.hypot(*self.orientation) - 1) < 1e-3
         require(of_unit_length, "orientation", self.orientation, "must be a unit quaternion xyzw")
 
@@ -185,7 +189,7 @@ class IMU(Sensor):
         """Join a vehicle; draw turn-on biases, biases and rotor phases anew.
 
         Args:
-            vehicle: The vehicle; its count and the axes of its rotors are used.
+            vehicle: The vehicle; its count, and axes and senses of its rotors are used.
             environment: Gravity.
             rng: Random stream of this sensor alone.
         """
@@ -196,7 +200,7 @@ class IMU(Sensor):
         self._shaken = self.vibration.in_plane > 0 or self.vibration.axial > 0
         if self._shaken:
             axis = np.asarray(vehicle.layout.axis)
-            self._cosine, self._sine = self.vibration.vectors(axis)
+            self._cosine, self._sine = self.vibration.vectors(axis, vehicle.layout.spin)
             self._phase = rng.uniform(0.0, 2 * math.pi, (self.count, len(axis)))
         self._noise = NoiseProcess(
             (self.gyroscope, self.accelerometer), count=self.count, rate_hz=self.rate_hz, rng=rng

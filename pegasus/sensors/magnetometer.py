@@ -12,6 +12,7 @@ from pegasus.frames import rotate_inverse
 from pegasus.sensors.noise import NoiseModel, NoiseProcess
 from pegasus.sensors.sensor import Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -64,10 +65,10 @@ class Magnetometer(Sensor):
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
         self._noise_model()
-        finite = all(map(math.isfinite, self.hard_iron))
-        require(finite, "hard_iron", self.hard_iron, "must hold finite numbers [T]")
-        finite = all(math.isfinite(entry) for row in self.soft_iron for entry in row)
-        require(finite, "soft_iron", self.soft_iron, "must hold finite numbers")
+        require_vector("hard_iron", self.hard_iron, unit="T")
+        require(len(self.soft_iron) == 3, "soft_iron", self.soft_iron, "must hold three rows")
+        for row in self.soft_iron:
+            require_vector("soft_iron", row)
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
         """Join a vehicle; draw biases anew.

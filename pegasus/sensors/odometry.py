@@ -14,6 +14,7 @@ from pegasus.sensors.delay import History
 from pegasus.sensors.noise import gauss_markov_coefficients, gauss_markov_step, white_noise_sigma
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -113,9 +114,7 @@ class Odometry(Sensor):
                      "velocity_noise_density", "angular_velocity_noise_density"):  # fmt: skip
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
-        sigmas = self.position_drift_sigma
-        allowed = all(0 <= sigma < math.inf for sigma in sigmas)
-        require(allowed, "position_drift_sigma", sigmas, "must hold finite numbers of at least 0")
+        require_vector("position_drift_sigma", self.position_drift_sigma, unit="m", negative_allowed=False)
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
         """Join a vehicle; forget the past and start the estimator anew.

@@ -11,6 +11,7 @@ from pegasus.components import require
 from pegasus.frames import conjugate, cross, multiply, rotate_inverse, rotation_vector_from_quaternion
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -133,8 +134,7 @@ class OpticalFlow(Sensor):
         for name, unit in (("rate_hz", "Hz"), ("min_range", "m"), ("max_flow_rate", "rad/s")):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
-        finite = all(map(math.isfinite, self.position))
-        require(finite, "position", self.position, "must hold finite numbers [m]")
+        require_vector("position", self.position, unit="m")
         enough = 4 * self.min_range <= self.max_range < math.inf
         allowed = f"must be finite and at least four times min_range of {self.min_range:g} m"
         require(enough, "max_range", self.max_range, allowed)

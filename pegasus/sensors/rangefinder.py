@@ -10,6 +10,7 @@ from pegasus.arrays import Array, BoolArray
 from pegasus.components import require
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
+from pegasus.vectors import require_vector
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
@@ -90,10 +91,9 @@ class Rangefinder(Sensor):
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
-        length = math.hypot(*self.direction)
-        require(0 < length < math.inf, "direction", self.direction, "must be finite and not zero")
-        finite = all(map(math.isfinite, self.position))
-        require(finite, "position", self.position, "must hold finite numbers [m]")
+        require_vector("direction", self.direction)
+        require(math.hypot(*self.direction) > 0, "direction", self.direction, "must be longer than 0")
+        require_vector("position", self.position, unit="m")
         require(
             0 <= self.min_range < math.inf, "min_range", self.min_range, "must be at least 0 m and finite"
         )

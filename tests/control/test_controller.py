@@ -15,6 +15,7 @@ from pegasus.control import (
 )
 from pegasus.errors import ConfigError
 from pegasus.frames import cross
+from pegasus.scenario import load_world
 from pegasus.state import VehicleState
 
 HOVER_SPEED = 1000.0
@@ -162,12 +163,58 @@ def test_bad_parameters_are_named(model, spec, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("kind", [GeometricController, CascadedPIDController])
+@pytest.mark.parametrize("gains", [6.0, (6.0, 6.0), (6.0, np.nan, 6.0), "666", None])
+def test_gains_are_three_numbers(kind, gains):
+    """If this fails, a mistake in a script shows up in the air, or as an error of some array."""
+    with pytest.raises(ConfigError, match=r"^position_gain.*: must hold 3 finite numbers"):
+        kind(trajectories.hold(height=1.0), position_gain=gains)
+
+
+def test_gains_may_be_an_array():
+    """If this fails, gains that were computed cannot be given."""
+    GeometricController(trajectories.hold(height=1.0), position_gain=np.array([6.0, 6.0, 8.0]))
+
+
 def test_refuses_a_vehicle_that_is_too_heavy(vehicles):
     """If this fails, a vehicle that cannot lift itself sits on the ground without a word."""
     with pytest.raises(
         ConfigError, match=r"^motor.max_speed = 1100.0: the rotors lift 41.38 N, the vehicle weighs"
     ):
         GeometricController(trajectories.hold(height=1.0)).bind(vehicles.StandIn(mass=4.3))
+
+
+@pytest.mark.parametrize("kind", [GeometricController, CascadedPIDController])
+def test_refuses_a_vehicle_that_could_only_just_lift_itself(kind):
+    """If this fails, a vehicle stands on the ground for ever: a tenth of the thrust is kept back."""
+    lift = 4 * 8.54858e-6 * 1100.0**2
+    spec = Multirotor("iris").spec.model_dump(exclude_unset=True)
+    for ratio, flies in ((1.08, False), (1.14, True)):
+        vehicle = Multirotor(
+            spec | {"mass": lift / 9.80665 / ratio},
+            sensors={},
+            backends=[kind(trajectories.takeoff(height=1.0, acceleration=0.1))],
+        )
+        with Simulation("flat") as simulation:
+            if flies:
+                simulation.add(vehicle)
+                simulation.run(8.0)
+                assert vehicle.state.position[0, 2] > 0.5
+                continue
+            with pytest.raises(
+                ConfigError, match=r"lift 41.38 N, 90 % of which are used to fly, the vehicle"
+            ):
+                simulation.add(vehicle)
+
+
+def test_refuses_a_world_without_gravity():
+    """If this fails, a controller divides by a weight of zero, or pushes the vehicle away for ever."""
+    world = load_world("flat")[0].model_copy(update={"gravity": {"model": "uniform", "acceleration": 0.0}})
+    with (
+        Simulation(world) as simulation,
+        pytest.raises(ConfigError, match=r"^gravity = 0.0: must be above 0"),
+    ):
+        simulation.add(Multirotor("iris", backends=[GeometricController(trajectories.hold(height=2.0))]))
 
 
 def airframe(name, mass, inertia, *, arm, rotor_count, lag):

@@ -1,7 +1,9 @@
 """How meshes collide in the MuJoCo engine, against distances and rays computed from their triangles."""
 
+import gc
 import logging
 import sys
+import weakref
 from pathlib import Path
 
 import mesh_shapes
@@ -312,6 +314,26 @@ def test_instances_share_their_parts(monkeypatch):
     vertices, faces = mesh_shapes.arch()
     centers, gaps = probes(1.5 * vertices, faces, 60)
     assert worst_gap(engine, ids, centers + np.array([10.0, 0, 0]), gaps) < 1e-5
+
+
+def test_removed_bodies_leave_no_arrays_behind():
+    """Memory would grow with every vehicle that joins and leaves, such as in a panel that is never closed."""
+    engine = MujocoEngine()
+    engine.load(Scene("test", colliders=[]))
+    kept = []
+    for _ in range(3):
+        vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
+        faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], dtype=np.int32)
+        shape = mesh(vertices, faces, "convexHull")
+        kept.append(weakref.ref(shape.vertices))
+        at = np.zeros(3), np.array([0, 0, 0, 1.0])
+        ids = engine.add_bodies([RigidBody("probe", 1.0, np.zeros(3), 0.004 * np.eye(3), [shape], *at)])
+        engine.step(0.004)
+        engine.remove_bodies(ids)
+        del vertices, faces, shape
+    gc.collect()
+    assert [array() for array in kept] == [None] * 3
+    assert len(engine._spec.meshes) == 1
 
 
 def test_too_many_faces_are_said_and_kept_close(caplog, monkeypatch):

@@ -47,6 +47,7 @@ def test_formula_keeps_to_the_array_api() -> None:
         (InverseSquareGravity, {"acceleration": -1.0}),
         (InverseSquareGravity, {"earth_radius": 0.0}),
         (UniformGravity, {"acceleration": -9.81}),
+        (UniformGravity, {"acceleration": float("inf")}),
     ],
 )
 def test_bad_parameters_are_refused(model: type, parameters: dict[str, float]) -> None:

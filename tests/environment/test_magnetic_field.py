@@ -212,6 +212,8 @@ def test_formula_keeps_to_the_array_api() -> None:
         (WorldMagneticModel, {"date": 2024.9}),
         (WorldMagneticModel, {"date": float("nan")}),
         (TiltedDipole, {"pole_latitude": 91.0}),
+        (TiltedDipole, {"pole_longitude": float("nan")}),
+        (TiltedDipole, {"equatorial_field": 31_200.0}),
         (UniformField, {"vector": (0.0, 22_000.0, -42_000.0)}),
     ],
 )

@@ -193,6 +193,7 @@ def test_formula_keeps_to_the_array_api() -> None:
         ("length_scale", 0.0),
         ("shortest_wavelength", 100.0),
         ("mode_count", 0),
+        ("mode_count", 2.5),
     ],
 )
 def test_bad_gusts_are_refused(field: str, value: float) -> None:

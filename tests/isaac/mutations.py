@@ -100,7 +100,7 @@ MUTATIONS = [
     Mutation(
         "poses of the warm-up that are kept",
         "engine",
-        "        self._push(np.arange(len(self._ids)))\n",
+        "        self._push(np.arange(len(self._bodies)))\n",
         "",
         trials.forgets_the_warm_up,
     ),
@@ -110,6 +110,21 @@ MUTATIONS = [
         "(Sdf.ValueTypeNames.UInt, varying, rate)",
         "(Sdf.ValueTypeNames.UInt, varying, int(1.0 / (1.0 / rate)))",
         trials.keeps_its_rate,
+    ),
+    Mutation(
+        "a physics scene that Isaac Sim does not know of",
+        "engine",
+        "            step_by(path)\n",
+        "            pass\n",
+        trials.flies_as_in_mujoco,
+    ),
+    Mutation(
+        "a physics scene that Isaac Sim 5.1 does not know of",
+        "engine",
+        "            step_by(path)\n",
+        "            pass\n",
+        trials.flies_as_in_mujoco,
+        "5.1.0",
     ),
     Mutation(
         "damping that PhysX adds",

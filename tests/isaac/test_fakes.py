@@ -90,6 +90,8 @@ def set_rate(kit, rate=100):
 
     scene = UsdPhysics.Scene.Define(kit.context.get_stage(), "/PhysicsScene").GetPrim()
     scene.CreateAttribute("physxScene:timeStepsPerSecond", Sdf.ValueTypeNames.UInt).Set(rate)
+    if newton := scene.GetAttribute("mjc:option:timestep"):
+        newton.Set(1.0 / rate)
 
 
 def playing(kit, *paths):

@@ -1,8 +1,13 @@
 """Finding Isaac Sim, and how it is started."""
 
+import json
 import os
+import shlex
+import shutil
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from shlex import quote
@@ -69,7 +74,7 @@ def test_a_scenario_is_flown_by_its_python(installation, monkeypatch):
     result = CliRunner().invoke(app, ["isaac", "first_flight", "--headless", "--duration", "3"])
     assert result.exit_code == 0, result.output
     called = (installation / "called").read_text().splitlines()
-    assert called[:-1] == ["-m", "pegasus.isaac", "first_flight", "--headless", "--duration", "3"]
+    assert called[:-1] == ["-m", "pegasus.isaac", "first_flight", "--duration", "3", "--headless"]
     assert called[-1].startswith(f"PYTHONPATH={Path(launch.__file__).parents[2]}")
 
 
@@ -80,6 +85,105 @@ def test_its_failure_is_ours(installation, monkeypatch):
     monkeypatch.setenv("ENDS", "7")
     monkeypatch.setattr(launch, "require_packages", lambda _: None)
     assert CliRunner().invoke(app, ["isaac"]).exit_code == 7
+
+
+@posix
+def test_options_without_a_scenario(installation, monkeypatch):
+    """The first option would be taken for the name of a scenario."""
+    monkeypatch.setenv("ISAACSIM_PATH", str(installation))
+    monkeypatch.setattr(launch, "require_packages", lambda _: None)
+    result = CliRunner().invoke(app, ["isaac", "--duration", "3", "--seed", "2"])
+    assert result.exit_code == 0, result.output
+    called = (installation / "called").read_text().splitlines()
+    assert called[:-1] == ["-m", "pegasus.isaac", "--duration", "3", "--seed", "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["first_flight", "--gui", "--duration", "3"], "--duration"),
+        (["--gui", "--seed", "3"], "--seed"),
+        (["--gui", "--headless"], "--headless"),
+        (["--play"], "--play"),
+    ],
+)
+def test_options_that_would_not_count_are_refused(arguments, field):
+    """Somebody would wait for the end of a flight that was to last three seconds."""
+    result = CliRunner().invoke(app, ["isaac", *arguments, "--dry-run"])
+    assert isinstance(result.exception, ConfigError)
+    assert str(result.exception).startswith(f"{field}: ")
+
+
+@posix
+def test_a_command_can_be_copied(installation, monkeypatch):
+    """A folder with a blank in its name would fall into two words."""
+    monkeypatch.setenv("ISAACSIM_PATH", str(installation))
+    result = CliRunner().invoke(app, ["isaac", "--dry-run"])
+    assert shlex.split(result.output) == [
+        str(installation / "python.sh"),
+        "-m",
+        "pegasus.isaac",
+        "first_flight",
+    ]
+
+
+SLOW = """#!/bin/sh
+if [ "$1" = "-c" ]; then exit 0; fi
+end() { trap "" INT TERM; sleep 0.7; echo kept >"$0.kept"; exit $1; }
+trap "end 130" INT
+trap "end 143" TERM
+: >"$0.flies"
+while true; do sleep 0.05; done
+"""
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_who_is_told_to_end_leaves_what_was_flown(installation, number, code):
+    """Ctrl-C would kill Isaac Sim before log and summary are written, or SIGTERM leave it running."""
+    script = installation / "python.sh"
+    script.write_text(SLOW)
+    command = [sys.executable, "-m", "pegasus", "isaac", "--isaac-sim", str(installation)]
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        wait_until((installation / "python.sh.flies").exists, "the flight")
+        # The terminal sends Ctrl-C to both, who else ends a command only to the one that it knows.
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        assert process.wait(timeout=20) == code
+    finally:
+        process.kill()
+    assert (installation / "python.sh.kept").is_file()
+
+
+def wait_until(condition, what):
+    """Wait for a condition, for half a minute at most."""
+    end = time.monotonic() + 30.0
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def test_nothing_beside_pegasus_gets_into_its_python(monkeypatch, tmp_path):
+    """Packages of another Python, a second OpenUSD among them, would come before those of Isaac Sim."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert launch.python_path() == str(Path(launch.__file__).parents[2])
+    # As pip installs it.
+    place = tmp_path / "site-packages"
+    shutil.copytree(
+        Path(launch.__file__).parents[1], place / "pegasus", ignore=shutil.ignore_patterns("*.pyc")
+    )
+    for name in "config", "data":
+        (place / "pegasus" / "_resources" / name).mkdir(parents=True)
+    (place / "pxr.py").touch()
+    code = "from pegasus.isaac.launch import python_path; print(python_path())"
+    environment = os.environ | {"PYTHONPATH": str(place), "PEGASUS_CACHE_DIR": str(tmp_path / "cache")}
+    asked = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    own, rest = asked.stdout.strip().split(os.pathsep)
+    assert rest == str(place)
+    assert not (Path(own) / "pxr.py").exists()
+    assert (Path(own) / "pegasus" / "isaac" / "__main__.py").is_file()
 
 
 @posix
@@ -95,6 +199,8 @@ def test_the_window_gets_the_extension(installation, monkeypatch, tmp_path):
     folder = tmp_path / "cache" / "isaac_sim" / "extensions"
     assert f"--ext-folder {folder} --enable {launch.EXTENSION_NAME}" in result.output
     assert f"--{launch.SCENARIO_SETTING}={scenario}" in result.output
+    # Not into the folder of Isaac Sim, which may belong to somebody else.
+    assert f"--{launch.OUT_SETTING}={Path.cwd() / 'runs'}" in result.output
     assert f"--{launch.PLAY_SETTING}=true" in result.output
     extension = folder / launch.EXTENSION_NAME
     assert (extension / "config" / "extension.toml").is_file()
@@ -120,6 +226,44 @@ def test_a_python_that_does_not_run(installation):
 def test_present_packages_are_fine():
     """A Python that has all would be refused."""
     launch.require_packages(launch.Installation("here", (sys.executable,), ()))
+
+
+ENDS = """
+import atexit, os, sys
+from pegasus.isaac import __main__ as begin
+
+def start(headless):
+    # As Isaac Sim is closed: whatever the code of the program, the process ends with 0.
+    atexit.register(lambda: os._exit(0))
+    print(sys.argv, headless, flush=True)
+
+begin.start = start
+begin.main(%r)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["irsi", "--headless"], 2, "scenario = 'irsi'"),
+        (["own.yaml"], 1, "ZeroDivisionError"),
+        (["flat.yaml", "--no-record"], 0, ""),
+    ],
+)
+def test_its_exit_code_outlives_isaac_sim(tmp_path, arguments, code, said):
+    """A script that starts flights would take a failed one for a good one."""
+    scenario = {"name": "flat", "world": "flat", "duration": 0.1, "vehicles": [{"model": "iris"}]}
+    (tmp_path / "flat.yaml").write_text(json.dumps(scenario))
+    (tmp_path / "own.py").write_text("1 / 0")
+    faulty = {"model": "iris", "backends": [{"model": "own:Backend"}]}
+    (tmp_path / "own.yaml").write_text(json.dumps(scenario | {"vehicles": [faulty]}))
+    ended = subprocess.run(
+        [sys.executable, "-c", ENDS % arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == code, ended.stderr
+    assert said in ended.stderr
+    # Options of ours are none of Kit's.
+    assert ended.stdout.splitlines()[0] == f"['-c'] {'--headless' in arguments}"
 
 
 def test_the_command_line_loses_what_was_understood():

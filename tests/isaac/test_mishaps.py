@@ -109,6 +109,17 @@ def test_a_stage_without_a_physics_scene(isaac):
     simulation.close()
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_physics_scene_that_comes_with_its_world(isaac, version):
+    """Isaac Sim overlooks the scene of a layer: it would step at 60 Hz, 6.0 by a second scene of its own."""
+    kit = isaac(version)
+    with Simulation("courtyard", engine="isaac", rate=250) as simulation:
+        simulation.step(5)
+        assert kit.physics.scene_paths() == ["/World/Physics"]
+        assert kit.physics.last_dt == pytest.approx(1 / 250, rel=1e-6)
+        assert kit.physics.time == pytest.approx(7 / 250, rel=1e-6)
+
+
 def test_a_stage_with_two_physics_scenes(isaac, caplog):
     """Vehicles in a scene that steps at another rate than the simulation counts."""
     kit = isaac()

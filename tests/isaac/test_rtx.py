@@ -1,13 +1,16 @@
 """Pictures and rays in Isaac Sim are those of Embree, pixel by pixel, on the fakes that draw by Embree."""
 
+import math
 import sys
 
 import numpy as np
 import pytest
+from pxr import Usd, UsdGeom
 
-from pegasus import Multirotor, Simulation
-from pegasus.cameras import Camera
+from pegasus import Backend, Multirotor, Simulation
+from pegasus.cameras import Camera, Lidar
 from pegasus.errors import ConfigError
+from pegasus.scene.authoring import label
 
 
 def picture(engine, *, steps=21, device=None, outputs=("depth",), **camera):
@@ -57,6 +60,123 @@ def test_a_picture_on_a_gpu_is_not_of_an_earlier_step(isaac, by_embree):
     isaac("5.1.0", exact=True)
     drawn = picture(None, device="cuda:0")
     assert (~np.isclose(drawn["depth"], by_embree["depth"], rtol=1e-3, atol=1e-3)).mean() < 0.01
+
+
+@pytest.mark.parametrize("sensor", ["lidar", "camera"])
+def test_what_is_hidden_from_a_sensor_stays_on_the_stage(isaac, sensor):
+    """A vehicle with a lidar, which does not see its own vehicle, would vanish from the window."""
+    kit = isaac()
+    made = (
+        Lidar(pattern="vlp16", rate_hz=10.0)
+        if sensor == "lidar"
+        else Camera(
+            rate_hz=12.5, resolution=(40, 30), outputs=("depth",), hide_vehicle=True, position=(0, 0, 0)
+        )
+    )
+    with Simulation("flat", engine="isaac", rate=250, seed=1) as simulation:
+        iris = simulation.add(Multirotor("iris", position=(0.0, 0.0, 1.5), extra_sensors={"sensor": made}))
+        prim = kit.context.get_stage().GetPrimAtPath(simulation.engine.path("iris/0"))
+        simulation.step(30)
+        reading = iris.readings["sensor"]
+        assert UsdGeom.Imageable(prim).ComputeVisibility() == UsdGeom.Tokens.inherited
+        if sensor == "lidar":
+            assert np.linalg.norm(reading.cloud().points, axis=1).min() > 0.8
+        else:
+            # Its own rotors are around the lens.
+            assert reading.depth[0].min() > 0.8
+        assert UsdGeom.Imageable(prim).ComputeVisibility() == UsdGeom.Tokens.inherited
+        simulation.step(30)
+        assert UsdGeom.Imageable(prim).ComputeVisibility() == UsdGeom.Tokens.inherited
+
+
+def test_a_scan_of_an_instant_that_is_gone(isaac):
+    """Other vehicles would stand in a scan where they are now, and not where they were."""
+    isaac()
+    top = Lidar(pattern="vlp16", rate_hz=10.0)
+    with Simulation("flat", engine="isaac", rate=250, seed=1) as simulation:
+        simulation.add(Multirotor("iris", name="seen", position=(3.0, 0.0, 9.0)))
+        viewer = simulation.add(
+            Multirotor("iris", name="viewer", position=(0.0, 0.0, 0.1), extra_sensors={"top": top})
+        )
+        simulation.step(26)
+        assert len(viewer.readings["top"].cloud().points)
+        simulation.step(25)
+        old = viewer.readings["top"]
+        # The other one falls by 0.2 m, and the next scan is not there yet.
+        simulation.step(20)
+        assert viewer.readings["top"] is old
+        with pytest.raises(ConfigError, match="PhysX casts rays in the present only"):
+            old.cloud()
+        simulation.step(5)
+        new = viewer.readings["top"]
+        assert new is not old
+        simulation.remove("seen")
+        # Nor is one that is gone where it was.
+        with pytest.raises(ConfigError, match="vehicles have moved on since"):
+            new.cloud()
+        simulation.step(25)
+        assert len(viewer.readings["top"].cloud().points)
+        with pytest.raises(ConfigError, match="vehicles have moved on since"):
+            new.cloud()
+
+
+def test_labels_of_a_world_in_other_units(isaac, tmp_path):
+    """A world that is converted stands elsewhere on the stage: nothing in it would have a label."""
+    stage = Usd.Stage.CreateNew(str(tmp_path / "world.usda"))
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/Root").GetPrim())
+    for name, size, height in (("floor", 2000.0, -1000.0), ("table", 100.0, 50.0)):
+        cube = UsdGeom.Cube.Define(stage, f"/Root/{name}")
+        cube.CreateSizeAttr(size)
+        cube.AddTranslateOp().Set((0.0, height, 0.0))
+        label(cube.GetPrim(), name)
+    stage.Save()
+
+    def seen(engine):
+        down = Camera(
+            rate_hz=10.0, resolution=(40, 30), outputs=("semantic",), orientation=(0.0, math.pi / 2, 0.0)
+        )
+        with Simulation(tmp_path / "world.usda", engine=engine, rate=250) as simulation:
+            iris = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0), extra_sensors={"down": down}))
+            simulation.step(1)
+            reading = iris.readings["down"]
+            return np.vectorize(lambda number: reading.classes.get(int(number), ""))(reading.semantic[0])
+
+    isaac()
+    drawn, expected = seen("isaac"), seen("mujoco")
+    assert {"floor", "table"} <= set(np.unique(expected))
+    assert (drawn != expected).mean() < 0.02
+
+
+class Looker(Backend):
+    """Look at every picture as soon as it is there, as whoever sends them on does."""
+
+    def bind(self, vehicle):
+        self.depths = []
+
+    def publish(self, t, state, readings):
+        if "front" in readings:
+            self.depths.append(readings["front"].depth[0])
+
+
+def test_a_picture_before_the_first_frame_does_not_end_the_run(window):
+    """In the window RTX has drawn nothing when a run begins: whoever listens to a camera would stop it."""
+    user = window()
+    assert user.panel.world.choose("flat")
+    assert user.panel.world.load(), user.messages
+    front = Camera(rate_hz=50.0, resolution=(40, 30), outputs=("depth",))
+    looker = Looker()
+    user.extension.session.add(
+        Multirotor("iris", position=(0.0, 0.0, 0.1), extra_sensors={"front": front}, backends=[looker])
+    )
+    user.kit.timeline.play()
+    user.update(15)
+    assert user.kit.timeline.is_playing(), user.messages
+    assert not any(message.error for message in user.panel.messages), user.messages
+    # Nothing is seen at first, then the ground.
+    assert np.isinf(looker.depths[0]).all()
+    assert np.isfinite(looker.depths[-1]).mean() > 0.3
 
 
 def test_no_replicator(isaac):

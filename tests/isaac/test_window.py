@@ -72,3 +72,62 @@ def test_several_copies_can_be_looked_at(window):
     rows(section(shown, "Fly"))["Copy"][0].model._type(2.0)
     user.update(12)
     assert user.panel.telemetry.copy == 2
+
+
+def test_a_vehicle_is_put_on_the_ros2_graph(window, monkeypatch):
+    """Where it stands on the graph could be said in the browser only."""
+    monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: object())
+    user = window()
+    shown = opened(user)
+    assert "Namespace" not in rows(section(shown, "Backend"))
+    rows(section(shown, "Backend"))["On ROS 2 too"][0].model.set_value(True)
+    user.update(2)
+    rows(section(shown, "Backend"))["Namespace"][0].model._type("drone0")
+    user.update(2)
+    assert [backend.drives for backend in user.panel.backend.make()] == [True, False]
+    rows(section(shown, "Backend"))["Flown by"][0].model._choose("ros2")
+    user.update(2)
+    found = rows(section(shown, "Backend"))
+    assert "Flight" not in found
+    found["Domain"][0].model._type("7")
+    user.update(2)
+    rows(section(shown, "Backend"))["Without commands"][0].model._choose("hold")
+    user.update(2)
+    (made,) = user.panel.backend.make()
+    assert (made.namespace, made.domain_id, made.on_timeout, made.drives) == ("drone0", 7, "hold", True)
+
+
+def test_what_cannot_be_recorded_is_not_shown_as_recorded(window, tmp_path):
+    """A box would be ticked while nothing is kept."""
+    user = window()
+    user.fly_square()
+    user.panel.simulation.out = tmp_path / "file" / "deeper"
+    (tmp_path / "file").write_text("in the way")
+    shown = opened(user)
+    user.kit.timeline.play()
+    user.update(3)
+    box = rows(section(shown, "Run"))["Record"][0].model
+    box.set_value(True)
+    user.update(3)
+    assert "deeper" in user.messages
+    assert rows(section(shown, "Run"))["Record"][0].model.as_bool is False
+    user.panel.simulation.out = tmp_path / "runs"
+    rows(section(shown, "Run"))["Record"][0].model.set_value(True)
+    user.update(3)
+    assert user.panel.simulation.recording.parent == tmp_path / "runs"
+    assert rows(section(shown, "Run"))["Record"][0].model.as_bool is True
+
+
+@pytest.mark.parametrize("model", ["heavy_octorotor", "crazyflie"])
+def test_a_vehicle_stands_on_the_ground_before_physics_runs(window, model):
+    """Rays meet nothing before: long legs would begin in the ground, and the vehicle be thrown out of it."""
+    user = window()
+    panel = user.panel
+    assert panel.world.choose("flat")
+    assert panel.world.load(), user.messages
+    assert panel.vehicle.choose(model)
+    assert panel.vehicle.add(), user.messages
+    start = user.vehicle.start_position[0, 2]
+    assert start == pytest.approx(user.vehicle.standing_height)
+    user.kit.timeline.play()
+    assert user.seen(0.5)[:, 3].max() <= start + 1e-3

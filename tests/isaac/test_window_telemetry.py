@@ -23,6 +23,11 @@ def test_plots_show_the_last_minute(window):
     shown._look()
     fold = section(shown, "Telemetry")
     columns = user.panel.history.columns()
+    for name in ("x", "y", "z", "yaw"):
+        # Nothing is followed before the first step: there the curve itself stands.
+        unknown = np.isnan(columns[f"reference_{name}"])
+        assert unknown.tolist() == [True] + [False] * (len(unknown) - 1)
+        columns[f"reference_{name}"][0] = columns[name][0]
     rotors, *curves = fold_plots = [w for w in fold._all() if isinstance(w, plots.Plot)]
     assert len(fold_plots) == 1 + 6 + 4
     names = [*(f"reference_{axis}" for axis in "xyz"), *"xyz"]
@@ -42,10 +47,11 @@ def test_plots_show_the_last_minute(window):
 def test_what_is_missing_in_a_reference_is_hidden(isaac):
     """A plot of no numbers at all is not drawn, or worse."""
     isaac()
-    from pegasus.isaac.window_telemetry import _known, limits
+    from pegasus.isaac.window_telemetry import limits
+    from pegasus.panel.telemetry import hidden_where_unknown
 
     nothing, true = np.array([np.nan, 2.0]), np.array([1.0, 3.0])
-    np.testing.assert_array_equal(_known(nothing, true), [1.0, 2.0])
+    np.testing.assert_array_equal(hidden_where_unknown(nothing, true), [1.0, 2.0])
     lowest, highest = limits([np.zeros(3), np.zeros(3)])
     assert lowest < 0.0 < highest
 

@@ -273,3 +273,14 @@ def test_threads_end():
         panel.simulation.play()
     assert set(threading.enumerate()) == before
     panel.close()
+
+
+def test_nothing_is_followed_before_the_first_step(flat):
+    """If this fails, a vehicle on the ground is said to be off by its distance from the world's origin."""
+    assert flat.vehicle.set_position(3.0, 4.0, 0.1)
+    assert flat.vehicle.add()
+    assert (flat.telemetry.reference, flat.telemetry.error) == (None, None)
+    assert np.isnan(flat.history.columns()["reference_x"]).all()
+    flat.simulation.step(50)
+    np.testing.assert_allclose(flat.telemetry.reference, (3.0, 4.0, 0.1), atol=0.05)
+    assert flat.telemetry.error < 0.05

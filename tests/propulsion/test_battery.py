@@ -177,6 +177,8 @@ def test_getting_low_and_empty_is_told_once():
     ("field", "changes"),
     [
         ("cell_count", {"cell_count": 0}),
+        ("cell_count", {"cell_count": 3.5}),
+        ("capacity", {"capacity": float("inf")}),
         ("capacity", {"capacity": 0.0}),
         ("resistance", {"resistance": 0.0}),
         ("charge", {"charge": 1.1}),

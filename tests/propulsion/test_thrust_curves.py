@@ -59,6 +59,32 @@ def test_table_over_advance_ratio(ratio, thrust_coefficient, power_coefficient):
     assert torque == pytest.approx(power_coefficient * 1.225 * turns**2 * 0.254**5 / (2 * np.pi), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "curve",
+    [
+        QuadraticThrust(thrust_constant=1e-5, moment_ratio=0.02),
+        PolynomialThrust(
+            coefficients=(0.1, -1e-4, 1.5e-5),
+            inflow_linear=-2.5e-4,
+            inflow_quadratic=0.01,
+            moment_ratio=0.02,
+            moment_linear=1e-5,
+        ),
+        PropellerThrust(
+            diameter=0.25,
+            thrust_coefficient=(0.14, 0.1, 0.02),
+            power_coefficient=(0.06, 0.05, 0.03),
+            advance_ratio=(-0.3, 0.0, 0.5),
+        ),
+    ],
+)
+def test_a_rotor_that_turns_backwards_is_a_mirror_image(curve):
+    """It would push the way of one that turns forwards, or take a climb for a descent."""
+    for speed, inflow in ((700.0, 0.0), (700.0, 4.0), (300.0, -3.0)):
+        forwards, backwards = at(curve, speed, inflow), at(curve, -speed, -inflow)
+        assert backwards == pytest.approx((-forwards[0], -forwards[1]), rel=1e-12)
+
+
 def test_hector_propeller_steady_states():
     """The steady states of the epp1045 at 8, 10 and 12 V (speed, thrust) check the quadratic term."""
     curve = PolynomialThrust(coefficients=(0.0, 0.0, 1.538190483976698e-5), inflow_linear=-2.5224e-4)
@@ -110,6 +136,14 @@ def test_speed_for_a_thrust_is_the_inverse(curve):
             thrust_coefficient=(0.1, 0.0),
             power_coefficient=(0.1, 0.0),
             advance_ratio=(0.5, 0.1),
+        ),
+        lambda: PropellerThrust(diameter=0.2, thrust_coefficient=0.0, power_coefficient=0.1),
+        lambda: PropellerThrust(diameter=0.2, thrust_coefficient=0.1, power_coefficient=-0.1),
+        lambda: PropellerThrust(
+            diameter=0.2,
+            thrust_coefficient=(-0.01, 0.1),
+            power_coefficient=(0.05, 0.05),
+            advance_ratio=(0.0, 0.5),
         ),
     ],
 )

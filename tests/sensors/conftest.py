@@ -44,8 +44,17 @@ class Bench:
 
     environment: PlainEnvironment
 
-    def bind(self, sensor: Sensor, *, count: int = 1, seed: int = 0, axis: Array = IRIS_AXES) -> VehicleState:
-        layout = SimpleNamespace(axis=axis, position=np.zeros_like(axis))
+    def bind(
+        self,
+        sensor: Sensor,
+        *,
+        count: int = 1,
+        seed: int = 0,
+        axis: Array = IRIS_AXES,
+        spin: Array | None = None,
+    ) -> VehicleState:
+        spin = np.ones(len(axis)) if spin is None else spin
+        layout = SimpleNamespace(axis=axis, position=np.zeros_like(axis), spin=spin)
         vehicle: Any = SimpleNamespace(count=count, layout=layout)
         environment: Any = self.environment
         sensor.bind(vehicle, environment, np.random.default_rng(seed))

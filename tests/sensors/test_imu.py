@@ -302,6 +302,19 @@ def test_vibration_follows_tilted_rotors(bench: Any) -> None:
                 assert_allclose(np.cross(shake, unit), 0.0, atol=1e-12)
 
 
+def test_shaking_turns_with_each_rotor(bench: Any) -> None:
+    """A clockwise rotor would shake as if it turned the other way, about its axis or a tilted one."""
+    axes, spin = np.array([[0.0, 0.0, 1.0], [0.0, 0.6, 0.8]]), np.array([1.0, -1.0])
+    for index in (0, 1):
+        imu = ideal(rate_hz=1000.0, vibration=Vibration(in_plane=5e-6))
+        state = bench.bind(imu, axis=axes, spin=spin)
+        state.rotor_speed[0, index] = 300.0
+        shake = np.array([r.specific_force[0] for r in bench.readings(imu, state, 50)]) - [0.0, 0.0, G]
+        # Over a reading of 1 ms the shaking turns by 0.3 rad about the axis, in the rotor's own sense.
+        turn = np.cross(shake[:-1], shake[1:]) @ axes[index] / (5e-6 * 300.0**2) ** 2
+        assert_allclose(turn, spin[index] * math.sin(0.3), rtol=1e-9)
+
+
 def test_vehicles_shake_independently(bench: Any) -> None:
     """All vehicles would shake in step."""
     imu = ideal(vibration=Vibration(in_plane=5e-6))

@@ -51,6 +51,10 @@ class Hold(Trajectory):
         require(self.duration > 0, "duration", self.duration, "must be above 0 s")
         both = self.height is not None and self.position is not None
         require(not both, "height", self.height, "must be left out when a position is given")
+        angle = self.yaw is None or (not isinstance(self.yaw, str) and math.isfinite(self.yaw))
+        require(angle, "yaw", self.yaw, "must be a finite angle in radians")
+        place = (self.height or 0.0,) if self.position is None else tuple(self.position)
+        require(all(map(math.isfinite, place)), "height or position", place, "must be finite [m]")
 
     def starting_at(self, point: Point) -> "Hold":
         """Return the same with what was left open taken from a point."""

@@ -41,7 +41,9 @@ class Sequence(Trajectory):
         require(speed > 0, "speed", speed, "must be above 0 m/s")
         require(acceleration > 0, "acceleration", acceleration, "must be above 0 m/s^2")
         self._given: list[Trajectory] = []
-        for part in parts:
+        for index, part in enumerate(parts):
+            trajectory = isinstance(part, Trajectory)
+            require(trajectory, f"parts.{index}", part, "must be a trajectory", "such as takeoff(height=2.0)")
             self._given += part._given if isinstance(part, Sequence) else [part]
         self._speed, self._acceleration = speed, acceleration
         if not self._given:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pegasus.components import require
 from pegasus.control.trajectories.profile import Profile
 from pegasus.control.trajectories.sequence import Sequence
-from pegasus.control.trajectories.trajectory import Point, Trajectory, Yaw
+from pegasus.control.trajectories.trajectory import Point, Trajectory, Yaw, check_yaw
 from pegasus.control.trajectories.transfer import Transfer
 
 
@@ -154,5 +154,4 @@ def _check_motion(shape: Square | _Curve) -> None:
     require(math.isfinite(shape.height), "height", shape.height, "must be a finite number of metres")
     require(0 < shape.speed < math.inf, "speed", shape.speed, "must be above 0 m/s")
     require(0 < shape.acceleration < math.inf, "acceleration", shape.acceleration, "must be above 0 m/s^2")
-    if isinstance(shape.yaw, str):
-        require(shape.yaw == "forward", "yaw", shape.yaw, 'must be an angle in radians, or "forward"')
+    check_yaw(shape.yaw)

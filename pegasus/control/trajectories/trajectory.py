@@ -91,8 +91,8 @@ def check_yaw(yaw: Yaw) -> None:
     Args:
         yaw: The heading.
     """
-    if isinstance(yaw, str):
-        require(yaw == "forward", "yaw", yaw, 'must be an angle in radians, or "forward"')
+    allowed = yaw is None or yaw == "forward" or (not isinstance(yaw, str) and math.isfinite(yaw))
+    require(allowed, "yaw", yaw, 'must be an angle in radians, or "forward"')
 
 
 def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: float) -> None:

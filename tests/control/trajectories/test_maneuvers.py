@@ -65,3 +65,17 @@ def test_bad_parameters_are_named(make, message):
     with pytest.raises(ConfigError) as caught:
         make()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("yaw", ["forward", float("nan")])
+def test_a_hold_has_a_heading_of_its_own(yaw):
+    """If this fails, a heading along a path that is none ends the flight in the air."""
+    with pytest.raises(ConfigError, match=r"^yaw = .*: must be a finite angle"):
+        trajectories.hold(height=2.0, yaw=yaw)
+
+
+@pytest.mark.parametrize("place", [{"height": float("nan")}, {"position": (0.0, float("inf"), 1.0)}])
+def test_a_hold_is_somewhere(place):
+    """If this fails, a reference that is no number is found out in the air."""
+    with pytest.raises(ConfigError, match=r"^height or position = .*: must be finite"):
+        trajectories.hold(**place)

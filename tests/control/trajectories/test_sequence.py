@@ -161,6 +161,10 @@ def test_names_segments():
             lambda: trajectories.sequence(trajectories.land(), acceleration=-1.0),
             "acceleration = -1.0: must be above 0 m/s^2",
         ),
+        (
+            lambda: trajectories.sequence(trajectories.takeoff(3.0), "land"),
+            "parts.1 = 'land': must be a trajectory; such as takeoff(height=2.0)",
+        ),
     ],
 )
 def test_bad_sequences_are_named(make, message):

@@ -112,6 +112,10 @@ def test_can_go_on_for_ever():
             lambda: trajectories.lemniscate(1.0, yaw="foward"),
             "yaw = 'foward': must be an angle in radians, or \"forward\"",
         ),
+        (
+            lambda: trajectories.circle(1.0, yaw=math.nan),
+            'yaw = nan: must be an angle in radians, or "forward"',
+        ),
     ],
 )
 def test_bad_parameters_are_named(make, message):

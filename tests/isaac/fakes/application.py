@@ -261,8 +261,13 @@ class Context:
             if not prim:
                 self._kit.physics.forget_below(str(path))
                 self._kit.prim_deleted.call(str(path))
-            elif prim.GetTypeName() == "PhysicsScene":
+            elif prim.GetTypeName() == "PhysicsScene" and _is_typed_anew(notice.GetChangedFields(path)):
                 self._kit.scene_added.call(str(path))
+
+
+def _is_typed_anew(fields):
+    """Return whether a prim has been defined, as Isaac Sim looks at it: what comes with a layer has not."""
+    return "typeName" in fields and "apiSchemas" not in fields
 
 
 class Kit:
@@ -289,9 +294,10 @@ class Kit:
         self.extensions = {"omni.physx", "isaacsim.core.simulation_manager"}
         self.device = Device("cpu")
         self.frame_dt = 1.0 / 60.0
-        self.frames = 0
+        self.frames = self.ready_at = 0
         self.assets_root = "omniverse://fake/Isaac"
         self.viewport, self.app_window = ViewportAPI(), True
+        self.drawn_lines, self.drawn_points = [], []
         self.keys, self.gamepad = set(), None
         self.products, self.product_count = [], 0
         self.writers, self.registered_writers, self.graphs = [], {}, []

@@ -36,6 +36,9 @@ class App:
     def is_running(self):
         return True
 
+    def is_app_ready(self):
+        return kit().frames >= kit().ready_at
+
     def get_app_version(self):
         return kit().version
 

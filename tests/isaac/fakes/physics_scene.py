@@ -89,5 +89,32 @@ class PhysxScene(PhysicsScene):
         assert isinstance(enabled, bool)
 
 
+class NewtonMjcScene(PhysicsScene):
+    """What a scene is while Newton is active: it steps by an attribute of its own."""
+
+    def __init__(self, prim):
+        super().__init__(prim)
+        # The schemas that it applies bring them along.
+        for name, kind, value in (
+            ("newton:timeStepsPerSecond", Sdf.ValueTypeNames.Int, 1000),
+            ("mjc:option:timestep", Sdf.ValueTypeNames.Double, 0.002),
+        ):
+            if not self._prim.HasAttribute(name):
+                self._prim.CreateAttribute(name, kind).Set(value)
+
+    def get_dt(self):
+        return self._prim.GetAttribute("mjc:option:timestep").Get()
+
+    def set_dt(self, dt):
+        if dt <= 0.0:
+            raise ValueError(f"The delta time (DT) must be greater than 0, got {dt}")
+        self._prim.GetAttribute("mjc:option:timestep").Set(float(dt))
+
+
+def scene_of(path):
+    """Return a scene as the physics that is active has it."""
+    return NewtonMjcScene(path) if kit().engine == "newton" else PhysxScene(path)
+
+
 def _set_rate(prim, rate):
     prim.CreateAttribute("physxScene:timeStepsPerSecond", Sdf.ValueTypeNames.UInt).Set(rate)

@@ -6,7 +6,7 @@ from enum import Enum
 
 from tests.isaac.fakes.application import PLAY_SIMULATIONS, TimelineEventType, kit
 from tests.isaac.fakes.arrays import Device
-from tests.isaac.fakes.physics_scene import PhysxScene
+from tests.isaac.fakes.physics_scene import scene_of
 from tests.isaac.fakes.tensors import SimulationView
 
 
@@ -50,9 +50,9 @@ class _Manager:
             return
         cls._ensure_scene()
         running.physics.begin()
-        running.physics.simulate(running.physics.dt(), "warmup")
+        running.physics.simulate(cls.get_physics_dt(), "warmup")
         state.view = SimulationView(running)
-        running.physics.simulate(running.physics.dt(), "warmup")
+        running.physics.simulate(cls.get_physics_dt(), "warmup")
         state.warmup_needed = False
         state.view_created = True
 
@@ -74,13 +74,26 @@ class _Manager:
 
     @classmethod
     def get_physics_dt(cls, physics_scene=None):
-        return kit().physics.dt()
+        """Return the step of the scenes that it knows, which are not all that stand on the stage."""
+        cls._ensure_scene()
+        state = manager_state()
+        known = state.default if state.default in state.scenes else next(iter(state.scenes), None)
+        return 1.0 / 60.0 if known is None else scene_of(known).get_dt()
 
     @classmethod
     def set_physics_dt(cls, dt=1.0 / 60.0, physics_scene=None):
         cls._ensure_scene()
-        for path in kit().physics.scene_paths():
-            PhysxScene(path).set_dt(dt)
+        for path in manager_state().scenes:
+            scene_of(path).set_dt(dt)
+
+    @classmethod
+    def set_default_physics_scene(cls, physics_scene_prim_path):
+        prim = kit().context.get_stage().GetPrimAtPath(physics_scene_prim_path)
+        if not prim:
+            raise Exception(f"Physics scene at path '{physics_scene_prim_path}' doesn't exist")
+        if prim.GetTypeName() == "PhysicsScene":
+            manager_state()._on_scene(physics_scene_prim_path)
+            manager_state().default = physics_scene_prim_path
 
     @classmethod
     def set_physics_sim_device(cls, val):
@@ -194,7 +207,7 @@ class SimulationManager60(_Manager):
 
     @classmethod
     def get_physics_scenes(cls):
-        return [PhysxScene(path) for path in manager_state().scenes]
+        return [scene_of(path) for path in manager_state().scenes]
 
     @classmethod
     def setup_simulation(cls, dt=None, device=None):
@@ -207,7 +220,7 @@ class SimulationManager60(_Manager):
     @classmethod
     def step(cls, *, steps=1, callback=None, update_fabric=False):
         for number in range(steps):
-            kit().physics.simulate(kit().physics.dt(), "step")
+            kit().physics.simulate(cls.get_physics_dt(), "step")
             if update_fabric:
                 if not cls.is_fabric_enabled():
                     raise ValueError("PhysX support for fabric is not enabled. Call '.enable_fabric()' first")
@@ -217,8 +230,9 @@ class SimulationManager60(_Manager):
 
     @classmethod
     def _ensure_scene(cls):
-        if not kit().physics.scene_paths():
-            PhysxScene("/PhysicsScene")
+        """Make a scene where it knows of none, whatever stands on the stage."""
+        if not manager_state().scenes:
+            scene_of("/PhysicsScene")
 
 
 class SimulationManager51(_Manager):
@@ -251,7 +265,7 @@ class SimulationManager51(_Manager):
     def step(cls, render=False):
         if render:
             raise Exception("Stepping the renderer is not supported at the moment through SimulationManager")
-        kit().physics.simulate(kit().physics.dt(), "step")
+        kit().physics.simulate(cls.get_physics_dt(), "step")
 
     @classmethod
     def _ensure_scene(cls):
@@ -265,7 +279,7 @@ class ManagerState:
         self._kit = running
         self.warmup_needed, self.view_created, self.view = True, False, None
         self.callbacks, self.next_uid = {}, 0
-        self.scenes = []
+        self.scenes, self.default = [], None
         stream = running.timeline._stream
         self._own = [
             stream.create_subscription_to_pop_by_type(int(TimelineEventType.PLAY), self._on_play),
@@ -303,6 +317,7 @@ class ManagerState:
         self.invalidate()
 
     def _on_scene(self, path):
+        scene_of(path)
         if path not in self.scenes:
             self.scenes.append(path)
 
@@ -319,7 +334,8 @@ class ManagerState:
         self.callbacks.clear()
         self.next_uid = 0
         stage = self._kit.context.get_stage()
-        self.scenes = self._kit.physics.scene_paths() if stage is not None else []
+        self.scenes = list(self._kit.physics.scene_paths()) if stage is not None else []
+        self.default = None
         self.invalidate()
 
 

@@ -34,6 +34,39 @@ def capture_viewport_to_file(
     return object()
 
 
+def acquire_debug_draw_interface():
+    return DebugDraw()
+
+
+class DebugDraw:
+    """Stand-in of the tool that draws into the viewport; what it has drawn stays until it is cleared."""
+
+    def clear_lines(self):
+        kit().drawn_lines.clear()
+
+    def clear_points(self):
+        kit().drawn_points.clear()
+
+    def draw_lines(self, starts, ends, colors, sizes, /):
+        assert len(starts) == len(ends) == len(colors) == len(sizes)
+        _check(starts, 3), _check(ends, 3), _check(colors, 4)
+        kit().drawn_lines += zip(starts, ends, colors, strict=True)
+
+    def draw_points(self, points, colors, sizes, /):
+        assert len(points) == len(colors) == len(sizes)
+        _check(points, 3), _check(colors, 4)
+        kit().drawn_points += points
+
+
+def _check(rows, length):
+    """Refuse what the bindings do not take: arrays, and rows of another length."""
+    assert isinstance(rows, list)
+    for row in rows:
+        assert isinstance(row, list | tuple)
+        assert len(row) == length
+        assert all(type(value) is float for value in row)
+
+
 class ViewportManager:
     @classmethod
     def set_camera_view(cls, camera, *, eye=None, target=None, relative_tracking=False):

@@ -1,0 +1,105 @@
+"""What a simulation is made of: its world, scene, engine and renderer, found by what a user says."""
+
+from pathlib import Path
+
+from pegasus.engines.engine import Engine
+from pegasus.errors import ConfigError
+from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim
+from pegasus.recording.observer import Observer
+from pegasus.render import Renderer
+from pegasus.scenario import SpawnPoint, WorldSpec, load_world
+from pegasus.scene.scene import Scene
+
+
+def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
+    """Return the description of a world, and the file that it came from.
+
+    Args:
+        world: Name of a shipped world, path of a YAML or USD file, or a description.
+    """
+    if isinstance(world, WorldSpec):
+        return world, None
+    path = Path(world).expanduser()
+    if path.suffix.lower() in {".usd", ".usda", ".usdc", ".usdz"}:
+        return WorldSpec(name=path.stem, usd=path.resolve()), None
+    return load_world(world)
+
+
+def scene_of(world: WorldSpec, file: Path | None) -> tuple[WorldSpec, Scene]:
+    """Return a world with its USD file and spawn points, made now if a generator makes it, and its scene.
+
+    Args:
+        world: The world.
+        file: The file that it came from.
+
+    Raises:
+        ConfigError: If the scene cannot be made or loaded.
+    """
+    # OpenUSD is not imported before it is used: see pegasus.scene.
+    from pegasus.scene.translation import translate
+    from pegasus.scene.worlds import made_world
+
+    if world.generator is not None:
+        try:
+            world = made_world(world)
+        except ConfigError as error:
+            raise error.within(file=file) from None
+    elif world.spawn_points is None:
+        world = world.model_copy(update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]})
+    usd = world.usd
+    assert usd is not None
+    if not usd.is_file():
+        raise ConfigError("no such file", file=file, field="usd", value=str(usd), remedy="correct the path")
+    try:
+        return world, translate(usd)
+    except MemoryError:
+        raise ConfigError("does not fit into memory", file=usd, remedy="open a smaller world") from None
+
+
+def engine_of(engine: str | Engine, rate: float) -> Engine:
+    """Return an engine by its name.
+
+    Args:
+        engine: `mujoco`, `isaac`, `auto`, or an engine.
+        rate: Physics steps per simulated second [Hz].
+
+    Raises:
+        ConfigError: If it is not known, or is that of Isaac Sim outside of it.
+    """
+    if not isinstance(engine, str):
+        return engine
+    if engine == "mujoco" or (engine == "auto" and not inside_isaac_sim()):
+        from pegasus.engines.mujoco_engine import MujocoEngine
+
+        return MujocoEngine()
+    if engine in ("auto", "isaac"):
+        if not inside_isaac_sim():
+            raise ConfigError(
+                "Isaac Sim does not run in this process",
+                field="engine",
+                value=engine,
+                remedy="use `pegasus isaac`, or start it by pegasus.isaac.launch.start() first",
+            )
+        from pegasus.isaac import kit
+        from pegasus.isaac.engine import IsaacEngine
+
+        return IsaacEngine(rate=rate, frame_rate=kit.setting(FRAME_RATE_SETTING))
+    raise ConfigError("must be auto, mujoco or isaac, or an engine", field="engine", value=engine)
+
+
+def renderer_of(renderer: str | Renderer, engine: Engine) -> tuple[str | Renderer, list[Observer]]:
+    """Return who draws pictures, and who watches over it.
+
+    Args:
+        renderer: Name of a renderer, `auto`, or a renderer.
+        engine: Engine of the simulation.
+    """
+    if renderer != "auto" or not inside_isaac_sim():
+        return renderer, []
+    from pegasus.isaac.engine import IsaacEngine
+    from pegasus.isaac.present_pictures import PresentPictures
+    from pegasus.isaac.renderer import IsaacRenderer
+
+    if not isinstance(engine, IsaacEngine):
+        return renderer, []
+    return IsaacRenderer(engine), [PresentPictures(engine)]

@@ -1,0 +1,75 @@
+"""How the extension begins when Isaac Sim is started with a scenario, on the fakes."""
+
+import pytest
+
+from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
+from tests.isaac.contract import VERSIONS
+from tests.isaac.user import User
+
+SCENARIO = """
+name: hover
+world: flat
+duration: 5.0
+vehicles:
+  - model: iris
+    backends: [{model: geometric, trajectory: [{hold: {height: 1.0}}]}]
+"""
+
+
+@pytest.fixture
+def started(isaac, tmp_path):
+    """Start the extension as `pegasus isaac SCENARIO --gui --play` does, in an Isaac Sim that starts up."""
+    users = []
+
+    def start(version, *, ready_at, scenario=SCENARIO):
+        kit = isaac(version)
+        (tmp_path / "hover.yaml").write_text(scenario)
+        kit.settings.set(SCENARIO_SETTING, str(tmp_path / "hover.yaml"))
+        kit.settings.set(PLAY_SETTING, True)
+        kit.ready_at = ready_at
+        # What isaacsim.app.setup does in its first frames; 6.0 puts off being ready until then.
+        kit.at_frame.append(lambda: kit.frames == 3 and kit.context.new_stage())
+        users.append(User(kit))
+        return users[-1]
+
+    yield start
+    for user in users:
+        user.extension.on_shutdown()
+
+
+@pytest.mark.parametrize(("version", "ready_at"), [("5.1.0", 0), ("6.0.1", 60)])
+def test_the_scenario_outlives_the_start(started, version, ready_at):
+    """The empty stage of Isaac Sim's start would take the place of the world, and nothing would fly."""
+    user = started(version, ready_at=ready_at)
+    user.update(ready_at + 5)
+    assert user.simulation is None
+    user.update(30)
+    assert user.simulation is not None, user.messages
+    assert user.simulation.step_count > 30
+    assert [vehicle.name for vehicle in user.simulation.vehicles] == ["iris"]
+    # Once, and not with every frame.
+    assert user.messages.count("is loaded") == 1
+
+
+def test_runs_are_recorded_where_it_was_started(isaac, tmp_path):
+    """Runs and screenshots would lie in the folder of Isaac Sim, or could not be written."""
+    kit = isaac()
+    kit.settings.set(OUT_SETTING, str(tmp_path / "mine"))
+    user = User(kit)
+    try:
+        user.fly_square()
+        assert user.panel.simulation.record(True)
+        kit.timeline.play()
+        user.update(5)
+        assert user.panel.simulation.recording.parent == tmp_path / "mine"
+    finally:
+        user.extension.on_shutdown()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_scenario_that_is_wrong_is_told(started, version):
+    """Isaac Sim would stand there empty, and nobody would know why."""
+    user = started(version, ready_at=0, scenario="name: hover\nworld: falt\nvehicles: [{model: iris}]\n")
+    user.update(20)
+    assert user.simulation is None
+    assert "world = 'falt'" in user.messages

@@ -1,0 +1,162 @@
+"""The fields of the page: what a browser writes into them, and what they show of the panel."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
+
+import msgspec
+
+from pegasus import Multirotor, Simulation
+from pegasus.panel.web import WebView
+from pegasus.panel.web_controls import WebControls
+from pegasus.panel.web_run import FleetSection, RunSection
+from pegasus.panel.web_setup import BackendSection
+from pegasus.panel.web_telemetry import CameraSection, PlotSection
+from pegasus.scenario import WorldSpec
+from tests.panel.panel_rig import last_error, wait_until
+from tests.panel.test_web import Client
+
+
+class Browser(Client):
+    """A browser whose user writes into fields.
+
+    Args:
+        view: The page that it is opened at.
+        panel: The panel that the page shows.
+    """
+
+    def __init__(self, view, panel):
+        super().__init__(view)
+        self._controls = WebControls(view, panel)
+        wait_until(lambda: view.server.get_clients(), "the browser")
+
+    def section(self, kind):
+        """Return the section of a kind."""
+        return next(section for section in self._controls._sections if isinstance(section, kind))
+
+    def write(self, field, value):
+        """Write into a field as a user does."""
+        message = {"type": "GuiUpdateMessage", "uuid": field._impl.uuid, "updates": {"value": value}}
+        self.socket.send(msgspec.msgpack.encode(message))
+
+
+@pytest.fixture
+def browser(panel):
+    """A browser at the page of a panel."""
+    with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
+        browser = Browser(view, panel)
+        yield browser
+        browser.close()
+
+
+def windy(mean_velocity, **options):
+    """Return a flat world in which a wind blows."""
+    spec = WorldSpec(name="windy", generator={"model": "flat"})
+    model = {"model": "gusts" if options else "constant", "mean_velocity": mean_velocity, **options}
+    return lambda: Simulation(spec.model_copy(update={"wind": model}))
+
+
+def test_another_vehicle_is_followed_whatever_copy_was(panel, browser):
+    """If this fails, whoever looks at copy 7 of ten cannot go on to a fleet of three."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    for name, count, x in ("many", 8, 0.0), ("few", 2, 30.0):
+        panel.session.add(Multirotor("iris", name=name, count=count, position=(x, 0, 0.1)))
+    section = browser.section(FleetSection)
+    wait_until(lambda: section._chosen.value == "many", "the list")
+    browser.write(section._copy, 7)
+    wait_until(lambda: panel.view.followed == ("many", 7), "the copy")
+    browser.write(section._chosen, "few")
+    wait_until(lambda: panel.view.followed == ("few", 0), "the other vehicle")
+    wait_until(lambda: section._copy.value == 0, "its copy")
+    assert not any(message.error for message in panel.messages)
+
+
+def test_what_cannot_be_recorded_is_not_shown_as_recorded(panel, browser, tmp_path):
+    """If this fails, a box is ticked while nothing is kept."""
+    (tmp_path / "runs").write_text("in the way")
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    assert panel.simulation.play()
+    section = browser.section(RunSection)
+    browser.write(section._record, True)
+    wait_until(lambda: any(message.error for message in panel.messages), "the refusal")
+    assert "runs" in last_error(panel)
+    wait_until(lambda: section._record.value is False, "an empty box")
+    (tmp_path / "runs").unlink()
+    browser.write(section._record, True)
+    wait_until(lambda: panel.simulation.recording is not None, "a recording")
+    assert section._record.value is True
+
+
+def test_the_fields_show_the_wind_that_blows(panel, browser):
+    """If this fails, whoever adds gusts to the wind of a world takes its wind away."""
+    section = browser.section(RunSection)
+    panel.session.exchange(windy((3.0, -1.0, 0.0), intensity=0.5))
+    wait_until(lambda: section._wind.value == (3.0, -1.0, 0.0), "the wind of the world")
+    wait_until(lambda: section._gusts.value == 0.5, "its gusts")
+    # What is being typed stays.
+    browser.write(section._gusts, 1.5)
+    wait_until(lambda: section._gusts.value == 1.5, "what is typed")
+    assert panel.simulation.play()
+    wait_until(lambda: panel.snapshot.time > 0.1, "some time")
+    assert section._gusts.value == 1.5
+    panel.session.exchange(windy((0.0, 2.0, 0.0)))
+    wait_until(lambda: section._wind.value == (0.0, 2.0, 0.0), "the wind of another world")
+    assert section._gusts.value == 0.0
+
+
+def test_plots_and_words_of_a_vehicle_go_with_it(panel, browser):
+    """If this fails, curves of a vehicle that is gone stand beside the words that there is none."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    assert panel.vehicle.add()
+    assert panel.simulation.play()
+    plots, cameras = browser.section(PlotSection), browser.section(CameraSection)
+    browser.write(cameras._wanted, True)
+    wait_until(lambda: "no camera" in cameras._trouble.content, "the words")
+    wait_until(lambda: np.ptp(plots._position.data[0]) > 0.2, "curves")
+    browser.write(cameras._wanted, False)
+    assert panel.vehicle.remove("iris")
+    wait_until(lambda: not np.any(plots._position.data[0]), "no curves")
+    wait_until(lambda: cameras._trouble.content == "", "no words")
+
+
+def test_plots_of_what_has_no_reference(panel, browser):
+    """If this fails, the page draws no curve at all where one of them has a gap, as without a pilot."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    panel.session.add(Multirotor("iris", position=(1, 2, 0.1)))
+    assert panel.simulation.play()
+    plots = browser.section(PlotSection)
+    wait_until(lambda: np.ptp(plots._position.data[0]) > 0.2, "curves")
+    for plot in plots._position, plots._attitude:
+        assert np.isfinite(plot.data).all()
+    _, x, y, z, *reference = plots._position.data
+    np.testing.assert_array_equal(reference, [x, y, z])
+    assert (x[-1], y[-1]) == pytest.approx((1.0, 2.0), abs=0.01)
+
+
+def test_the_fields_of_ros2(panel, browser):
+    """If this fails, the page cannot say where on the graph a vehicle stands, or asks where nothing is."""
+    section = browser.section(BackendSection)
+    fields = (section._too, section._namespace, section._domain, section._on_timeout, section._flight)
+
+    def shown():
+        return tuple(field.visible for field in fields)
+
+    wait_until(lambda: shown() == (True, False, False, False, True), "the fields of the built-in backend")
+    browser.write(section._too, True)
+    wait_until(lambda: shown() == (True, True, True, False, True), "the fields of a listener")
+    browser.write(section._backend, "ros2")
+    wait_until(lambda: shown() == (False, True, True, True, False), "the fields of ROS 2")
+    browser.write(section._namespace, "drone0")
+    browser.write(section._domain, "7")
+    browser.write(section._on_timeout, "hold")
+    part = panel.backend
+    wait_until(lambda: (part.namespace, part.domain_id, part.on_timeout) == ("drone0", 7, "hold"), "them")
+    browser.write(section._domain, "233")
+    wait_until(lambda: any(message.error for message in panel.messages), "the refusal")
+    assert last_error(panel) == "domain_id = '233': must be a whole number from 0 to 232"
+    wait_until(lambda: section._domain.value == "7", "the domain that counts")
