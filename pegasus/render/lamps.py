@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.render.light_kernels import Lamp
+from pegasus.render.lamp_kernels import Lamp
 from pegasus.render.sky import sun_direction
 from pegasus.render.surface_tables import empty_rows
 from pegasus.scene.scene import Light

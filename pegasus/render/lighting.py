@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
+from pegasus.render import lamp_kernels
 from pegasus.render import light_kernels as kernels
 from pegasus.render.lamps import lamp_middle, lamp_rows
 from pegasus.render.reflection import sky_light
@@ -38,8 +39,8 @@ class Lighting:
         middle = lamp_middle(lights)
         rows = lamp_rows(lights, middle)
         self._middle = wp.vec3d(*middle.tolist())
-        self._lamps = device_array(rows, kernels.Lamp)
-        self._slots = min(len(rows), kernels.RANKS)
+        self._lamps = device_array(rows, lamp_kernels.Lamp)
+        self._slots = min(len(rows), lamp_kernels.RANKS)
         self._sky = sky_light(sky, sky_harmonics(sky).astype(np.float32), EMISSION)
 
     def radiance(
@@ -82,10 +83,10 @@ class Lighting:
                 _matrix(chosen, wp.int32),
                 device_array(rest, wp.vec3f),
             ]
-            wp.launch(kernels.choose_lamps, -(-count // kernels.GROUP), inputs=inputs, device="cpu")
+            wp.launch(lamp_kernels.choose_lamps, -(-count // lamp_kernels.GROUP), inputs=inputs, device="cpu")
             # Only rows of an image are neighbours.
             inputs = [_matrix(chosen, wp.int32), hits.surface, rays.width or 1, _matrix(asked, wp.int32)]
-            wp.launch(kernels.share_shadows, count, inputs=inputs, device="cpu")
+            wp.launch(lamp_kernels.share_shadows, count, inputs=inputs, device="cpu")
             self._cast_shadows(tracer, lit, chosen, asked, visible, _disc(sample, samples))
         openness = self._openness(tracer, lit, hits, pixels, sample, occlusion)
         radiance = np.empty((count, 3), np.float32)
@@ -136,7 +137,7 @@ class Lighting:
         count = len(picks)
         origins, directions, reach = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
         wp.launch(
-            kernels.leave_for_lamps,
+            lamp_kernels.leave_for_lamps,
             count,
             inputs=[
                 self._lamps,

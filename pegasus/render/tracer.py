@@ -11,6 +11,7 @@ from pegasus.arrays import Array, IntArray
 from pegasus.render import ray_kernels as kernels
 from pegasus.render.geometry_store import GeometryStore, Prototype
 from pegasus.render.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
+from pegasus.render.surface_kernels import find_surface
 from pegasus.render.surface_tables import Surface, device_array
 
 Floats = npt.NDArray[np.float32]
@@ -143,7 +144,7 @@ class Tracer:
         items = self._keep_objects(rays, cone, found)
         hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
         wp.launch(
-            kernels.find_surface,
+            find_surface,
             rays.count,
             inputs=[
                 self.tables,

@@ -25,10 +25,10 @@ def load_kernels() -> None:
             wp.config.kernel_cache_dir = str(user_cache() / "kernels")
         with _muted():
             wp.init()  # type: ignore[no-untyped-call]
-        from pegasus.render import light_kernels, packet_kernels, ray_kernels
+        from pegasus.render import lamp_kernels, light_kernels, packet_kernels, ray_kernels, surface_kernels
 
         try:
-            for module in (packet_kernels, ray_kernels, light_kernels):
+            for module in (packet_kernels, ray_kernels, surface_kernels, lamp_kernels, light_kernels):
                 wp.load_module(module, device="cpu")
         except Exception as error:
             raise ConfigError(

@@ -1,0 +1,309 @@
+# Kernels are in the language of Warp, which the type checker cannot follow.
+# mypy: ignore-errors
+"""Warp kernels that choose which suns and lamps light a surface point, and make the rays to them."""
+
+import warp as wp
+
+from pegasus.render.reflection import luminance
+from pegasus.render.surface_tables import Surface
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Lamp:
+    """A light: 0 a distant one, 1 a ball, 2 a flat one that shines along its axis."""
+
+    kind: wp.int32
+    position: wp.vec3f
+    axis: wp.vec3f
+    strength: wp.vec3f
+    softness: wp.float32
+    radius: wp.float32
+
+
+GROUP = wp.constant(64)
+SMALL = wp.constant(wp.float32(0.03))
+GLOSS = wp.constant(wp.float32(10.0))
+RANKS = wp.constant(3)
+Names = wp.types.vector(length=3, dtype=wp.int32)
+Values = wp.types.vector(length=3, dtype=wp.float32)
+
+
+@wp.func
+def lamp_toward(lamp: Lamp, point: wp.vec3f) -> wp.vec4f:
+    """Return the unit direction to a lamp, and its distance."""
+    if lamp.kind == 0:
+        return wp.vec4f(lamp.axis[0], lamp.axis[1], lamp.axis[2], 1.0e30)
+    way = lamp.position - point
+    length = wp.max(wp.length(way), 1.0e-6)
+    return wp.vec4f(way[0] / length, way[1] / length, way[2] / length, length)
+
+
+@wp.func
+def lamp_onto(lamp: Lamp, point: wp.vec3f, normal: wp.vec3f) -> wp.float32:
+    """Return the irradiance of a surface for each unit of a lamp's strength.
+
+    A ball gives pi L r^2 / d^2 exactly, a disk on its axis L A / (d^2 + A / pi).
+    """
+    if lamp.kind == 0:
+        return wp.max(wp.dot(normal, lamp.axis), 0.0)
+    way = lamp.position - point
+    cosine = wp.dot(normal, way)
+    if cosine <= 0.0:
+        return 0.0
+    square = wp.max(wp.dot(way, way), lamp.radius * lamp.radius)
+    if lamp.kind == 2:
+        return cosine * wp.max(-wp.dot(way, lamp.axis), 0.0) / (square * (square + lamp.softness))
+    return cosine / (square * wp.sqrt(square))
+
+
+@wp.func
+def lamp_value(lamp: Lamp, point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f) -> wp.float32:
+    """Return the irradiance of a surface for each unit of a lamp's strength; none from behind."""
+    share = lamp_onto(lamp, point, normal)
+    if share > 0.0:
+        way = lamp.axis
+        if lamp.kind != 0:
+            way = lamp.position - point
+        if wp.dot(facing, way) <= 0.0:
+            return 0.0
+    return share
+
+
+@wp.func
+def ranked(names: Names, values: Values, name: wp.int32, value: wp.float32):
+    """Return the brightest lamps and their values, in order, with one more put in."""
+    for slot in range(RANKS):
+        if value > values[slot]:
+            held = values[slot]
+            holder = names[slot]
+            values[slot] = value
+            names[slot] = name
+            value = held
+            name = holder
+    return names, values
+
+
+@wp.func
+def rank_lamps(
+    lamps: wp.array[Lamp], point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f, mirrored_way: wp.vec3f
+):
+    """Return the lamps that light a point most were nothing in the way, and their values.
+
+    Lamps whose reflection a glossy surface would show go before others. Beside them the light of all lamps
+    together, and the square of the distance to the nearest one.
+    """
+    names = Names(-1)
+    values = Values(0.0)
+    total = wp.vec3f(0.0, 0.0, 0.0)
+    nearest = wp.float32(1.0e30)
+    for k in range(lamps.shape[0]):
+        lamp = lamps[k]
+        if lamp.kind != 0:
+            nearest = wp.min(nearest, wp.length_sq(lamp.position - point))
+        share = lamp_value(lamp, point, normal, facing)
+        if share > 0.0:
+            total += lamp.strength * share
+            value = luminance(lamp.strength) * share
+            if value * (1.0 + GLOSS) > values[RANKS - 1]:
+                toward = lamp_toward(lamp, point)
+                aligned = wp.max(wp.dot(mirrored_way, wp.vec3f(toward[0], toward[1], toward[2])), 0.0)
+                square = aligned * aligned
+                narrow = square * square * square * square
+                value *= 1.0 + GLOSS * narrow * narrow
+            if value > values[RANKS - 1]:
+                names, values = ranked(names, values, k, value)
+    return names, values, total, nearest
+
+
+@wp.func
+def level(surface: Surface, i: wp.int32, k: wp.int32) -> wp.bool:
+    """Return whether two points face the same way."""
+    bend = wp.min(wp.dot(surface.normal[i], surface.normal[k]), wp.dot(surface.facing[i], surface.facing[k]))
+    return bend > 0.98
+
+
+@wp.func
+def choose_at(lamps: wp.array[Lamp], surface: Surface, i: wp.int32, point: wp.vec3f, v: wp.vec3f):
+    """Return the lamps that are worth a ray, -1 for none, the light of the others, and how near one is."""
+    normal = surface.normal[i]
+    mirrored_way = v - normal * (2.0 * wp.dot(normal, v))
+    names, values, total, nearest = rank_lamps(lamps, point, normal, surface.facing[i], mirrored_way)
+    # A lamp that hardly adds to the others is not worth a ray.
+    least = 0.02 * luminance(total)
+    for slot in range(RANKS):
+        if names[slot] >= 0 and values[slot] < least:
+            names[slot] = -1
+    # In the order of the lamps, so that neighbours with the same ones have them in the same slots.
+    for _ in range(RANKS - 1):
+        for slot in range(RANKS - 1):
+            before = names[slot]
+            after = names[slot + 1]
+            if after >= 0 and (before < 0 or after < before):
+                names[slot] = after
+                names[slot + 1] = before
+    for slot in range(RANKS):
+        if names[slot] >= 0:
+            lamp = lamps[names[slot]]
+            total -= lamp.strength * lamp_onto(lamp, point, normal)
+    return names, wp.max(total, wp.vec3f(0.0, 0.0, 0.0)), nearest
+
+
+@wp.func
+def write_choice(
+    chosen: wp.array2d[wp.int32], rest: wp.array[wp.vec3f], i: wp.int32, names: Names, total: wp.vec3f
+):
+    """Write what was chosen for a point."""
+    for slot in range(chosen.shape[1]):
+        chosen[i, slot] = names[slot]
+    rest[i] = total
+
+
+@wp.kernel
+def choose_lamps(
+    lamps: wp.array[Lamp],
+    middle: wp.vec3d,
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    surface: Surface,
+    chosen: wp.array2d[wp.int32],
+    rest: wp.array[wp.vec3f],
+):
+    """Choose the lamps that light points most were nothing in the way (-1 for none), and sum up the rest.
+
+    Points between two that face the same way, lie near each other for their distance to all lamps and choose
+    the same ones, choose these too; their sums are interpolated, which is off by some SMALL^2 of them.
+    """
+    first = wp.tid() * GROUP
+    end = wp.min(first + GROUP, chosen.shape[0])
+    names = Names(-1)
+    total = wp.vec3f(0.0, 0.0, 0.0)
+    known = wp.int32(-1)
+    place = wp.vec3f(0.0, 0.0, 0.0)
+    reach = wp.float32(0.0)
+    for i in range(first, end):
+        if surface.material[i] < 0:
+            known = -1
+            write_choice(chosen, rest, i, Names(-1), wp.vec3f(0.0, 0.0, 0.0))
+        else:
+            point = wp.vec3f(origins[i * origin_step] + directions[i] * surface.distance[i] - middle)
+            # The last point that lies near the known one closes the stretch.
+            near = wp.bool(False)
+            open_still = wp.bool(False)
+            if known >= 0 and level(surface, i, known):
+                near = wp.length_sq(point - place) < reach
+                if near and i + 1 < end and surface.material[i + 1] >= 0:
+                    after = wp.vec3f(
+                        origins[(i + 1) * origin_step] + directions[i + 1] * surface.distance[i + 1] - middle
+                    )
+                    open_still = level(surface, i + 1, known) and wp.length_sq(after - place) < reach
+            if not open_still:
+                own, light, nearest = choose_at(lamps, surface, i, point, wp.vec3f(directions[i]))
+                write_choice(chosen, rest, i, own, light)
+                if near:
+                    same = wp.bool(True)
+                    for slot in range(RANKS):
+                        if own[slot] != names[slot]:
+                            same = False
+                    for k in range(known + 1, i):
+                        if same:
+                            part = wp.float32(k - known) / wp.float32(i - known)
+                            write_choice(chosen, rest, k, own, total * (1.0 - part) + light * part)
+                        else:
+                            between = wp.vec3f(
+                                origins[k * origin_step] + directions[k] * surface.distance[k] - middle
+                            )
+                            its, others, _aside = choose_at(
+                                lamps, surface, k, between, wp.vec3f(directions[k])
+                            )
+                            write_choice(chosen, rest, k, its, others)
+                known = i
+                place = point
+                reach = SMALL * SMALL * nearest
+                names = own
+                total = light
+
+
+@wp.kernel
+def share_shadows(
+    chosen: wp.array2d[wp.int32],
+    surface: Surface,
+    width: wp.int32,
+    asked: wp.array2d[wp.int32],
+):
+    """Mark the lamps (1, else 0) that points cast a ray to.
+
+    Where a pixel and both its neighbours in the row see one material, no step in depth and the same lamps,
+    every second one casts none to the second lamp and the others none to the third: `visible_at` takes what
+    their neighbours see.
+    """
+    i = wp.tid()
+    column = i % width
+    count = chosen.shape[1]
+    same = wp.int32(0)
+    if count > 2 and column > 0 and column < width - 1:
+        same = wp.int32(1)
+        for side in range(2):
+            k = i - 1 + 2 * side
+            step = wp.abs(surface.distance[k] - surface.distance[i])
+            if surface.material[k] != surface.material[i] or step > wp.float64(0.02) * surface.distance[i]:
+                same = 0
+            else:
+                for slot in range(count):
+                    if chosen[k, slot] != chosen[i, slot]:
+                        same = 0
+    spared = 1 + (column + i / width) % 2
+    for slot in range(count):
+        asked[i, slot] = 0
+        if chosen[i, slot] >= 0:
+            asked[i, slot] = 1
+            if same != 0 and slot == spared:
+                asked[i, slot] = 0
+
+
+@wp.func
+def visible_at(
+    asked: wp.array2d[wp.int32], visible: wp.array2d[wp.float32], i: wp.int32, slot: wp.int32
+) -> wp.float32:
+    """Return how much of a lamp a point sees; the mean of its neighbours where it cast no ray."""
+    if asked[i, slot] != 0:
+        return visible[i, slot]
+    return 0.5 * (visible[i - 1, slot] + visible[i + 1, slot])
+
+
+@wp.kernel
+def leave_for_lamps(
+    lamps: wp.array[Lamp],
+    middle: wp.vec3d,
+    picks: wp.array[wp.int32],
+    slots: wp.int32,
+    chosen: wp.array2d[wp.int32],
+    origins: wp.array[wp.vec3d],
+    origin_step: wp.int32,
+    directions: wp.array[wp.vec3d],
+    surface: Surface,
+    jitter: wp.vec2f,
+    next_origins: wp.array[wp.vec3d],
+    next_directions: wp.array[wp.vec3d],
+    next_reach: wp.array[wp.float32],
+):
+    """Write rays from surface points to the lamps that were chosen for them."""
+    j = wp.tid()
+    i = picks[j] / slots
+    lamp = lamps[chosen[i, picks[j] % slots]]
+    point = origins[i * origin_step] + directions[i] * surface.distance[i]
+    lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
+    start = point + wp.vec3d(surface.facing[i] * lift)
+    toward = lamp_toward(lamp, wp.vec3f(start - middle))
+    way = wp.vec3f(toward[0], toward[1], toward[2])
+    if lamp.kind == 0:
+        # The disc of a sun, from its middle outwards.
+        aside = wp.normalize(wp.cross(way, wp.vec3f(way[1], way[2], way[0] + 0.5)))
+        way = wp.normalize(way + (aside * jitter[0] + wp.cross(way, aside) * jitter[1]) * lamp.radius)
+    next_origins[j] = start
+    next_directions[j] = wp.normalize(wp.vec3d(way))
+    next_reach[j] = wp.max(toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0) - lift, 0.0)
+    if lamp.kind == 0:
+        next_reach[j] = 1.0e30
