@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pegasus import settings
 from pegasus.backends.backend import Backend
@@ -151,7 +152,7 @@ class Flight:
         simulation, recorded = self.simulation, self.spec.record
         tracking, energy = TrackingAudit(), EnergyAudit()
         ended_by: BaseException | None = None
-        remote = RemoteControl(simulation) if self._ros2 else contextlib.nullcontext()
+        remote = RemoteControl(simulation, **_graph(self.spec)) if self._ros2 else contextlib.nullcontext()
         with contextlib.ExitStack() as undo, simulation, remote:
             simulation.add_observer(tracking)
             simulation.add_observer(energy)
@@ -249,7 +250,8 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
                 for j, backend in enumerate(entry.backends)
             ]
             if ros2 and not any(isinstance(backend, ROS2) for backend in backends):
-                backends.append(ROS2(control=not any(backend.drives for backend in backends)))
+                drives = not any(backend.drives for backend in backends)
+                backends.append(ROS2(control=drives, **_graph(spec)))
             position, heading = _place(entry, spawn_points)
             vehicle = Multirotor(
                 model,
@@ -333,6 +335,12 @@ def _beside(file: Path, backend: Component) -> Component:
     if "trajectory" not in backend:
         return backend
     return {**backend, "trajectory": located(backend["trajectory"], file.parent)}
+
+
+def _graph(spec: ScenarioSpec) -> dict[str, Any]:
+    """Return where on the ROS 2 graph the first vehicle is that says so: a process is on one part of it."""
+    first = next((b for v in spec.vehicles for b in v.backends if b.get("model") == "ros2"), {})
+    return {name: first[name] for name in ("transport", "domain_id", "localhost_only") if name in first}
 
 
 def _place(

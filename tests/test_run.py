@@ -257,6 +257,17 @@ def test_every_vehicle_on_the_graph(scenario, monkeypatch):
         ]
 
 
+def test_the_graph_of_a_scenario_is_that_of_the_option(scenario, tmp_path):
+    """`--ros2` would not go with a scenario whose vehicle is on another domain or only on this machine."""
+    pytest.importorskip("cyclonedds")
+    own = {"model": "ros2", "namespace": "own", "domain_id": 77, "localhost_only": True}
+    path = scenario({"model": "iris"}, {"model": "iris", "backends": [own]}, world="courtyard", duration=0.02)
+    flight = Flight(path, Overrides(ros2=True))
+    backends = [backend for vehicle in flight.simulation.vehicles for backend in vehicle.backends]
+    assert [(b.domain_id, b.localhost_only) for b in backends] == [(77, True), (77, True)]
+    assert not flight.fly(out=tmp_path, record=False).interrupted
+
+
 def test_plot_needs_a_log(tmp_path):
     """A folder without a log would give a traceback."""
     with pytest.raises(ConfigError, match=r"flight\.mcap"):

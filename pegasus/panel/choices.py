@@ -60,7 +60,7 @@ def backend_choices(directory: str | None = None, *, chosen: str = "") -> list[C
             "ArduPilot in lockstep.",
             lambda: Program.find(directory if chosen == ARDUPILOT else None),
         ),
-        _backend(ROS2, "ROS 2 topics and services.", _find_ros2),
+        _backend(ROS2, "ROS 2 topics.", _find_ros2),
     ]
 
 

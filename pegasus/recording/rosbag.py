@@ -188,6 +188,7 @@ class _Bag:
         self._counts: Counter[int] = Counter()
         self._stamp = 0
         self._first: int | None = None
+        self._whole = True
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "metadata.yaml").unlink(missing_ok=True)
@@ -227,15 +228,20 @@ class _Bag:
         """Add a message."""
         if self._first is None:
             self._first = self._stamp
-        self._counts[channel] += 1
+        self._whole = False
         self._writer.add_message(channel, self._stamp, data, self._stamp)
+        self._whole = True
+        self._counts[channel] += 1
 
     def close(self) -> None:
-        """Complete the file, and write what rosbag2 wants to know of it."""
+        """Complete the file, and write what rosbag2 wants to know of it; `ros2 bag reindex` can do so too."""
         if self._file.closed:
             return
         try:
             with self._file:
+                # An interrupt in the middle of a message has spoilt the open chunk; the others are whole.
+                if not self._whole:
+                    return
                 self._writer.finish()  # type: ignore[no-untyped-call]
             text = yaml.safe_dump(self._metadata(), sort_keys=False)
             (self._folder / "metadata.yaml").write_text(text)

@@ -106,7 +106,8 @@ class GPS(Sensor):
 
     Latency, settling and fixes are those of AirSim 2017, sec. 3.4.4; the errors of position and velocity
     belong together as in Hector 2012, sec. 3.3. Sigmas and densities are per axis: east, north, up. The
-    default accuracy is what PX4's own simulators report, and the default errors are as large as it says.
+    default accuracy is what PX4's own simulators report, and the default errors are as large as it says; they
+    wander as slowly as those of Beard and McLain (Small unmanned aircraft, 2012, sec. 7.5).
     """
 
     rate_hz: float = 10.0
@@ -115,11 +116,11 @@ class GPS(Sensor):
     """Age of a solution when it is given [s]."""
     position_error_sigma: tuple[float, float, float] = (0.6, 0.6, 1.6)
     """Stationary standard deviation of the wandering position error [m]."""
-    position_correlation_time: float = 60.0
+    position_correlation_time: float = 1100.0
     """Time constant of the position error [s]."""
     velocity_correlation_time: float = 4.0
     """Time constant tau_v of the velocity error [s]; with sigma_p and tau_p of the position error, the
-    velocity error has the sigma sigma_p sqrt((1 + tau_p / tau_v) / tau_p^2): 0.04 m/s by default."""
+    velocity error has the sigma sigma_p sqrt((1 + tau_p / tau_v) / tau_p^2): 0.009 m/s by default."""
     position_noise_density: tuple[float, float, float] = (2e-4, 2e-4, 4e-4)
     """Density of the white noise on position [m/sqrt(Hz)]."""
     velocity_noise_density: tuple[float, float, float] = (0.01, 0.01, 0.02)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pegasus
-from pegasus import Backend, Multirotor
+from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
@@ -166,12 +166,12 @@ class Answerer(Backend):
         if "imu" not in readings or self._link is None:
             return
         came = []
-        while not came or type(came[-1]) is not HilSensor:
+        while not (samples := [message for message in came if type(message) is HilSensor]):
             data = self._link.recv(65536)
             self.frames += data
             came += self._decoder.feed(data)
         self.messages += came
-        if answer := self._answer(came[-1], len(self.sensors)):
+        if answer := self._answer(samples[-1], len(self.sensors)):
             self._link.sendall(answer)
 
     def stop(self):
@@ -240,3 +240,25 @@ def open_files():
             # The descriptor by which the folder itself was read.
             continue
     return sorted(targets)
+
+
+def refused(backend, duration=None, **options):
+    """Return what is said about a backend when it is added; with a duration, when it has been and runs."""
+    with Simulation() as simulation:
+        if duration is not None:
+            simulation.add(iris(backend, **options))
+        with pytest.raises(ConfigError) as caught:
+            simulation.run(duration) if duration is not None else simulation.add(iris(backend, **options))
+        assert len(simulation.vehicles) == (duration is not None)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def started_with(backend):
+    """Return the environment variables that the first PX4 of a backend was started with."""
+    with Simulation() as simulation:
+        simulation.add(iris(backend))
+        simulation.step()
+        text = (backend.run_folder / f"px4_{backend.first_instance}" / "environment").read_text()
+    return dict(line.split("=", 1) for line in text.splitlines())

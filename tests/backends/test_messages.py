@@ -26,6 +26,7 @@ from pegasus.backends.mavlink.messages import (
     Odometry,
     RcChannels,
     SetPositionTargetLocalNed,
+    StatusText,
     checksum,
     encode,
 )
@@ -65,6 +66,16 @@ GOLDEN = [
     (
         "fd1100001303c83100004c52401cbc0be8fabb720700ea16b04c02bc66",
         GpsGlobalOrigin(latitude=473977420, longitude=-85455940, altitude=488123, time_usec=9876543210),
+    ),
+    (
+        "fd2900000303c8fd000002507265666c69676874204661696c3a20436f6d706173732053656e736f722030206d697373696e"
+        "67f91d",
+        StatusText(severity=2, text=tuple(b"Preflight Fail: Compass Sensor 0 missing".ljust(50, b"\0"))),
+    ),
+    (
+        "fd3600000303c8fd0000026161616161616161616161616161616161616161616161616161616161616161616161616161"
+        "616161616161616161616161070002832d",
+        StatusText(severity=2, text=tuple(b"a" * 50), id=7, chunk_seq=2),
     ),
     (
         "fd2a00000903c841000040e20100e8031a044c047e04b004e204140546057805aa05dc050e0640067206a406d6060807ffff"
@@ -318,6 +329,12 @@ def test_frames_are_those_of_mavlinks_own_library(text, message):
     frame = bytes.fromhex(text)
     assert encode(message, sequence=frame[4], system=3, component=200) == frame
     assert decode(frame) == [message]
+
+
+def test_a_line_for_people():
+    """Wrong: what an autopilot complains of is cut, or has zeros behind it."""
+    lines = [message.line for message in STREAM if type(message) is StatusText]
+    assert lines == ["Preflight Fail: Compass Sensor 0 missing", "a" * 50]
 
 
 def test_every_message_has_a_golden_frame():

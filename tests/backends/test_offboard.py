@@ -8,7 +8,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pegasus.backends.mavlink.link import UdpLink
-from pegasus.backends.mavlink.messages import CommandLong, Decoder, Heartbeat, SetPositionTargetLocalNed
+from pegasus.backends.mavlink.messages import (
+    CommandLong,
+    Decoder,
+    Heartbeat,
+    SetPositionTargetLocalNed,
+    StatusText,
+    encode,
+)
 from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, PX4_DIALECT, OffboardPilot
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.errors import ConfigError
@@ -44,11 +51,16 @@ class Ear:
         """Take what has come."""
         try:
             while True:
-                data = self._socket.recv(65536)
+                data, self.pilot = self._socket.recvfrom(65536)
                 self.raw += data
                 self.heard += [(t, message) for message in self._decoder.feed(data)]
         except BlockingIOError:
             return
+
+    def say(self, line, severity=2):
+        """Say something to who has spoken to it last."""
+        text = StatusText(severity, tuple(line.encode().ljust(50, b"\0")))
+        self._socket.sendto(encode(text, sequence=0), self.pilot)
 
     def of(self, kind, since=-math.inf):
         """Return what came of one kind since a time, and when."""
@@ -70,8 +82,9 @@ class School:
     def __init__(self, spec=SQUARE, *, dialect=PX4_DIALECT, count=1):
         self.ears = [Ear() for _ in range(count)]
         self.systems = [3 + i for i in range(count)]
+        self.names = [f"PX4 {2 + i}" for i in range(count)]
         links = [ear.link for ear in self.ears]
-        self.pilot = OffboardPilot(trajectory_from_spec(spec), dialect, links, self.systems)
+        self.pilot = OffboardPilot(trajectory_from_spec(spec), dialect, links, self.systems, self.names)
         self.state = VehicleState.at_rest(count, 4)
         self.state.position[...] = START + np.arange(count)[:, None] * [0, 3, 0]
         self.state.rotation[...] = Rotation.from_rotvec([0, 0, HEADING]).as_matrix()
@@ -265,6 +278,31 @@ def test_a_port_that_opens_late(school):
     assert ear.of(Heartbeat)[0][0] == pytest.approx(2.0)
 
 
+def test_one_that_does_not_arm_is_reported_once_with_what_it_says(school, caplog):
+    """A user would see a vehicle that stands there, and not learn why it does not fly."""
+    one = school()
+    one.run(1.5)
+    one.ears[0].say("Preflight Fail: Compass Sensor 0 missing")
+    one.ears[0].say("logging started", severity=6)
+    one.run(18.0)
+    assert caplog.records == []
+    one.run(10.0)
+    assert [record.getMessage() for record in caplog.records] == [
+        "PX4 2 has not armed within 20 s: Preflight Fail: Compass Sensor 0 missing"
+    ]
+
+
+def test_one_that_has_landed_is_not_reported(school, caplog):
+    """Every flight would end with a warning that it does not arm."""
+    one = school([{"takeoff": {"height": 2.0}}, {"land": {}}])
+    one.run(1.0)
+    one.armed = [True]
+    one.run(15.0)
+    one.armed = [False]
+    one.run(30.0)
+    assert caplog.records == []
+
+
 def test_each_its_own(school):
     """Two vehicles would fly to the same place, or each hear what is for the other."""
     one = school(count=2)
@@ -278,7 +316,6 @@ def test_each_its_own(school):
     assert first.commands(ARM) == []
     assert len(second.commands(ARM)) == 6
     assert one.pilot.reference.idle.tolist() == [False, True]
-    assert not one.pilot.finished
 
 
 def test_ardupilot_takes_off_first(school):

@@ -12,6 +12,7 @@ from px4_rig import Elsewhere, Recorder, distance, fly_until, free_instance, iri
 
 from pegasus import ConfigError, Simulation
 from pegasus.backends.mavlink import PX4
+from pegasus.backends.mavlink.offboard import PX4_DIALECT
 from pegasus.backends.mavlink.ports import bind_udp
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -139,6 +140,19 @@ def test_a_run_repeats_itself(px4):
         flights.append(np.array(recorder.position))
     np.testing.assert_array_equal(*flights)
     assert flights[0][-1, :, 2].min() > 1.0
+
+
+def test_one_that_does_not_arm(px4, tree, monkeypatch, caplog):
+    """A user would see a vehicle that stands there, with the reason in a log that nobody has named."""
+    monkeypatch.setattr("pegasus.backends.mavlink.px4.PX4_DIALECT", PX4_DIALECT._replace(patience=0.4))
+    complaint = "WARN  [health_and_arming_checks] Preflight Fail:"
+    said = [f'echo "{complaint} {reason}"' for reason in ("no compass", "no GPS", "no compass")]
+    tree.binary.write_text(tree.binary.read_text().replace("exec", "\n".join([*said, "exec"])))
+    with Simulation(seed=8) as simulation:
+        simulation.add(iris(px4(trajectory=[{"takeoff": {"height": 1.0}}, "land"])))
+        simulation.run(1.6)
+    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert line.endswith("of vehicle 'iris' has not armed within 0.4 s: no compass; no GPS")
 
 
 def test_folder_of_its_own(tree, tmp_path, monkeypatch):

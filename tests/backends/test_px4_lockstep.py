@@ -1,14 +1,11 @@
 """PX4 step by step: what is sent when, which answer acts when, and by which link."""
 
-import os
-import socket
 import time
-import tty
 
 import numpy as np
 import pytest
 import yaml
-from px4_rig import LIMIT, Answerer, Recorder, call, controls, free_instance, iris, sensors
+from px4_rig import Answerer, Recorder, call, controls, free_instance, iris, sensors
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
@@ -213,81 +210,6 @@ def test_answers_that_become_more_frequent(fly):
     _, recorder = fly(hastening, 0.4)
     speeds = [command[0, 0] for command in recorder.command]
     np.testing.assert_allclose(speeds[42:], [100 + k for k in range(43, 101)], rtol=1e-6)
-
-
-@pytest.fixture(params=["tcp", "tcpin", "udp", "serial"])
-def connection(request):
-    """Return the text of a connection, and how an autopilot comes to its other end."""
-    closing = []
-    if request.param == "tcp":
-        server = socket.create_server(("127.0.0.1", 0))
-        closing.append(server)
-        text, connect = f"tcp:127.0.0.1:{server.getsockname()[1]}", lambda _: server.accept()[0]
-    elif request.param == "udp":
-        end = socket.socket(type=socket.SOCK_DGRAM)
-        end.bind(("127.0.0.1", 0))
-        text, connect = f"udp:127.0.0.1:{end.getsockname()[1]}", lambda _: Datagrams(end)
-    elif request.param == "tcpin":
-        with socket.create_server(("127.0.0.1", 0)) as unused:
-            port = unused.getsockname()[1]
-        text, connect = f"tcpin:{port}", lambda _: socket.create_connection(("127.0.0.1", port), LIMIT)
-    else:
-        pytest.importorskip("serial", reason="needs pyserial: pip install pyserial")
-        far, near = os.openpty()
-        tty.setraw(far)
-        text, connect = f"serial:{os.ttyname(near)}:921600", lambda _: Line(far)
-        closing.append(os.fdopen(near))
-    yield text, connect
-    for one in closing:
-        one.close()
-
-
-class Datagrams:
-    """A UDP socket that answers whoever has sent to it."""
-
-    def __init__(self, end):
-        self._end = end
-        self.settimeout, self.close = end.settimeout, end.close
-
-    def recv(self, size):
-        data, self._sender = self._end.recvfrom(size)
-        return data
-
-    def sendall(self, data):
-        self._end.sendto(data, self._sender)
-
-
-class Line:
-    """The far end of a serial line."""
-
-    def __init__(self, descriptor):
-        self._descriptor = descriptor
-
-    def settimeout(self, limit):
-        """Reading blocks; the test's own limit has to do."""
-
-    def recv(self, size):
-        return os.read(self._descriptor, size)
-
-    def sendall(self, data):
-        os.write(self._descriptor, data)
-
-    def close(self):
-        os.close(self._descriptor)
-
-
-def test_links(fly, connection):
-    """A PX4 that is not started here would not fly by this link, or not in lockstep."""
-    text, connect = connection
-
-    def counting(message, number):
-        return controls(message, number / 1000)
-
-    answerer, recorder = fly(counting, 0.4, connect=connect, connection=text)
-    assert len(answerer.sensors) == 100
-    speeds = [command[0, 0] for command in recorder.command]
-    # The answer to each message acts in the step of that message.
-    np.testing.assert_allclose(speeds[10:], [100 + k for k in range(11, 101)], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

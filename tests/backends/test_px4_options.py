@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import yaml
-from px4_rig import LIMIT, PX4Tree, free_instance, iris, sensors
+from px4_rig import LIMIT, PX4Tree, free_instance, iris, refused, sensors
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
@@ -18,28 +18,6 @@ from pegasus.settings import resource
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
-
-
-def refused(backend, duration=None, **options):
-    """Return what is said about a backend when it is added; with a duration, when it has been and runs."""
-    with Simulation() as simulation:
-        if duration is not None:
-            simulation.add(iris(backend, **options))
-        with pytest.raises(ConfigError) as caught:
-            simulation.run(duration) if duration is not None else simulation.add(iris(backend, **options))
-        assert len(simulation.vehicles) == (duration is not None)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
-
-
-def started_with(backend):
-    """Return the environment variables that the first PX4 of a backend was started with."""
-    with Simulation() as simulation:
-        simulation.add(iris(backend))
-        simulation.step()
-        text = (backend.run_folder / f"px4_{backend.first_instance}" / "environment").read_text()
-    return dict(line.split("=", 1) for line in text.splitlines())
 
 
 @pytest.fixture
@@ -73,35 +51,22 @@ def test_where_px4_is_found(places, own_settings, tmp_path, monkeypatch):
     assert found() is home
 
 
-def test_what_px4_is_started_with(px4, own_settings):
-    """PX4 would fly another airframe, or with other parameters than those asked for."""
-    first = started_with(px4())
-    assert first["PX4_SIM_MODEL"] == "none_iris"
-    (own_settings / "settings.yaml").write_text("px4: {airframe: gazebo-classic_typhoon_h480}")
-    assert started_with(px4())["PX4_SIM_MODEL"] == "gazebo-classic_typhoon_h480"
-    parameters = {"CAL_ACC0_ID": 1310988, "MPC_XY_P": 0.95, "EKF2_GPS_P_NOISE": 1e-05}
-    second = started_with(px4(airframe="none_iris", parameters=parameters))
-    assert second["PX4_SIM_MODEL"] == "none_iris"
-    assert second["PX4_PARAM_CAL_ACC0_ID"] == "1310988"
-    assert float(second["PX4_PARAM_MPC_XY_P"]) == 0.95
-    assert float(second["PX4_PARAM_EKF2_GPS_P_NOISE"]) == 1e-05
-    # Nothing else of this process gets into it.
-    assert "PEGASUS_CONFIG_DIR" not in second
+@pytest.mark.parametrize("elsewhere", [{"launch": False}, {"connection": "udp:127.0.0.1:14560"}])
+def test_parameters_of_a_px4_that_is_not_started_here(elsewhere, caplog):
+    """A user would believe them to be set."""
+    with Simulation() as simulation:
+        simulation.add(iris(PX4(parameters={"MPC_XY_P": 0.9}, **elsewhere)))
+    assert [record.getMessage() for record in caplog.records] == [
+        "the parameters are not set: PX4 of vehicle 'iris' is not started here"
+    ]
 
 
-@pytest.mark.parametrize(("rate", "expected"), [(250.0, None), (500.0, "1000")])
-def test_px4_is_told_of_a_high_rate(tree, tmp_path, rate, expected):
-    """PX4 would answer every second sample only, though nobody has asked for that."""
-    fitted = sensors()
-    fitted["imu"].rate_hz = rate
-    backend = PX4(tree.folder)
-    backend.run_folder = tmp_path / "run"
-    with Simulation(rate=500.0) as simulation:
-        simulation.add(iris(backend, sensors=fitted))
-        simulation.step()
-        text = (tmp_path / "run" / f"px4_{backend.first_instance}" / "environment").read_text()
-    variables = dict(line.split("=", 1) for line in text.splitlines())
-    assert variables.get("PX4_PARAM_IMU_INTEG_RATE") == expected
+def test_more_copies_than_there_are_instances(tree, own_settings):
+    """The 256th system id does not fit into a MAVLink frame: the run would end in a traceback."""
+    message = refused(PX4(tree.folder, instance=248), count=3)
+    assert message == "instance = 248: with 3 vehicles must be at most 247"
+    (own_settings / "settings.yaml").write_text("px4: {instance: 249}")
+    assert refused(PX4(tree.folder), count=2).startswith("instance: the ports of every instance from 249")
 
 
 def test_first_instance_of_the_settings(own_settings, tree):
@@ -125,41 +90,6 @@ def test_no_directory(tmp_path, own_settings):
     assert "px4.directory" in message
     assert "PX4_DIR" in message
     assert refused(PX4()).startswith("PX4-Autopilot not found; set the backend's option directory,")
-
-
-def test_not_built(tmp_path):
-    """A user who has not built PX4 would get a traceback, and not the command that builds it."""
-    message = refused(PX4(tmp_path))
-    assert message == (
-        f"directory = '{tmp_path}': PX4 is not built there; make -C {tmp_path} px4_sitl_default"
-    )
-
-
-def test_not_for_this_machine(tree):
-    """A program that cannot run would be waited for, and the reason not be told."""
-    tree.binary.write_bytes(b"\x7fELF not for this machine")
-    backend = PX4(tree.folder)
-    message = refused(backend, 0.1)
-    assert message.startswith(f"PX4 {backend.first_instance} program = '{tree.binary}': cannot be used: ")
-
-
-@pytest.mark.parametrize("where", ["option", "settings", "vehicle"])
-def test_wrong_airframe(tree, own_settings, where):
-    """PX4 would end at once, or start another airframe; a user would not learn which there are."""
-    backend, model = PX4(tree.folder), "iris"
-    if where == "option":
-        backend = PX4(tree.folder, airframe="none_irsi")
-    elif where == "settings":
-        (own_settings / "settings.yaml").write_text("px4: {airframe: none_irsi}")
-    else:
-        model = IRIS | {"px4": {"airframe": "none_irsi"}}
-    with Simulation() as simulation, pytest.raises(ConfigError) as caught:
-        simulation.add(Multirotor(model, backends=[backend]))
-    message = str(caught.value)
-    assert message.startswith("airframe = 'none_irsi': PX4 has no such airframe; some that it has are ")
-    assert "none_iris" in message
-    for place in ("option airframe", f"px4.airframe in {own_settings / 'settings.yaml'}", "vehicle file"):
-        assert place in message
 
 
 HOLDER = """
@@ -206,12 +136,12 @@ def test_somebody_is_faster(tree, monkeypatch):
     number = free_instance()
     held = []
 
-    def found(ports_of, start=0):
+    def found(ports_of, start=0, limit=250):
         # Between the looking and the taking.
         if not held:
             held.append(listen("127.0.0.1", 4560 + number))
             return number
-        return first_free_instance(ports_of, start)
+        return first_free_instance(ports_of, start, limit)
 
     monkeypatch.setattr("pegasus.backends.mavlink.px4.first_free_instance", found)
     with Simulation() as simulation:
@@ -314,15 +244,6 @@ def test_wrong_vehicle(tree, change, message):
         simulation.add(Multirotor(options.pop("model"), backends=[PX4(tree.folder)], **options))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_samples_too_often(tree):
-    """PX4 does not follow more than 1000 Hz."""
-    fitted = sensors()
-    fitted["imu"].rate_hz = 2000.0
-    with Simulation(rate=2000.0) as simulation, pytest.raises(ConfigError) as caught:
-        simulation.add(iris(PX4(tree.folder), sensors=fitted))
-    assert "is more than the 1000 Hz that PX4 follows; lower the IMU's rate" in str(caught.value)
 
 
 def test_a_vehicle_without_gps_is_taken_with_a_warning(tree, caplog):

@@ -1,8 +1,11 @@
 """Bags for rosbag2: read back by a reader that is none of Pegasus, and what `ros2 bag` wants to know."""
 
+import mcap.records
 import pytest
 import yaml
+from mcap.exceptions import EndOfFile
 from mcap.reader import make_reader
+from mcap.stream_reader import StreamReader
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
@@ -172,3 +175,29 @@ def test_a_folder_that_cannot_be_written(tmp_path):
         pytest.raises(ConfigError, match="cannot be written"),
     ):
         sim.step()
+
+
+def test_interrupt_in_the_middle_of_a_message_keeps_the_chunks_before(tmp_path, monkeypatch):
+    """Ctrl-C at a bad moment would leave a bag that reads as other numbers."""
+
+    def torn(self, stream):
+        if self.log_time >= 4_000_000_000:
+            stream.start_record(5)
+            raise KeyboardInterrupt
+        write(self, stream)
+
+    write = mcap.records.Message.write
+    monkeypatch.setattr(mcap.records.Message, "write", torn)
+    with Simulation("flat", observers=[RosbagRecorder(tmp_path / "bag")]) as sim:
+        sim.add(Multirotor("iris"))
+        sim.step(990)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(20)
+    with (tmp_path / "bag" / "bag_0.mcap").open("rb") as file:
+        found, reader = [], StreamReader(file, validate_crcs=True)
+        with pytest.raises(EndOfFile):
+            found.extend(
+                record.log_time for record in reader.records if isinstance(record, mcap.records.Message)
+            )
+    assert len(found) > 500
+    assert not (tmp_path / "bag" / "metadata.yaml").exists()

@@ -23,6 +23,8 @@ from pegasus.backends.mavlink.ardupilot_program import (
     Program,
     format_parameters,
     read_parameters,
+    require_enough_steps,
+    start_place,
 )
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.json_fdm import (
@@ -58,12 +60,6 @@ _JSON_PORT, _MAVLINK_PORTS, _PORT_STEP = 9002, (5760, 5762, 5763), 10
 _ESTIMATE_PORT, _ESTIMATE_PARAMETERS = 5765, {"SERIAL5_PROTOCOL": 2}
 """A MAVLink port beside those that others use, at which it is asked what it believes; what opens it."""
 _INSTANCE_LIMIT = 250
-_LOOP_RATE = 400.0
-"""SCHED_LOOP_RATE of a copter that does not say otherwise [Hz]."""
-_LEAST_LOOP_RATE = 50
-"""The lowest that it takes [Hz]."""
-_LEAST_RATIO = 1.8
-"""ArduPilot does not arm with fewer steps of physics per run of its main loop."""
 _LOOK_PERIOD = 0.05
 """How often processes are looked after while answers are waited for [s]."""
 _DISARMED_PULSE = 1050.0
@@ -146,7 +142,9 @@ class ArduPilot(Backend):
         self._scale, self._offset = np.array(rotors.scale), np.array(rotors.offset)
         self._pulses = np.zeros((vehicle.count, vehicle.rotor_count))
         self._bind_parameters(vehicle)
-        self._homes, self._origin = _homes(vehicle), vehicle.environment.origin
+        self._origin = vehicle.environment.origin
+        yaws = euler_from_quaternion(vehicle.start_orientation)[:, 2].tolist()
+        self._homes = [start_place(self._origin, yaw) for yaw in yaws]
         self._program = Program.find(self.directory) if self.launch else None
         self.instances = self._choose_instances()
         self._open()
@@ -174,6 +172,7 @@ class ArduPilot(Backend):
                 ARDUPILOT_DIALECT,
                 self._clients(_MAVLINK_PORTS[0]),
                 [instance + 1 for instance in self.instances],
+                [link.name for link in self.links],
             )
             self._resources.callback(self._pilot.close)
             self.reference = self._pilot.reference
@@ -235,25 +234,15 @@ class ArduPilot(Backend):
         self._conversion = fdm_conversion(mounting if any(imu.orientation[:3]) else None)
 
     def _bind_parameters(self, vehicle: "Multirotor") -> None:
-        own = {**_ESTIMATE_PARAMETERS, **vehicle.spec.ardupilot.parameters, **self.parameters}
-        self._own_parameters = format_parameters(own)
         self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
         given: dict[str, float] = {}
         for file in self._parameter_files:
             given |= read_parameters(file)
-        loop_rate = (given | own).get("SCHED_LOOP_RATE", _LOOP_RATE)
-        rate = vehicle.physics_rate
-        if rate < _LEAST_RATIO * loop_rate:
-            slower = math.floor(rate / _LEAST_RATIO)
-            other_way = f", or set ArduPilot's parameter SCHED_LOOP_RATE to {slower} or less"
-            raise ConfigError(
-                f"ArduPilot, whose main loop runs at {loop_rate:g} Hz, does not arm with physics below "
-                f"{_LEAST_RATIO * loop_rate:g} Hz",
-                field="rate",
-                value=rate,
-                remedy="raise it" + (other_way if slower >= _LEAST_LOOP_RATE else ""),
-            )
-        self._dt = 1.0 / rate
+        asked = {name: value for name, value in _ESTIMATE_PARAMETERS.items() if name not in given}
+        own = {**asked, **vehicle.spec.ardupilot.parameters, **self.parameters}
+        self._own_parameters = format_parameters(own)
+        require_enough_steps(vehicle.physics_rate, given | own)
+        self._dt = 1.0 / vehicle.physics_rate
 
     def _choose_instances(self) -> range:
         count = self._count
@@ -361,8 +350,8 @@ class ArduPilot(Backend):
     def _await_answers(self, t: float) -> None:
         """Wait for every instance that owes an answer, and keep to real time until all have been heard."""
         limit, pace = self._published_at + self.step_timeout, self._published_at + self._dt
-        while any(link.waiting or link.contact is Contact.ABSENT for link in self.links):
-            until = limit if any(link.waiting for link in self.links) else pace
+        while any(link.waiting or link.settling or link.contact is Contact.ABSENT for link in self.links):
+            until = limit if any(link.waiting or link.settling for link in self.links) else pace
             left = until - time.monotonic()
             # What came while others were published to counts, so the sockets are looked at in any case.
             came = self._receive(timeout=min(max(left, 0.0), _LOOK_PERIOD))
@@ -396,13 +385,3 @@ class ArduPilot(Backend):
                     _log.warning(
                         "%s has sent nothing for %g s; it is still waited for", link.name, _LONG_START
                     )
-
-
-def _homes(vehicle: "Multirotor") -> list[str]:
-    """Return where the positions count from and where each copy heads, as ArduPilot's --home wants it."""
-    origin = vehicle.environment.origin
-    yaw = np.degrees(euler_from_quaternion(vehicle.start_orientation)[:, 2])
-    return [
-        f"{origin.latitude:.9f},{origin.longitude:.9f},{origin.altitude:.3f},{(90.0 - angle) % 360.0:.3f}"
-        for angle in yaw.tolist()
-    ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pegasus.environment.geodesy import Geodetic
 from pegasus.errors import ConfigError
 from pegasus.settings import ardupilot_directory
 
@@ -15,6 +16,12 @@ PARAMETER_FILE = "own.parm"
 _BINARY = Path("build", "sitl", "bin", "arducopter")
 _DEFAULTS = Path("Tools", "autotest", "default_params", "copter.parm")
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,15}")
+_LOOP_RATE = 400.0
+"""SCHED_LOOP_RATE of a copter that does not say otherwise [Hz]."""
+_LEAST_LOOP_RATE = 50
+"""The lowest that it takes [Hz]."""
+_LEAST_RATIO = 1.8
+"""ArduPilot does not arm with fewer steps of physics per run of its main loop."""
 
 
 @dataclass(frozen=True)
@@ -130,3 +137,35 @@ def format_parameters(parameters: Mapping[str, float]) -> str:
         if not math.isfinite(value):
             raise ConfigError("must be finite", field=f"parameters.{name}", value=value)
     return "".join(f"{name} {value:.9g}\n" for name, value in parameters.items())
+
+
+def require_enough_steps(rate: float, parameters: Mapping[str, float]) -> None:
+    """Raise a ConfigError if there are too few steps of physics for ArduPilot to arm.
+
+    Args:
+        rate: Rate of the physics [Hz].
+        parameters: Its parameters by name.
+    """
+    loop_rate = parameters.get("SCHED_LOOP_RATE", _LOOP_RATE)
+    if rate >= _LEAST_RATIO * loop_rate:
+        return
+    slower = math.floor(rate / _LEAST_RATIO)
+    other_way = f", or set ArduPilot's parameter SCHED_LOOP_RATE to {slower} or less"
+    raise ConfigError(
+        f"ArduPilot, whose main loop runs at {loop_rate:g} Hz, does not arm with physics below "
+        f"{_LEAST_RATIO * loop_rate:g} Hz",
+        field="rate",
+        value=rate,
+        remedy="raise it" + (other_way if slower >= _LEAST_LOOP_RATE else ""),
+    )
+
+
+def start_place(origin: Geodetic, yaw: float) -> str:
+    """Return where the positions count from and where a copter heads, as ArduPilot's --home wants it.
+
+    Args:
+        origin: Place of the world's origin.
+        yaw: Heading, counter-clockwise from east [rad].
+    """
+    heading = (90.0 - math.degrees(yaw)) % 360.0
+    return f"{origin.latitude:.9f},{origin.longitude:.9f},{origin.altitude:.3f},{heading:.3f}"

@@ -20,6 +20,8 @@ _STEADY, _MOST_STEADY = 4, 4096
 The first number doubles whenever an autopilot has to be given up, up to the second one.
 """
 _REMEMBERED = 64
+_LONGEST_BACKLOG = 65536
+"""Bytes kept for who listens along; older ones are left out."""
 
 
 class Phase(Enum):
@@ -56,6 +58,8 @@ class HilInstance:
         """Whether it has ever been there."""
         self.heard_at = time.monotonic()
         """Wall time at which it came, or last answered [s]."""
+        self.overheard: bytes | None = None
+        """What came since somebody who listens along last looked; None while nobody does."""
         self._rotors, self._system, self._hold_time = rotors, system, hold_time
         self._rest = [0.0] * len(rotors.channels)
         self._speeds = self._rest
@@ -126,6 +130,8 @@ class HilInstance:
         except LinkClosedError as error:
             self._disconnect(str(error))
             return True
+        if self.overheard is not None:
+            self.overheard = (self.overheard + data)[-_LONGEST_BACKLOG:]
         for message in self._decoder.feed(data):
             if type(message) is HilActuatorControls:
                 self._take(message)
@@ -204,3 +210,38 @@ class HilInstance:
         self._sent.clear()
         self._sent_count = self._answered = 0
         self._interval, self._interval_count = 1, 0
+
+
+class SharedLink(Link):
+    """The link to an autopilot for somebody who listens and talks along.
+
+    Args:
+        instance: The autopilot.
+    """
+
+    def __init__(self, instance: HilInstance) -> None:
+        self._instance = instance
+        instance.overheard = b""
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is another side."""
+        return self._instance.link.connected
+
+    def fileno(self) -> int:
+        """Return -1: who owns the link watches it."""
+        return -1
+
+    def send(self, data: bytes) -> None:
+        """Send a whole message; see `Link.send`."""
+        if self.connected:
+            self._instance.link.send(data)
+
+    def receive(self) -> bytes:
+        """Return what has come since the last call."""
+        data, self._instance.overheard = self._instance.overheard or b"", b""
+        return data
+
+    def close(self) -> None:
+        """Listen no more; the link stays its owner's."""
+        self._instance.overheard = None

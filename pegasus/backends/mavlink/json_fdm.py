@@ -34,7 +34,7 @@ _MICRO = 1e-6 * (1 + 1e-8)
 _OUT_OF_REACH = 10_000.0
 """Stands for a rangefinder that sees nothing: farther than any of them measures [m]."""
 
-_MOST_RANGES, _MOST_RC_CHANNELS = 6, 12
+_MOST_RANGES = 6
 
 _HALF = math.sqrt(0.5)
 _FIELDS = 16
@@ -171,9 +171,7 @@ def encode_optional(
     *,
     ranges: Sequence[float] = (),
     airspeed: float | None = None,
-    windvane: tuple[float, float] | None = None,
     battery: tuple[float, float] | None = None,
-    rc: Sequence[int] = (),
 ) -> str:
     """Return the text of what a reply may hold besides the state; what is no number is left out.
 
@@ -181,15 +179,13 @@ def encode_optional(
         ranges: Distances of up to six rangefinders [m], infinite for nothing in range; `rng_1` to `rng_6`,
             which need RNGFND1_TYPE 100 and so on.
         airspeed: Airspeed [m/s].
-        windvane: Direction of the apparent wind, clockwise from the front [rad], and its speed [m/s].
         battery: Voltage [V] and current [A]; read by ArduPilot 4.7 and later.
-        rc: Pulse widths of up to twelve channels of a receiver [us]; read by ArduPilot 4.7 and later.
 
     Raises:
-        ValueError: If there are more rangefinders or channels than ArduPilot takes.
+        ValueError: If there are more rangefinders than ArduPilot takes.
     """
-    if len(ranges) > _MOST_RANGES or len(rc) > _MOST_RC_CHANNELS:
-        raise ValueError(f"must be at most {_MOST_RANGES} rangefinders and {_MOST_RC_CHANNELS} RC channels")
+    if len(ranges) > _MOST_RANGES:
+        raise ValueError(f"must be at most {_MOST_RANGES} rangefinders")
     parts = [
         f',"rng_{i}":{min(distance, _OUT_OF_REACH):.12f}'
         for i, distance in enumerate(ranges, start=1)
@@ -197,13 +193,8 @@ def encode_optional(
     ]
     if airspeed is not None and math.isfinite(airspeed):
         parts.append(f',"airspeed":{airspeed:.12f}')
-    if windvane is not None and math.isfinite(sum(windvane)):
-        parts.append(f',"windvane":{{"direction":{windvane[0]:.12f},"speed":{windvane[1]:.12f}}}')
     if battery is not None and math.isfinite(sum(battery)):
         parts.append(f',"battery":{{"voltage":{battery[0]:.12f},"current":{battery[1]:.12f}}}')
-    if rc:
-        channels = ",".join(f'"rc_{i}":{pulse:d}' for i, pulse in enumerate(rc, start=1))
-        parts.append(',"rc":{' + channels + "}")
     return "".join(parts)
 
 

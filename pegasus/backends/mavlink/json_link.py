@@ -3,7 +3,9 @@
 ArduPilot sends a servo packet and waits for one reply, for ever; then its time is the reply's, and the next
 packet follows. Every reply beyond that would stay in its socket and delay each later one by a frame, so a
 packet is answered once, and always the newest. Without a reply it sends the same packet, with the same
-frame count, again and again. A restarted ArduPilot counts from 0 and sends from another port.
+frame count, again and again. Such a packet that comes after its reply has got it or has not: it is answered
+once more, and the packet that follows waited for a moment longer, in case that both replies are taken. A
+restarted ArduPilot counts from 0 and sends from another port.
 """
 
 import logging
@@ -22,6 +24,8 @@ CHANNEL_COUNT = 32
 
 _REPEATED = 0.5
 """A packet that comes again so long after its reply has not got it: ArduPilot repeats after 1.1 s [s]."""
+_SETTLING = 0.05
+"""How long the packet after a second reply may be followed by one more, which then counts [s]."""
 _MOST_DATAGRAMS = 4096
 """Datagrams taken at once, so that a flood of them cannot hold the simulation up."""
 _SAME_INSTANT = 1e-9
@@ -57,19 +61,24 @@ class JsonLink:
         """Whether its newest packet has not been answered."""
         self.frame_count = 0
         """Number of its newest packet."""
-        self.frame_rate = 0
-        """Frames per second that it last saw in our time stamps [Hz]."""
         self._socket = open_socket
         self._peer: tuple[str, int] | None = None
         self._pwm = _NO_OUTPUT
         self._reply = b""
         self._replied_at = -math.inf
         self._lost_at = math.inf
+        self._repeated = False
+        self._settled_at = -math.inf
 
     @property
     def waiting(self) -> bool:
         """Whether it is to be waited for: it has had its reply and has not sent the next packet."""
         return self.contact is Contact.LOCKSTEP and not self.owed
+
+    @property
+    def settling(self) -> bool:
+        """Whether its packet may be followed by one more at once, and is to be looked at until then."""
+        return self._settled_at > time.monotonic()
 
     def fileno(self) -> int:
         """Return the descriptor that becomes readable when there is something to receive."""
@@ -89,7 +98,6 @@ class JsonLink:
             packet = decode_servos(datagram)
             if packet is not None:
                 self._take(packet.frame_count, packet.pwm, sender)
-                self.frame_rate = packet.frame_rate
 
     def reply(self, text: bytes) -> None:
         """Answer the newest packet.
@@ -142,13 +150,16 @@ class JsonLink:
             )
         elif count == self.frame_count and self.contact is Contact.LOCKSTEP:
             if not self.owed and time.monotonic() - self._replied_at > _REPEATED:
-                self._replied_at = time.monotonic()
+                self._replied_at, self._repeated = time.monotonic(), True
                 self._send()
             return
         elif self.contact is not Contact.LOCKSTEP:
             _log.warning("%s answers again", self.name)
         elif count > self.frame_count + 1:
             _log.warning("%s has jumped from frame %d to frame %d", self.name, self.frame_count, count)
+        # The reply that was sent twice may have been taken twice: then one more packet follows this one.
+        self._settled_at = time.monotonic() + _SETTLING if self._repeated else -math.inf
+        self._repeated = False
         self.contact, self.owed, self._lost_at = Contact.LOCKSTEP, True, math.inf
         self._peer, self.frame_count = sender, count
         self._pwm = pwm if len(pwm) == CHANNEL_COUNT else pwm + _NO_OUTPUT[len(pwm) :]

@@ -254,6 +254,22 @@ class RcChannels(NamedTuple):
     rssi: int
 
 
+class StatusText(NamedTuple):
+    """STATUSTEXT: a line for people."""
+
+    severity: int
+    """From 0, an emergency, to 7, which is for programmers."""
+    text: tuple[int, ...]
+    """Fifty bytes, with zeros behind the end."""
+    id: int = 0
+    chunk_seq: int = 0
+
+    @property
+    def line(self) -> str:
+        """The text."""
+        return bytes(self.text).partition(b"\0")[0].decode(errors="replace")
+
+
 class _Layout:
     """How one message lies in a payload.
 
@@ -311,6 +327,7 @@ _LAYOUTS = (
     _Layout(HilOpticalFlow, 114, 237, "Q I f f f f f I f h B B"),
     _Layout(HilStateQuaternion, 115, 4, "Q 4f f f f i i i h h h H H h h h"),
     _Layout(DistanceSensor, 132, 85, "I H H H B B B B f f 4f B"),
+    _Layout(StatusText, 253, 83, "B 50B H B"),
     _Layout(Odometry, 331, 91, "Q f f f 4f f f f f f f 21f 21f B B B B b"),
 )
 _BY_KIND = {layout.kind: layout for layout in _LAYOUTS}

@@ -1,20 +1,31 @@
 """Fly an autopilot along a trajectory from outside: set-points and commands over MAVLink."""
 
+import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from pegasus.backends.mavlink.link import Link, LinkClosedError
-from pegasus.backends.mavlink.messages import CommandLong, Heartbeat, SetPositionTargetLocalNed, encode
+from pegasus.backends.mavlink.messages import (
+    CommandLong,
+    Decoder,
+    Heartbeat,
+    SetPositionTargetLocalNed,
+    StatusText,
+    encode,
+)
 from pegasus.control.mission import Mission
 from pegasus.control.plan import Plan
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory
 from pegasus.errors import ConfigError
 from pegasus.state import VehicleState
+
+_log = logging.getLogger(__name__)
 
 _SET_POINT_INTERVAL = 0.05
 """Simulated time between two set-points [s]; PX4 leaves its offboard mode after 0.5 s without one."""
@@ -25,6 +36,8 @@ _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
 _IGNORE_NOTHING_BUT_YAW_RATE = 1 << 11
 _PILOT_SYSTEM, _PILOT_COMPONENT = 245, 191
+_WARNING = 4
+"""Severity of a line up to which it tells of something wrong."""
 
 
 class Dialect(NamedTuple):
@@ -36,25 +49,30 @@ class Dialect(NamedTuple):
     """The same for landing by itself."""
     take_off_height: float | None
     """Height that it must be told to take off to before it follows set-points [m]."""
+    patience: float
+    """Simulated time after which it is worth a word that it does not arm [s]."""
 
 
-PX4_DIALECT = Dialect(guided=(6.0, 0.0), land=(4.0, 6.0), take_off_height=None)
+PX4_DIALECT = Dialect(guided=(6.0, 0.0), land=(4.0, 6.0), take_off_height=None, patience=20.0)
 """OFFBOARD and AUTO.LAND."""
-ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=1.5)
+ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=1.5, patience=60.0)
 """GUIDED and LAND of ArduCopter."""
 
 
 class OffboardPilot:
     """Arm N autopilots, fly each along the same trajectory from where it stands, and land it.
 
-    An autopilot arms when its estimator is ready; it is asked once a second until it does. All times are
-    simulated.
+    An autopilot arms when its estimator is ready; it is asked once a second until it does, and what it says
+    against that is reported when it takes longer than its kind needs. All times are simulated.
 
     Args:
         trajectory: What is flown.
         dialect: Which autopilot it is.
         links: Opens the link to each autopilot; tried again when it raises a ConfigError.
         systems: System id of each autopilot.
+        names: What messages call each.
+        printed: Returns what an autopilot has printed against arming, by its row; what it says on the link
+            counts where that is nothing.
     """
 
     def __init__(
@@ -63,20 +81,17 @@ class OffboardPilot:
         dialect: Dialect,
         links: Sequence[Callable[[], Link]],
         systems: Sequence[int],
+        names: Sequence[str],
+        printed: Callable[[int], str] = lambda _: "",
     ) -> None:
         self._autopilots = [
-            _Autopilot(trajectory, dialect, link, system, row)
-            for row, (link, system) in enumerate(zip(links, systems, strict=True))
+            _Autopilot(trajectory, dialect, link, system, row, name, partial(printed, row))
+            for row, (link, system, name) in enumerate(zip(links, systems, names, strict=True))
         ]
         state = VehicleState.at_rest(len(systems), 1)
         self.reference = Reference.hold(state.position, state.position[:, 0])
         """What the autopilots are told to follow; live arrays."""
         self.reference.idle[...] = True
-
-    @property
-    def finished(self) -> bool:
-        """Whether all trajectories are over."""
-        return all(autopilot.mission.finished for autopilot in self._autopilots)
 
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
@@ -123,12 +138,18 @@ class _Autopilot:
         open_link: Callable[[], Link],
         system: int,
         row: int,
+        name: str,
+        printed: Callable[[], str],
     ) -> None:
         self._dialect, self._open_link, self._system, self._row = dialect, open_link, system, row
+        self._name, self._printed = name, printed
         # One that takes off by itself is in the air when it begins to follow.
         spin_up = 1.0 if dialect.take_off_height is None else 0.0
         self.mission = Mission(trajectory, count=1, relative=True, spin_up=spin_up)
         self._link: Link | None = None
+        self._decoder = Decoder()
+        self._complaint = ""
+        self._asked_since: float | None = None
         self._sequence = 0
         self._start: list[float] | None = None
         self._next_set_point = self._next_command = -math.inf
@@ -148,6 +169,7 @@ class _Autopilot:
         if t >= self._next_command:
             self._next_command = t + _RETRY_INTERVAL
             self._instruct(armed=armed)
+            self._look_at_arming(t, armed=armed)
         if t >= self._next_set_point and (self._flying or self._dialect.take_off_height is None):
             self._next_set_point = t + _SET_POINT_INTERVAL
             self._send(self._set_point(t, own))
@@ -177,12 +199,25 @@ class _Autopilot:
             elif self._dialect.take_off_height is not None:
                 self._command(_TAKE_OFF, 0.0, height=self._dialect.take_off_height)
 
+    def _look_at_arming(self, t: float, *, armed: bool) -> None:
+        """Report once that it does not arm, and what it says of that."""
+        if armed or self._flying:
+            self._asked_since = math.inf
+        elif self._asked_since is None:
+            self._asked_since = t
+        elif t - self._asked_since >= self._dialect.patience:
+            self._asked_since = math.inf
+            complaint = self._printed() or self._complaint or "nothing is known of why"
+            _log.warning("%s has not armed within %g s: %s", self._name, self._dialect.patience, complaint)
+
     def _listen(self) -> None:
-        """Take and drop what it says, so that its line does not fill; open the line if there is none."""
+        """Take what it says, of which complaints are kept; open the line if there is none."""
         try:
             if self._link is None:
-                self._link = self._open_link()
-            self._link.receive()
+                self._link, self._decoder = self._open_link(), Decoder()
+            for message in self._decoder.feed(self._link.receive()):
+                if type(message) is StatusText and message.severity <= _WARNING:
+                    self._complaint = message.line
         except ConfigError:
             # It does not listen yet.
             self._link = None

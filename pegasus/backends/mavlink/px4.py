@@ -8,22 +8,17 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pegasus.arrays import Array
 from pegasus.backends.backend import Backend
 from pegasus.backends.mavlink.estimate_link import EstimateListener
-from pegasus.backends.mavlink.hil import SensorMessage, gps_message, truth_message
-from pegasus.backends.mavlink.hil_extras import (
-    flow_message,
-    odometry_message,
-    orientation_of,
-    range_message,
-    rc_message,
-)
-from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
+from pegasus.backends.mavlink.hil import SensorMessage, truth_message
+from pegasus.backends.mavlink.hil_extras import rc_message
+from pegasus.backends.mavlink.hil_instance import HilInstance, Phase, SharedLink
+from pegasus.backends.mavlink.hil_sensors import HilSensors
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.lockstep import HilLockstep
 from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
@@ -35,18 +30,6 @@ from pegasus.components import require
 from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.errors import ConfigError
-from pegasus.sensors import (
-    GPS,
-    IMU,
-    Airspeed,
-    Barometer,
-    ImuReading,
-    Magnetometer,
-    Odometry,
-    OpticalFlow,
-    Rangefinder,
-    Sensor,
-)
 from pegasus.sensors.sensor import Reading
 from pegasus.settings import user_settings
 from pegasus.state import VehicleState
@@ -60,24 +43,11 @@ _HIL_PORT = 4560
 _OFFBOARD_PORT, _GROUND_STATION_PORT = 14580, 18570
 _PAYLOAD_PORT = 14280
 """Port of the link to a payload, which nobody else uses here: at it PX4 is asked what it believes."""
-_OUTPUT_COUNT = 16
+_OUTPUT_COUNT, _INSTANCE_LIMIT = 16, 250
+_COMPLAINT, _PRINTED = "Preflight Fail:", 500
+"""What PX4 prints before a reason not to arm, and in how many of its last lines that is looked for."""
 _TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
 """Sensor messages from one true state, or one message of the receiver, to the next."""
-
-Converter = Callable[[int, Any, int], NamedTuple]
-"""From time [us], reading and row to a message."""
-
-_TAKES: dict[type[Sensor], Callable[[SensorMessage, Any], None]] = {
-    Magnetometer: SensorMessage.take_magnetometer,
-    Barometer: SensorMessage.take_barometer,
-    Airspeed: SensorMessage.take_airspeed,
-}
-_CONVERTS: dict[type[Sensor], Converter] = {
-    GPS: gps_message,
-    OpticalFlow: flow_message,
-    Odometry: odometry_message,
-}
-_NEEDED: dict[str, type[Sensor]] = {"GPS": GPS, "magnetometer": Magnetometer, "barometer": Barometer}
 
 
 @dataclass(eq=False)
@@ -121,7 +91,8 @@ class PX4(Backend):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, "must be above 0 s and finite")
         if self.instance is not None:
-            require(0 <= self.instance < 250, "instance", self.instance, "must be 0 to 249")
+            fits = 0 <= self.instance < _INSTANCE_LIMIT
+            require(fits, "instance", self.instance, f"must be 0 to {_INSTANCE_LIMIT - 1}")
         if self.connection is not None and self.trajectory is not None:
             # Over it a real flight controller would be armed by a program that does not see what it drives.
             raise ConfigError(
@@ -155,7 +126,8 @@ class PX4(Backend):
                 a port is in use.
         """
         self._vehicle, spec = vehicle, vehicle.spec.px4
-        self._choose_sensors(vehicle)
+        self._sensors = HilSensors(vehicle)
+        self._period = 1.0 / self._sensors.rate
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
         self._program = None
         if self.launch and self.connection is None:
@@ -164,8 +136,11 @@ class PX4(Backend):
                 self.directory,
                 airframe=self.airframe or settings.airframe or spec.airframe,
                 parameters={**spec.parameters, **self.parameters},
-                sensor_rate=vehicle.sensors[self._imu].rate_hz,
+                delays=self._sensors.delays,
+                sensor_rate=self._sensors.rate,
             )
+        elif self.parameters:
+            _log.warning("the parameters are not set: PX4 of vehicle %r is not started here", vehicle.name)
         if self.connection is not None and vehicle.count > 1:
             raise ConfigError(
                 "is one link, the vehicle stands for more",
@@ -175,6 +150,9 @@ class PX4(Backend):
             )
         if self.instance is not None or self.connection is not None:
             self.first_instance = self.instance or 0
+            last = _INSTANCE_LIMIT - vehicle.count
+            allowed = f"with {vehicle.count} vehicles must be at most {last}"
+            require(self.first_instance <= last, "instance", self.instance, allowed)
             self._open_links()
         else:
             self._take_free_instances(user_settings().px4.instance or 0)
@@ -201,19 +179,18 @@ class PX4(Backend):
         )
         self._sample_count = 0
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
-        if self.connection is None:
-            self._listener = EstimateListener(
-                [partial(UdpLink, "127.0.0.1", _PAYLOAD_PORT + number) for number in numbers],
-                [number + 1 for number in numbers],
-                origin=vehicle.environment.origin,
-            )
-            self.estimate = self._listener.estimate
+        self._listener = EstimateListener(
+            self._estimate_links(), [number + 1 for number in numbers], origin=vehicle.environment.origin
+        )
+        self.estimate = self._listener.estimate
         if self.trajectory is not None:
             self._pilot = OffboardPilot(
                 self.trajectory,
                 PX4_DIALECT,
                 [partial(UdpLink, "127.0.0.1", _OFFBOARD_PORT + number) for number in numbers],
                 [number + 1 for number in numbers],
+                [instance.name for instance in self._instances],
+                self._printed_against_arming,
             )
             self.reference = self._pilot.reference
         if self._program is not None:
@@ -223,17 +200,7 @@ class PX4(Backend):
         """Send what is new to every autopilot."""
         assert self._lockstep is not None
         self._lockstep.await_connections()
-        imu: ImuReading | None = None
-        others: list[tuple[Converter, Reading]] = []
-        for name, reading in readings.items():
-            if name == self._imu:
-                assert isinstance(reading, ImuReading)
-                imu = reading
-            elif (take := self._takes.get(name)) is not None:
-                for message in self._messages:
-                    take(message, reading)
-            elif (convert := self._converts.get(name)) is not None:
-                others.append((convert, reading))
+        imu, others = self._sensors.take(readings, self._messages)
         truth = receiver = False
         if imu is not None:
             self._sample_count += 1
@@ -245,7 +212,8 @@ class PX4(Backend):
             now = instance.clock(t, self._period)
             for convert, reading in others:
                 instance.send(convert(now, reading, i))
-            if truth:
+            # A flight controller would take the truth for its own estimate, and spoil its IMU by it.
+            if truth and (self.connection is None or instance.phase is Phase.LOCKSTEP):
                 instance.send(truth_message(now, state, self._vehicle.environment, i, t))
             if receiver:
                 instance.send(rc_message(now, self.rc_channels or ()))
@@ -290,32 +258,21 @@ class PX4(Backend):
                 self._scratch.cleanup()
                 self._scratch = None
 
-    def _choose_sensors(self, vehicle: "Multirotor") -> None:
-        """Choose the first sensor of each kind, and how its readings are sent."""
-        kinds: list[type[Sensor]] = [IMU, Rangefinder, *_TAKES, *_CONVERTS]
-        first: dict[type[Sensor], str] = {}
-        for name, sensor in vehicle.sensors.items():
-            for kind in kinds:
-                if isinstance(sensor, kind):
-                    first.setdefault(kind, name)
-        if IMU not in first:
-            raise ConfigError(
-                "has no IMU, by whose samples PX4 is clocked", field="sensors", value=vehicle.name
-            )
-        for what, kind in _NEEDED.items():
-            if kind not in first:
-                _log.warning("vehicle %r has no %s: PX4 will not arm", vehicle.name, what)
-        self._imu = first[IMU]
-        self._period = 1.0 / vehicle.sensors[self._imu].rate_hz
-        self._takes = {first[kind]: take for kind, take in _TAKES.items() if kind in first}
-        self._converts: dict[str, Converter] = {
-            first[kind]: convert for kind, convert in _CONVERTS.items() if kind in first
-        }
-        if Rangefinder in first:
-            sensor = vehicle.sensors[first[Rangefinder]]
-            assert isinstance(sensor, Rangefinder)
-            orientation = orientation_of(sensor.direction)
-            self._converts[first[Rangefinder]] = partial(range_message, orientation=orientation)
+    def _printed_against_arming(self, copy: int) -> str:
+        """Return what the PX4 of a copy has printed of why it does not arm."""
+        lines = self._processes[copy].last_lines(_PRINTED) if self._processes else []
+        reasons = [line.partition(_COMPLAINT)[2].strip() for line in lines if _COMPLAINT in line]
+        return "; ".join(dict.fromkeys(reasons))
+
+    def _estimate_links(self) -> list[Callable[[], Link]]:
+        """Return what opens the link at which each autopilot is asked what it believes."""
+        if self.connection is not None:
+            # It may be the only one that there is.
+            return [partial(SharedLink, instance) for instance in self._instances]
+        return [
+            partial(UdpLink, "127.0.0.1", _PAYLOAD_PORT + self.first_instance + i)
+            for i in range(self._vehicle.count)
+        ]
 
     def _take_free_instances(self, start: int) -> None:
         """Open the links of the first instances from a number on whose ports are free."""
@@ -323,7 +280,9 @@ class PX4(Backend):
         ports = _ports if self._program is not None else _hil_port
         copies = range(self._vehicle.count)
         while not self._links:
-            first = first_free_instance(lambda n: [p for i in copies for p in ports(n + i)], start)
+            first = first_free_instance(
+                lambda n: [p for i in copies for p in ports(n + i)], start, _INSTANCE_LIMIT + 1 - len(copies)
+            )
             self.first_instance, start = first, first + 1
             # Somebody else who looks for free ports at the same time may be faster.
             with suppress(ConfigError):

@@ -1,5 +1,7 @@
 """PX4's program on this machine: where it is, and how an instance of it is started."""
 
+import difflib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,11 +24,12 @@ class PX4Program:
         directory: Folder of PX4-Autopilot; see `pegasus.settings.px4_directory`.
         airframe: Airframe, as PX4_SIM_MODEL names it.
         parameters: PX4 parameters to set at the start.
+        delays: Those for the age of readings [ms], which `parameters` override.
         sensor_rate: Samples of the IMU per second [Hz].
 
     Raises:
-        ConfigError: If the folder or the program is not there, or PX4 does not know the airframe or cannot
-            follow the rate.
+        ConfigError: If the folder or the program is not there, or PX4 does not know the airframe or a
+            parameter, or cannot follow the rate.
     """
 
     def __init__(
@@ -35,6 +38,7 @@ class PX4Program:
         *,
         airframe: str,
         parameters: Mapping[str, float | int],
+        delays: Mapping[str, float],
         sensor_rate: float,
     ) -> None:
         folder = px4_directory(directory)
@@ -47,6 +51,7 @@ class PX4Program:
                 remedy=f"make -C {folder} px4_sitl_default",
             )
         self._require_airframe(airframe)
+        _require_parameters(parameters, folder / _BUILD / "parameters.json")
         if sensor_rate > _HIGHEST_RATE:
             raise ConfigError(
                 f"is more than the {_HIGHEST_RATE:g} Hz that PX4 follows",
@@ -58,7 +63,8 @@ class PX4Program:
         if sensor_rate > _DEFAULT_RATE:
             # Else PX4 answers every second or fourth sample only.
             self._environment |= {"PX4_PARAM_IMU_GYRO_RATEMAX": "2000", "PX4_PARAM_IMU_INTEG_RATE": "1000"}
-        self._environment |= {f"PX4_PARAM_{name}": str(value) for name, value in parameters.items()}
+        given = {**delays, **parameters}
+        self._environment |= {f"PX4_PARAM_{name}": str(value) for name, value in given.items()}
 
     def process(self, instance: int, *, directory: Path, log: Path) -> AutopilotProcess:
         """Return an instance, not yet started.
@@ -88,4 +94,20 @@ class PX4Program:
                 field="airframe",
                 value=airframe,
                 remedy=places("airframe", "px4.airframe", "the vehicle file's px4.airframe"),
+            )
+
+
+def _require_parameters(parameters: Mapping[str, float | int], file: Path) -> None:
+    """Raise a ConfigError for a parameter that PX4 would pass over in its log; its build lists them."""
+    if not parameters or not file.is_file():
+        return
+    known = {parameter["name"] for parameter in json.loads(file.read_text(encoding="utf-8"))["parameters"]}
+    for name, value in parameters.items():
+        if name not in known:
+            alike = difflib.get_close_matches(name, known, n=1)
+            raise ConfigError(
+                "PX4 has no such parameter",
+                field=f"parameters.{name}",
+                value=value,
+                remedy=f"did you mean {alike[0]}?" if alike else f"{file} lists them",
             )

@@ -28,6 +28,8 @@ from pegasus.state import VehicleState
 
 _log = logging.getLogger(__name__)
 
+_LONGEST_WAIT = 3600.0
+"""A path that begins later than this is none that is to be flown: its stamp is of another clock [s]."""
 _SILENCE = 1.0
 """Simulated time between two reports of refused commands on one topic [s]."""
 
@@ -197,13 +199,20 @@ def take_trajectory(demand: Demand, message: MultiDOFJointTrajectory, t: float, 
         place: Where the vehicle is.
 
     Raises:
-        ConfigError: If the frame is another one, there is no point, times do not grow, or a number is not
-            finite.
+        ConfigError: If the frame is another one, the stamp is not of simulation time, there is no point,
+            times do not grow, or a number is not finite.
     """
     frame, stamp = message.header.frame_id, message.header.stamp
     if frame not in ("", MAP):
         raise ConfigError(f"must be {MAP} or empty", field="frame_id", value=frame)
     begin = stamp.sec + stamp.nanosec * 1e-9 or t
+    if begin > t + _LONGEST_WAIT:
+        raise ConfigError(
+            f"is {begin - t:.0f} s ahead of simulation time",
+            field="stamp",
+            value=begin,
+            remedy="set use_sim_time, or leave the stamp at zero for now",
+        )
     points = []
     for k, given in enumerate(message.points):
         time = given.time_from_start.sec + given.time_from_start.nanosec * 1e-9

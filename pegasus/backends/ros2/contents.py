@@ -32,6 +32,8 @@ from pegasus.frames import matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.sensors import (
     GPS,
     IMU,
+    Airspeed,
+    AirspeedReading,
     Barometer,
     BarometerReading,
     GpsReading,
@@ -287,6 +289,18 @@ def _barometer(topic: str, name: str, barometer: Barometer) -> list[Content]:
     return [Content(topic, message, ("header.stamp", "fluid_pressure"), numbers, SENSOR_DATA)]
 
 
+def _airspeed(topic: str, name: str, airspeed: Airspeed) -> list[Content]:
+    variance = airspeed.noise_density**2 * airspeed.rate_hz
+
+    def message(prefix: str) -> Message:
+        return FluidPressure(Header(frame_id=prefix + name), variance=variance)
+
+    def numbers(reading: AirspeedReading) -> Numbers:
+        return [(pressure,) for pressure in reading.differential_pressure.tolist()]
+
+    return [Content(topic, message, ("header.stamp", "fluid_pressure"), numbers, SENSOR_DATA)]
+
+
 def _range(topic: str, name: str, finder: Rangefinder) -> list[Content]:
     def message(prefix: str) -> Message:
         return Range(
@@ -369,6 +383,7 @@ _MAKERS: dict[type[Sensor], tuple[str, Callable[[str, str, Any], list[Content]]]
     Magnetometer: ("mag", _magnetometer),
     GPS: ("gps", _gps),
     Barometer: ("barometer", _barometer),
+    Airspeed: ("diff_pressure", _airspeed),
     Rangefinder: ("range", _range),
     OdometrySensor: ("odometry", _estimate),
 }

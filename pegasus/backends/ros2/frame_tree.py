@@ -9,7 +9,7 @@ from pegasus.arrays import Array
 from pegasus.cameras import Camera, Lidar, StereoCamera
 from pegasus.cameras.mounting import nose, optical_rotation
 from pegasus.frames import quaternion_from_euler, quaternion_from_matrix
-from pegasus.sensors import IMU, Rangefinder, Sensor
+from pegasus.sensors import IMU, Airspeed, Rangefinder, Sensor
 
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
@@ -94,10 +94,13 @@ def _camera_mountings(name: str, camera: Camera, vehicle: "Multirotor") -> list[
 
 def _place(sensor: Sensor) -> tuple[Array, Array]:
     """Return where a sensor without pictures stands; at the body's origin where it has no place."""
+    position = np.array(getattr(sensor, "position", (0.0, 0.0, 0.0)), dtype=np.float64)
     if isinstance(sensor, IMU):
-        return np.array(sensor.position), np.array(sensor.orientation)
+        return position, np.array(sensor.orientation)
     if isinstance(sensor, Rangefinder):
-        return np.array(sensor.position), x_axis_along(np.array(sensor.direction))
+        return position, x_axis_along(np.array(sensor.direction))
+    if isinstance(sensor, Airspeed):
+        return position, x_axis_along(np.array(sensor.axis))
     if isinstance(sensor, Lidar):
-        return np.array(sensor.position), quaternion_from_euler(*sensor.orientation)
-    return np.zeros(3), _NO_TURN
+        return position, quaternion_from_euler(*sensor.orientation)
+    return position, _NO_TURN

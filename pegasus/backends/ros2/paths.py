@@ -70,7 +70,7 @@ class CommandedPath:
     """Points in time, joined as ROS joins the points of a joint trajectory.
 
     Where all points have velocity and acceleration the pieces are quintics, where they have velocities they
-    are cubics, else lines. After the last point it stays there, at rest.
+    are cubics, else lines. Before the first point it stays there, at rest, and so it does after the last.
 
     Args:
         points: The points, at times that grow from one to the next.
@@ -90,8 +90,8 @@ class CommandedPath:
             for k, (before, after) in enumerate(zip(self._times, self._times[1:], strict=False))
         ]
         self._yaws: list[float] = np.unwrap([point.yaw for point in points]).tolist()
-        self._end = np.zeros((4, 3))
-        self._end[0] = points[-1].position
+        self._begin, self._end = np.zeros((4, 3)), np.zeros((4, 3))
+        self._begin[0], self._end[0] = points[0].position, points[-1].position
 
     @property
     def duration(self) -> float:
@@ -99,15 +99,17 @@ class CommandedPath:
         return self._times[-1]
 
     def at(self, time: float) -> PathState:
-        """Return the state at a time; that of the first point before it, and of the last after it.
+        """Return the state at a time; at rest at the first point before it, and at the last after it.
 
         Args:
             time: Time since the path began [s].
         """
         if time >= self._times[-1] or not self._pieces:
             return PathState(self._end, self._yaws[-1], 0.0)
-        k = max(bisect_right(self._times, time) - 1, 0)
-        since = max(time - self._times[k], 0.0)
+        if time < self._times[0]:
+            return PathState(self._begin, self._yaws[0], 0.0)
+        k = bisect_right(self._times, time) - 1
+        since = time - self._times[k]
         powers = np.zeros((4, 6))
         for d in range(4):
             powers[d, d:] = _DERIVATIVES[d, d:] * since ** _POWERS[: 6 - d]

@@ -77,7 +77,7 @@ class RemoteControl:
                     self._pause(still=decode(Bool, data).data)
                 if any(decode(Bool, data).data for data in reset.take()):
                     self._simulation.reset()
-            except (ConfigError, CdrError) as error:
+            except (ConfigError, CdrError, OSError, RuntimeError) as error:
                 _log.warning("a command on the simulation is refused: %s", error)
 
     def _pause(self, *, still: bool) -> None:

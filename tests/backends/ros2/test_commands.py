@@ -118,6 +118,12 @@ def path(*points, frame="map", seconds=0):
         (take_trajectory, path(), "points: must hold a point that is still to come"),
         (take_trajectory, path(point(1.0, 0.0), frame="odom"), "frame_id = 'odom': must be map or empty"),
         (take_trajectory, path(point(1.0, 0.0), seconds=1), "still to come"),
+        # The clock on the wall, where simulation time is meant.
+        (
+            take_trajectory,
+            path(point(1.0, 0.0), seconds=1_700_000_010),
+            "stamp = 1700000010.0: is 1700000000 s ahead of simulation time; set use_sim_time, or leave",
+        ),
         (take_trajectory, path(point(1.0, NAN)), "points.0 = [nan, 0.0, 5.0]: must hold finite"),
         (take_trajectory, path(point(1, 0), point(1, 1)), "points.1.time_from_start = 1.0: must be later"),
         (take_trajectory, path(MultiDOFJointTrajectoryPoint()), "points.0.transforms: must not be empty"),

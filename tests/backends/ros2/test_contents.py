@@ -8,10 +8,19 @@ import pytest
 from pegasus import Multirotor
 from pegasus.backends.ros2.cdr import decode
 from pegasus.backends.ros2.contents import sensor_contents
-from pegasus.backends.ros2.messages import BatteryState, NavSatFix, Range
+from pegasus.backends.ros2.messages import BatteryState, FluidPressure, NavSatFix, Range
 from pegasus.backends.ros2.template import Template
 from pegasus.propulsion import Battery
-from pegasus.sensors import GPS, IMU, GpsReading, Magnetometer, Rangefinder, RangeReading
+from pegasus.sensors import (
+    GPS,
+    IMU,
+    Airspeed,
+    AirspeedReading,
+    GpsReading,
+    Magnetometer,
+    Rangefinder,
+    RangeReading,
+)
 from pegasus.sensors.battery_monitor import BatteryReading
 
 
@@ -32,6 +41,18 @@ def test_a_beam_that_finds_nothing():
     assert (first.radiation_type, first.field_of_view) == (Range.ULTRASOUND, 0.5)
     assert (first.min_range, first.max_range) == pytest.approx((0.2, 10.0))
     assert (first.header.frame_id, first.header.stamp.sec, first.header.stamp.nanosec) == ("d0/down", 1, 2)
+
+
+def test_a_pitot_tube():
+    """Whoever flies by airspeed would have nothing to go by, or take the total pressure for it."""
+    sensors = {"pitot": Airspeed(rate_hz=50.0, noise_density=0.2)}
+    ((content,),) = sensor_contents(Multirotor("iris", sensors=sensors)).values()
+    reading = AirspeedReading(0.0, np.array([61.25, -1.0]), np.array([10.0, -1.3]), np.full(2, 288.0))
+    messages = told(content, FluidPressure, reading)
+    assert content.topic == "sensors/diff_pressure"
+    assert [message.fluid_pressure for message in messages] == [61.25, -1.0]
+    assert messages[0].variance == pytest.approx(2.0)
+    assert messages[0].header.frame_id == "d0/pitot"
 
 
 def test_a_receiver_without_a_fix():

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from pegasus import Multirotor, Simulation
 from pegasus.backends.ros2.frame_tree import mountings, x_axis_along
 from pegasus.cameras import Camera, Lidar, StereoCamera
-from pegasus.sensors import IMU, Barometer, Rangefinder
+from pegasus.sensors import IMU, Airspeed, Barometer, OpticalFlow, Rangefinder
 
 
 def test_frames_of_pictures_are_those_of_their_readings():
@@ -58,6 +58,8 @@ def test_frames_of_other_sensors():
         "imu": IMU(position=(0.1, 0.0, 0.0), orientation=(1.0, 0.0, 0.0, 0.0)),
         "down": Rangefinder(position=(0.0, 0.1, 0.0), direction=(0.0, 0.0, -2.0)),
         "barometer": Barometer(),
+        "flow": OpticalFlow(position=(0.0, 0.0, -0.1)),
+        "pitot": Airspeed(axis=(0.0, 2.0, 0.0)),
     }
     frames = {item.frame: item for item in mountings(Multirotor("iris", sensors=sensors))}
     assert frames["imu"].position.tolist() == [0.1, 0.0, 0.0]
@@ -65,7 +67,12 @@ def test_frames_of_other_sensors():
     assert frames["down"].position.tolist() == [0.0, 0.1, 0.0]
     beam = Rotation.from_quat(frames["down"].orientation).apply([1.0, 0.0, 0.0])
     np.testing.assert_allclose(beam, [0.0, 0.0, -1.0], atol=1e-12)
-    assert frames["barometer"].orientation.tolist() == [0.0, 0.0, 0.0, 1.0]
+    tube = Rotation.from_quat(frames["pitot"].orientation).apply([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(tube, [0.0, 1.0, 0.0], atol=1e-12)
+    assert frames["flow"].position.tolist() == [0.0, 0.0, -0.1]
+    assert frames["barometer"].position.tolist() == [0.0, 0.0, 0.0]
+    for name in ("barometer", "flow"):
+        assert frames[name].orientation.tolist() == [0.0, 0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,15 @@ def test_positions_alone_are_joined_by_lines():
     np.testing.assert_allclose(path.at(0.5).motion[0], 0.0)
 
 
+def test_it_waits_at_its_beginning():
+    """A vehicle that waits for its path to begin would be pushed along by the velocity of its first piece."""
+    path = CommandedPath([PathPoint(1.0, (1, 2, 3), 0.5), PathPoint(2.0, (5, 2, 3), 1.5)])
+    before = path.at(0.9)
+    np.testing.assert_array_equal(before.motion, [[1, 2, 3], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    assert (before.yaw, before.yaw_rate) == (0.5, 0.0)
+    np.testing.assert_allclose(path.at(1.0).motion[1], [4, 0, 0])
+
+
 def test_it_stays_at_its_end():
     """After the last point a polynomial would run away."""
     path = CommandedPath([PathPoint(0.0, (0, 0, 0), 0.0), PathPoint(1.0, (1, 0, 0), 0.5)])

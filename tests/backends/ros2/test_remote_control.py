@@ -49,3 +49,26 @@ def test_pause_resume_reset(nothing_stays):  # noqa: ARG001
         sim.stop()
         runner.join()
         other.close()
+
+
+def test_a_reset_that_fails(nothing_stays, caplog):  # noqa: ARG001
+    """The first autopilot that does not start again would leave the simulation deaf for good."""
+    with Simulation("flat") as sim, RemoteControl(sim, transport=TRANSPORT):
+        failures = [RuntimeError("PX4 0 did not start"), OSError("no space left")]
+
+        def reset():
+            if failures:
+                raise failures.pop(0)
+            sim.play()
+
+        sim.reset = reset
+        other = open_transport(TRANSPORT)
+        publisher = other.node("tester").publisher(Bool, "/pegasus/reset", RELIABLE)
+        until(lambda: publisher.matched)
+        for number in range(1, 3):
+            publisher.publish(encode(Bool(True)))
+            until(lambda number=number: len(caplog.records) == number)
+        publisher.publish(encode(Bool(True)))
+        until(lambda: sim.playback is Playback.PLAYING)
+        other.close()
+    assert "is refused: PX4 0 did not start" in caplog.records[0].getMessage()

@@ -1,0 +1,125 @@
+"""An ArduPilot whose program is the peer, and a backend whose vehicle's state is written by hand."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pegasus import Multirotor
+from pegasus.backends.mavlink.ardupilot import ArduPilot
+from pegasus.backends.mavlink.json_link import Contact
+from pegasus.backends.mavlink.ports import first_free_instance
+from pegasus.environment import Environment
+from pegasus.sensors.imu import ImuReading
+from pegasus.settings import user_settings
+
+PEER = Path(__file__).with_name("ardupilot_peer.py")
+RATE = 400.0
+SLOW_LOOP = {"SCHED_LOOP_RATE": 200}
+"""What lets ArduPilot fly with physics at RATE."""
+
+
+def source_tree(folder, *options):
+    """Make what looks like a built ArduPilot: its program is the peer with these options."""
+    binary = folder / "build" / "sitl" / "bin" / "arducopter"
+    defaults = folder / "Tools" / "autotest" / "default_params" / "copter.parm"
+    for file in (binary, defaults):
+        file.parent.mkdir(parents=True)
+    words = " ".join(f"'{option}'" for option in options)
+    binary.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{PEER}" {words} "$@"\n')
+    binary.chmod(0o755)
+    defaults.write_text("FRAME_TYPE 0\n")
+    return folder
+
+
+def free_instance(count=1):
+    """Return the first of so many instance numbers in a row whose ports are free."""
+    start = user_settings().ardupilot.instance
+    return first_free_instance(
+        lambda n: [
+            place
+            for shift in range(10 * n, 10 * (n + count), 10)
+            for place in (("udp", 9002 + shift), ("tcp", 5760 + shift))
+        ],
+        start,
+    )
+
+
+def vehicle(**arguments):
+    """Return an Iris that has joined a simulation in all that a backend looks at."""
+    made = Multirotor("iris", **arguments)
+    made.environment, made.physics_rate = Environment(), RATE
+    return made
+
+
+class Rig:
+    """A backend whose vehicle's state is written by hand, step by step."""
+
+    def __init__(self, backend, *, count=1):
+        self.vehicle, self.backend, self.step_count = vehicle(count=count), backend, 0
+        self.force = np.tile([0.0, 0.0, 9.81], (count, 1))
+        backend.bind(self.vehicle)
+        self.peers = []
+
+    def __enter__(self):
+        self.backend.start()
+        return self
+
+    def __exit__(self, *_):
+        self.backend.stop()
+        for peer in self.peers:
+            peer.kill()
+            peer.wait()
+
+    def add_peer(self, *options, instance=None):
+        """Start an ArduPilot that was not launched by the backend."""
+        number = self.backend.instances[0] if instance is None else instance
+        command = [sys.executable, str(PEER), "-I", str(number), "--pilot", "echo", *options]
+        self.peers.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+
+    def publish(self):
+        """Move every copy to a place of its own, at this step only, and publish; return the places in mm."""
+        k, count, state = self.step_count, self.vehicle.count, self.vehicle.state
+        place = 100 + (7 * k + 300 * np.arange(count)[:, None] + np.array([0, 211, 419])) % 800
+        north, east, down = place.T / 1000.0
+        state.position[:, 0], state.position[:, 1], state.position[:, 2] = east, north, -down
+        reading = ImuReading(self.time, np.zeros((count, 3)), self.force)
+        self.backend.publish(self.time, state, {"imu": reading})
+        return place
+
+    def step(self):
+        """Return what the peers must answer at this step, and what the backend commands."""
+        place = self.publish()
+        command = self.backend.command(self.time)
+        self.step_count += 1
+        # The Iris turns a pulse width into 1000 u + 100 rad/s, and the echo is 1000 us and the millimetres.
+        expected = np.concatenate([place + 100.0, np.full((self.vehicle.count, 1), 600.0)], axis=1)
+        return expected, command
+
+    def connect(self):
+        """Step until all instances are in lockstep, and once more."""
+        deadline = time.monotonic() + 10.0
+        while any(link.contact is Contact.ABSENT for link in self.backend.links):
+            assert time.monotonic() < deadline, "no peer came"
+            self.step()
+        self.step()
+
+    def steps_match(self, count, copies=slice(None)):
+        """Assert that for some steps the commands are the answers to the states of the same steps."""
+        for _ in range(count):
+            expected, command = self.step()
+            np.testing.assert_allclose(command[copies], expected[copies], rtol=0, atol=1e-9)
+
+    @property
+    def time(self):
+        return self.step_count / RATE
+
+
+def remote(**options):
+    return ArduPilot(launch=False, **{"parameters": SLOW_LOOP, "step_timeout": 5.0, **options})
+
+
+def launched(folder, *options, **arguments):
+    return ArduPilot(source_tree(folder, *options), **{"parameters": SLOW_LOOP, **arguments})
