@@ -1,6 +1,7 @@
 """Graphical sensors: cameras, stereo pairs, lidars, sonars."""
 
 from pegasus.cameras.camera import Camera, CameraReading
+from pegasus.cameras.depth_noise import DepthNoise
 from pegasus.cameras.imaging import Imaging
 from pegasus.cameras.lens import LENSES, BrownConrady, KannalaBrandt, Lens, Pinhole
 from pegasus.cameras.lidar import Lidar, LidarReading
@@ -25,6 +26,7 @@ __all__ = [
     "BrownConrady",
     "Camera",
     "CameraReading",
+    "DepthNoise",
     "Imaging",
     "KannalaBrandt",
     "Lens",

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.arrays import Array
+from pegasus.cameras.depth_noise import DepthNoise
 from pegasus.cameras.imaging import Imaging
 from pegasus.cameras.lens import Lens, Pinhole, lens_from_spec
 from pegasus.cameras.mounting import nose, optical_rotation
@@ -200,6 +202,8 @@ class Camera(Sensor):
     """Rays per pixel of the colours; several smooth the edges."""
     imaging: Imaging = field(default_factory=Imaging)
     """How light becomes colours."""
+    depth_noise: DepthNoise = field(default_factory=DepthNoise)
+    """Errors of the distances and points."""
     hide_vehicle: bool = False
     """Whether the vehicle that carries the camera is left out of its pictures."""
     exposure_time: float = 0.0
@@ -213,23 +217,30 @@ class Camera(Sensor):
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
-        sized = all(isinstance(n, int) and n >= 1 for n in self.resolution) and len(self.resolution) == 2
-        sized = sized and math.prod(self.resolution) <= _MOST_PIXELS
+        size = self.resolution
+        sized = isinstance(size, tuple | list) and len(size) == 2
+        sized = sized and all(isinstance(n, Integral) and n >= 1 for n in size)
         require(
-            sized,
+            sized and math.prod(size) <= _MOST_PIXELS,
             "resolution",
-            self.resolution,
+            size,
             "must be width and height in whole pixels from 1 up, 2**26 pixels at most",
         )
+        self.resolution = int(size[0]), int(size[1])
         self.lens = self._chosen_lens()
         for name in ("position", "orientation"):
             value = getattr(self, name)
-            finite = value is None or all(map(math.isfinite, value))
+            finite = value is None or (np.shape(value) == (3,) and all(map(math.isfinite, value)))
             require(finite, name, value, "must hold three finite numbers")
         require(bool(self.outputs), "outputs", self.outputs, "must name at least one output, such as rgb")
+        remedy = 'write a list, such as ["rgb"]'
+        require(not isinstance(self.outputs, str), "outputs", self.outputs, "must be a list of names", remedy)
         self.outputs = full_names(self.outputs)
         require(0 < self.near < math.inf, "near", self.near, "must be above 0 m and finite")
         require(self.near < self.far, "far", self.far, f"must be above near of {self.near:g} m")
+        for name, kind in (("imaging", Imaging), ("depth_noise", DepthNoise)):
+            value = getattr(self, name)
+            require(isinstance(value, kind), name, value, f"must be of pegasus.cameras.{kind.__name__}")
         for name in ("samples", "blur_frame_count", "row_band_count"):
             value = getattr(self, name)
             require(isinstance(value, int) and value >= 1, name, value, "must be a whole number from 1 up")
@@ -298,6 +309,7 @@ class Camera(Sensor):
             outputs=self.outputs,
             samples=self.samples,
             imaging=self.imaging,
+            depth_noise=self.depth_noise,
             hide_vehicle=self.hide_vehicle,
             exposure_time=self.exposure_time,
             blur_frame_count=self.blur_frame_count,

@@ -106,7 +106,8 @@ def brown_conrady_reach(radial: Sequence[float]) -> float:
     # The derivative of r N(r^2) / D(r^2), times D^2, with s = r^2.
     s = np.polynomial.Polynomial([0.0, 1.0])
     slope = above * below + 2 * s * (above.deriv() * below - above * below.deriv())
-    return math.sqrt(min(_first_root(slope), _first_root(below)))
+    # At a pole itself there is no value; just before it, points are seen as far out as one likes.
+    return math.sqrt(min(_first_root(slope), _first_root(below) * (1 - 1e-12)))
 
 
 def kannala_brandt(angle: Array, *, coefficients: Sequence[float]) -> Array:
@@ -183,7 +184,8 @@ def _increasing_inverse(function: Any, target: Array, reach: float) -> Array:
             top *= 2
     end = float(function(xp.asarray(top))[0])
     low, high = xp.zeros_like(target), xp.full_like(target, top)
-    guess = xp.minimum(target, high)
+    # Near a fold or a pole Newton's method would creep.
+    guess = xp.minimum(target, 0.9 * high)
     for _ in range(_ITERATIONS):
         value, slope = function(guess)
         above = value > target

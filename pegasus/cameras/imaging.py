@@ -22,6 +22,8 @@ _METERED_PIXELS = 20_000
 def automatic_exposure(radiance: Light, *, percentile: float, level: float) -> float:
     """Return the exposure that brings a percentile of the luminance to a level; 1 where there is no light.
 
+    Where so much is black that the percentile is, it is that of the pixels with light.
+
     Args:
         radiance: Linear light, shape (H, W, 3).
         percentile: Percentile of the pixels, 0 to 100.
@@ -31,6 +33,8 @@ def automatic_exposure(radiance: Light, *, percentile: float, level: float) -> f
     # A sparse sample of the picture meters as well as all of it.
     luminance = pixels[:: max(1, len(pixels) // _METERED_PIXELS)] @ np.array(_LUMINANCE, np.float32)
     bright = float(np.percentile(luminance, percentile))
+    if bright == 0 and (lit := luminance[luminance > 0]).size:
+        bright = float(np.percentile(lit, percentile))
     return level / bright if math.isfinite(bright) and bright > 0 else 1.0
 
 
@@ -94,7 +98,7 @@ class Imaging:
     metered_percentile: float = 95.0
     """Percentile of the luminance that the automatic exposure looks at, 0 to 100."""
     metered_level: float = 0.8
-    """Where it brings that percentile, of full brightness (linear)."""
+    """Where it brings that percentile, of full brightness (linear); above 1 it is overexposed."""
     falloff_exponent: float = 0.0
     """Vignetting as this power of the cosine off the optical axis: 4 for a thin lens."""
     vignetting: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -114,7 +118,7 @@ class Imaging:
             require(value is None or 0 < value < math.inf, name, value, "must be above 0 and finite")
         percentile, level = self.metered_percentile, self.metered_level
         require(0 < percentile <= 100, "metered_percentile", percentile, "must be above 0 and at most 100")
-        require(0 < level <= 1, "metered_level", level, "must be above 0 and at most 1")
+        require(0 < level < math.inf, "metered_level", level, "must be above 0 and finite")
         exponent = self.falloff_exponent
         require(0 <= exponent < math.inf, "falloff_exponent", exponent, "must be at least 0 and finite")
         finite = all(map(math.isfinite, self.vignetting))

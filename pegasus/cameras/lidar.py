@@ -117,7 +117,8 @@ class Lidar(Sensor):
         self.pattern = pattern_from_spec(self.pattern)
         for name in ("position", "orientation"):
             value = getattr(self, name)
-            require(all(map(math.isfinite, value)), name, value, "must hold three finite numbers")
+            finite = np.shape(value) == (3,) and all(map(math.isfinite, value))
+            require(finite, name, value, "must hold three finite numbers")
         shortest = self.min_range
         require(0 <= shortest < math.inf, "min_range", shortest, "must be at least 0 m and finite")
         allowed = f"must be above min_range of {shortest:g} m and finite"

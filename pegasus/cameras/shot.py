@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.arrays import Array
+from pegasus.cameras.depth_noise import DepthNoise
 from pegasus.cameras.imaging import Imaging
 from pegasus.cameras.lens import Lens, RowBand, pixel_grid
 from pegasus.cameras.outputs import OUTPUTS, point_cloud
@@ -45,6 +46,7 @@ class Optics:
     blur_frame_count: int
     row_time: float
     row_band_count: int
+    depth_noise: DepthNoise = field(default_factory=DepthNoise)
 
     @cached_property
     def directions(self) -> Array:
@@ -214,9 +216,9 @@ class Shot:
             return segmentation.semantic_ids(images.entity, things, classes)
         assert images.distance is not None
         if output == "distance_to_image_plane":
-            return annotations.distance_to_image_plane(images.distance, optics.directions)
+            return annotations.distance_to_image_plane(self._measured(copy), optics.directions)
         if output == "point_cloud":
-            return point_cloud(images.distance, optics.directions)
+            return point_cloud(self._measured(copy), optics.directions)
         if output == "motion_vectors":
             assert images.entity is not None
             view, before = self.view(copy), self.view(copy, self.previous)
@@ -224,7 +226,17 @@ class Shot:
             return annotations.motion_vectors(
                 images.distance, optics.directions, images.entity, things, view, before
             )
-        return images.distance
+        return self._measured(copy)
+
+    def _measured(self, copy: int) -> npt.NDArray[np.float32]:
+        """Return the distances along the rays, with the camera's errors, the same for all outputs."""
+        optics, distance = self.optics, self.channels(copy).distance
+        assert distance is not None
+        if optics.depth_noise.exact:
+            return distance
+        # Numbers of its own beside those of the colours.
+        generator = np.random.Generator(np.random.SFC64([int(self._seeds[copy]), 1]))
+        return optics.depth_noise.measured(distance, optics.directions, generator)
 
     def _developed(self, copy: int) -> npt.NDArray[np.uint8]:
         radiance, imaging = self.channels(copy).radiance, self.optics.imaging

@@ -75,11 +75,19 @@ def run_on_ray(
         left = iter(jobs)
         waiting: list[Any] = [task.remote(shared, job) for _, job in zip(range(most), left, strict=False)]
         while waiting:
-            done, waiting = ray.wait(waiting, num_returns=1)
             try:
-                finished(ray.get(done[0]))
+                done, waiting = ray.wait(waiting, num_returns=1)
+                made = ray.get(done[0])
             except ray.exceptions.RayTaskError as error:
                 raise _cause(error) from None
+            except (ray.exceptions.RayError, ConnectionError) as error:
+                raise ConfigError(
+                    f"a worker or a node was lost, perhaps for lack of memory: {type(error).__name__}",
+                    field="ray",
+                    value=address,
+                    remedy="resume",
+                ) from None
+            finished(made)
             waiting += [task.remote(shared, job) for _, job in zip(range(1), left, strict=False)]
     finally:
         ray.shutdown()

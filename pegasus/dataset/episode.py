@@ -1,5 +1,6 @@
 """One randomised scene and flight, and the frames that are taken of it."""
 
+import logging
 import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from pegasus.simulation import Simulation
 from pegasus.streams import stream
 
 _SEEDS = 2**63
+
+_log = logging.getLogger(__name__)
 
 
 class Episode:
@@ -220,5 +223,11 @@ def plan_of(recipe: Recipe) -> Plan:
     """
     wanted = recipe.scenario.dataset.classes
     with Episode(recipe, 0) as episode:
-        classes = episode.classes if wanted is None else tuple(wanted)
+        there = episode.classes
+        if missing := [name for name in wanted or () if name not in there]:
+            _log.warning(
+                "dataset.classes: nothing in the first scene is of the class %s; it has %s",
+                *(" or ".join(missing), ", ".join(there) or "none"),
+            )
+        classes = there if wanted is None else tuple(wanted)
         return Plan(tuple(eye.name for eye in episode.eyes), classes)

@@ -1,5 +1,6 @@
 """The layout of KITTI's object benchmark: pictures, labels, calibration, and a lidar's points."""
 
+import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,13 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.dataset.boxes import LooseBoxes, to_camera
+from pegasus.dataset.boxes import LooseBoxes, rectilinear, to_camera
 from pegasus.dataset.entities import LabelledEntity
 from pegasus.dataset.frame import LabelledFrame
 from pegasus.dataset.frame_folder import FrameFolder, checked_cameras, png
 from pegasus.dataset.segmentation import visible_pixels
 from pegasus.dataset.shapes import EntityShape, transformed
 from pegasus.render.renderer import View
+
+_log = logging.getLogger(__name__)
 
 FULLY_VISIBLE = 0.05
 """Occluded part up to which an object counts as fully visible (level 0)."""
@@ -51,6 +54,7 @@ class KittiWriter:
         self.cameras = checked_cameras(cameras, most=2)
         self.classes = None if classes is None else frozenset(classes)
         self._folder = FrameFolder(folder, resume=resume)
+        self._told = False
 
     def written(self) -> frozenset[int]:
         """Return the indices of the frames whose files are all there."""
@@ -67,6 +71,13 @@ class KittiWriter:
             ConfigError: If a file cannot be written; the frame is not counted.
         """
         frame, name = frames[0], f"{index:06d}"
+        if not self._told and not rectilinear(frame.view):
+            self._told = True
+            _log.warning(
+                "%s: its lens distorts, which KITTI's calibration cannot state; what is projected by it lies "
+                "beside its pixels",
+                frame.camera,
+            )
         files = {
             f"label_2/{name}.txt": self._labels(frame).encode(),
             f"calib/{name}.txt": _calibration(frames).encode(),
@@ -165,14 +176,21 @@ def _label(entity: LabelledEntity, ratio: float, loose: LooseBoxes, k: int, view
     return f"{kind} {cut:.2f} {occlusion_level(ratio)} {tail}\n"
 
 
+def _intrinsics(view: View) -> Array:
+    """Return the matrix of a camera as KITTI counts pixels: the centre of the first one is at (0, 0)."""
+    matrix = view.lens.matrix(view.resolution).copy()
+    matrix[:2, 2] -= 0.5
+    return matrix
+
+
 def _calibration(frames: Sequence[LabelledFrame]) -> str:
     view = frames[0].view
-    left = np.column_stack([view.lens.matrix(view.resolution), np.zeros(3)])
+    left = np.column_stack([_intrinsics(view), np.zeros(3)])
     right = left
     if len(frames) > 1:
         other = frames[1].view
         place = to_camera(other) @ np.linalg.inv(to_camera(view))
-        right = other.lens.matrix(other.resolution) @ place[:3]
+        right = _intrinsics(other) @ place[:3]
     lidar = frames[0].lidar
     if lidar is None:
         to_first = np.column_stack([_TO_OPTICAL, np.zeros(3)])

@@ -12,6 +12,7 @@ from pegasus.dataset.frame_folder import FrameFolder
 from pegasus.dataset.recipe import Recipe
 from pegasus.errors import ConfigError
 from pegasus.run import found
+from pegasus.scenario import load_vehicle, load_world
 from pegasus.version import __version__
 
 MANIFEST = "manifest.json"
@@ -52,6 +53,8 @@ def manifest_of(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 def begin(folder: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest of a new dataset, or check that the one which is there is the same.
 
+    A dataset may grow: no frame depends on how many there are.
+
     Args:
         folder: Folder of the dataset.
         manifest: What it is to be made from.
@@ -63,11 +66,13 @@ def begin(folder: Path, manifest: dict[str, Any]) -> None:
     content = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
     file = folder / MANIFEST
     if file.exists():
+        count = manifest["frame_count"]
         try:
             earlier = orjson.loads(file.read_bytes())
-        except (OSError, orjson.JSONDecodeError):
+            before_count = int(earlier["frame_count"])
+        except (OSError, ValueError, TypeError, KeyError):
             raise ConfigError("cannot be read", file=file, remedy="give a new folder") from None
-        if (difference := _difference(earlier, manifest)) is not None:
+        if (difference := _difference(earlier | {"frame_count": count}, manifest)) is not None:
             field, before, now = difference
             raise ConfigError(
                 f"the dataset in {folder} was begun with {_short(before)}",
@@ -75,6 +80,15 @@ def begin(folder: Path, manifest: dict[str, Any]) -> None:
                 value=now if now is not None else "none",
                 remedy="give the same, or a new folder",
             )
+        if before_count > count:
+            raise ConfigError(
+                f"the dataset in {folder} was begun with {before_count}",
+                field="frames",
+                value=count,
+                remedy="give as many or more, or a new folder",
+            )
+        if before_count < count:
+            FrameFolder(folder, resume=True).write(MANIFEST, content)
         return
     foreign = sorted(p.name for p in folder.glob("[!.]*"))
     if foreign:
@@ -103,14 +117,24 @@ def _versions(renderer: str) -> dict[str, str]:
 
 
 def _file_hashes(recipe: Recipe) -> dict[str, str]:
-    """Return the hashes of the files of world and vehicles."""
+    """Return the hashes of the files of world and vehicles, and of the models that they name."""
     scenario, file = recipe.scenario, recipe.file
     named = [("worlds", scenario.world), *(("vehicles", entry.model) for entry in scenario.vehicles)]
     hashes = {}
     for kind, name in named:
         path = found(kind, name, beside=file, field=kind)
-        hashes[f"{kind}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        for part in (path, _model_file(kind, path)):
+            if part is not None:
+                hashes[f"{kind}/{part.name}"] = hashlib.sha256(part.read_bytes()).hexdigest()
     return hashes
+
+
+def _model_file(kind: str, path: Path) -> Path | None:
+    """Return the USD file that the file of a world or a vehicle names, or None."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return None
+    model = load_world(path)[0].usd if kind == "worlds" else load_vehicle(path)[0].usd
+    return None if model is None else Path(model)
 
 
 def _difference(earlier: Any, now: Any, place: str = "") -> tuple[str, Any, Any] | None:

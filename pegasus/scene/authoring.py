@@ -11,13 +11,11 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics, UsdShad
 
 from pegasus.arrays import Array, IntArray
 from pegasus.frames import quaternion_from_matrix
+from pegasus.scene.flat_faces import BOX_FACES, box_uvs
 from pegasus.scene.scene import Color, PhysicsMaterial
 
 Vector = Sequence[float] | Array
 _DECIMALS = 5
-_BLOCK_FACES = np.array(
-    [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]], dtype=np.int64
-)
 
 
 @dataclass(frozen=True)
@@ -241,35 +239,13 @@ def block(
         stage,
         path,
         corners,
-        _BLOCK_FACES,
+        BOX_FACES,
         surface,
         approximation="boundingCube",
-        uvs=box_uvs(corners, _BLOCK_FACES),
+        uvs=box_uvs(corners, BOX_FACES),
     )
     place(schema.GetPrim(), center, yaw=yaw)
     return schema.GetPrim()
-
-
-def box_uvs(points: Array, faces: IntArray) -> Array:
-    """Return texture coordinates of flat faces, each laid out along the two axes that it is most level with.
-
-    On upright faces v is z, so that courses of bricks run level; shape (F * K, 2), in metres.
-
-    Args:
-        points: Points [m], shape (P, 3).
-        faces: Points of each face, shape (F, K).
-    """
-    corners = points[faces]
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    axis = np.abs(normal).argmax(axis=1)
-    positive = normal[np.arange(len(faces)), axis] > 0
-    uvs = np.empty((*faces.shape, 2))
-    for along, (u, v, sign) in enumerate(((1, 2, 1.0), (0, 2, -1.0), (0, 1, 1.0))):
-        rows = axis == along
-        flip = np.where(positive[rows], sign, -sign)[:, None]
-        uvs[rows, :, 0] = corners[rows][..., u] * flip
-        uvs[rows, :, 1] = corners[rows][..., v]
-    return uvs.reshape(-1, 2)
 
 
 def subset(of: UsdGeom.Mesh, name: str, faces: Sequence[int], look: UsdShade.Material) -> Usd.Prim:
@@ -285,18 +261,6 @@ def subset(of: UsdGeom.Mesh, name: str, faces: Sequence[int], look: UsdShade.Mat
     UsdShade.MaterialBindingAPI.Apply(schema.GetPrim()).Bind(look)
     label(schema.GetPrim(), name)
     return schema.GetPrim()
-
-
-def tiles(x: Array, y: Array) -> tuple[Array, IntArray]:
-    """Return level ground cut along lines: points, shape (P, 3), and faces of four points, shape (F, 4).
-
-    Args:
-        x: Where lines along y run [m], ascending, shape (X,).
-        y: Where lines along x run [m], ascending, shape (Y,).
-    """
-    points = np.stack([np.tile(x, len(y)), np.repeat(y, len(x)), np.zeros(len(x) * len(y))], axis=1)
-    first = (np.arange(len(y) - 1)[:, None] * len(x) + np.arange(len(x) - 1)).ravel()
-    return points, np.stack([first, first + 1, first + len(x) + 1, first + len(x)], axis=1)
 
 
 def ground_plane(stage: Usd.Stage, path: str, physics: UsdShade.Material) -> None:

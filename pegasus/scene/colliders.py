@@ -1,6 +1,7 @@
 """UsdPhysics colliders as exact primitives where they are such, else as meshes."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from pegasus.arrays import Array
 from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.scene.meshes import Polygons
 from pegasus.scene.notices import Notices
-from pegasus.scene.primitives import Primitive, read_primitive
+from pegasus.scene.primitives import Primitive
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
 from pegasus.scene.stage import TIME, StageFrame
 
@@ -44,6 +45,10 @@ _BOX_FACES = np.array(
      [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]],
     dtype=np.int32,
 )  # fmt: skip
+_LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
+_Turned = tuple[Collider, Array]
+"""A collider whose orientation is still to be set, and its rotation, shape (3, 3)."""
+
 # Scales are rounded to so many digits: instances of a mesh whose scales differ in the last bits are the same.
 _SCALE_DIGITS = 6
 
@@ -68,25 +73,36 @@ class Placement:
 
 
 def take_apart(transform: Array) -> Placement:
-    """Return a transform as position, rotation and rest.
+    """Return a transform as position, rotation and rest; see `all_taken_apart`.
+
+    Args:
+        transform: Matrix that acts on column vectors, shape (4, 4).
+    """
+    return all_taken_apart(transform[None])[0]
+
+
+def all_taken_apart(transforms: Array) -> list[Placement]:
+    """Return transforms as position, rotation and rest.
 
     Without a shear the rotation is that of the axes, and the rest is diagonal; with one, the nearest rotation
     (polar decomposition).
 
     Args:
-        transform: Matrix that acts on column vectors, shape (4, 4).
+        transforms: Matrices that act on column vectors, shape (K, 4, 4).
     """
-    linear = transform[:3, :3]
-    lengths = np.sqrt((linear * linear).sum(axis=0))
+    linear = transforms[:, :3, :3]
+    lengths = np.sqrt((linear * linear).sum(axis=1, keepdims=True))
     axes = linear / np.where(lengths > 0, lengths, 1.0)
-    orthogonal = np.abs(axes.T @ axes - np.eye(3)).max() < _EXACT
-    left, _, right = np.linalg.svd(axes if orthogonal else linear)
+    apart = np.abs(axes.swapaxes(1, 2) @ axes - np.eye(3)).max(axis=(1, 2))
+    orthogonal = (apart < _EXACT)[:, None, None]
+    left, _, right = np.linalg.svd(np.where(orthogonal, axes, linear))
     rotation = left @ right
-    if np.linalg.det(rotation) < 0:
-        flip = np.diag([1.0, 1.0, -1.0])
-        rotation = rotation @ flip if orthogonal else left @ flip @ right
-    rest = rotation.T @ linear
-    return Placement(transform[:3, 3].copy(), rotation, np.diag(np.diagonal(rest)) if orthogonal else rest)
+    flip = np.diag([1.0, 1.0, -1.0])
+    mirrored = np.where(orthogonal, rotation @ flip, left @ flip @ right)
+    rotation = np.where((np.linalg.det(rotation) < 0)[:, None, None], mirrored, rotation)
+    rest = rotation.swapaxes(1, 2) @ linear
+    rest = np.where(orthogonal, rest * np.eye(3), rest)
+    return [Placement(*parts) for parts in zip(transforms[:, :3, 3].copy(), rotation, rest, strict=True)]
 
 
 class PhysicsMaterials:
@@ -95,13 +111,12 @@ class PhysicsMaterials:
     def __init__(self) -> None:
         self._known: dict[str, PhysicsMaterial] = {}
 
-    def of(self, prim: Usd.Prim) -> PhysicsMaterial:
-        """Return the material bound for physics, else that bound for all purposes, else the default.
+    def of(self, material: UsdShade.Material) -> PhysicsMaterial:
+        """Return the contact properties of what is bound to a collider, or the default.
 
         Args:
-            prim: A collider.
+            material: What is bound for physics, else for all purposes.
         """
-        material = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")[0]
         if not material:
             return PhysicsMaterial()
         path = str(material.GetPath())
@@ -121,44 +136,61 @@ def is_collider(prim: Usd.Prim) -> bool:
     )
 
 
-def collider(
-    prim: Usd.Prim,
-    path: str,
-    transform: Array,
-    frame: StageFrame,
-    polygons: Polygons | None,
-    material: PhysicsMaterial,
-    notices: Notices,
-    *,
-    is_body: bool = False,
-) -> Collider | None:
-    """Return the collision shape of a prim, or None if it has no geometry to collide with.
+@dataclass(frozen=True, eq=False)
+class CollidingPrim:
+    """A prim that collides."""
+
+    prim: Usd.Prim
+    path: str
+    """Its path in the scene."""
+    transform: Array
+    """Local to stage, shape (4, 4)."""
+    shape: Polygons | Primitive | None
+    """Its triangles, or what primitive it is; None if it is neither."""
+    material: PhysicsMaterial
+
+
+def colliders(
+    solids: Sequence[CollidingPrim], frame: StageFrame, notices: Notices, *, is_body: bool = False
+) -> list[Collider]:
+    """Return the collision shapes of prims, without those that have no geometry to collide with.
 
     Args:
-        prim: A prim with UsdPhysicsCollisionAPI.
-        path: Its path in the scene.
-        transform: Local to stage, shape (4, 4).
+        solids: Prims with UsdPhysicsCollisionAPI.
         frame: Units and up axis of the stage.
-        polygons: Its triangles, if it is a mesh that has some.
-        material: Its contact properties.
         notices: Where a collider that cannot be taken as authored is noted.
-        is_body: Whether it is part of a moving body, which cannot collide by triangles.
+        is_body: Whether they are parts of a moving body, which cannot collide by triangles.
     """
-    placement = take_apart(frame.convert(transform))
+    if not solids:
+        return []
+    placements = all_taken_apart(frame.convert(np.stack([solid.transform for solid in solids])))
+    found = [
+        part
+        for solid, placement in zip(solids, placements, strict=True)
+        if (part := _part(solid, placement, frame, notices, is_body=is_body)) is not None
+    ]
+    # Attitudes of all at once: one by one they would take as long as all the rest.
+    rotations = np.stack([np.eye(3), *(rotation for _, rotation in found)])[1:]
+    turns = quaternion_from_matrix(rotations)
+    return [replace(part, orientation=turn) for (part, _), turn in zip(found, turns, strict=True)]
+
+
+def _part(
+    solid: CollidingPrim, placement: Placement, frame: StageFrame, notices: Notices, *, is_body: bool
+) -> _Turned | None:
+    """Return the collision shape of a prim, not yet turned, or None if it has no geometry."""
+    prim, path = solid.prim, solid.path
     if not abs(np.linalg.det(placement.rest)) > 0:
         notices.add("collider with a scale of zero left out", prim.GetPath())
         return None
-    if prim.IsA(UsdGeom.Mesh):
-        if polygons is None:
-            notices.add("collider without triangles left out", prim.GetPath())
-            return None
+    if isinstance(solid.shape, Polygons):
         approximation = _approximation(prim, notices, is_body=is_body)
-        return _mesh(approximation, path, placement, frame.meters_per_unit, polygons, material)
-    primitive = read_primitive(prim, frame.meters_per_unit)
-    if primitive is None:
-        notices.add("collider without a geometry of its own left out", prim.GetPath())
+        return _mesh(approximation, path, placement, frame.meters_per_unit, solid.shape, solid.material)
+    if solid.shape is None:
+        kind = "triangles" if prim.IsA(UsdGeom.Mesh) else "a geometry of its own"
+        notices.add(f"collider without {kind} left out", prim.GetPath())
         return None
-    return _primitive(primitive, path, placement, material)
+    return _primitive(solid.shape, path, placement, solid.material)
 
 
 def lowest_point(colliders: list[Collider]) -> float:
@@ -209,7 +241,7 @@ def _physics_material(prim: Usd.Prim) -> PhysicsMaterial:
     )
 
 
-def _primitive(primitive: Primitive, path: str, placement: Placement, material: PhysicsMaterial) -> Collider:
+def _primitive(primitive: Primitive, path: str, placement: Placement, material: PhysicsMaterial) -> _Turned:
     """Return a primitive as itself where its scale allows that, else as its hull."""
     axis = primitive.rotation()
     if primitive.kind == "Plane":
@@ -275,7 +307,7 @@ def _mesh(
     meters_per_unit: float,
     polygons: Polygons,
     material: PhysicsMaterial,
-) -> Collider:
+) -> _Turned:
     mirrored = np.linalg.det(placement.rest) < 0
     points, faces = polygons.mirrored_surface if mirrored else polygons.surface
     if approximation not in ("boundingCube", "boundingSphere"):
@@ -304,17 +336,17 @@ def _triangles(
     material: PhysicsMaterial,
     approximation: str,
     meters_per_unit: float = 1.0,
-) -> Collider:
+) -> _Turned:
     """Return a mesh with its scale, mirror and shear beside its vertices; its faces fit the mirror."""
     scale = placement.rest * meters_per_unit
     decimals = _SCALE_DIGITS - int(np.floor(np.log10(np.abs(scale).max())))
     scale = np.round(scale, decimals) + 0.0
-    return Collider(
+    part = Collider(
         path=path,
         shape=ColliderShape.MESH,
         size=(),
         position=placement.position,
-        orientation=quaternion_from_matrix(placement.rotation),
+        orientation=_LEVEL,
         material=material,
         approximation=approximation,
         vertices=points if np.array_equal(scale, np.eye(3)) else points @ scale.T,
@@ -322,6 +354,7 @@ def _triangles(
         prototype=points,
         scale=scale,
     )
+    return part, placement.rotation
 
 
 def _posed(
@@ -331,8 +364,8 @@ def _posed(
     position: Array,
     rotation: Array,
     material: PhysicsMaterial,
-) -> Collider:
-    return Collider(path, shape, size, position, quaternion_from_matrix(rotation), material)
+) -> _Turned:
+    return Collider(path, shape, size, position, _LEVEL, material), rotation
 
 
 def _upright(normal: Array) -> Array:

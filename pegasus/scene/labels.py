@@ -12,6 +12,16 @@ def labels_of(prim: Usd.Prim, inherited: dict[str, str]) -> dict[str, str]:
         prim: A prim.
         inherited: Labels of its parent.
     """
+    own = own_labels(prim)
+    return {**inherited, **own} if own else inherited
+
+
+def own_labels(prim: Usd.Prim) -> dict[str, str]:
+    """Return the labels that a prim carries itself, by taxonomy.
+
+    Args:
+        prim: A prim.
+    """
     own: dict[str, str] = {}
     for attribute in prim.GetAuthoredPropertiesInNamespace("semantic"):
         # semantic:<instance>:params:semanticData holds the label, semanticType beside it the taxonomy.
@@ -20,4 +30,4 @@ def labels_of(prim: Usd.Prim, inherited: dict[str, str]) -> dict[str, str]:
             own[(kind.Get(TIME) if kind else None) or "class"] = str(attribute.Get(TIME))
     for attribute in prim.GetAuthoredPropertiesInNamespace("semantics:labels"):
         own[attribute.GetBaseName()] = ",".join(attribute.Get(TIME) or ())
-    return {**inherited, **own} if own else inherited
+    return own

@@ -1,6 +1,7 @@
 """Materials of a stage as UsdPreviewSurface describes them."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ _NUMBERS = {
 _CONSTANTS = {"opacityThreshold": "opacity_threshold", "ior": "ior"}
 _WRAPS = ("repeat", "clamp", "mirror", "black")
 _UNTEXTURED: Color = (0.5, 0.5, 0.5)
+_PORTION = 4096
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,20 @@ class BoundMaterial:
     uv_set: str = "st"
     reads_color: bool = False
     """Whether the display colour decides the diffuse colour, vertex by vertex."""
+
+
+def bound_materials(
+    prims: Sequence[Usd.Prim], purpose: str = UsdShade.Tokens.full
+) -> Iterator[UsdShade.Material]:
+    """Return what is bound to each of many prims, which is many times as fast as asking for one by one.
+
+    Args:
+        prims: Prims, or subsets of faces.
+        purpose: What it is bound for; what is bound for all purposes counts where there is nothing else.
+    """
+    for first in range(0, len(prims), _PORTION):
+        portion = list(prims[first : first + _PORTION])
+        yield from UsdShade.MaterialBindingAPI.ComputeBoundMaterials(portion, purpose)[0]
 
 
 class Materials:
@@ -52,16 +68,16 @@ class Materials:
         self._notices = notices
         self._bound: dict[str, BoundMaterial] = {}
 
-    def of(self, prim: Usd.Prim) -> BoundMaterial:
-        """Return the material bound to a prim or a subset of its faces, or one of its display colour.
+    def of(self, prim: Usd.Prim, material: UsdShade.Material) -> BoundMaterial:
+        """Return the material of a prim or a subset of its faces: what is bound, or its display colour.
 
         Args:
             prim: A gprim or subset.
+            material: What is bound to it; see `bound_materials`.
 
         Raises:
             ConfigError: If a texture of the material does not exist.
         """
-        material = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial(UsdShade.Tokens.full)[0]
         if not material:
             return self._of_display_color(prim)
         source = material.GetPrim()

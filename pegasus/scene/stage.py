@@ -34,11 +34,12 @@ class StageFrame:
         The linear part keeps its scale: vertices are converted to metres on their own.
 
         Args:
-            transform: Matrix that acts on column vectors, shape (4, 4).
+            transform: Matrix that acts on column vectors, shape (..., 4, 4).
         """
-        world = np.eye(4)
-        world[:3, :3] = self.rotation @ transform[:3, :3]
-        world[:3, 3] = self.meters_per_unit * (self.rotation @ transform[:3, 3])
+        world = np.zeros(transform.shape)
+        world[..., 3, 3] = 1.0
+        world[..., :3, :] = self.rotation @ transform[..., :3, :]
+        world[..., :3, 3] *= self.meters_per_unit
         return world
 
 

@@ -4,27 +4,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from pxr import Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdShade
+from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from pegasus.arrays import Array, BoolArray
 from pegasus.errors import ConfigError
-from pegasus.scene.colliders import PhysicsMaterials, collider, is_collider, take_apart
+from pegasus.scene.colliders import CollidingPrim, PhysicsMaterials, all_taken_apart, colliders, take_apart
 from pegasus.scene.labels import labels_of
 from pegasus.scene.lights import camera, light
-from pegasus.scene.materials import BoundMaterial, Materials
+from pegasus.scene.materials import BoundMaterial, Materials, bound_materials
 from pegasus.scene.meshes import Floats, Polygons, corner_normals, face_mask, mesh_geometry, read_polygons
 from pegasus.scene.notices import Notices
-from pegasus.scene.primitives import read_primitive
+from pegasus.scene.prim_facts import PROTOTYPE, PrimFacts, PrimReader, column_matrix, shared
+from pegasus.scene.primitives import Primitive, read_primitive
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
 from pegasus.scene.stage import TIME, note_unresolved, open_stage, quiet, stage_frame, stage_source
 
 _DRAWN = (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
 _DEFINED = Usd.PrimIsActive & Usd.PrimIsDefined & Usd.PrimIsLoaded & ~Usd.PrimIsAbstract
-# Prototypes of a point instancer are often `over`s or classes, so that they are not drawn by themselves.
-_PROTOTYPE = Usd.PrimIsActive & Usd.PrimIsLoaded
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class _Place:
     """What a prim hands down to its children."""
 
@@ -62,6 +61,7 @@ def translate(source: Usd.Stage | str | Path, *, root: str | None = None) -> Sce
         note_unresolved(stage, notices)
         translator = _Translator(stage, notices, is_body=root is not None)
         translator.walk(root or "/")
+        translator.finish()
     scene = translator.scene
     if root is None and not scene.colliders:
         notices.add("no collider: vehicles fall through everything", stage_source(stage))
@@ -78,10 +78,16 @@ class _Translator:
         self._notices = notices
         self._is_body = is_body
         self._frame = stage_frame(stage, notices)
-        self._physics_materials = PhysicsMaterials()
+        self._prims = PrimReader()
         self._physics_scene: Sdf.Path | None = None
+        # Materials are found for all prims at once, which is many times as fast as one by one.
+        self._drawn: list[tuple[Usd.Prim, PrimFacts, _Place]] = []
+        self._solid: list[tuple[Usd.Prim, PrimFacts, _Place]] = []
+        self._undivided: set[Sdf.Path] = set()
+        self._placed: list[tuple[str, str, _Place]] = []
         self._sources: dict[Sdf.Path, str] = {}
         self._polygons: dict[str, Polygons | None] = {}
+        self._primitives: dict[Sdf.Path, Primitive | None] = {}
         self._normals: dict[Sdf.Path, Floats] = {}
         # The stage's origin in the frame of the body; the same where all is at rest.
         self._origin: Array = np.eye(4)
@@ -91,7 +97,7 @@ class _Translator:
         prim = self._stage.GetPrimAtPath(root)
         if not prim:
             raise ConfigError("no such prim", file=self.scene.source, value=root)
-        transform = _matrix(UsdGeom.XformCache(TIME).GetLocalToWorldTransform(prim))
+        transform = column_matrix(UsdGeom.XformCache(TIME).GetLocalToWorldTransform(prim))
         if self._is_body:
             # The pose of a body is the simulation's to set; only its scale belongs to its shape.
             placement = take_apart(transform)
@@ -99,59 +105,71 @@ class _Translator:
             pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
             self._origin = np.asarray(np.linalg.inv(pose), dtype=np.float64)
         above = _Place("" if root == "/" else root, self._origin @ transform, {})
-        self._visit(prim, _labelled(above, prim))
+        self._visit(prim, self._prims.facts(prim), _labelled(above, prim))
 
-    def _visit(self, prim: Usd.Prim, place: _Place) -> None:
-        place = _seen(prim, place)
-        if prim.IsA(UsdGeom.PointInstancer):
+    def finish(self) -> None:
+        """Add what was found to the scene, in the order in which it was found."""
+        self._add_colliders()
+        drawn, self._drawn = self._drawn, []
+        materials = bound_materials([prim for prim, _, _ in drawn])
+        for (prim, facts, place), material in zip(drawn, materials, strict=True):
+            if facts.is_mesh:
+                self._add_mesh(prim, facts, place, material)
+            else:
+                self._add_primitive(prim, facts, place, material)
+        drawn.clear()
+        self._add_instances()
+
+    def _add_colliders(self) -> None:
+        found, self._solid = self._solid, []
+        physics, solids = PhysicsMaterials(), []
+        materials = bound_materials([prim for prim, _, _ in found], "physics")
+        for (prim, facts, place), material in zip(found, materials, strict=True):
+            shape: Polygons | Primitive | None
+            if facts.is_mesh:
+                shape = self._read_polygons(prim, facts, place)
+            else:
+                shape = self._read_primitive(prim, facts)
+            solids.append(CollidingPrim(prim, place.path, place.transform, shape, physics.of(material)))
+        self.scene.colliders.extend(colliders(solids, self._frame, self._notices, is_body=self._is_body))
+
+    def _visit(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> None:
+        if facts.is_hidden or facts.purpose is not None:
+            visible, purpose = place.visible and not facts.is_hidden, facts.purpose or place.purpose
+            place = replace(place, visible=visible, purpose=purpose)
+        if facts.is_instancer:
             self._instance_points(prim, place)
             return
-        self._take(prim, place)
-        for child in prim.GetFilteredChildren(Usd.TraverseInstanceProxies(place.predicate)):
-            self._visit(child, self._below(child, place))
+        self._take(prim, facts, place)
+        for child, its in self._prims.children(prim, place.predicate):
+            self._visit(child, its, self._below(its, place))
 
-    def _take(self, prim: Usd.Prim, place: _Place) -> None:
-        """Add what a prim itself is to the scene."""
-        drawn = place.visible and place.purpose in _DRAWN
-        self._note_physics(prim)
-        if is_collider(prim):
-            material = self._physics_materials.of(prim)
-            polygons = self._read_polygons(prim, place) if prim.IsA(UsdGeom.Mesh) else None
-            shape = collider(
-                prim,
-                place.path,
-                place.transform,
-                self._frame,
-                polygons,
-                material,
-                self._notices,
-                is_body=self._is_body,
-            )
-            if shape is not None:
-                self.scene.colliders.append(shape)
-        if not drawn:
+    def _take(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> None:
+        """Note what a prim itself is."""
+        self._note_physics(prim, facts)
+        if facts.collides:
+            self._solid.append((prim, facts, place))
+        if not (place.visible and place.purpose in _DRAWN):
             return
-        if prim.IsA(UsdGeom.Mesh):
-            self._add_mesh(prim, place)
-        elif prim.IsA(UsdGeom.Gprim):
-            self._add_primitive(prim, place)
-        elif prim.HasAPI(UsdLux.LightAPI):
+        if facts.is_mesh or facts.is_primitive:
+            self._drawn.append((prim, facts, place))
+        elif facts.is_light:
             if (found := light(prim, place.path, place.transform, self._frame)) is not None:
                 self.scene.lights.append(found)
             else:
                 self._notices.add(f"{prim.GetTypeName()} left out", place.path)
-        elif prim.IsA(UsdGeom.Camera):
+        elif facts.is_camera:
             self.scene.cameras.append(camera(prim, place.path, place.transform, self._frame))
 
-    def _note_physics(self, prim: Usd.Prim) -> None:
-        if prim.IsA(UsdPhysics.Scene):
+    def _note_physics(self, prim: Usd.Prim, facts: PrimFacts) -> None:
+        if facts.is_physics_scene:
             if self._physics_scene not in (None, prim.GetPath()):
                 self._notices.add(f"ignored: the physics scene is {self._physics_scene}", prim.GetPath())
             else:
                 self._physics_scene = prim.GetPath()
-        elif prim.IsA(UsdPhysics.Joint):
+        elif facts.is_joint:
             self._notices.add("joint ignored", prim.GetPath())
-        elif not self._is_body and prim.HasAPI(UsdPhysics.RigidBodyAPI):
+        elif facts.is_rigid_body and not self._is_body:
             self._notices.add("rigid body taken as static", prim.GetPath())
 
     def _instance_points(self, prim: Usd.Prim, place: _Place) -> None:
@@ -175,38 +193,59 @@ class _Translator:
             point = replace(
                 place,
                 path=f"{place.path}[{number}]",
-                transform=place.transform @ _matrix(transform),
-                predicate=_PROTOTYPE,
+                transform=place.transform @ column_matrix(transform),
+                predicate=PROTOTYPE,
             )
-            self._visit(prototypes[index], self._below(prototypes[index], point, is_prototype=True))
+            facts = self._prims.facts(prototypes[index])
+            self._visit(prototypes[index], facts, self._below(facts, point, is_prototype=True))
 
-    def _below(self, prim: Usd.Prim, parent: _Place, *, is_prototype: bool = False) -> _Place:
+    def _below(self, facts: PrimFacts, parent: _Place, *, is_prototype: bool = False) -> _Place:
         """Return the place of a child, or of the prototype of a point."""
         transform = parent.transform
-        if prim.IsA(UsdGeom.Xformable):
-            schema = UsdGeom.Xformable(prim)
-            above = self._origin if schema.GetResetXformStack() and not is_prototype else transform
-            transform = above @ _matrix(schema.GetLocalTransformation(TIME))
-        path = parent.path if is_prototype else f"{parent.path}/{prim.GetName()}"
-        return _labelled(replace(parent, path=path, transform=transform), prim)
+        if facts.local is not None:
+            above = self._origin if facts.resets_transform and not is_prototype else transform
+            transform = above @ facts.local
+        path = parent.path if is_prototype else f"{parent.path}/{facts.name}"
+        if not facts.labels:
+            return _Place(
+                path,
+                transform,
+                parent.labels,
+                parent.entity,
+                parent.entity_transform,
+                parent.visible,
+                parent.purpose,
+                parent.predicate,
+            )
+        labels = {**parent.labels, **facts.labels}
+        return replace(
+            parent, path=path, transform=transform, labels=labels, entity=path, entity_transform=transform
+        )
 
-    def _add_mesh(self, prim: Usd.Prim, place: _Place) -> None:
-        polygons = self._read_polygons(prim, place)
+    def _add_mesh(self, prim: Usd.Prim, facts: PrimFacts, place: _Place, material: UsdShade.Material) -> None:
+        polygons = self._read_polygons(prim, facts, place)
         if polygons is None:
             return
-        name = self._source_name(prim, place)
+        name = self._sources[facts.path]
+        if facts.path in self._undivided:
+            self._add_part(polygons, None, name, self.materials.of(prim, material), place)
+            return
+        subsets = UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets()
+        if not subsets:
+            self._undivided.add(facts.path)
         rest = np.ones(polygons.face_count, dtype=np.bool_)
-        for subset in UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets():
+        looks = bound_materials([subset.GetPrim() for subset in subsets])
+        for subset, look in zip(subsets, looks, strict=True):
             faces = face_mask(subset, polygons.face_count) & rest
             rest &= ~faces
             if faces[polygons.faces].any():
                 labelled = _labelled(place, subset.GetPrim())
                 part = f"{name}/{subset.GetPrim().GetName()}"
-                self._add_part(polygons, faces, part, self.materials.of(subset.GetPrim()), labelled)
+                self._add_part(polygons, faces, part, self.materials.of(subset.GetPrim(), look), labelled)
         if rest.all():
-            self._add_part(polygons, None, name, self.materials.of(prim), place)
+            self._add_part(polygons, None, name, self.materials.of(prim, material), place)
         elif rest[polygons.faces].any():
-            self._add_part(polygons, rest, name, self.materials.of(prim), place)
+            self._add_part(polygons, rest, name, self.materials.of(prim, material), place)
 
     def _add_part(
         self,
@@ -233,48 +272,54 @@ class _Translator:
                 with_colors=material.reads_color,
                 notices=self._notices,
             )
-        self._add_instance(key, material.key, place)
+        self._placed.append((key, material.key, place))
 
-    def _add_primitive(self, prim: Usd.Prim, place: _Place) -> None:
-        primitive = read_primitive(prim, self._frame.meters_per_unit)
+    def _add_primitive(
+        self, prim: Usd.Prim, facts: PrimFacts, place: _Place, material: UsdShade.Material
+    ) -> None:
+        primitive = self._read_primitive(prim, facts)
         if primitive is None:
             self._notices.add(f"{prim.GetTypeName()} left out", place.path)
             return
         if primitive.key not in self.scene.geometries:
             self.scene.geometries[primitive.key] = primitive.geometry()
-        self._add_instance(primitive.key, self.materials.of(prim).key, place)
+        self._placed.append((primitive.key, self.materials.of(prim, material).key, place))
 
-    def _add_instance(self, geometry: str, material: str, place: _Place) -> None:
-        transform = self._frame.convert(place.transform)
-        if np.linalg.det(transform[:3, :3]) < 0:
-            mirrored = f"{geometry}:mirrored"
-            if mirrored not in self.scene.geometries:
-                self.scene.geometries[mirrored] = _mirrored(self.scene.geometries[geometry])
-            geometry = mirrored
-        entity = self._entity(place)
-        self.scene.instances.append(Instance(place.path, geometry, material, transform, place.labels, entity))
-
-    def _entity(self, place: _Place) -> str:
-        """Return the key of the thing that a place belongs to, and note it."""
-        path = place.entity or place.path
-        if path not in self.scene.entities:
-            transform = place.transform if place.entity_transform is None else place.entity_transform
-            placement = take_apart(self._frame.convert(transform))
+    def _add_instances(self) -> None:
+        """Add what is drawn where it is, and the things that it belongs to."""
+        if not self._placed:
+            return
+        transforms = self._frame.convert(np.stack([place.transform for _, _, place in self._placed]))
+        flips = (np.linalg.det(transforms[:, :3, :3]) < 0).tolist()
+        things: dict[str, _Place] = {}
+        for (key, material, place), transform, flipped in zip(self._placed, transforms, flips, strict=True):
+            geometry = f"{key}:mirrored" if flipped else key
+            if geometry not in self.scene.geometries:
+                self.scene.geometries[geometry] = _mirrored(self.scene.geometries[key])
+            entity = place.entity or place.path
+            things.setdefault(entity, place)
+            self.scene.instances.append(
+                Instance(place.path, geometry, material, transform, place.labels, entity)
+            )
+        frames = [p.transform if p.entity_transform is None else p.entity_transform for p in things.values()]
+        placements = all_taken_apart(self._frame.convert(np.stack(frames)))
+        for (path, place), placement in zip(things.items(), placements, strict=True):
             pose = np.eye(4)
             pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
             self.scene.entities[path] = Entity(path, place.labels, pose)
-        return path
 
-    def _read_polygons(self, prim: Usd.Prim, place: _Place) -> Polygons | None:
-        """Return the triangles of a mesh, read once for all its instances."""
-        name = self._source_name(prim, place)
+    def _read_polygons(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> Polygons | None:
+        """Return the triangles of a mesh, read once for all its instances, which are named by the first."""
+        name = self._sources.setdefault(facts.path, place.path)
         if name not in self._polygons:
-            self._polygons[name] = read_polygons(_shared(prim), self._notices)
+            self._polygons[name] = read_polygons(shared(prim), self._notices)
         return self._polygons[name]
 
-    def _source_name(self, prim: Usd.Prim, place: _Place) -> str:
-        """Return a name for what instances of a prim share: the path of the first one."""
-        return self._sources.setdefault(_shared(prim).GetPath(), place.path)
+    def _read_primitive(self, prim: Usd.Prim, facts: PrimFacts) -> Primitive | None:
+        """Return the shape of a primitive, read once for all its instances."""
+        if facts.path not in self._primitives:
+            self._primitives[facts.path] = read_primitive(prim, self._frame.meters_per_unit)
+        return self._primitives[facts.path]
 
 
 def _labelled(place: _Place, prim: Usd.Prim) -> _Place:
@@ -284,31 +329,6 @@ def _labelled(place: _Place, prim: Usd.Prim) -> _Place:
         return place
     path = f"{place.path}/{prim.GetName()}" if prim.IsA(UsdGeom.Subset) else place.path
     return replace(place, labels=labels, entity=path, entity_transform=place.transform)
-
-
-def _seen(prim: Usd.Prim, place: _Place) -> _Place:
-    """Return a place with the visibility and purpose of its prim."""
-    if not prim.IsA(UsdGeom.Imageable):
-        return place
-    visibility, purpose = prim.GetAttribute("visibility"), prim.GetAttribute("purpose")
-    hidden = visibility.HasAuthoredValue() and visibility.Get(TIME) == UsdGeom.Tokens.invisible
-    if not hidden and not purpose.HasAuthoredValue():
-        return place
-    return replace(
-        place,
-        visible=place.visible and not hidden,
-        purpose=purpose.Get(TIME) if purpose.HasAuthoredValue() else place.purpose,
-    )
-
-
-def _shared(prim: Usd.Prim) -> Usd.Prim:
-    """Return the prim that all instances of a prim share, or the prim itself."""
-    return prim.GetPrimInPrototype() if prim.IsInstanceProxy() else prim
-
-
-def _matrix(matrix: object) -> Array:
-    """Return a Gf matrix, which acts on row vectors, as one that acts on column vectors."""
-    return np.asarray(matrix, dtype=np.float64).T
 
 
 def _mirrored(geometry: Geometry) -> Geometry:

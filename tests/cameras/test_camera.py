@@ -450,6 +450,36 @@ def test_bad_parameters(parameters, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"resolution": 640}, "resolution = 640: must be width and height in whole pixels"),
+        ({"resolution": (640.0, 480.0)}, "resolution = (640.0, 480.0): must be"),
+        ({"position": (1.0, 2.0)}, "position = (1.0, 2.0): must hold three finite numbers"),
+        ({"orientation": (0.0, math.nan, 0.0)}, "orientation = "),
+        ({"outputs": "rgb"}, "outputs = 'rgb': must be a list of names"),
+        ({"imaging": {"gamma": 2.2}}, "imaging = {'gamma': 2.2}: must be of pegasus.cameras.Imaging"),
+        ({"depth_noise": 0.1}, "depth_noise = 0.1: must be of pegasus.cameras.DepthNoise"),
+    ],
+)
+def test_bad_parameters_in_a_script(parameters, message):
+    """A slip in a script would show at the first picture, as an error of something deep within."""
+    with pytest.raises(ConfigError) as error:
+        Camera(**parameters)
+    assert str(error.value).startswith(message)
+
+
+def test_arrays_and_lists_are_taken_in_a_script():
+    """What NumPy computes, or a list, would be refused or break at the first picture."""
+    size = np.array([32, 24])
+    camera = Camera(resolution=[*size], horizontal_fov=1.2, position=np.array([0.3, 0.0, 0.0]))
+    assert camera.resolution == (32, 24)
+    assert all(type(length) is int for length in camera.resolution)
+    sim, iris, _ = flying(camera)
+    sim.step()
+    assert iris.readings["front"].rgb.shape == (1, 24, 32, 3)
+
+
 def test_an_output_that_was_not_asked_for():
     """A typing mistake in a script would draw something else than what was declared."""
     sim, iris, _ = flying(Camera(**SMALL))

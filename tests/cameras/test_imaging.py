@@ -46,6 +46,11 @@ def test_automatic_exposure():
     assert own == pytest.approx(0.5 / 2000.0)
     assert Imaging(exposure=3.0).exposure_for(radiance) == 3.0
     assert automatic_exposure(np.zeros((10, 10, 3), np.float32), percentile=90, level=0.5) == 1.0
+    # A lamp in the dark is not as bright as it happens to be in the units of the scene.
+    night = np.zeros((100, 100, 3), np.float32)
+    night[40:50, 40:50] = 5000.0
+    assert automatic_exposure(night, percentile=95, level=0.8) == pytest.approx(0.8 / 5000)
+    assert Imaging(metered_percentile=80, metered_level=3.0).exposure_for(radiance) == pytest.approx(3 / 2000)
 
 
 def test_falloff():
@@ -95,6 +100,7 @@ def test_saturation_and_white_balance():
     [
         ({"exposure": 0.0}, "exposure = 0.0: must be above 0"),
         ({"metered_percentile": 101.0}, "at most 100"),
+        ({"metered_level": 0.0}, "metered_level = 0.0: must be above 0"),
         ({"full_well": -1.0}, "full_well"),
         ({"read_noise": 1.0}, "below 1"),
         ({"white_balance": (1.0, 0.0, 1.0)}, "three numbers above 0"),

@@ -142,6 +142,20 @@ def test_what_is_not_seen():
         KannalaBrandt(horizontal_fov=math.radians(250.0), k1=-0.1)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_pole_of_the_rational_form_is_the_edge_of_what_is_seen():
+    """A lens whose polynomial has a root far aside would fill the terminal with warnings, or see twice."""
+    lens = BrownConrady(horizontal_fov=1.2, k1=0.1, k4=-0.5)
+    # Below the line 1 - r^2 / 2 is zero at r = sqrt 2: up to there all directions are seen, ever farther out.
+    assert lens._farthest == pytest.approx(math.sqrt(2.0), rel=1e-9)
+    pixels = np.array([[320.0, 240.0], [640.0, 480.0], [1e5, 240.0]])
+    directions = lens.directions(pixels, RESOLUTION)
+    aside = np.hypot(directions[:, 0], directions[:, 1]) / directions[:, 2]
+    assert (aside < math.sqrt(2.0)).all()
+    assert aside[2] > 1.40
+    np.testing.assert_allclose(lens.project(directions, RESOLUTION), pixels, rtol=1e-9, atol=1e-6)
+
+
 @pytest.mark.parametrize("coefficients", [BARREL, RATIONAL, PINCUSHION])
 def test_jacobian(coefficients):
     """Newton's method would walk in a wrong direction: derivatives against central differences."""

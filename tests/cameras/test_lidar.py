@@ -422,3 +422,9 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], named: str) -> Non
     """A parameter that makes no sense would be taken, or the message would not say which."""
     with pytest.raises(ConfigError, match=rf"sensors\.roof\.{named}"):
         build(Sensor, SENSORS, {"model": "lidar", **parameters}, field="sensors.roof")
+
+
+def test_a_place_has_three_coordinates() -> None:
+    """A slip in a script would show at the first scan, as an error of something deep within."""
+    with pytest.raises(ConfigError, match=r"position = \(1\.0, 2\.0\): must hold three finite numbers"):
+        Lidar(position=(1.0, 2.0))  # type: ignore[arg-type]

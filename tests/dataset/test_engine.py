@@ -10,7 +10,7 @@ from dataset_runs import SCENARIO, contents, write_scenario
 
 from pegasus.dataset import CocoWriter
 from pegasus.dataset.engine import make_dataset, open_jobs
-from pegasus.dataset.episode import Episode, plan_of
+from pegasus.dataset.episode import Episode, Plan, plan_of
 from pegasus.dataset.manifest import MANIFEST, begin, manifest_of
 from pegasus.dataset.recipe import Recipe
 from pegasus.errors import ConfigError
@@ -127,16 +127,52 @@ def test_resume_goes_on_with_the_same_dataset_only(recipe, tmp_path):
     assert {"pegasus", "numpy", "usd-core", "embreex"} <= content["versions"].keys()
     for change, message in (
         ({"seed": 4}, "seed = 4: the dataset in .* was begun with 3"),
-        ({"frame_count": 9}, "frame_count = 9: .* was begun with 8"),
+        ({"frame_count": 7}, "frames = 7: .* was begun with 8; give as many or more"),
         ({"writer": "coco"}, "writer = 'coco': .* was begun with 'basic'"),
     ):
         with pytest.raises(ConfigError, match=message) as caught:
             begin(folder, manifest_of(recipe_of(recipe.file, **change), plan))
         assert "\n" not in str(caught.value)
+    (folder / MANIFEST).write_bytes(b"[]")
+    with pytest.raises(ConfigError, match="cannot be read; give a new folder"):
+        begin(folder, manifest_of(recipe, plan))
+    (folder / MANIFEST).write_bytes(first)
     older = manifest_of(recipe, plan)
     older["versions"]["numpy"] = "1.0"
     with pytest.raises(ConfigError, match=r"versions\.numpy"):
         begin(folder, older)
+
+
+def test_a_dataset_may_grow(recipe, tmp_path):
+    """Ten thousand frames would have to be made anew to add one, or the manifest tell of fewer."""
+    plan, folder = plan_of(recipe), tmp_path / "out"
+    begin(folder, manifest_of(recipe, plan))
+    more = manifest_of(recipe_of(recipe.file, frame_count=20), plan)
+    begin(folder, more)
+    assert orjson.loads((folder / MANIFEST).read_bytes()) == more
+
+
+def test_another_model_is_another_dataset(tmp_path):
+    """A model that was changed between two runs would be seen in half of the frames."""
+    cube = '#usda 1.0\n(\n metersPerUnit = 1\n upAxis = "Z"\n)\ndef Cube "cube" {\n}\n'
+    (tmp_path / "cube.usda").write_text(cube)
+    (tmp_path / "yard.yaml").write_text("name: yard\nusd: cube.usda\n")
+    recipe = recipe_of(write_scenario(tmp_path, world="yard.yaml"))
+    plan = Plan(("observer_front",), ())
+    before = manifest_of(recipe, plan)["files_sha256"]
+    assert {"worlds/yard.yaml", "worlds/cube.usda", "vehicles/iris.yaml"} <= before.keys()
+    (tmp_path / "cube.usda").write_text(cube + "# taller\n")
+    after = manifest_of(recipe, plan)["files_sha256"]
+    assert {key for key in before if before[key] != after[key]} == {"worlds/cube.usda"}
+
+
+def test_a_class_that_nothing_has_is_told_of(tmp_path, caplog):
+    """A typing error would end in a dataset without labels, without a word."""
+    file = write_scenario(tmp_path, dataset={"classes": ["multirotor", "multirotr"]})
+    assert plan_of(recipe_of(file)).classes == ("multirotor", "multirotr")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("dataset.classes: nothing in the first scene is of the class multirotr; it has ")
+    assert "multirotor" in line
 
 
 def changed(**changes):

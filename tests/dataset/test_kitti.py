@@ -7,6 +7,7 @@ import pytest
 from analytic_scenes import AnalyticRenderer, Solid, box_corners, in_camera, looking, pose, seen_at, turn
 from PIL import Image
 
+from pegasus.cameras import KannalaBrandt, Pinhole
 from pegasus.dataset import KittiWriter, LidarCloud
 from pegasus.dataset.kitti import occlusion_level, truncation
 from pegasus.errors import ConfigError
@@ -16,8 +17,10 @@ BOX = Solid("/World/box", "box", (0.6, 0.3, 0.25), pose((6, -0.5, 0.2), turn((0,
 EDGE = Solid("/World/edge", "delivery box", (0.4, 0.4, 0.4), pose((4, 2.2, 0)))
 ROCK = Solid("/World/rock", None, 0.4, pose((5, -1.6, -1.0)))
 HIDDEN = Solid("/World/hidden", "box", (0.1, 0.1, 0.1), pose((8, -0.66, 0.27)))
-PIXEL = np.array([0, 0, 1, 1])
 CLASSES = ("box", "delivery box")
+# The development kit draws what it projects one pixel further on in MATLAB, whose first pixel has its centre
+# at 1: by its matrices that of the first pixel is at 0.
+KIT = 0.5
 
 
 def read_labels(path):
@@ -110,10 +113,23 @@ def test_labels_project_through_the_calibration_onto_their_boxes(folder, view):
         pixels = corners[:, :2] / corners[:, 2:]
         if solid is BOX:
             np.testing.assert_allclose(
-                np.sort(pixels, axis=0), np.sort(seen_at(view, box_corners(BOX)), axis=0), atol=0.05
+                np.sort(pixels, axis=0), np.sort(seen_at(view, box_corners(BOX)) - KIT, axis=0), atol=0.05
             )
-        low, high = np.maximum(pixels.min(0), 0), np.minimum(pixels.max(0), [160, 120])
-        assert abs(numbers[3:7] + PIXEL - [*low, *high]).max() <= 0.6
+        # The pixels whose centres the box covers, but for the digits that locations are rounded to.
+        low, high = np.maximum(pixels.min(0), 0), np.minimum(pixels.max(0), [159, 119])
+        apart = np.array([*(numbers[3:5] - low), *(high - numbers[5:7])])
+        assert apart.min() > -0.03
+        assert apart.max() < 1.03
+
+
+def test_a_lidar_point_is_projected_into_the_pixel_that_shows_it(folder, view):
+    """Clouds would lie half a pixel beside the picture."""
+    calibration = read_calibration(folder / "calib/000007.txt")
+    pixel, reach = np.array([41, 77]), 5.0
+    ray = view.lens.directions(pixel + 0.5, view.resolution)
+    lidar = (view.rotation @ (reach * ray) + view.position - [0.1, -0.3, 0.4]) @ turn((0, 0, 1), 0.2)
+    seen = calibration["P2"] @ [*(calibration["Tr_velo_to_cam"] @ [*lidar, 1.0]), 1.0]
+    np.testing.assert_allclose(seen[:2] / seen[2], pixel, atol=1e-9)
 
 
 def test_truncation_and_occlusion_levels(folder):
@@ -164,7 +180,7 @@ def test_a_stereo_pair_has_a_second_picture_and_its_baseline(tmp_path):
     for name, view in (("P2", left), ("P3", right)):
         projected = np.column_stack([point, np.ones(8)]) @ calibration[name].T
         np.testing.assert_allclose(
-            projected[:, :2] / projected[:, 2:], seen_at(view, box_corners(BOX)), atol=1e-9
+            projected[:, :2] / projected[:, 2:], seen_at(view, box_corners(BOX)) - KIT, atol=1e-9
         )
     assert -calibration["P3"][0, 3] / 150 == pytest.approx(0.54)
     assert (tmp_path / "image_3/000000.png").exists()
@@ -175,6 +191,19 @@ def test_only_wanted_classes_are_objects(tmp_path, view):
     frame = AnalyticRenderer(BOX, EDGE).frame(view, classes=CLASSES)
     KittiWriter(tmp_path, classes=("delivery box",)).write(0, [frame])
     assert [kind for kind, _ in read_labels(tmp_path / "label_2/000000.txt")] == ["delivery_box"]
+
+
+@pytest.mark.parametrize("straight", [True, False])
+def test_a_lens_that_distorts_is_told_of(tmp_path, caplog, straight):
+    """Points would be projected beside their pixels, without a word."""
+    lens = Pinhole(focal_length=(90.0, 90.0)) if straight else KannalaBrandt(focal_length=(60.0, 60.0))
+    frame = AnalyticRenderer(BOX).frame(looking((0, 0, 0), lens=lens), classes=CLASSES, camera="front")
+    writer = KittiWriter(tmp_path, cameras=("front",))
+    for index in range(2):
+        writer.write(index, [frame])
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == (not straight)
+    assert all(line.startswith("front: its lens distorts, which KITTI's calibration") for line in told)
 
 
 def test_three_cameras_are_too_many(tmp_path):

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from pegasus.cameras import Imaging, Pinhole
+from pegasus.cameras import Imaging, KannalaBrandt, Pinhole
+from pegasus.cameras.lens import pixel_grid
 from pegasus.cameras.shot import Optics
 from pegasus.components import build
 from pegasus.control.trajectories import minimum_snap
@@ -170,6 +171,21 @@ def test_fog_fades_to_the_horizon_and_is_the_same_all_scene_long():
     assert 0 < once[0, 0, 0] < 5
     assert (fog.air(black, near, directions, view, lights, rng(4)) != once).all()
     np.testing.assert_array_equal(Fog(probability=0).air(black, near, directions, view, lights, rng()), black)
+
+
+def test_fog_stays_within_the_image_circle():
+    """The black around a fisheye's picture would be lit, and the exposure follow it."""
+    lens, size = KannalaBrandt(horizontal_fov=2 * math.pi), (16, 16)
+    directions = lens.directions(pixel_grid(size), size)
+    outside = np.isnan(directions).any(axis=-1)
+    assert 0 < outside.sum() < outside.size / 2
+    view = View(lens, size, np.array([0.0, 0.0, 2.0]), np.eye(3))
+    lights = [Light("/sky", "DomeLight", np.eye(4), (5.0, 7.0, 9.0), {})]
+    black, far = np.zeros((16, 16, 3), np.float32), np.full((16, 16), np.inf, np.float32)
+    light = Fog().air(black, far, directions, view, lights, rng())
+    assert light.dtype == np.float32
+    assert (light[outside] == 0).all()
+    assert light[8, 8, 2] > 1.0
 
 
 def test_materials_change_within_their_limits(tmp_path):
@@ -340,16 +356,21 @@ def optics(**changes) -> Optics:
 def test_camera_jitter_stays_within_its_limits():
     """Cameras would be turned by degrees for radians, or zoomed the wrong way."""
     jitter = CameraJitter(position=0.02, orientation=0.05, focal_length=0.1, exposure=1.0)
-    before, focal, turns = optics(), [], []
+    before, focal, turns, levels = optics(), [], [], []
     for seed in range(200):
         after = jitter.optics(before, rng(seed))
         assert (np.abs(after.position - before.position) <= 0.02).all()
         turns.append(math.acos((np.trace(after.rotation) - 1) / 2))
         focal.append(after.lens.matrix((96, 64))[0, 0] / before.lens.matrix((96, 64))[0, 0])
-        assert 0.4 - 1e-9 <= after.imaging.metered_level <= 1.0
+        levels.append(after.imaging.metered_level)
     assert 0.04 < max(turns) <= 0.05 * math.sqrt(3) + 1e-9
     assert 0.9 <= min(focal) < 0.92
     assert 1.08 < max(focal) <= 1.1
+    # Even in stops, also above full brightness, which is 0.32 stops above the level of a camera.
+    stops = np.log2(np.array(levels) / 0.8)
+    assert -1.0 <= stops.min() < -0.95
+    assert 0.95 < stops.max() <= 1.0
+    assert abs(stops.mean()) < 4 / math.sqrt(3 * 200)
     fixed = jitter.optics(optics(imaging=Imaging(exposure=2.0)), rng()).imaging.exposure
     assert 1.0 <= fixed <= 4.0
     assert fixed != 2.0

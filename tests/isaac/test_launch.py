@@ -1,6 +1,7 @@
 """Finding Isaac Sim, and how it is started."""
 
 import json
+import contextlib
 import os
 import shlex
 import shutil
@@ -152,6 +153,8 @@ def test_who_is_told_to_end_leaves_what_was_flown(installation, number, code):
         assert process.wait(timeout=20) == code
     finally:
         process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert (installation / "python.sh.kept").is_file()
 
 

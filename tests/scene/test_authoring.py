@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pxr import Usd, UsdGeom
 
-from pegasus.scene.authoring import Surface, box, cylinder, material, new_stage, rotation_to, tiles
+from pegasus.scene.authoring import Surface, box, cylinder, material, new_stage, rotation_to
 from pegasus.scene.translation import translate
 
 
@@ -37,14 +37,3 @@ def test_shapes_are_where_they_were_put() -> None:
     np.testing.assert_allclose(corners["/Root/Box"].max(axis=0), (2.0, 2.0, 0.5), atol=1e-6)
     assert UsdGeom.GetStageUpAxis(stage) == "Z"
     assert UsdGeom.GetStageMetersPerUnit(stage) == 1.0
-
-
-def test_tiles_cover_the_ground_once() -> None:
-    """Ground would have gaps, or face down."""
-    x, y = np.array([-3.0, -1.0, 0.0, 5.0]), np.array([0.0, 0.5, 2.0])
-    points, faces = tiles(x, y)
-    assert faces.shape == (6, 4)
-    a, b, d = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 3]]
-    areas = np.cross(b - a, d - a)[:, 2]
-    assert (areas > 0).all()
-    assert areas.sum() == pytest.approx(8.0 * 2.0)

@@ -7,8 +7,9 @@ import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 from pegasus.errors import ConfigError
-from pegasus.scene.authoring import Surface, label, mesh, subset, tiles
+from pegasus.scene.authoring import Surface, label, mesh, subset
 from pegasus.scene.authoring import material as paint
+from pegasus.scene.flat_faces import tiles
 from pegasus.scene.scene import Scene
 from pegasus.scene.translation import translate
 

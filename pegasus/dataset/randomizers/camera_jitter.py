@@ -75,4 +75,4 @@ def exposed(imaging: Imaging, stops: float) -> Imaging:
         return imaging
     if imaging.exposure is not None:
         return replace(imaging, exposure=imaging.exposure * 2.0**stops)
-    return replace(imaging, metered_level=min(imaging.metered_level * 2.0**stops, 1.0))
+    return replace(imaging, metered_level=imaging.metered_level * 2.0**stops)

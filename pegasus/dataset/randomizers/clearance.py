@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.arrays import Array
+from pegasus.frames import cross
 from pegasus.render.enclosures import Enclosures
 from pegasus.scene.scene import Geometry, Scene
 
@@ -121,9 +122,9 @@ def distance_to_triangles(point: Array, triangles: Array) -> Array:
     along = np.clip((to_point * edges).sum(axis=-1) / length, 0.0, 1.0)
     apart = to_point - along[..., None] * edges
     from_edges = np.sqrt((apart * apart).sum(axis=-1).min(axis=-1))
-    normal = np.cross(edges[:, 0], edges[:, 1])
+    normal = cross(edges[:, 0], edges[:, 1])
     size = np.sqrt((normal * normal).sum(axis=-1))
-    side = (np.cross(edges, to_point) * normal[:, None]).sum(axis=-1)
+    side = (cross(edges, to_point) * normal[:, None]).sum(axis=-1)
     over = ((side >= 0).all(axis=-1) | (side <= 0).all(axis=-1)) & (size > 0)
     from_plane = np.abs((to_point[:, 0] * normal).sum(axis=-1)) / np.maximum(size, 1e-300)
     distance: Array = np.where(over, np.minimum(from_plane, from_edges), from_edges)

@@ -93,7 +93,8 @@ class Fog(Randomizer):
         upward = directions @ view.rotation[2]
         path = path_in_layer(distance.astype(np.float64), upward, float(view.position[2]), self.thickness)
         light = through_air(radiance.astype(np.float64), path, coefficient, horizon_light(lights))
-        return light.astype(np.float32)
+        # Outside the image circle of a fisheye there is no light, and no fog.
+        return np.where(np.isfinite(upward)[..., None], light, radiance).astype(np.float32)
 
 
 def path_in_layer(distance: Array, upward: Array, height: float, thickness: float) -> Array:

@@ -26,6 +26,8 @@ from pegasus.settings import user_cache
 _log = logging.getLogger(__name__)
 
 _SCENE = Path(__file__).resolve().parents[1]
+SHAPES = ("authoring", "flat_faces", "lettering", "lofting", "solids")
+"""Modules of `pegasus.scene` that decide, beside the generators themselves, what these write."""
 _UNUSED_DAYS = 30
 
 # What the translated scene, its physics and a renderer's tree take for each [bytes], with a margin.
@@ -141,8 +143,8 @@ def _key(generator: WorldGenerator) -> str:
     digest = hashlib.sha256(json.dumps(_parameters(generator), sort_keys=True, default=str).encode())
     digest.update(repr(Usd.GetVersion()).encode())
     source = Path(__import__(type(generator).__module__, fromlist=["_"]).__file__ or "")
-    files = [*_SCENE.rglob("worlds/**/*.py"), *_SCENE.rglob("finishes/*.py"), _SCENE / "authoring.py", source]
-    for file in sorted(set(files)):
+    files = {*_SCENE.rglob("worlds/**/*.py"), *_SCENE.rglob("finishes/*.py"), source}
+    for file in sorted(files | {_SCENE / f"{name}.py" for name in SHAPES}):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -14,8 +14,8 @@ from pegasus.scene.authoring import (
     physics_material,
     subset,
     sun_and_sky,
-    tiles,
 )
+from pegasus.scene.flat_faces import tiles
 from pegasus.scene.scene import PhysicsMaterial
 from pegasus.scene.worlds.generator import Quantities, WorldGenerator
 from pegasus.scene.worlds.site import ROOT, Site

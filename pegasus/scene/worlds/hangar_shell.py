@@ -17,8 +17,8 @@ from pegasus.scene.authoring import (
     mesh,
     physics_material,
     subset,
-    tiles,
 )
+from pegasus.scene.flat_faces import tiles
 from pegasus.scene.lettering import lettering, on_floor, on_wall
 from pegasus.scene.scene import PhysicsMaterial
 from pegasus.scene.solids import Solid, bar, cuboid, draw, extrusion, level_frame, obstacle, polygons, sheet

@@ -23,6 +23,9 @@ _FLIGHT_HEIGHT = 7.0
 _WAY_POINTS = 240
 _CLEARING = 11.0
 _SMOOTHING = 24.0
+_START_COUNT = 8
+_START_TRIES = ((600, 8.0), (2000, 5.0), (2000, 3.5))  # places looked at, and their distance from trees [m]
+_STEEPEST_START = 0.8  # rise under a vehicle [m]
 
 
 @dataclass(frozen=True)
@@ -213,21 +216,31 @@ def _way(site: Site, terrain: Terrain) -> Array:
 def _starts(site: Site, terrain: Terrain, taken: Array) -> None:
     """Add places to start from where it is levelest, away from everything."""
     rng = site.stream("starts")
-    across, along = terrain.half
-    tries = rng.uniform(-0.7, 0.7, (600, 2)) * (across, along)
-    off = np.full(len(tries), np.inf)
-    for place in taken:
-        off = np.minimum(off, np.hypot(*(tries - place).T))
-    tries = tries[off > 8.0]
-    u, v = np.meshgrid(np.linspace(-0.6, 0.6, 5), np.linspace(-0.6, 0.6, 5))
-    under = terrain.height(tries[:, :1] + u.ravel()[None], tries[:, 1:] + v.ravel()[None])
-    chosen: list[int] = []
-    for k in np.argsort(np.ptp(under, axis=1), kind="stable"):
-        if all(np.hypot(*(tries[k] - tries[other])) > 6.0 for other in chosen):
-            chosen.append(int(k))
-        if len(chosen) == 8:
+    chosen: list[Array] = []
+    levelest, least = np.zeros(2), np.inf
+    # Where it is steep and crowded, one looks longer and starts nearer to trees.
+    for count, gap in _START_TRIES:
+        tries = rng.uniform(-0.7, 0.7, (count, 2)) * terrain.half
+        off = np.full(len(tries), np.inf)
+        for place in taken:
+            off = np.minimum(off, np.hypot(*(tries - place).T))
+        rise = np.ptp(_under(terrain, tries, 5), axis=1)
+        if rise.min() < least:
+            levelest, least = tries[int(rise.argmin())], float(rise.min())
+        for k in np.argsort(rise, kind="stable"):
+            apart = all(np.hypot(*(tries[k] - other)) > 6.0 for other in chosen)
+            if off[k] > gap and rise[k] < _STEEPEST_START and apart and len(chosen) < _START_COUNT:
+                chosen.append(tries[k])
+        if len(chosen) == _START_COUNT:
             break
-    for k in chosen:
-        x, y = (float(value) for value in tries[k])
+    starts = np.array(chosen or [levelest])
+    for place, ground in zip(starts, _under(terrain, starts, 25).max(axis=1), strict=True):
+        x, y = (float(value) for value in place)
         heading = float(np.arctan2(-y, -x))
-        site.spawn(x, y, ground=float(under[k].max()), heading=heading)
+        site.spawn(x, y, ground=float(ground), heading=heading)
+
+
+def _under(terrain: Terrain, places: Array, count: int) -> Array:
+    """Return heights of the ground under what starts at places, shape (K, count ** 2)."""
+    u, v = np.meshgrid(np.linspace(-0.6, 0.6, count), np.linspace(-0.6, 0.6, count))
+    return terrain.height(places[:, :1] + u.ravel()[None], places[:, 1:] + v.ravel()[None])

@@ -12,6 +12,7 @@ from pegasus.scene.authoring import group, instance, sun_and_sky
 from pegasus.scene.worlds import race_furniture as furniture
 from pegasus.scene.worlds.generator import Quantities, WorldGenerator
 from pegasus.scene.worlds.landscape import distance_to_line, scattered, stand
+from pegasus.scene.worlds.race_start import placed_start
 from pegasus.scene.worlds.site import ROOT, Site
 from pegasus.scene.worlds.terrain import Noise, Terrain, level_surroundings
 from pegasus.scene.worlds.vegetation import tree, variant_count
@@ -104,8 +105,8 @@ class RaceGates(WorldGenerator):
         site.attach("race_line.yaml", _trajectory(gates))
         self._ground(site, gates, line)
         self._gates(site, gates)
-        taken = self._start(site, gates)
-        self._edge(site, line, taken)
+        taken = self._start(site, gates, line)
+        self._edge(site, taken)
 
     def _ground(self, site: Site, gates: list[dict[str, Any]], line: Array) -> None:
         """Write mown grass, worn at the gates and along the line, and a meadow around."""
@@ -141,7 +142,7 @@ class RaceGates(WorldGenerator):
         """Set up the gates, each with a flag beside it."""
         for name in ("Gates", "Flags"):
             group(site.stage, f"{ROOT}/{name}", name.lower()[:-1])
-        arm = self.gate_size / 2 + furniture.FRAME_WIDTH / 2
+        arm = self._arm
         for number, gate in enumerate(gates):
             x, y, z = gate["position"]
             yaw = float(np.degrees(gate["heading"])) % 360.0
@@ -164,19 +165,16 @@ class RaceGates(WorldGenerator):
                         yaw=yaw,
                         scale=(1.0, 1.0, under - 0.02),
                     )
-            outward = 1.0 if left @ np.array([x, y]) > 0 else -1.0
-            u, v = np.array([x, y]) + outward * (arm + 1.9) * left
+            u, v = self._flag_place(np.array([x, y]), left)
             place, turn = (u, v, 0.0), (yaw + 35.0 * number) % 360.0
             instance(site.stage, f"{ROOT}/Flags/Flag{number}", furniture.flag(site, number), place, yaw=turn)
 
-    def _start(self, site: Site, gates: list[dict[str, Any]]) -> Array:
-        """Set up podium and tent inside of the track before the first gate; return where, shape (K, 2)."""
+    def _start(self, site: Site, gates: list[dict[str, Any]], line: Array) -> Array:
+        """Set up podium and tent, and return where, shape (2, 2)."""
         first, heading = np.array(gates[0]["position"][:2]), gates[0]["heading"]
-        inward = -first / np.hypot(*first)
-        ahead = np.array([np.cos(heading), np.sin(heading)])
-        middle = first + 0.36 * self.radius * inward - 5.0 * ahead
-        toward = first + 1.0 * inward - middle
-        turn = float(np.arctan2(toward[1], toward[0]))
+        stands = np.concatenate([self._around_gate(gate) for gate in gates])
+        start = placed_start(first, heading, self.radius, line[:, :2], stands, self._ring)
+        middle, turn = start.podium, start.heading
         group(site.stage, f"{ROOT}/Start", "podium")
         path = furniture.podium(site, _PADS)
         yaw = float(np.degrees(turn)) % 360.0
@@ -188,14 +186,36 @@ class RaceGates(WorldGenerator):
         for sign in (-1.0, 1.0):
             u, v = middle + 3.0 * forward + sign * 3.0 * left
             site.spawn(float(u), float(v), heading=turn)
-        place = middle - 4.4 * forward
-        instance(site.stage, f"{ROOT}/Start/Tent", furniture.tent(site), (*place, 0.0), yaw=yaw)
-        return np.array([middle, place])
+        instance(site.stage, f"{ROOT}/Start/Tent", furniture.tent(site), (*start.tent, 0.0), yaw=yaw)
+        return np.array([middle, start.tent])
 
-    def _edge(self, site: Site, line: Array, taken: Array) -> None:
+    @property
+    def _ring(self) -> float:
+        """Radius of the ring of barriers [m]."""
+        return 1.32 * self.radius + 6.0
+
+    @property
+    def _arm(self) -> float:
+        """Distance of a gate's sides from its middle [m]."""
+        return self.gate_size / 2 + furniture.FRAME_WIDTH / 2
+
+    def _around_gate(self, gate: dict[str, Any]) -> Array:
+        """Return where a gate and its flag stand, shape (6, 2)."""
+        place = np.array(gate["position"][:2])
+        left = np.array([-np.sin(gate["heading"]), np.cos(gate["heading"])])
+        across = [place + part * self._arm * left for part in (-1.0, -0.5, 0.0, 0.5, 1.0)]
+        return np.array([*across, self._flag_place(place, left)])
+
+    def _flag_place(self, place: Array, left: Array) -> Array:
+        """Return where the flag of a gate stands, on its side away from the middle of the track."""
+        outward = 1.0 if left @ place > 0 else -1.0
+        flag: Array = place + outward * (self._arm + 1.9) * left
+        return flag
+
+    def _edge(self, site: Site, taken: Array) -> None:
         """Line the track with barriers, and plant trees around it."""
         rng = site.stream("edge")
-        ring = 1.32 * self.radius + 6.0
+        ring = self._ring
         group(site.stage, f"{ROOT}/Barriers", "barrier")
         count = int(2 * np.pi * ring / 2.02)
         for number in range(count):
@@ -214,7 +234,8 @@ class RaceGates(WorldGenerator):
 
         group(site.stage, f"{ROOT}/Trees", "tree")
         wanted = round(1.2 * ring)
-        for number, place in enumerate(scattered(rng, wanted, (half, half), 5.0, free=outside)):
+        places = scattered(rng, wanted, (half, half), 5.0, taken=taken, free=outside)
+        for number, place in enumerate(places):
             kind = ("broadleaf", "broadleaf", "birch", "conifer")[int(rng.integers(4))]
             prototype = tree(site, kind, int(rng.integers(variant_count(kind))))
             stand(site, f"{ROOT}/Trees/Tree{number}", prototype, flat, place, rng, scale=(0.8, 1.15))

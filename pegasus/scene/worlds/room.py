@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from pegasus.scene.authoring import block, ground_plane, group, mesh, physics_material, tiles
+from pegasus.scene.authoring import block, ground_plane, group, mesh, physics_material
+from pegasus.scene.flat_faces import tiles
 from pegasus.scene.lettering import lettering, on_floor
 from pegasus.scene.scene import PhysicsMaterial
 from pegasus.scene.solids import Solid, draw, polygons

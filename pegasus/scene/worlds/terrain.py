@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from pxr import UsdGeom
 
 from pegasus.arrays import Array, IntArray
-from pegasus.scene.authoring import Surface, ground_plane, group, label, mesh, tiles
+from pegasus.scene.authoring import Surface, ground_plane, group, label, mesh
+from pegasus.scene.flat_faces import tiles
 from pegasus.scene.worlds.site import ROOT, Site
 
 _HORIZON = 600.0

@@ -1,16 +1,19 @@
 """Generated worlds as files: reproducible, kept, refused when they cannot be."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
+import pegasus.scene
 from pegasus.errors import ConfigError
 from pegasus.scenario import WorldSpec, parse, read_file
 from pegasus.scene.authoring import block, group, sun_and_sky
 from pegasus.scene.translation import translate
 from pegasus.scene.worlds import ROOT, Quantities, Site, WorldGenerator, made_world, make_world
+from pegasus.scene.worlds.files import SHAPES
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,19 @@ def test_a_world_is_made_once_and_again_for_other_parameters(
     assert sorted(path.name for path in (tmp_path / "worlds").iterdir()) == sorted(
         [first.parent.name, other.parent.name]
     )
+
+
+def test_a_world_is_made_again_when_what_shapes_it_changes() -> None:
+    """After an update a world would still be the one from before it, out of the cache."""
+    folder = Path(pegasus.scene.__file__).parent
+    code = [
+        *folder.rglob("worlds/**/*.py"),
+        *folder.rglob("finishes/*.py"),
+        *(folder / f"{k}.py" for k in SHAPES),
+    ]
+    used = {name for file in code for name in re.findall(r"from pegasus\.scene\.(\w+)", file.read_text())}
+    # The rest only reads what was written, or says what things are called.
+    assert used - {"worlds", "finishes", *SHAPES} == {"scene", "stage"}
 
 
 def test_the_worlds_own_spawn_points_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

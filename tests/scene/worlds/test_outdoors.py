@@ -67,3 +67,31 @@ def test_hills_of_a_height_map_are_that_map(tmp_path: Path) -> None:
     np.testing.assert_allclose(points[::-1, :, 2], heights, atol=1e-4)
     np.testing.assert_allclose(points[0, [0, -1], 0], [-89.0, 89.0], atol=1e-4)
     np.testing.assert_allclose(points[[0, -1], 0, 1], [-59.0, 59.0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("amplitude", "parameters"),
+    [
+        (59.2, {"seed": 899192, "size": 149.2, "rock_density": 0.0078, "tree_density": 0.0034}),
+        (45.7, {"seed": 987436, "size": 185.4, "rock_density": 0.0005, "tree_density": 0.0068}),
+    ],
+)
+def test_starts_on_steep_hills_stand_on_the_ground(
+    tmp_path: Path, amplitude: float, parameters: dict[str, float]
+) -> None:
+    """A vehicle would start within a ridge, or fall down a slope before it takes off."""
+    site = built(Hills(amplitude=amplitude, cell=2.0, **parameters), tmp_path)
+    points = np.array(UsdGeom.Mesh(site.stage.GetPrimAtPath("/World/Ground/Collision")).GetPointsAttr().Get())
+    side = round(len(points) ** 0.5)
+    line, heights = points[:side, 0], points[:, 2].reshape(side, side)
+    step = np.linspace(-0.45, 0.45, 61)
+    assert len(site.spawn_points) == 8
+    for start in site.spawn_points:
+        x, y, z = start.position
+        u, v = ((place - line[0] + step) / (line[1] - line[0]) for place in (x, y))
+        column, row = np.meshgrid(u.astype(int), v.astype(int))
+        s, t = np.meshgrid(u % 1.0, v % 1.0)
+        a, b, c, d = (heights[row + j, column + i] for j in (0, 1) for i in (0, 1))
+        under = np.where(s > t, a + s * (b - a) + t * (d - b), a + t * (c - a) + s * (d - c))
+        assert under.max() < z - 0.05
+        assert z - under[30, 30] < 1.0

@@ -1,11 +1,18 @@
 """The world `race_gates`: gates that the quickest line takes, far enough apart, with a free way through."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from pegasus.control import trajectories
 from pegasus.control.trajectories.race_line import Gate
+from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.errors import ConfigError
+from pegasus.scenario import load_world
+from pegasus.scene.translation import translate
+from pegasus.scene.worlds import make_world
+from pegasus.scene.worlds.check import check_world
 from pegasus.scene.worlds.race_gates import RaceGates
 
 
@@ -37,6 +44,20 @@ def test_the_quickest_line_takes_the_gates() -> None:
     gates = RaceGates(seed=1, gate_count=3, radius=14.0).gates()
     line = trajectories.race_line(gates=gates, speed=6.0)
     assert 4.0 < line.duration < 60.0
+
+
+@pytest.mark.parametrize(("seed", "count", "radius"), [(0, 3, 12.0), (2, 4, 12.0), (4, 3, 26.0)])
+def test_the_way_through_is_free_of_the_start(tmp_path: Path, seed: int, count: int, radius: float) -> None:
+    """On small tracks podium or tent would stand in the way of the race."""
+    file = make_world(RaceGates(seed=seed, gate_count=count, radius=radius), tmp_path)
+    world, _ = load_world(file)
+    assert world.usd is not None
+    engine, scene = MujocoEngine(), translate(world.usd)
+    engine.load(scene)
+    found = {finding.subject: finding.problems for finding in check_world(world, scene, engine)}
+    engine.close()
+    assert found["paths"] == []
+    assert found["spawn points"] == []
 
 
 def test_too_many_gates_for_a_radius_are_refused() -> None:

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from pxr import Usd
 
 from pegasus.arrays import Array, BoolArray, IntArray
-from pegasus.scene.authoring import Surface, box_uvs, label, mesh
+from pegasus.scene.authoring import Surface, label, mesh
+from pegasus.scene.flat_faces import BOX_FACES, box_uvs
 
-_BOX = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
 _SIDES = ("-z", "+z", "-y", "+y", "-x", "+x")
 
 
@@ -81,7 +81,7 @@ class Parts:
         ends = np.stack(np.broadcast_arrays(least, most))
         which = np.array([[k & 1, k >> 1 & 1, k >> 2] for k in range(8)])
         corners = np.stack([ends[which[:, axis], :, axis] for axis in range(3)], axis=-1)
-        kept = _BOX[[side not in omit for side in _SIDES]]
+        kept = BOX_FACES[[side not in omit for side in _SIDES]]
         self.quads(key, corners[kept].transpose(2, 0, 1, 3).reshape(-1, 4, 3), frame=frame)
 
     def sheet(

@@ -11,8 +11,8 @@ from pegasus.scene.authoring import (
     mesh,
     physics_material,
     place,
-    tiles,
 )
+from pegasus.scene.flat_faces import tiles
 from pegasus.scene.scene import PhysicsMaterial
 from pegasus.scene.solids import cuboid, draw, extrusion
 from pegasus.scene.worlds.site import ROOT, Site
