@@ -1,7 +1,7 @@
 """Finding Isaac Sim, and how it is started."""
 
-import json
 import contextlib
+import json
 import os
 import shlex
 import shutil

@@ -127,7 +127,9 @@ def test_default_velocity_error(bench: Any) -> None:
     """The docstring's 0.009 m/s would be another number."""
     gps = GPS(velocity_noise_density=ZERO)
     velocity = bench.series(gps, "velocity", seconds=0.0, count=3000)[0]
-    assert np.all(np.abs(np.std(velocity[:, :2], axis=0) / (0.6 * math.sqrt(276) / 1100) - 1) < 5 / math.sqrt(2 * 3000))
+    assert np.all(
+        np.abs(np.std(velocity[:, :2], axis=0) / (0.6 * math.sqrt(276) / 1100) - 1) < 5 / math.sqrt(2 * 3000)
+    )
 
 
 @pytest.mark.parametrize("rate", [10.0, 20.0])
