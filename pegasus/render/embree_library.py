@@ -6,26 +6,23 @@ for neighbours. Kernels call it by the addresses that stand here.
 
 import ctypes
 import weakref
-from collections.abc import Sequence
 from ctypes import c_bool, c_char_p, c_int, c_size_t, c_ssize_t, c_uint, c_void_p
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import embreex.rtcore_scene
 import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from pegasus.arrays import Array
 from pegasus.errors import ConfigError
 from pegasus.render import packet_kernels as kernels
-from pegasus.render.surface_tables import MeshRow, empty_rows
 
 Floats = npt.NDArray[np.float32]
 
 # Numbers of Embree 4's headers.
-_TRIANGLES, _INSTANCE, _INDICES, _VERTICES = 0, 121, 0, 1
-_FLOAT3, _UINT3, _ROWS_3X4 = 0x9003, 0x5003, 0x9134
+_TRIANGLES, _INDICES, _VERTICES = 0, 0, 1
+_FLOAT3, _UINT3 = 0x9003, 0x5003
 _ROBUST, _FILTERS = 4, 8
 _OPAQUE, _SEE_THROUGH = 0, 1
 _VERSION, _NATIVE_RAY8 = 0, 33
@@ -43,8 +40,6 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "rtcSetNewGeometryBuffer": (c_void_p, c_void_p, c_int, c_uint, c_int, c_size_t, c_size_t),
     "rtcCommitGeometry": (None, c_void_p),
     "rtcSetGeometryEnableFilterFunctionFromArguments": (None, c_void_p, c_bool),
-    "rtcSetGeometryInstancedScene": (None, c_void_p, c_void_p),
-    "rtcSetGeometryTransform": (None, c_void_p, c_uint, c_int, c_void_p),
     "rtcAttachGeometryByID": (None, c_void_p, c_void_p, c_uint),
     "rtcCommitScene": (None, c_void_p),
 }
@@ -82,7 +77,7 @@ class Embree:
         *,
         opaque_count: int,
         first_see_through: int,
-    ) -> "EmbreeMeshes":
+    ) -> "EmbreeMesh":
         """Return triangles that rays can be cast into.
 
         Args:
@@ -96,9 +91,8 @@ class Embree:
         """
         library = self._library
         scene = library.rtcNewScene(self._device)
-        row: Any = empty_rows(MeshRow, 1)
-        row["opaque_count"], row["first_see_through"] = opaque_count, first_see_through
-        made = EmbreeMeshes(self, scene, row)
+        made = EmbreeMesh(self, scene, opaque_count, first_see_through)
+        weakref.finalize(made, library.rtcReleaseScene, scene)
         library.rtcSetSceneFlags(scene, _ROBUST | _FILTERS)
         for number, rows in ((_OPAQUE, faces[:opaque_count]), (_SEE_THROUGH, faces[opaque_count:])):
             if len(rows):
@@ -107,46 +101,6 @@ class Embree:
         if error := library.rtcGetDeviceError(self._device):
             raise MemoryError(f"Embree cannot hold {len(faces)} triangles (error {error})")
         return made
-
-    def instances(
-        self, meshes: Sequence["EmbreeMeshes"], first: Sequence[int], transforms: Array
-    ) -> "EmbreeMeshes":
-        """Return instances of meshes.
-
-        Args:
-            meshes: The mesh of each, which must be kept as long as the instances are, length I.
-            first: Number that the first triangle of each has, length I.
-            transforms: Mesh to world, shape (I, 4, 4).
-
-        Raises:
-            MemoryError: If there is no memory left.
-        """
-        library = self._library
-        scene = library.rtcNewScene(self._device)
-        rows: Any = np.concatenate([mesh.rows for mesh in meshes])
-        rows["first"] = first
-        made = EmbreeMeshes(self, scene, rows)
-        library.rtcSetSceneFlags(scene, _ROBUST | _FILTERS)
-        placed = np.ascontiguousarray(transforms[:, :3], np.float32)
-        for number, mesh in enumerate(meshes):
-            geometry = library.rtcNewGeometry(self._device, _INSTANCE)
-            library.rtcSetGeometryInstancedScene(geometry, mesh.scene)
-            library.rtcSetGeometryTransform(geometry, 0, _ROWS_3X4, placed[number].ctypes.data)
-            library.rtcCommitGeometry(geometry)
-            library.rtcAttachGeometryByID(scene, geometry, number)
-            library.rtcReleaseGeometry(geometry)
-        library.rtcCommitScene(scene)
-        if error := library.rtcGetDeviceError(self._device):
-            raise MemoryError(f"Embree cannot hold {len(meshes)} instances (error {error})")
-        return made
-
-    def release(self, scene: int) -> None:
-        """Free a scene of Embree.
-
-        Args:
-            scene: Its address.
-        """
-        self._library.rtcReleaseScene(scene)
 
     def _attach(
         self, scene: int, number: int, points: npt.NDArray[np.float32], faces: npt.NDArray[np.int32]
@@ -170,32 +124,19 @@ class Embree:
         library.rtcReleaseGeometry(geometry)
 
 
-class Met(NamedTuple):
-    """What K rays meet first."""
-
-    faces: npt.NDArray[np.int32]
-    """Numbers of the triangles, -1 for none, shape (K,)."""
-    u: Floats
-    """Weights of their second corners, shape (K,)."""
-    v: Floats
-    """Weights of their third corners, shape (K,)."""
-    instances: npt.NDArray[np.int32]
-    """Numbers of the instances, shape (K,); (0,) where these are not wanted."""
-
-
-class EmbreeMeshes:
-    """A mesh, or instances of meshes, that rays can be cast into.
+class EmbreeMesh:
+    """Triangles that rays can be cast into.
 
     Args:
         embree: The device that holds them.
         scene: Address of Embree's scene.
-        rows: What the mesh, or each instance, is: `MeshRow`, structured, shape (1,) or (I,).
+        opaque_count: How many triangles are opaque; the others follow these.
+        first_see_through: Row of the first other one in the tables of see-through triangles.
     """
 
-    def __init__(self, embree: Embree, scene: int, rows: Any) -> None:
-        self._embree, self.scene, self.rows = embree, scene, rows
-        self._device_rows = wp_array(rows, MeshRow)
-        weakref.finalize(self, embree.release, scene)
+    def __init__(self, embree: Embree, scene: int, opaque_count: int, first_see_through: int) -> None:
+        self._embree, self._scene = embree, scene
+        self._opaque_count, self._first_see_through = opaque_count, first_see_through
 
     def nearest(
         self,
@@ -209,9 +150,7 @@ class EmbreeMeshes:
         passed: Floats = _NONE,
         start: float = 0.0,
         cone: float = 0.0,
-        seed: int = 0,
-        instanced: bool = False,
-    ) -> Met:
+    ) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
         """Return the triangle that each ray meets first, -1 for none, and where on it.
 
         What is cut out is passed through. The limits become the distances.
@@ -226,19 +165,16 @@ class EmbreeMeshes:
             passed: How far each has gone before it starts, if not only `start` [m], shape (K,) or (0,).
             start: How far all have gone before that [m].
             cone: Angle between neighbouring rays [rad].
-            seed: Rays pass at random through what is in part transparent, unless it is 0.
-            instanced: Whether the instances are wanted.
         """
         count = len(limits)
-        instances = np.empty(count if instanced else 0, np.int32)
         faces, u, v = np.empty(count, np.int32), np.empty(count, np.float32), np.empty(count, np.float32)
         tiled = width if width % 4 == 0 else 0
         packets = -(-count // tiled // 2) * (tiled // 4) if tiled else -(-count // kernels.LANES)
         inputs = [
             tables,
             *self._handles("rtcIntersect", coherent=coherent),
-            self._device_rows,
-            seed,
+            self._opaque_count,
+            self._first_see_through,
             tiled,
             wp_array(origins, wp.vec3f),
             wp_array(directions, wp.vec3f),
@@ -247,12 +183,11 @@ class EmbreeMeshes:
             cone,
             wp_array(limits, wp.float32),
             wp_array(faces, wp.int32),
-            wp_array(instances, wp.int32),
             wp_array(u, wp.float32),
             wp_array(v, wp.float32),
         ]
         wp.launch(kernels.find_nearest, packets, inputs=inputs, device="cpu")
-        return Met(faces, u, v, instances)
+        return faces, u, v
 
     def shine(
         self,
@@ -278,7 +213,7 @@ class EmbreeMeshes:
         inputs = [
             tables,
             *self._handles("rtcOccluded", coherent=coherent),
-            self._device_rows,
+            self._first_see_through,
             dark,
             wp_array(origins, wp.vec3f),
             wp_array(directions, wp.vec3f),
@@ -293,7 +228,7 @@ class EmbreeMeshes:
         """Return the addresses of functions that cast eight rays and one, that of the scene, and flags."""
         embree = self._embree
         eight = embree.addresses[f"{function}8"] if embree.packets else 0
-        return eight, embree.addresses[f"{function}1"], self.scene, kernels.COHERENT if coherent else 0
+        return eight, embree.addresses[f"{function}1"], self._scene, kernels.COHERENT if coherent else 0
 
 
 def wp_array(values: npt.NDArray[Any], kind: Any) -> Any:

@@ -4,18 +4,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from pegasus.arrays import Array
-from pegasus.render.embree_library import Embree, EmbreeMeshes
+from pegasus.render.embree_library import Embree, EmbreeMesh
 from pegasus.render.material_table import MaterialTable
 from pegasus.render.surface_tables import (
     Part,
     SeeThrough,
+    SurfaceMaterial,
     Tables,
-    device_array,
+    TextureUse,
     empty_rows,
 )
+from pegasus.render.textures import decoding_table
 from pegasus.scene.scene import Geometry, Instance, Scene
 
 _FLAT = 1e-15
@@ -25,7 +28,7 @@ _FLAT = 1e-15
 class Prototype:
     """A scene that rays can be cast into: the world, or what moves as a whole."""
 
-    embree: EmbreeMeshes | None
+    embree: EmbreeMesh | None
     """Its triangles, about `center`; None if it holds nothing to draw."""
     center: Array
     """Middle of what it holds, in its frame [m], shape (3,)."""
@@ -91,7 +94,11 @@ class GeometryStore:
         tables: Any = Tables()
         for name, kind in kinds.items():
             setattr(tables, name, device_array(self._blocks[name][0], kind))
-        self.materials.fill(tables)
+        tables.materials = device_array(self.materials.rows(), SurfaceMaterial)
+        tables.uses = device_array(self.materials.uses(), TextureUse)
+        tables.images = device_array(self.materials.atlas.table(), wp.int32)
+        tables.pixels = device_array(self.materials.atlas.pixels(), wp.uint32)
+        tables.decoding = device_array(decoding_table(), wp.float32)
         return tables
 
     def _build(self, scene: Scene, entities: dict[str, int] | None) -> Prototype:
@@ -127,8 +134,7 @@ class GeometryStore:
             triangles[face:next_face, :3] += row
             triangles[face:next_face, 3] = self._part_count + number
             if self.materials.lets_through(material):
-                uvs = None if geometry.uvs is None else np.asarray(geometry.uvs, np.float32)[geometry.faces]
-                rows = self.materials.see_through_rows(material, uvs, points[faces[face:next_face]])
+                rows = self.materials.see_through_rows(material, geometry, points[faces[face:next_face]])
                 self._blocks["see_through"].append(rows)
                 self._thin_count += len(rows)
             else:
@@ -162,6 +168,24 @@ class GeometryStore:
             self._geometries[id(geometry)] = geometry, self._vertex_count, shift
             self._vertex_count += count
         return self._geometries[id(geometry)][1:]
+
+
+def device_array(values: npt.NDArray[Any], kind: Any) -> Any:
+    """Return an array as kernels take it; the memory is shared where it is contiguous.
+
+    Args:
+        values: Numbers.
+        kind: Warp type of an element.
+    """
+    values = np.ascontiguousarray(values)
+    if values.dtype.names is not None:
+        # Joining structured arrays closes the gaps between their fields.
+        aligned: Any = empty_rows(kind, len(values))
+        aligned[:] = values
+        values = aligned
+    if values.flags.writeable:
+        return wp.array(values, dtype=kind, device="cpu", copy=False)
+    return wp.array(values, dtype=kind, device="cpu")
 
 
 def _content(scene: Scene) -> tuple[Any, ...]:

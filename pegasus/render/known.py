@@ -1,6 +1,5 @@
-"""What every renderer keeps or asks: numbers of entities, rays of lenses, how many processors there are."""
+"""What every renderer keeps: the numbers of entities, and the rays of lenses."""
 
-import os
 from typing import Any
 
 from pegasus.cameras.lens import Lens
@@ -56,13 +55,6 @@ class KnownLenses:
                 self._rays.pop(next(iter(self._rays)))
             self._rays[key] = LensRays(lens, resolution, CHUNK)
         return self._rays[key]
-
-
-def processor_count() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def require_drawable(scene: Scene) -> None:

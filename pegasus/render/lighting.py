@@ -8,10 +8,10 @@ import warp as wp
 
 from pegasus.render import lamp_kernels
 from pegasus.render import light_kernels as kernels
+from pegasus.render.geometry_store import device_array
 from pegasus.render.lamps import lamp_middle, lamp_rows
 from pegasus.render.reflection import sky_light
 from pegasus.render.sky import sky_harmonics, sky_image
-from pegasus.render.surface_tables import device_array
 from pegasus.render.tracer import Hits, Rays, Tracer
 from pegasus.scene.scene import Light
 

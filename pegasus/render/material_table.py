@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import warp as wp
 
-from pegasus.render.surface_tables import SeeThrough, SurfaceMaterial, TextureUse, device_array, empty_rows
-from pegasus.render.textures import TextureAtlas, decoding_table
-from pegasus.scene.scene import Material, Texture
+from pegasus.render.surface_tables import SeeThrough, SurfaceMaterial, TextureUse, empty_rows
+from pegasus.render.textures import TextureAtlas
+from pegasus.scene.scene import Geometry, Material, Texture
 
 _CHANNELS = {"rgb": -1, "r": 0, "g": 1, "b": 2, "a": 3}
 _WRAPS = {"repeat": 0, "clamp": 1, "mirror": 2, "black": 3}
@@ -55,22 +54,21 @@ class MaterialTable:
         """
         return self._through[number]
 
-    def see_through_rows(
-        self, number: int, uvs: npt.NDArray[np.float32] | None, corners: npt.NDArray[np.float32]
-    ) -> Any:
+    def see_through_rows(self, number: int, geometry: Geometry, corners: npt.NDArray[np.float32]) -> Any:
         """Return where triangles lie in the image of a material's opacity, structured, shape (T,).
 
         Args:
             number: The material.
-            uvs: Texture coordinates of their corners, shape (T, 3, 2); None without any.
+            geometry: What they belong to.
             corners: Their corners as they are drawn [m], shape (T, 3, 3).
         """
-        rows: Any = empty_rows(SeeThrough, len(corners))
+        rows: Any = empty_rows(SeeThrough, len(geometry.faces))
         rows["material"] = number
         use_number = int(self._rows[number]["opacity_map"][0])
-        if use_number < 0 or uvs is None:
+        if use_number < 0 or geometry.uvs is None:
             return rows
         use = self._uses[use_number]
+        uvs = np.asarray(geometry.uvs, np.float32)[geometry.faces]
         u, v = (uvs @ use[name][0][:2] + use[name][0][2] for name in ("u_row", "v_row"))
         place = np.stack([u, v], axis=-1)
         rows["a"], rows["one"], rows["two"] = (
@@ -84,18 +82,13 @@ class MaterialTable:
         rows["density"] = np.sqrt(np.abs(covered) / area)
         return rows
 
-    def fill(self, tables: Any) -> None:
-        """Put the materials and their textures into tables.
+    def rows(self) -> Any:
+        """Return the materials, structured, shape (M,)."""
+        return np.concatenate(self._rows)
 
-        Args:
-            tables: `Tables` of the kernels.
-        """
-        uses = self._uses or [empty_rows(TextureUse, 1)]
-        tables.materials = device_array(np.concatenate(self._rows), SurfaceMaterial)
-        tables.uses = device_array(np.concatenate(uses), TextureUse)
-        tables.images = device_array(self.atlas.table(), wp.int32)
-        tables.pixels = device_array(self.atlas.pixels(), wp.uint32)
-        tables.decoding = device_array(decoding_table(), wp.float32)
+    def uses(self) -> Any:
+        """Return the uses of textures that materials name, structured, shape (U,)."""
+        return np.concatenate(self._uses or [empty_rows(TextureUse, 1)])
 
     def _row(self, material: Material) -> Any:
         row: Any = empty_rows(SurfaceMaterial, 1)

@@ -1,8 +1,7 @@
 """Radiance of a view by paths of light, and what guides the removal of its noise."""
 
 from collections.abc import Sequence
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +12,8 @@ from pegasus.render.mitsuba_hits import Hits, Place, is_clear
 from pegasus.render.mitsuba_integrator import DEPTH, PathIntegrator
 from pegasus.render.mitsuba_shapes import ShapeStore
 from pegasus.render.mitsuba_surfaces import Surfaces
-from pegasus.render.mitsuba_visibility import MitsubaVisibility, Visibility
+from pegasus.render.mitsuba_visibility import Visibility
 from pegasus.render.renderer import View
-
-if TYPE_CHECKING:
-    from pegasus.render.embree_visibility import EmbreeVisibility
 
 Floats = npt.NDArray[np.float32]
 
@@ -51,7 +47,6 @@ class PathTracer:
 
     def load(self) -> None:
         """Forget all materials."""
-        self._embree: EmbreeVisibility | None = None
         if self._vectorized:
             self._surfaces = Surfaces(self._mi, self._dr)
 
@@ -70,7 +65,7 @@ class PathTracer:
             surfaces.materials.update(store.materials)
             surfaces.update(places, hits, store.tables())
             weighs = surfaces.has_lamps or samples_sky(scene)
-            visibility = self._visible(scene, places, hits, store)
+            visibility = Visibility(self._mi, self._dr, scene, hits, surfaces)
             self._integrator = PathIntegrator(self._mi, self._dr, scene, surfaces, visibility, weighs=weighs)
             return
         clear = any(is_clear(material) for material in store.materials)
@@ -87,8 +82,6 @@ class PathTracer:
         """
         if self._vectorized:
             self._surfaces.move(places)
-        if self._embree is not None:
-            self._embree.move(places)
 
     def trace(self, view: View, rays: LensRays, samples: int, *, seed: int) -> Traced:
         """Return the noisy picture of a view.
@@ -116,20 +109,6 @@ class PathTracer:
             np.ascontiguousarray(np.clip(np.nan_to_num(guide[..., :3]), 0.0, 1.0), np.float32),
             np.ascontiguousarray(np.nan_to_num(guide[..., 3:]), np.float32),
         )
-
-    def _visible(self, scene: Any, places: Sequence[Place], hits: Hits, store: ShapeStore) -> Visibility:
-        """Return what finds what rays meet: where it is there and surfaces are passed through, Embree."""
-        grouped = any(place.group is not None for place in places)
-        if self._surfaces.materials.see_through and grouped and _embree_is_there():
-            if self._embree is None:
-                from pegasus.render.embree_visibility import EmbreeVisibility
-                from pegasus.render.warp_runtime import load_kernels
-
-                load_kernels()
-                self._embree = EmbreeVisibility(self._mi, self._dr)
-            self._embree.update(places, hits, store.tables(), store.materials)
-            return self._embree
-        return MitsubaVisibility(self._mi, self._dr, scene, hits, self._surfaces)
 
     def _trace_all(self, view: View, rays: LensRays, samples: int, seed: int) -> Floats:
         """Return means over the samples of each pixel, many rays at once, shape (H, W, 9)."""
@@ -249,10 +228,6 @@ def samples_sky(scene: Any) -> bool:
     """
     sky = scene.environment()
     return sky is not None and sky.sampling_weight() > 0.0
-
-
-def _embree_is_there() -> bool:
-    return find_spec("embreex") is not None and find_spec("warp") is not None
 
 
 def _corners(view: View, rays: LensRays) -> Array:

@@ -56,8 +56,6 @@ class Tables:
     """Number of the entity, or `OWN_ENTITY`, shape (F,)."""
     material: npt.NDArray[np.int32]
     """Number of the material, shape (F,)."""
-    meshes: dict[int, tuple[int, int]]
-    """First face of each mesh, and of the one after it, by the first."""
     colors: npt.NDArray[np.float32] | None = None
     """Linear colours of the vertices, shape (V, 3); None where no mesh has any."""
 
@@ -91,7 +89,6 @@ class ShapeStore:
         self._material_numbers: dict[Material, int] = {}
         self._blocks: dict[str, list[Any]] = defaultdict(list)
         self._face_count = self._vertex_count = 0
-        self._meshes: dict[int, tuple[int, int]] = {}
         self._colors: list[tuple[int, Any]] = []
         self._tables: Tables | None = None
 
@@ -127,8 +124,7 @@ class ShapeStore:
             for first, part in self._colors:
                 assert colors is not None
                 colors[first : first + len(part)] = part
-            whole = {name: blocks[0] for name, blocks in self._blocks.items()}
-            self._tables = Tables(**whole, meshes=self._meshes, colors=colors)
+            self._tables = Tables(**{name: blocks[0] for name, blocks in self._blocks.items()}, colors=colors)
         return self._tables
 
     def number(self, material: Material) -> int:
@@ -171,8 +167,7 @@ class ShapeStore:
         block["faces"] = block["faces"] + np.uint32(self._vertex_count)
         for name, values in block.items():
             self._blocks[name].append(values)
-        end = self._face_count + len(block["faces"])
-        self._meshes[self._face_count], self._face_count = (self._face_count, end), end
+        self._face_count += len(block["faces"])
         self._vertex_count += len(block["vertices"])
         self._tables = None
         return mesh

@@ -1,7 +1,7 @@
-"""What compiled paths of light meet, found by Mitsuba itself."""
+"""What compiled paths of light meet."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,30 +11,7 @@ from pegasus.render.mitsuba_surfaces import Met, Surfaces
 _LAYERS = 64
 
 
-class Visibility(Protocol):
-    """Finds what rays meet."""
-
-    def meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Met:
-        """Return what rays meet that is not passed through.
-
-        Args:
-            ray: The rays.
-            random: Random numbers of theirs, which decide what in part is transparent.
-            active: Which of them are cast.
-            coherent: Whether neighbours go nearly the same way.
-        """
-
-    def shine(self, ray: Any, random: Any, active: Any) -> Any:
-        """Return how much light comes along rays, from 0 to 1.
-
-        Args:
-            ray: The rays.
-            random: Random numbers of theirs.
-            active: Which of them are cast; 0 for the others.
-        """
-
-
-class MitsubaVisibility:
+class Visibility:
     """Casts rays in Mitsuba's scene, once more behind each surface that they pass through.
 
     Args:

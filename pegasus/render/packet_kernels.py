@@ -9,7 +9,7 @@ and call it by address.
 import warp as wp
 
 from pegasus.render.see_through import FILTER
-from pegasus.render.surface_tables import MeshRow, Tables
+from pegasus.render.surface_tables import Tables
 
 wp.set_module_options({"enable_backward": False})
 
@@ -83,26 +83,19 @@ _INTERSECT = f"""{_LANES_OF}{FILTER}
         for (int k = 0; k < count; ++k) {{
             take(k);
             ((Single)single)((void*)scene, &r, &arguments);
-            p.far_[k] = r.far_; p.face[k] = r.face; p.mesh[k] = r.mesh; p.instance[k] = r.instance;
-            p.u[k] = r.u; p.v[k] = r.v;
+            p.far_[k] = r.far_; p.face[k] = r.face; p.mesh[k] = r.mesh; p.u[k] = r.u; p.v[k] = r.v;
         }}
     }}
     for (int k = 0; k < count; ++k) {{
         const int i = ray[k];
         limits.data[i] = p.far_[k];
-        const int instance = p.instance[k] == 0xffffffffu ? 0 : (int)p.instance[k];
-        const auto& mesh = meshes.data[instance];
-        const int face = mesh.first + (int)p.face[k] + (p.mesh[k] == 0u ? 0 : mesh.opaque_count);
-        faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : face;
-        if (instances.shape[0] > 0) instances.data[i] = instance;
+        faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : (int)p.face[k] + (p.mesh[k] == 0u ? 0 : opaque_count);
         u.data[i] = p.u[k];
         v.data[i] = p.v[k];
     }}
 """
 
-_OCCLUDED = f"""{_LANES_OF}
-    const unsigned seed = 0u;
-{FILTER}
+_OCCLUDED = f"""{_LANES_OF}{FILTER}
     query.light = light.data;
     query.dark = dark;
     for (int k = 0; k < count; ++k) light.data[ray[k]] = 1.0f;
@@ -128,8 +121,8 @@ def intersect(
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
-    meshes: wp.array[MeshRow],
-    seed: wp.uint32,
+    opaque_count: wp.int32,
+    first_see_through: wp.int32,
     packet: wp.int32,
     total: wp.int32,
     width: wp.int32,
@@ -140,7 +133,6 @@ def intersect(
     cone: wp.float32,
     limits: wp.array[wp.float32],
     faces: wp.array[wp.int32],
-    instances: wp.array[wp.int32],
     u: wp.array[wp.float32],
     v: wp.array[wp.float32],
 ):
@@ -154,7 +146,7 @@ def occluded(
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
-    meshes: wp.array[MeshRow],
+    first_see_through: wp.int32,
     packet: wp.int32,
     total: wp.int32,
     width: wp.int32,
@@ -177,8 +169,8 @@ def find_nearest(
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
-    meshes: wp.array[MeshRow],
-    seed: wp.uint32,
+    opaque_count: wp.int32,
+    first_see_through: wp.int32,
     width: wp.int32,
     origins: wp.array[wp.vec3f],
     directions: wp.array[wp.vec3f],
@@ -187,14 +179,12 @@ def find_nearest(
     cone: wp.float32,
     limits: wp.array[wp.float32],
     faces: wp.array[wp.int32],
-    instances: wp.array[wp.int32],
     u: wp.array[wp.float32],
     v: wp.array[wp.float32],
 ):
     """Find the triangle that each ray meets first, -1 for none; limits become distances.
 
     A ray has gone `start` and what stands in `passed`, if anything, before it begins, and spreads by `cone`.
-    With a seed, rays pass at random through what is in part transparent.
     """
     intersect(
         tables,
@@ -202,8 +192,8 @@ def find_nearest(
         single,
         scene,
         flags,
-        meshes,
-        seed,
+        opaque_count,
+        first_see_through,
         wp.tid(),
         faces.shape[0],
         width,
@@ -214,7 +204,6 @@ def find_nearest(
         cone,
         limits,
         faces,
-        instances,
         u,
         v,
     )
@@ -227,7 +216,7 @@ def shine(
     single: wp.uint64,
     scene: wp.uint64,
     flags: wp.int32,
-    meshes: wp.array[MeshRow],
+    first_see_through: wp.int32,
     dark: wp.float32,
     origins: wp.array[wp.vec3f],
     directions: wp.array[wp.vec3f],
@@ -242,7 +231,7 @@ def shine(
         single,
         scene,
         flags,
-        meshes,
+        first_see_through,
         wp.tid(),
         light.shape[0],
         0,

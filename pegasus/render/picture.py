@@ -5,12 +5,12 @@ import math
 import numpy as np
 import warp as wp
 
+from pegasus.render.geometry_store import device_array
 from pegasus.render.lens_rays import Chunk, LensRays
 from pegasus.render.lighting import Floats, Lighting
 from pegasus.render.moving_objects import Beam
 from pegasus.render.ray_kernels import turn_rays
 from pegasus.render.renderer import Images, View
-from pegasus.render.surface_tables import device_array
 from pegasus.render.tracer import Hits, Rays, Tracer
 
 _CENTER = (-1.0, -1.0)

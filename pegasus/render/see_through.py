@@ -88,24 +88,15 @@ FILTER = f"""{_OPACITY}
         // Embree's own part: the instances that it is in.
         unsigned instances[16];
         decltype(all) known;
-        decltype(meshes.data) meshes;
         const float* passed;
         float start, cone, dark;
-        unsigned seed;
         float* light;
+        int first;
     }};
     struct Candidates {{
         int* valid; void* owner; const Query* query; float* rays; float* hits; unsigned count;
     }};
     struct Filter {{
-        // Uniform in [0, 1) for a ray and a triangle (the mixer of MurmurHash3); 0 without a seed.
-        static float chance(unsigned seed, unsigned id, unsigned face) {{
-            if (seed == 0u) return 0.0f;
-            unsigned h = seed ^ (id * 0x9e3779b9u) ^ (face * 0x85ebca6bu);
-            h = (h ^ (h >> 16)) * 0x85ebca6bu;
-            h = (h ^ (h >> 13)) * 0xc2b2ae35u;
-            return (float)((h ^ (h >> 16)) >> 8) * (1.0f / 16777216.0f);
-        }}
         static void call(const Candidates* candidates) {{
             const Query& query = *candidates->query;
             const unsigned n = candidates->count;
@@ -117,13 +108,11 @@ FILTER = f"""{_OPACITY}
                 const float squares = (x * x + y * y + z * z) * (a * a + b * b + c * c);
                 const float slant = wp::abs(a * x + b * y + c * z) / wp::sqrt(wp::max(squares, 1e-30f));
                 const unsigned id = ((const unsigned*)ray)[10 * n], face = ((const unsigned*)hit)[5 * n];
-                const unsigned instance = ((const unsigned*)hit)[7 * n];
-                const int first = query.meshes[instance == 0xffffffffu ? 0u : instance].first_see_through;
                 const float way = ray[8 * n] + query.start + (query.passed ? query.passed[id] : 0.0f);
                 const float value = Opacity::at(
-                    query.known, first + (int)(face), hit[3 * n], hit[4 * n], slant, query.cone * way);
+                    query.known, query.first + (int)(face), hit[3 * n], hit[4 * n], slant, query.cone * way);
                 if (query.light == nullptr) {{
-                    if (value <= chance(query.seed, id, face)) candidates->valid[k] = 0;
+                    if (value <= 0.0f) candidates->valid[k] = 0;
                 }} else if (value < 1.0f) {{
                     query.light[id] *= 1.0f - value;
                     if (query.light[id] > query.dark) candidates->valid[k] = 0;
@@ -134,8 +123,7 @@ FILTER = f"""{_OPACITY}
     Query query;
     for (int k = 0; k < 16; ++k) query.instances[k] = 0xffffffffu;
     query.known = all;
-    query.meshes = meshes.data;
-    query.seed = seed;
+    query.first = first_see_through;
     query.passed = passed.shape[0] > 0 ? passed.data : nullptr;
     query.start = start;
     query.cone = cone;

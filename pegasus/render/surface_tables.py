@@ -5,7 +5,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import warp as wp
 
 
@@ -59,18 +58,6 @@ class SeeThrough:
     two: wp.vec2f
     density: wp.float32
     material: wp.int32
-
-
-@wp.struct
-class MeshRow:
-    """Triangles that Embree holds as one mesh: the numbers of the first one and of the first see-through one.
-
-    The opaque ones come first.
-    """
-
-    first: wp.int32
-    opaque_count: wp.int32
-    first_see_through: wp.int32
 
 
 @wp.struct
@@ -341,21 +328,3 @@ def empty_rows(struct: Any, count: int) -> Any:
         count: Number of rows.
     """
     return np.zeros(count, struct.numpy_dtype())
-
-
-def device_array(values: npt.NDArray[Any], kind: Any) -> Any:
-    """Return an array as kernels take it; the memory is shared where it is contiguous.
-
-    Args:
-        values: Numbers.
-        kind: Warp type of an element.
-    """
-    values = np.ascontiguousarray(values)
-    if values.dtype.names is not None:
-        # Joining structured arrays closes the gaps between their fields.
-        aligned: Any = empty_rows(kind, len(values))
-        aligned[:] = values
-        values = aligned
-    if values.flags.writeable:
-        return wp.array(values, dtype=kind, device="cpu", copy=False)
-    return wp.array(values, dtype=kind, device="cpu")

@@ -9,10 +9,10 @@ import warp as wp
 
 from pegasus.arrays import Array, IntArray
 from pegasus.render import ray_kernels as kernels
-from pegasus.render.geometry_store import GeometryStore, Prototype
+from pegasus.render.geometry_store import GeometryStore, Prototype, device_array
 from pegasus.render.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
 from pegasus.render.surface_kernels import find_surface
-from pegasus.render.surface_tables import Surface, device_array
+from pegasus.render.surface_tables import Surface
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -121,7 +121,7 @@ class Tracer:
         origins, directions, limits = self._hand_over(rays)
         passed = _NONE if rays.before is None else rays.before.astype(np.float32)
         assert self._world.embree is not None
-        met = self._world.embree.nearest(
+        faces, u, v = self._world.embree.nearest(
             self.tables,
             origins,
             directions,
@@ -134,12 +134,7 @@ class Tracer:
         )
         found = [
             device_array(values, kind)
-            for values, kind in (
-                (limits, wp.float32),
-                (met.faces, wp.int32),
-                (met.u, wp.float32),
-                (met.v, wp.float32),
-            )
+            for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
         ]
         items = self._keep_objects(rays, cone, found)
         hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
@@ -254,9 +249,9 @@ class Tracer:
                     ends,
                     prototype.first_face,
                     device_array(short, wp.float32),
-                    device_array(met.faces, wp.int32),
-                    device_array(met.u, wp.float32),
-                    device_array(met.v, wp.float32),
+                    device_array(met[0], wp.int32),
+                    device_array(met[1], wp.float32),
+                    device_array(met[2], wp.float32),
                     device_array(starts, wp.float32),
                     which,
                     *found,
