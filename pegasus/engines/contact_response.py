@@ -1,6 +1,7 @@
 """How stiff and how damped a contact is, for a coefficient of restitution."""
 
 import math
+from functools import lru_cache
 
 from pegasus.scene.scene import PhysicsMaterial
 
@@ -11,6 +12,8 @@ _CONTACT_FREQUENCY = 200.0
 _MAX_DAMPING = 3.0
 
 
+# A town has some 70,000 colliders of two or three materials.
+@lru_cache(maxsize=1024)
 def contact_response(material: PhysicsMaterial) -> tuple[float, float]:
     """Return MuJoCo's time constant [s] and damping ratio for a coefficient of restitution.
 
