@@ -331,7 +331,9 @@ class Vehicle(ABC):
         try:
             self.bind_sensors(manager.rate, manager.seed)
         except ConfigError as error:
-            raise error.within(file=self.file) from None
+            # Sensors that were given beside the vehicle's file do not stand in it.
+            name = (error.field or "").removeprefix("sensors.").split(".")[0]
+            raise error.within(file=self.file if name in self.spec.sensors else None) from None
         bound: list[Backend] = []
         try:
             for backend in self.backends:

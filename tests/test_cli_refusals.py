@@ -91,6 +91,14 @@ BAD_FILES = {
         with_vehicle(sensors={"imu": {"model": "imu", "rate_hz": 400.0}}),
         [" v.yaml: sensors.imu.rate_hz = 400", "lower"],
     ),
+    "sensor of the scenario too fast": (
+        {
+            "s__yaml": flying(
+                {"backends": [GEOMETRIC], "sensors": {"eye": {"model": "camera", "rate_hz": 1000}}}
+            )
+        },
+        ["s.yaml: vehicles.0.sensors.eye.rate_hz = 1000", "lower"],
+    ),
     "two drivers": (
         {"s__yaml": flying({"backends": [GEOMETRIC, GEOMETRIC | {"model": "cascaded_pid"}]})},
         ["s.yaml: vehicles.0.backends", "Geometric", "CascadedPID", "remove"],
