@@ -152,7 +152,9 @@ def test_signals_reach_it(program):
             signal.signal(number, handler)
     assert end_of(status) == 0
     masks = dict(line.split(":\t") for line in status.last_lines(9))
-    assert (int(masks["SigBlk"], 16), int(masks["SigIgn"], 16)) == (0, 0)
+    # The C library keeps others for itself, and whoever ran before may have them ignored.
+    ours = sum(1 << (number - 1) for number in signal.valid_signals())
+    assert (int(masks["SigBlk"], 16), int(masks["SigIgn"], 16) & ours) == (0, 0)
     process.stop()
     assert process.returncode == -signal.SIGINT
 
