@@ -96,8 +96,9 @@ def pegasus(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "own", raising=False)
 
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["pegasus", *map(str, arguments)])
+    def command(*arguments, **options):
+        given = [part for key, value in options.items() for part in (f"--{key.replace('_', '-')}", value)]
+        monkeypatch.setattr(sys, "argv", ["pegasus", *map(str, [*arguments, *given])])
         code = 0
         try:
             main()

@@ -1,7 +1,6 @@
 """The commands `pegasus make ...` as their user meets them."""
 
 import io
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,9 @@ from own_models import PLACES, write_model
 from pxr import UsdPhysics
 
 from pegasus import Multirotor
-from pegasus.cli import main
+from tests.cli_rig import pegasus
+
+__all__ = ["pegasus"]
 
 QUAD = {
     "mass": "1.5",
@@ -21,24 +22,6 @@ QUAD = {
     "cells": "3",
     "capacity": "5.1",
 }
-
-
-@pytest.fixture
-def pegasus(tmp_path, monkeypatch, capfd):
-    """Run the command in a folder of the test's own; return its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def command(*arguments, **options):
-        given = [part for key, value in options.items() for part in (f"--{key.replace('_', '-')}", value)]
-        monkeypatch.setattr(sys, "argv", ["pegasus", *arguments, *given])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        return code, *capfd.readouterr()
-
-    return command
 
 
 class Terminal(io.StringIO):

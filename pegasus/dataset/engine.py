@@ -1,7 +1,6 @@
 """Make a dataset: share out its scenes, go on where an earlier run ended."""
 
 import logging
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -14,6 +13,7 @@ from pegasus.dataset.frame_folder import FrameFolder
 from pegasus.dataset.recipe import Recipe
 from pegasus.dataset.workers import Job, Made, kept_warnings, run_in_processes
 from pegasus.errors import ConfigError
+from pegasus.processors import processor_count
 from pegasus.scenario import load_scenario
 
 _log = logging.getLogger(__name__)
@@ -120,19 +120,12 @@ def make_dataset(
         if jobs and ray is not None:
             run_on_ray(recipe, folder, plan, jobs, address=ray, finished=finished)
         elif jobs:
-            count = min(workers or _processor_count(), len(jobs))
+            count = min(workers or processor_count(), len(jobs))
             run_in_processes(recipe, folder, plan, jobs, count=count, finished=finished)
     except ConfigError as error:
         raise error if error.field in ("out", "workers", "ray") else error.within(file=file) from None
     output.finish()
     return Dataset(folder, frames, frames - begun)
-
-
-def _processor_count() -> int:
-    # Not every system can say which processors this process may use.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def open_jobs(recipe: Recipe, there: frozenset[int]) -> list[Job]:

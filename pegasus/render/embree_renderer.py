@@ -1,6 +1,5 @@
 """The fast renderer: Embree finds what rays meet, kernels on the CPU light it."""
 
-import os
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.components import require
 from pegasus.errors import ConfigError
+from pegasus.processors import processor_count
 from pegasus.render.known import CHUNK, KnownEntities, KnownLenses, require_drawable
 from pegasus.render.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.scene.scene import Entity, Scene
@@ -41,7 +41,7 @@ class EmbreeRenderer:
         require(occlusion_distance > 0, "occlusion_distance", occlusion_distance, "must be greater than 0")
         _prepare()
         self._occlusion = occlusion_rays, occlusion_distance
-        self._pool = ThreadPoolExecutor(threads or _processor_count(), "embree")
+        self._pool = ThreadPoolExecutor(threads or processor_count(), "embree")
         self._lenses, self._known_entities = KnownLenses(), KnownEntities()
         self._store: Any = None
         self._objects: MovingObjects | None = None
@@ -198,13 +198,6 @@ class EmbreeRenderer:
 
             self._tracer = Tracer(self._store, self._world, self._loaded())
         return self._tracer
-
-
-def _processor_count() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _prepare() -> None:
