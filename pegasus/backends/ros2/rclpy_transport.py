@@ -1,16 +1,15 @@
 """The way onto the ROS 2 graph with a sourced ROS 2: rclpy, which is given bytes and gives bytes."""
 
 import os
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from threading import Thread
 from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
@@ -21,12 +20,13 @@ from pegasus.backends.ros2.qos import QoS
 from pegasus.errors import ConfigError
 
 _RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
-_WAIT = 1.0
-"""How long the executor waits for work before it looks around, in wall time [s]."""
+_SERVICE_PARAMETER = "start_type_description_service"
 
 
 class RclpyDriver:
-    """A context of its own, and one executor thread that receives for all nodes.
+    """A context of its own, without an executor: messages are taken from the middleware when asked for.
+
+    An executor would wait on every entity from a thread of its own, while this one creates and destroys them.
 
     Args:
         discovery: Where others are looked for.
@@ -44,11 +44,7 @@ class RclpyDriver:
                 domain_id=discovery.domain_id,
                 signal_handler_options=SignalHandlerOptions.NO,
             )
-        self._executor = SingleThreadedExecutor(context=self._context)
         self.nodes: list[RclpyNode] = []
-        self._running = True
-        self._thread = Thread(target=self._receive, name="rclpy executor", daemon=True)
-        self._thread.start()
 
     def node(self, name: str, namespace: str) -> "RclpyNode":
         """Return a new node.
@@ -64,8 +60,9 @@ class RclpyDriver:
             use_global_arguments=False,
             enable_rosout=False,
             start_parameter_services=False,
+            # Without an executor no service is answered.
+            parameter_overrides=[Parameter(_SERVICE_PARAMETER, value=False)],
         )
-        self._executor.add_node(node)
         self.nodes.append(RclpyNode(self, node, name, namespace))
         return self.nodes[-1]
 
@@ -77,22 +74,13 @@ class RclpyDriver:
             inner: What rclpy knows it as.
         """
         self.nodes.remove(node)
-        self._executor.remove_node(inner)
         inner.destroy_node()
 
     def close(self) -> None:
         """Leave the graph."""
         for node in tuple(self.nodes):
             node.close()
-        self._running = False
-        self._executor.wake()
-        self._thread.join()
-        self._executor.shutdown()
         rclpy.shutdown(context=self._context)
-
-    def _receive(self) -> None:
-        while self._running and self._context.ok():
-            self._executor.spin_once(timeout_sec=_WAIT)
 
 
 class RclpyNode:
@@ -151,7 +139,12 @@ class RclpyPublisher:
 
     def __init__(self, node: Any, message: type[Message], name: str, qos: QoS) -> None:
         self._node = node
-        self._inner = node.create_publisher(_ros_class(message), name, _profile(qos))
+        self._inner = node.create_publisher(
+            _ros_class(message),
+            name,
+            _profile(qos),
+            event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
+        )
 
     @property
     def matched(self) -> int:
@@ -171,7 +164,7 @@ class RclpyPublisher:
 
 
 class RclpySubscription:
-    """Reader of a topic; the executor's thread puts in what the simulation takes out.
+    """Reader of a topic.
 
     Args:
         node: Node of rclpy.
@@ -181,27 +174,37 @@ class RclpySubscription:
     """
 
     def __init__(self, node: Any, message: type[Message], name: str, qos: QoS) -> None:
-        self._node = node
-        self._received: deque[bytes] = deque(maxlen=qos.depth)
+        self._node, self._depth = node, qos.depth
         self._inner = node.create_subscription(
-            _ros_class(message), name, self._receive, _profile(qos), raw=True
+            _ros_class(message),
+            name,
+            _never_called,
+            _profile(qos),
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            raw=True,
         )
 
     def take(self) -> list[bytes]:
         """Return the messages that came since the last call, oldest first."""
-        received = self._received
-        return [received.popleft() for _ in range(len(received))]
+        inner = self._inner
+        taken: list[bytes] = []
+        if inner is None:
+            return taken
+        handle = inner.handle
+        with handle:
+            while len(taken) < self._depth and (found := handle.take_message(inner.msg_type, True)):
+                taken.append(found[0])
+        return taken
 
     def close(self) -> None:
         """Take the reader off the topic."""
         inner, self._inner = self._inner, None
         if inner is not None:
             self._node.destroy_subscription(inner)
-            self._received.clear()
 
-    def _receive(self, data: bytes) -> None:
-        # rclpy looks at a callback's signature, and that of deque.append cannot be seen.
-        self._received.append(data)
+
+def _never_called(_: bytes) -> None:
+    """Stand for the callback of a subscription, which only an executor would call."""
 
 
 def _ros_class(message: type[Message]) -> Any:

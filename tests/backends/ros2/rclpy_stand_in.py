@@ -5,6 +5,7 @@ state that rclpy refuses is an error here as there; what is not destroyed is cou
 """
 # ruff: noqa: ARG001
 
+import collections
 import enum
 import inspect
 import itertools
@@ -110,44 +111,67 @@ class Context:
         self.graph.remove(self)
 
 
-class SingleThreadedExecutor:
-    """Calls back from whatever thread spins it."""
+class InvalidHandle(Exception):  # noqa: N818
+    """An entity is used that has been destroyed."""
 
-    def __init__(self, *, context=None):
-        assert context.ok()
-        self._context, self.nodes, self._shut = context, set(), False
-        self._changed = threading.Condition()
-        context.graph.add(self)
 
-    def add_node(self, node):
-        assert isinstance(node, Node)
-        self.nodes.add(node)
-        node.executor = self
-        self.wake()
-        return True
+class Handle:
+    """What rclpy holds while it uses an entity: destroyed, it cannot be entered; see Destroyable in rclpy."""
 
-    def remove_node(self, node):
-        self.nodes.discard(node)
-        self.wake()
+    def __init__(self):
+        self.users, self.ending, self.threads = 0, False, set()
 
-    def wake(self):
-        with self._changed:
-            self._changed.notify_all()
+    def __enter__(self):
+        if self.ending:
+            raise InvalidHandle("cannot use Destroyable because destruction was requested")
+        self.users += 1
+        self.threads.add(threading.get_ident())
 
-    def spin_once(self, timeout_sec=None):
-        assert not self._shut
-        with self._changed:
-            ready = next(filter(None, (node.next_callback() for node in tuple(self.nodes))), None)
-            if ready is None:
-                self._changed.wait(timeout_sec)
-                return
-        ready()
+    def __exit__(self, kind, error, trace):
+        self.users -= 1
 
-    def shutdown(self, timeout_sec=None):
-        if not self._shut:
-            self._shut = True
-            self._context.graph.remove(self)
-        return True
+    def destroy_when_not_in_use(self):
+        if self.ending:
+            raise InvalidHandle("Cannot destroy Destroyable that is already being destroyed")
+        self.ending = True
+
+
+class ReaderHandle(Handle):
+    """The same of a reader, which messages are taken from."""
+
+    def __init__(self, msg_type, depth):
+        super().__init__()
+        self.msg_type, self.queue = msg_type, collections.deque(maxlen=depth)
+
+    def take_message(self, pymsg_type, raw):
+        assert self.users, "the handle is to be entered first"
+        assert pymsg_type is self.msg_type
+        assert raw is True, "the messages would be decoded by rclpy"
+        if not self.queue:
+            return None
+        return self.queue.popleft(), {"source_timestamp": 0, "received_timestamp": 0}
+
+
+class EventCallbacks:
+    """What is called on events of an entity; an executor waits on each of them."""
+
+    def __init__(self, *, use_default_callbacks=True):
+        assert not use_default_callbacks, "an executor would wait on each event of each entity"
+
+
+class PublisherEventCallbacks(EventCallbacks):
+    """The same of a writer."""
+
+
+class SubscriptionEventCallbacks(EventCallbacks):
+    """The same of a reader."""
+
+
+class Parameter:
+    """A parameter of a node."""
+
+    def __init__(self, name, type_=None, value=None):
+        self.name, self.value = name, value
 
 
 class Publisher:
@@ -155,19 +179,23 @@ class Publisher:
 
     def __init__(self, node, msg_type, topic, qos_profile):
         self.node, self.msg_type, self.topic, self.qos_profile = node, msg_type, topic, qos_profile
-        self.kept = []
+        self.kept, self.handle = [], Handle()
 
     def publish(self, msg):
-        assert self in self.node.context.graph.of(Publisher), "the publisher has been destroyed"
+        with self.handle:
+            self._publish(msg)
+
+    def get_subscription_count(self):
+        with self.handle:
+            return len(self._readers())
+
+    def _publish(self, msg):
         if not isinstance(msg, bytes):
             raise TypeError(f"Expected {self.msg_type}, got {type(msg)}")
         if self.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
             self.kept = [*self.kept, msg][-self.qos_profile.depth :]
         for reader in self._readers():
             reader.receive(msg)
-
-    def get_subscription_count(self):
-        return len(self._readers())
 
     def _readers(self):
         return [reader for reader in self.node.context.graph.of(Subscription) if matched(self, reader)]
@@ -181,17 +209,10 @@ class Subscription:
         # rclpy looks whether the callback takes one argument or two, and fails where it cannot see.
         inspect.signature(callback).bind(object())
         assert raw, "the messages would be decoded by rclpy"
-        self._callback, self.queue = callback, []
+        self.handle = ReaderHandle(msg_type, qos_profile.depth)
 
     def receive(self, msg):
-        self.queue = [*self.queue, msg][-self.qos_profile.depth :]
-        self.node.executor.wake()
-
-    def next_callback(self):
-        if self.queue:
-            message = self.queue.pop(0)
-            return lambda: self._callback(message)
-        return None
+        self.handle.queue.append(msg)
 
 
 def matched(writer, reader):
@@ -223,7 +244,11 @@ class Node:
         enable_logger_service=False,
     ):
         assert context.ok()
-        self.name, self.namespace, self.context, self.executor = node_name, namespace, context, None
+        self.name, self.namespace, self.context = node_name, namespace, context
+        # Its service of type descriptions would be there and never answer.
+        assert {item.name: item.value for item in parameter_overrides} == {
+            "start_type_description_service": False
+        }
         context.graph.add(self)
 
     def create_publisher(
@@ -237,6 +262,7 @@ class Node:
         qos_overriding_options=None,
         publisher_class=Publisher,
     ):
+        assert isinstance(event_callbacks, PublisherEventCallbacks)
         publisher = Publisher(self, *checked(msg_type, topic, qos_profile))
         self.context.graph.add(publisher)
         return publisher
@@ -254,6 +280,7 @@ class Node:
         raw=False,
     ):
         checked(msg_type, topic, qos_profile)
+        assert isinstance(event_callbacks, SubscriptionEventCallbacks)
         subscription = Subscription(self, msg_type, topic, callback, qos_profile, raw)
         self.context.graph.add(subscription)
         if qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
@@ -264,21 +291,17 @@ class Node:
         return subscription
 
     def destroy_publisher(self, publisher):
+        publisher.handle.destroy_when_not_in_use()
         self.context.graph.remove(publisher)
         return True
 
     def destroy_subscription(self, subscription):
+        subscription.handle.destroy_when_not_in_use()
         self.context.graph.remove(subscription)
         return True
 
     def destroy_node(self):
-        for executor in self.context.graph.of(SingleThreadedExecutor):
-            assert self not in executor.nodes, "the executor would wait for a node that is gone"
         self.context.graph.remove(self)
-
-    def next_callback(self):
-        own = (reader for reader in self.context.graph.of(Subscription) if reader.node is self)
-        return next(filter(None, (reader.next_callback() for reader in own)), None)
 
 
 def checked(msg_type, topic, qos_profile):
@@ -318,7 +341,7 @@ def create_node(
     enable_logger_service=False,
 ):
     """Return a new node."""
-    return Node(node_name, context=context, namespace=namespace)
+    return Node(node_name, context=context, namespace=namespace, parameter_overrides=parameter_overrides)
 
 
 @contextmanager
@@ -329,7 +352,10 @@ def installed():
     made = {
         "rclpy": {"init": init, "shutdown": shutdown, "create_node": create_node},
         "rclpy.context": {"Context": own_context},
-        "rclpy.executors": {"SingleThreadedExecutor": SingleThreadedExecutor},
+        "rclpy.event_handler": {
+            kind.__name__: kind for kind in (PublisherEventCallbacks, SubscriptionEventCallbacks)
+        },
+        "rclpy.parameter": {"Parameter": Parameter},
         "rclpy.qos": {
             kind.__name__: kind for kind in (QoSProfile, HistoryPolicy, ReliabilityPolicy, DurabilityPolicy)
         },

@@ -68,3 +68,22 @@ def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
         until(lambda: sim.step() or pair.command[1, 2] == 35.0)
         assert not pair.command[0].any()
         other.close()
+
+
+def test_commands_are_followed_after_many_resets(graph):  # noqa: ARG001
+    """A reset destroys what commands come by; the vehicle would follow none ever after."""
+    commander = open_transport("rclpy")
+    commands = commander.node("commander", "drone0").publisher(Float64MultiArray, "control/rotors", RELIABLE)
+    with Simulation("flat") as sim:
+        iris = sim.add(Multirotor("iris", backends=[ROS2("drone0", transport="rclpy")]))
+        for number in range(25):
+            speeds = [100.0 + number] * 4
+
+            def followed(speeds=speeds):
+                commands.publish(encode(Float64MultiArray(data=speeds)))
+                sim.step()
+                return iris.command[0].tolist() == speeds
+
+            until(followed)
+            sim.reset()
+    commander.close()

@@ -68,12 +68,28 @@ def test_only_the_newest_are_kept(transport, graph):
     reader = node.subscription(String, "text", QoS(depth=2))
     for i in range(20):
         publisher.publish(encode(String(str(i))))
-        until(lambda: not any(item.queue for item in graph.of(rclpy_stand_in.Subscription)))
-    newest = [encode(String("18")), encode(String("19"))]
+    assert reader.take() == [encode(String("18")), encode(String("19"))]
+    (item,) = graph.of(rclpy_stand_in.Subscription)
+    assert not item.handle.queue
+
+
+def test_entities_are_used_by_the_thread_that_destroys_them(transport, graph):
+    """A thread that waits on them would die as soon as one is destroyed: deaf for ever."""
+    threads = threading.active_count()
+    node = transport.node("pegasus", "drone0")
+    publisher, reader = node.publisher(Float64, "a", RELIABLE), node.subscription(Float64, "a", RELIABLE)
+    publisher.publish(encode(Float64(1.0)))
     taken = []
-    # The last one may be on its way from the executor's thread still.
-    until(lambda: taken.extend(reader.take()) or newest[-1] in taken)
-    assert taken in (newest, [encode(String("17")), *newest])
+    until(lambda: taken.extend(reader.take()) or taken)
+    kinds = rclpy_stand_in.Publisher, rclpy_stand_in.Subscription
+    handles = [item.handle for kind in kinds for item in graph.of(kind)]
+    assert [handle.threads for handle in handles] == [{threading.get_ident()}] * 2
+    assert threading.active_count() == threads
+    reader.close()
+    publisher.close()
+    assert reader.take() == []
+    with pytest.raises(rclpy_stand_in.InvalidHandle), handles[0]:
+        """Whoever used it still would have found out."""
 
 
 def test_qualities_are_told_to_rclpy(transport, graph):
@@ -164,6 +180,6 @@ def _real(call):
     if not find_spec("rclpy"):
         return []
     holder, _, name = call.rpartition(".")
-    module = {"": "rclpy", "SingleThreadedExecutor": "rclpy.executors"}.get(holder, f"rclpy.{holder.lower()}")
+    module = f"rclpy.{holder.lower()}" if holder else "rclpy"
     place = import_module(module)
     return [getattr(getattr(place, holder) if holder else place, name)]
