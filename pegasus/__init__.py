@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegasus.backends.backend import Backend as Backend
     from pegasus.environment import Environment as Environment
+    from pegasus.errors import AutopilotError as AutopilotError
     from pegasus.errors import ConfigError as ConfigError
     from pegasus.multirotor import Multirotor as Multirotor
     from pegasus.multirotor import RotorLayout as RotorLayout
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pegasus.vehicle_manager import VehicleManager as VehicleManager
 
 _MODULES = {
+    "AutopilotError": "pegasus.errors",
     "Backend": "pegasus.backends.backend",
     "ConfigError": "pegasus.errors",
     "Environment": "pegasus.environment",

@@ -19,7 +19,7 @@ from pegasus.cli_dataset import dataset
 from pegasus.cli_isaac import isaac
 from pegasus.cli_make import make
 from pegasus.cli_view import LOCAL, PORT, Host, Port, require_viser, view, watched
-from pegasus.errors import ConfigError
+from pegasus.errors import AutopilotError, ConfigError
 from pegasus.version import __version__
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ check = typer.Typer(help="Look something over.", no_args_is_help=True)
 app.add_typer(check, name="check")
 
 _EXIT_INPUT = 2
+_EXIT_AUTOPILOT = 3
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
 _EXIT_TERMINATED = 128 + signal.SIGTERM
 _WIDE = 10_000
@@ -120,9 +121,13 @@ def run(
     _console().print(result.summary)
     if result.folder is not None:
         print(f"{result.folder}: {', '.join(sorted(path.name for path in result.folder.iterdir()))}")
+    for failure in result.summary.failures:
+        print(f"pegasus: {failure}", file=sys.stderr)
     if result.interrupted:
         print("pegasus: interrupted", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED)
+    if result.summary.failures:
+        raise typer.Exit(_EXIT_AUTOPILOT)
 
 
 @app.command("list")
@@ -240,7 +245,7 @@ def bench(
 
 
 def main() -> None:
-    """Run the command; an error that the user can mend is one line on stderr and exit code 2."""
+    """Run the command; an error that the user can mend is one line on stderr and exit code 2 or 3."""
     terminated = False
 
     def terminate(number: int, frame: FrameType | None) -> None:
@@ -258,7 +263,7 @@ def main() -> None:
         app(prog_name="pegasus")
     except ConfigError as error:
         print("pegasus:", "; ".join([str(error), *getattr(error, "__notes__", ())]), file=sys.stderr)
-        sys.exit(_EXIT_INPUT)
+        sys.exit(_EXIT_AUTOPILOT if isinstance(error, AutopilotError) else _EXIT_INPUT)
     except SystemExit as end:
         if terminated and end.code == _EXIT_INTERRUPTED:
             sys.exit(_EXIT_TERMINATED)

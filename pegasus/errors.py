@@ -48,4 +48,8 @@ class ConfigError(ValueError):
         if self.file is not None:
             return self
         path = ".".join(part for part in (field, self.field) if part)
-        return ConfigError(self.problem, file=file, field=path or None, value=self.value, remedy=self.remedy)
+        return type(self)(self.problem, file=file, field=path or None, value=self.value, remedy=self.remedy)
+
+
+class AutopilotError(ConfigError):
+    """Report an autopilot that does not start: its program has ended, or it was not heard in time."""

@@ -17,7 +17,7 @@ from pegasus.backends.ros2.remote_control import RemoteControl
 from pegasus.components import build
 from pegasus.control import Controller
 from pegasus.control.trajectories import located
-from pegasus.errors import ConfigError
+from pegasus.errors import AutopilotError, ConfigError
 from pegasus.multirotor import Multirotor
 from pegasus.recording import (
     EnergyAudit,
@@ -148,6 +148,7 @@ class Flight:
 
         Raises:
             ConfigError: If the folder cannot be written, or a command is not finite or of the wrong shape.
+            AutopilotError: If an autopilot does not start; its log and a summary are left all the same.
         """
         simulation, recorded = self.simulation, self.spec.record
         tracking, energy = TrackingAudit(), EnergyAudit()
@@ -183,17 +184,19 @@ class Flight:
             try:
                 self._step_to_the_end(progress)
             except BaseException as error:
-                if simulation.step_count == 0:
+                if simulation.step_count == 0 and not isinstance(error, AutopilotError):
                     raise
                 ended_by = error
             undo.pop_all()
             summary = summarize(simulation, tracking, energy, wall_time=time.perf_counter() - began)
         if folder is not None:
             summary.write(folder / "summary.json")
-            plot_run(folder)
+            if simulation.step_count > 0:
+                plot_run(folder)
         if ended_by is not None and not isinstance(ended_by, KeyboardInterrupt):
             if folder is not None:
-                ended_by.add_note(f"what was flown until then is in {folder}")
+                left = "what was flown until then" if simulation.step_count > 0 else "what it has left"
+                ended_by.add_note(f"{left} is in {folder}")
             raise ended_by
         return Run(folder, summary, interrupted=ended_by is not None)
 

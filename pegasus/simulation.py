@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pegasus.assembly import engine_of, renderer_of, scene_of, world_of
+from pegasus.backends.backend import Failure
 from pegasus.components import require
 from pegasus.engines.engine import Engine
 from pegasus.environment import Environment
@@ -126,6 +127,11 @@ class Simulation:
     def world_name(self) -> str:
         """Name of the world."""
         return self.world.name
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Autopilots that have ended or fallen silent since the run began; kept after `stop`, not `close`."""
+        return [failure for vehicle in self.vehicles for b in vehicle.backends for failure in b.failures]
 
     @property
     def playback(self) -> Playback:

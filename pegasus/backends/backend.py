@@ -1,6 +1,7 @@
 """What stands between a vehicle and whoever flies it or listens to it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,42 @@ if TYPE_CHECKING:
     from pegasus.control.reference import Reference
     from pegasus.multirotor import Multirotor
     from pegasus.sensors.sensor import Reading
+
+
+@dataclass(frozen=True)
+class Failure:
+    """End or silence of an autopilot during a run."""
+
+    vehicle: str
+    """Name of the vehicle that it flew."""
+    autopilot: str
+    """Name of the autopilot, such as "PX4 0"."""
+    time: float
+    """Simulation time at which it was noticed [s]."""
+    problem: str
+    """What has happened, such as "was killed by SIGKILL"."""
+    exit_status: int | None = None
+    """Exit status of its program, -n for signal n; None if it has not ended or was not started here."""
+
+    def __str__(self) -> str:
+        return f"{self.autopilot} of vehicle {self.vehicle!r} {self.problem} at t = {self.time:.3f} s"
+
+
+def note_failure(failures: list[Failure], failure: Failure) -> None:
+    """Add a failure to a list with at most one of each autopilot.
+
+    The first one stays, with the time at which it was noticed; an exit status completes one without it.
+
+    Args:
+        failures: The list.
+        failure: What was noticed.
+    """
+    for i, earlier in enumerate(failures):
+        if (earlier.vehicle, earlier.autopilot) == (failure.vehicle, failure.autopilot):
+            if earlier.exit_status is None and failure.exit_status is not None:
+                failures[i] = replace(failure, time=earlier.time)
+            return
+    failures.append(failure)
 
 
 class Backend:
@@ -33,6 +70,9 @@ class Backend:
 
     estimate: "Estimate | None" = None
     """What the autopilots believe at this step, where they tell; recorded beside the state."""
+
+    failures: Sequence[Failure] = ()
+    """Autopilots that have failed since `start`, kept after `stop`; the summary of a run names them."""
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Get to know the vehicle; called once, when the vehicle joins a simulation.

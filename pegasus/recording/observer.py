@@ -1,9 +1,10 @@
 """What watches a run: the observer's contract, and what it may read of the simulation and its vehicles."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from pegasus.arrays import Array, BoolArray
+from pegasus.backends.backend import Failure
 from pegasus.backends.estimate import Estimate
 from pegasus.control.reference import Reference
 from pegasus.sensors.sensor import Reading
@@ -123,6 +124,10 @@ class ObservedSimulation(Protocol):
     @property
     def vehicles(self) -> Iterable[ObservedVehicle]:
         """The vehicles at this step; they may come and go while running."""
+
+    @property
+    def failures(self) -> Sequence[Failure]:
+        """Autopilots that have ended or fallen silent since the run began."""
 
 
 class Observer(Protocol):

@@ -1,11 +1,13 @@
 """What a run amounts to: tracking errors, energy and speed, for a terminal and as JSON."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from pegasus.backends.backend import Failure
 from pegasus.errors import ConfigError
 from pegasus.recording.energy import EnergyAudit, EnergyBalance
 from pegasus.recording.observer import ObservedSimulation
@@ -34,6 +36,8 @@ class Summary:
     """Tracking errors by vehicle."""
     energy: dict[str, EnergyBalance]
     """Energy balances by vehicle."""
+    failures: Sequence[Failure] = ()
+    """Autopilots that have ended or fallen silent."""
 
     @property
     def real_time_factor(self) -> float:
@@ -69,7 +73,11 @@ class Summary:
         from rich.console import Group
 
         tables = [self._tracking_table()] if self.tracking else []
-        return Group(*tables, *([self._energy_table()] if self.energy else []), self._time_table())
+        if self.energy:
+            tables.append(self._energy_table())
+        if self.failures:
+            tables.append(self._failure_table())
+        return Group(*tables, self._time_table())
 
     def _tracking_table(self) -> "Table":
         table = _table("vehicle", "segment", "time [s]", "error RMS [m]", "maximum [m]", label_count=2)
@@ -88,6 +96,13 @@ class Summary:
             works = (f"{getattr(balance, field):.2f}" for field in fields)
             residual = f"{balance.residual:.0e}", f"{balance.relative_residual:.0e}"
             _add_row(table, vehicle, *works, *residual)
+        return table
+
+    def _failure_table(self) -> "Table":
+        table = _table("vehicle", "failed autopilot", "time [s]", "", label_count=2)
+        table.columns[3].justify = "left"
+        for failure in self.failures:
+            _add_row(table, failure.vehicle, failure.autopilot, f"{failure.time:.3f}", failure.problem)
         return table
 
     def _time_table(self) -> "Table":
@@ -118,6 +133,7 @@ def summarize(
         wall_time=wall_time,
         tracking=tracking.errors(),
         energy=energy.balances(),
+        failures=simulation.failures,
     )
 
 

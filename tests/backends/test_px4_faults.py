@@ -167,7 +167,7 @@ def test_what_a_link_may_do(fly, healthy):
         (f"close@{AT}s", ["is gone"]),
         (f"truncate@{AT}s", ["is gone"]),
         (f"exit@{AT}s:3", ["is gone", "has ended with status 3; its last words: "]),
-        (f"kill@{AT}s", ["is gone", "has ended with status -9; its last words: "]),
+        (f"kill@{AT}s", ["is gone", "was killed by SIGKILL; its last words: "]),
     ],
 )
 def test_an_autopilot_that_is_lost(fly, fault, warnings):

@@ -263,7 +263,7 @@ def test_a_vehicle_without_gps_is_taken_with_a_warning(tree, caplog):
             "has ended with status 255; its last words: no such model",
             20.0,
         ),
-        ("echo booting; kill -9 $$", "has ended with status -9; its last words: booting", 20.0),
+        ("echo booting; kill -9 $$", "was killed by SIGKILL; its last words: booting", 20.0),
         ("echo stuck; exec sleep 600", "has not connected within 0.4 s; its last words: stuck", 0.4),
         ("exec sleep 600", "has not connected within 0.4 s; its last words: nothing", 0.4),
     ],

@@ -173,5 +173,5 @@ def test_one_is_killed(real, caplog):
     warnings = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
     assert len(warnings) == 2
     assert "is gone" in warnings[0]
-    assert "has ended with status -9" in warnings[1]
+    assert "was killed by SIGKILL" in warnings[1]
     caplog.clear()

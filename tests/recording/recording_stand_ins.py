@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pegasus.arrays import Array, IntArray
+from pegasus.backends.backend import Failure
 from pegasus.control.reference import Reference
 from pegasus.frames import matrix_from_quaternion, multiply, normalize, quaternion_from_rotation_vector
 from pegasus.sensors.sensor import Reading, Schedule
@@ -74,6 +75,7 @@ class Simulation:
     world_name: str = "flat"
     seed: int = 7
     step_count: int = field(default=0)
+    failures: list[Failure] = field(default_factory=list)
 
     @property
     def time(self) -> float:

@@ -2,12 +2,14 @@
 
 import io
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from recording_stand_ins import Simulation, Vehicle
 from rich.console import Console
 
+from pegasus.backends.backend import Failure
 from pegasus.errors import ConfigError
 from pegasus.recording import (
     EnergyAudit,
@@ -64,6 +66,16 @@ def test_file_holds_every_figure(tmp_path: Path) -> None:
     assert tracking["overall"]["rms"] == 0.13
     assert energy["relative_residual"] == pytest.approx(5e-11)
     assert energy["drag"] == -2.25
+
+
+def test_failed_autopilots_are_named() -> None:
+    """Were this to fail, a run whose autopilot has died would look like a flight."""
+    failure = Failure("iris[b]", "PX4 0", 12.3456, "was killed by SIGKILL", -9)
+    failed = replace(example(), failures=[failure])
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in shown(failed).splitlines()]
+    assert ["iris[b]", "PX4 0", "12.346", "was killed by SIGKILL"] in rows
+    assert json.loads(failed.to_json())["failures"] == [asdict(failure)]
+    assert "failed" not in shown(example())
 
 
 def test_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

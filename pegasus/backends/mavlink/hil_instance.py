@@ -60,6 +60,8 @@ class HilInstance:
         """Wall time at which it came, or last answered [s]."""
         self.overheard: bytes | None = None
         """What came since somebody who listens along last looked; None while nobody does."""
+        self.trouble: str | None = None
+        """What it has failed at last; None if at nothing."""
         self._rotors, self._system, self._hold_time = rotors, system, hold_time
         self._rest = [0.0] * len(rotors.channels)
         self._speeds = self._rest
@@ -144,12 +146,10 @@ class HilInstance:
             t: Simulation time [s].
             limit: How long it was waited for [s].
         """
+        self.trouble = f"has not answered within {limit:g} s"
         _log.warning(
-            "%s has not answered within %g s at t = %.3f s; its rotors keep their speed for %g s, then stop",
-            self.name,
-            limit,
-            t,
-            self._hold_time,
+            "%s %s at t = %.3f s; its rotors keep their speed for %g s, then stop",
+            *(self.name, self.trouble, t, self._hold_time),
         )
         self.phase, self._steady = Phase.SILENT, min(2 * self._steady, _MOST_STEADY)
         self._forget()
@@ -164,7 +164,8 @@ class HilInstance:
             self._fresh, self._fresh_at = False, t
         elif t - self._fresh_at > self._hold_time and self._speeds is not self._rest:
             if not self.lockstep and self.phase is Phase.STARTING:
-                _log.warning("%s answers no more at t = %.3f s; its rotors stop", self.name, t)
+                self.trouble = "answers no more"
+                _log.warning("%s %s at t = %.3f s; its rotors stop", self.name, self.trouble, t)
             self.armed, self._speeds = False, self._rest
         return self._speeds
 
@@ -203,7 +204,7 @@ class HilInstance:
             self._hold_time,
         )
         self.link.drop()
-        self.phase = Phase.ABSENT
+        self.trouble, self.phase = f"is gone ({reason})", Phase.ABSENT
 
     def _forget(self) -> None:
         """Forget which answers are due: a new acquaintance begins."""

@@ -3,16 +3,18 @@
 import logging
 import selectors
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
 from pegasus.backends.mavlink.process import AutopilotProcess
-from pegasus.errors import ConfigError
+from pegasus.errors import AutopilotError
 
 _log = logging.getLogger(__name__)
 
 _LOOK_INTERVAL = 0.1
 """How often processes are looked after while they start [s]."""
+_END_LIMIT = 0.5
+"""How long a program that has closed its link may take to end [s]."""
 
 
 class HilLockstep:
@@ -22,12 +24,19 @@ class HilLockstep:
         instances: The autopilots.
         step_timeout: How long an answer is waited for, in wall time [s].
         start_timeout: How long an autopilot may take to connect and to begin to answer, in wall time [s].
+        note: Called with the number of an autopilot that has failed, the simulation time [s], what has
+            happened, and the exit status of its program if that has ended.
     """
 
     def __init__(
-        self, instances: Sequence[HilInstance], *, step_timeout: float, start_timeout: float
+        self,
+        instances: Sequence[HilInstance],
+        *,
+        step_timeout: float,
+        start_timeout: float,
+        note: Callable[[int, float, str, int | None], None],
     ) -> None:
-        self._instances = instances
+        self._instances, self._note = instances, note
         self._step_timeout, self._start_timeout = step_timeout, start_timeout
         self._processes: list[AutopilotProcess] = []
         self._running: list[AutopilotProcess] = []
@@ -50,11 +59,14 @@ class HilLockstep:
         self._running.append(process)
         self._started = time.monotonic()
 
-    def await_connections(self) -> None:
+    def await_connections(self, t: float) -> None:
         """Wait until every autopilot has been there at least once.
 
+        Args:
+            t: Simulation time [s].
+
         Raises:
-            ConfigError: If one ends, or does not connect in time.
+            AutopilotError: If one ends, or does not connect in time.
         """
         if all(instance.was_connected for instance in self._instances):
             return
@@ -62,15 +74,19 @@ class HilLockstep:
             _log.info("waiting for %s", ", ".join(i.name for i in self._instances if not i.was_connected))
         end = self._started + self._start_timeout
         while absent := [i for i in self._instances if not i.was_connected]:
-            for process in self._processes:
+            for i, process in enumerate(self._processes):
                 if process.poll() is not None:
-                    raise self._failed(process, f"has ended with status {process.returncode}")
+                    self._note(i, t, process.ending, process.returncode)
+                    raise self._failed(process, process.ending)
             left = end - time.monotonic()
             if left <= 0:
                 problem = f"has not connected within {self._start_timeout:g} s"
+                for instance in absent:
+                    self._note(self._instances.index(instance), t, problem, None)
                 if self._processes:
                     raise self._failed(self._processes[self._instances.index(absent[0])], problem)
-                raise ConfigError(problem, field=absent[0].name, remedy="start it, or let Pegasus launch it")
+                remedy = "start it, or let Pegasus launch it"
+                raise AutopilotError(problem, field=absent[0].name, remedy=remedy)
             self._listen(min(left, _LOOK_INTERVAL))
 
     def published(self) -> None:
@@ -95,8 +111,9 @@ class HilLockstep:
                 break
         if any(instance.phase is not Phase.LOCKSTEP for instance in self._instances):
             self._listen(0.0)
-            self._report_ends()
+            self._report_ends(t)
             self._pace(t)
+            self._note_troubles(t)
         else:
             self._paced_at = None
 
@@ -130,15 +147,25 @@ class HilLockstep:
                 self._selector.unregister(before)
                 if instance.link.fileno() >= 0:
                     self._selector.register(instance.link, selectors.EVENT_READ, instance)
+                number = self._instances.index(instance)
+                if instance.phase is Phase.ABSENT and number < len(self._processes):
+                    # What closes its link mostly ends: then its status is to be known at this step.
+                    self._processes[number].poll(_END_LIMIT)
 
-    def _report_ends(self) -> None:
+    def _report_ends(self, t: float) -> None:
         """Report each autopilot that has ended although it was started here."""
         for process in self._running:
             if process.poll() is not None:
-                _log.warning("%s", self._failed(process, f"has ended with status {process.returncode}"))
+                _log.warning("%s", self._failed(process, process.ending))
+                self._note(self._processes.index(process), t, process.ending, process.returncode)
                 self._running = [other for other in self._running if other is not process]
 
-    def _failed(self, process: AutopilotProcess, what: str) -> ConfigError:
+    def _note_troubles(self, t: float) -> None:
+        for i, instance in enumerate(self._instances):
+            if instance.trouble is not None:
+                self._note(i, t, instance.trouble, None)
+
+    def _failed(self, process: AutopilotProcess, what: str) -> AutopilotError:
         last = " / ".join(process.last_lines(3)) or "nothing"
         remedy = f"see {process.log}" if self._log_is_kept else None
-        return ConfigError(f"{what}; its last words: {last}", field=process.name, remedy=remedy)
+        return AutopilotError(f"{what}; its last words: {last}", field=process.name, remedy=remedy)

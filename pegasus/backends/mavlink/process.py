@@ -81,16 +81,34 @@ class AutopilotProcess:
             self.stop()
             raise
 
-    def poll(self) -> int | None:
-        """Return how the program ended: its exit status, -n for signal n; None if it runs or never ran."""
-        if self._supervisor is not None and self._supervisor.poll() is not None:
-            self._settle(self._supervisor.returncode)
+    def poll(self, timeout: float = 0.0) -> int | None:
+        """Return how the program ended: its exit status, -n for signal n; None if it runs or never ran.
+
+        Args:
+            timeout: How long an end is waited for, in wall time [s].
+        """
+        if self._supervisor is not None:
+            if timeout > 0:
+                with suppress(subprocess.TimeoutExpired):
+                    self._supervisor.wait(timeout)
+            if self._supervisor.poll() is not None:
+                self._settle(self._supervisor.returncode)
         return self.returncode
 
     @property
     def alive(self) -> bool:
         """Whether the program runs."""
         return self.poll() is None and self._supervisor is not None
+
+    @property
+    def ending(self) -> str:
+        """Words for how the program ended, such as "was killed by SIGKILL"; for one that has ended."""
+        if self.returncode is None or self.returncode >= 0:
+            return f"has ended with status {self.returncode}"
+        try:
+            return f"was killed by {signal.Signals(-self.returncode).name}"
+        except ValueError:
+            return f"was killed by signal {-self.returncode}"
 
     def last_lines(self, count: int = 5) -> list[str]:
         """Return the last lines that the program has printed since it was started, without empty ones.

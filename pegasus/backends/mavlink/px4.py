@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.backends.backend import Backend
+from pegasus.backends.backend import Backend, Failure, note_failure
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.hil import SensorMessage, truth_message
 from pegasus.backends.mavlink.hil_extras import rc_message
@@ -112,6 +112,7 @@ class PX4(Backend):
         self._links: list[Link] = []
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._lockstep: HilLockstep | None = None
+        self.failures: list[Failure] = []
 
     @property
     def armed(self) -> list[bool]:
@@ -175,8 +176,12 @@ class PX4(Backend):
         ]
         self._messages = [SensorMessage(i) for i in range(vehicle.count)]
         self._lockstep = HilLockstep(
-            self._instances, step_timeout=self.step_timeout, start_timeout=self.start_timeout
+            self._instances,
+            step_timeout=self.step_timeout,
+            start_timeout=self.start_timeout,
+            note=self._note_failure,
         )
+        self.failures = []
         self._sample_count = 0
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
         self._listener = EstimateListener(
@@ -199,7 +204,7 @@ class PX4(Backend):
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Send what is new to every autopilot."""
         assert self._lockstep is not None
-        self._lockstep.await_connections()
+        self._lockstep.await_connections(t)
         imu, others = self._sensors.take(readings, self._messages)
         truth = receiver = False
         if imu is not None:
@@ -257,6 +262,10 @@ class PX4(Backend):
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
+
+    def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
+        autopilot = f"PX4 {self.first_instance + copy}"
+        note_failure(self.failures, Failure(self._vehicle.name, autopilot, t, problem, exit_status))
 
     def _printed_against_arming(self, copy: int) -> str:
         """Return what the PX4 of a copy has printed of why it does not arm."""

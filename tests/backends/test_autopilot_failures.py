@@ -1,0 +1,111 @@
+"""An autopilot fails: what `pegasus run` says of it at the end, in the summary and by its exit code."""
+
+import json
+
+import pytest
+from px4_rig import iris, processes
+
+from pegasus import AutopilotError, Simulation
+from pegasus.backends.mavlink import PX4
+from tests.cli_rig import flying, pegasus, write
+
+__all__ = ["pegasus"]
+pytestmark = pytest.mark.usefixtures("own_settings")
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem", "status"),
+    [
+        ("kill@0.5s", "was killed by SIGKILL", -9),
+        ("exit@0.5s:7", "has ended with status 7", 7),
+        ("exit@0.5s:0", "has ended with status 0", 0),
+        ("silence@0.5s-", "has not answered within 0.3 s", None),
+    ],
+)
+def test_px4_fails_in_flight(pegasus, tree, tmp_path, fault, problem, status):
+    """A run whose PX4 has died would look like a flight: exit code 0, and no word in what it leaves."""
+    tree.say(f"--controller none --fault {fault}")
+    backend = {"model": "px4", "directory": str(tree.folder), "step_timeout": 0.3}
+    write(tmp_path, s__yaml=flying({"backends": [backend]}, duration=1.5))
+    code, out, err = pegasus("run", "s.yaml", "--out", "out")
+    assert code == 3
+    (folder,) = (tmp_path / "out").iterdir()
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["simulated_time"] == 1.5
+    (failure,) = summary["failures"]
+    assert failure["time"] == pytest.approx(0.5, abs=0.1)
+    number = failure["autopilot"].removeprefix("PX4 ")
+    assert failure == {
+        **{"vehicle": "iris", "autopilot": f"PX4 {number}", "problem": problem, "exit_status": status},
+        "time": failure["time"],
+    }
+    said = f"pegasus: PX4 {number} of vehicle 'iris' {problem} at t = {failure['time']:.3f} s"
+    assert err.splitlines()[-1] == said
+    assert processes(tmp_path) == []
+    (row,) = [line for line in out.splitlines() if "PX4" in line]
+    assert problem in row
+    assert "iris" in row
+
+
+@pytest.mark.parametrize(
+    ("script", "problem", "status"),
+    [
+        ("echo no such model >&2; exit 255", "has ended with status 255", 255),
+        ("echo booting; kill -9 $$", "was killed by SIGKILL", -9),
+        ("exec sleep 600", "has not connected within 1 s", None),
+    ],
+)
+def test_px4_does_not_start(pegasus, tree, tmp_path, script, problem, status):
+    """A run without an autopilot would end as if its input were wrong, and take PX4's log along."""
+    tree.binary.write_text(f"#!/bin/sh\n{script}\n")
+    backend = {"model": "px4", "directory": str(tree.folder), "start_timeout": 1.0}
+    write(tmp_path, s__yaml=flying({"backends": [backend]}))
+    code, _, err = pegasus("run", "s.yaml", "--out", "out")
+    assert code == 3
+    (folder,) = (tmp_path / "out").iterdir()
+    (failure,) = json.loads((folder / "summary.json").read_text())["failures"]
+    assert (failure["problem"], failure["exit_status"], failure["time"]) == (problem, status, 0.0)
+    assert processes(tmp_path) == []
+    (line,) = err.splitlines()
+    (log,) = folder.glob("px4_*.log")
+    assert line.startswith(f"pegasus: {failure['autopilot']}: {problem}; its last words: ")
+    assert f"see {log}" in line
+    assert line.endswith(f"what it has left is in {folder.relative_to(tmp_path)}")
+
+
+def test_failures_in_python(tree):
+    """Whoever steps a simulation by a script could not see that nobody has flown any more."""
+    tree.say("--controller none --fault exit@0.2s:3")
+    with Simulation() as simulation:
+        simulation.add(iris(PX4(tree.folder)))
+        assert simulation.failures == []
+        simulation.run(5.0)
+        (failure,) = simulation.failures
+        simulation.stop()
+        assert simulation.failures == [failure]
+    assert (failure.vehicle, failure.problem, failure.exit_status) == ("iris", "has ended with status 3", 3)
+    assert failure.time == pytest.approx(0.2, abs=0.05)
+
+
+def test_a_reset_forgets_failures(tree):
+    """A run after a reset would be blamed for the one before."""
+    backend = PX4(tree.folder)
+    with Simulation() as simulation:
+        simulation.add(iris(backend))
+        tree.say("--controller none --fault exit@0.2s:3")
+        simulation.run(5.0)
+        assert len(simulation.failures) == 1
+        tree.say("--controller none")
+        simulation.reset()
+        simulation.run(0.5)
+        assert simulation.failures == []
+
+
+def test_an_autopilot_that_does_not_start_is_its_own_error(tree):
+    """A script could not tell an autopilot that has failed from a wrong argument."""
+    tree.binary.write_text("#!/bin/sh\nexit 3\n")
+    with Simulation() as simulation:
+        simulation.add(iris(PX4(tree.folder)))
+        with pytest.raises(AutopilotError, match="has ended with status 3"):
+            simulation.run(1.0)
+        assert [failure.exit_status for failure in simulation.failures] == [3]
