@@ -10,13 +10,15 @@ import yaml
 from mcap.writer import CompressionType, Writer
 
 from pegasus.backends.ros2.backend import ROS2
+from pegasus.backends.ros2.claims import Claims
 from pegasus.backends.ros2.contents import state_contents
 from pegasus.backends.ros2.description import Message, MessageType
 from pegasus.backends.ros2.names import full_topic
 from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
 from pegasus.backends.ros2.publications import Publications
 from pegasus.backends.ros2.qos import QoS
-from pegasus.backends.ros2.topics import TopicOptions, Topics
+from pegasus.backends.ros2.topic_options import TopicOptions
+from pegasus.backends.ros2.topics import Topics
 from pegasus.backends.ros2.transport import Publisher, Subscription
 from pegasus.errors import ConfigError
 from pegasus.recording.observer import ObservedSimulation, ObservedVehicle
@@ -136,6 +138,7 @@ class RosbagRecorder:
             [_BagNode(bag, namespace) for namespace in namespaces],
             self._options,
             physics_rate=vehicle.physics_rate,
+            claims=Claims([]),
         )
         prefixes = [frame_prefix(namespace) for namespace in namespaces]
         return Publications(vehicle, topics, prefixes, pictures=self._images)

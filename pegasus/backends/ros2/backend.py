@@ -12,8 +12,9 @@ from pegasus.backends.ros2.demand import Demand
 from pegasus.backends.ros2.names import full_namespace
 from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
 from pegasus.backends.ros2.pilot import Pilot
-from pegasus.backends.ros2.publications import Publications, stamp_of
-from pegasus.backends.ros2.topics import Topics, topic_options
+from pegasus.backends.ros2.publications import Publications
+from pegasus.backends.ros2.topic_options import topic_options
+from pegasus.backends.ros2.topics import Topics
 from pegasus.backends.ros2.transport import Node, Transport, TransportChoice, open_transport
 from pegasus.components import require
 from pegasus.sensors.sensor import Reading
@@ -45,7 +46,8 @@ class ROS2(Backend):
     on_timeout: str = "stop"
     """What is done then: `stop` stops the rotors, `hold` brings the vehicle to rest where it is."""
     topics: dict[str, Any] = field(default_factory=dict)
-    """Changes of topics, by their own names: `false` for none, or a mapping of `name` and `rate_hz` [Hz]."""
+    """Changes of topics, by their own names: `false` for none, or a mapping of `name`, `rate_hz` [Hz] and
+    `reliable`. The clock is that of all vehicles of the process."""
     transport: str = "auto"
     """`rclpy`, `cyclonedds`, or `auto` for the first of these that is there."""
     domain_id: int | None = None
@@ -92,7 +94,7 @@ class ROS2(Backend):
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Tell the time, and what is new, to those who listen."""
-        self._clock.publish(*stamp_of(t))
+        self._clock.publish(t)
         self._publications.send(t, state, readings)
 
     def command(self, t: float) -> Array | None:
@@ -120,9 +122,12 @@ class ROS2(Backend):
         try:
             for namespace in self.namespaces:
                 self._nodes.append(transport.node(_NODE, namespace))
-            self._clock = transport.clock()
             vehicle = self._vehicle
-            topics = Topics(self._nodes, self._options, physics_rate=vehicle.physics_rate)
+            topics = Topics(
+                self._nodes, self._options, physics_rate=vehicle.physics_rate, claims=transport.claims
+            )
+            self._clock = transport.clock()
+            self._clock.use(topics.clock(), physics_rate=vehicle.physics_rate)
             prefixes = [frame_prefix(namespace) for namespace in self.namespaces]
             self._publications = Publications(vehicle, topics, prefixes)
             self._commands = Commands(topics, vehicle.rotor_count) if self.control else None

@@ -17,15 +17,13 @@ from pegasus.backends.ros2.messages import (
 from pegasus.backends.ros2.pictures import PictureStream, picture_streams
 from pegasus.backends.ros2.qos import LATCHED
 from pegasus.backends.ros2.template import Template
-from pegasus.backends.ros2.topics import Topics
+from pegasus.backends.ros2.topics import STATIC_TRANSFORMS, Topics
 from pegasus.backends.ros2.transport import Publisher
 from pegasus.sensors.sensor import Reading, Schedule
 from pegasus.state import VehicleState
 
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
-
-STATIC_TRANSFORMS = "/tf_static"
 
 _LOOK_INTERVAL = 25
 """Steps from one look to the next at who listens, which takes a fifth of the time that a message does."""

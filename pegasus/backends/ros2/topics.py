@@ -1,47 +1,20 @@
-"""Topics of a vehicle: what a user changes of them, and when each is due."""
+"""Topics of a vehicle: opened under the names that users give them, each name once, and when each is due."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
+from pegasus.backends.ros2.claims import Claims
 from pegasus.backends.ros2.description import Message
 from pegasus.backends.ros2.names import full_topic
 from pegasus.backends.ros2.qos import QoS
+from pegasus.backends.ros2.shared_clock import CLOCK_TOPIC
+from pegasus.backends.ros2.topic_options import TopicOptions
 from pegasus.backends.ros2.transport import Node, Publisher, Subscription
 from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.sensors.sensor import Schedule
 
-_ALLOWED = "must be true, false, or a mapping of name and rate_hz"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TopicOptions:
-    """What a user changes of one topic."""
-
-    enabled: bool = True
-    """Whether there is such a topic at all."""
-    name: str | None = None
-    """Its name, below the vehicle's namespace unless it begins with a slash; its own when None."""
-    rate_hz: float | None = None
-    """Most messages per second of simulated time [Hz]; its own when None."""
-
-    def __post_init__(self) -> None:
-        rate = self.rate_hz
-        require(rate is None or 0 < rate < math.inf, "rate_hz", rate, "must be above 0 Hz and finite")
-
-
-def topic_options(content: Mapping[str, Any]) -> dict[str, TopicOptions]:
-    """Return the options of topics by their own names.
-
-    Args:
-        content: By name of the topic `true`, `false`, a `TopicOptions`, or a mapping of `name` and `rate_hz`.
-
-    Raises:
-        ConfigError: If a value is none of these.
-    """
-    return {topic: _options(topic, value) for topic, value in content.items()}
+TRANSFORMS, STATIC_TRANSFORMS = "/tf", "/tf_static"
+_OF_ALL_VEHICLES = (TRANSFORMS, STATIC_TRANSFORMS)
 
 
 class Topics:
@@ -51,12 +24,18 @@ class Topics:
         nodes: Node of each copy.
         options: Options of topics by their own names.
         physics_rate: Rate of the physics [Hz].
+        claims: Names that the vehicle takes, and those that others have.
     """
 
     def __init__(
-        self, nodes: Sequence[Node], options: Mapping[str, TopicOptions], *, physics_rate: float
+        self,
+        nodes: Sequence[Node],
+        options: Mapping[str, TopicOptions],
+        *,
+        physics_rate: float,
+        claims: Claims,
     ) -> None:
-        self._nodes, self._options, self._rate = nodes, options, physics_rate
+        self._nodes, self._options, self._rate, self._claims = nodes, options, physics_rate, claims
         self._names: dict[str, str] = {}
         self._known: list[str] = []
 
@@ -78,7 +57,8 @@ class Topics:
         if not options.enabled:
             return None
         name = options.name or topic
-        publishers = [node.publisher(message, name, qos) for node in self._nodes]
+        self._claim(topic, name, message, sole=topic not in _OF_ALL_VEHICLES)
+        publishers = [node.publisher(message, name, options.quality(qos)) for node in self._nodes]
         rate = rate_hz if options.rate_hz is None else options.rate_hz
         # What is asked for at least as often as there are steps is sent at every one.
         if rate is None or rate >= self._rate:
@@ -101,7 +81,14 @@ class Topics:
         require(rate is None, f"topics.{topic}.rate_hz", rate, "must be left out: it is received, not sent")
         if not options.enabled:
             return None
-        return [node.subscription(message, options.name or topic, qos) for node in self._nodes]
+        name = options.name or topic
+        self._claim(topic, name, message, sole=False)
+        return [node.subscription(message, name, options.quality(qos)) for node in self._nodes]
+
+    def clock(self) -> TopicOptions | None:
+        """Return the options of the clock, which all vehicles share; None where nothing is asked for."""
+        self._known.append(CLOCK_TOPIC)
+        return self._options.get(CLOCK_TOPIC)
 
     def require_known(self) -> None:
         """Raise a ConfigError if an option names a topic that was never opened."""
@@ -123,25 +110,7 @@ class Topics:
             require(taken == topic, f"topics.{topic}.name", name, f"is that of the topic {taken} already")
         return options
 
-
-def _options(topic: str, value: Any) -> TopicOptions:
-    if isinstance(value, TopicOptions):
-        return value
-    if isinstance(value, bool):
-        return TopicOptions(enabled=value)
-    if not isinstance(value, Mapping):
-        raise ConfigError(_ALLOWED, field=f"topics.{topic}", value=value)
-    name, rate = value.get("name"), value.get("rate_hz")
-    unknown = value.keys() - {"name", "rate_hz"}
-    if unknown:
-        raise ConfigError(
-            "unknown field", field=f"topics.{topic}.{min(unknown)}", remedy="allowed here: name, rate_hz"
-        )
-    if name is not None and not isinstance(name, str):
-        raise ConfigError("must be a name", field=f"topics.{topic}.name", value=name)
-    if rate is not None and (isinstance(rate, bool) or not isinstance(rate, int | float)):
-        raise ConfigError("must be a number [Hz]", field=f"topics.{topic}.rate_hz", value=rate)
-    try:
-        return TopicOptions(name=name, rate_hz=rate)
-    except ConfigError as error:
-        raise error.within(field=f"topics.{topic}") from None
+    def _claim(self, topic: str, name: str, message: type[Message], *, sole: bool) -> None:
+        for node in self._nodes:
+            owner = f"the topic {topic} of {node.namespace}"
+            self._claims.take(full_topic(name, node.namespace), message, owner, topic=topic, sole=sole)

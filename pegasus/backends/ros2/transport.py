@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Literal, Protocol
 
+from pegasus.backends.ros2.claims import Claims
 from pegasus.backends.ros2.description import Message
 from pegasus.backends.ros2.discovery import Discovery, find_discovery
-from pegasus.backends.ros2.messages import Clock
 from pegasus.backends.ros2.names import full_namespace, node_name
-from pegasus.backends.ros2.qos import CLOCK, QoS
-from pegasus.backends.ros2.template import Template
+from pegasus.backends.ros2.qos import QoS
+from pegasus.backends.ros2.shared_clock import SharedClock
 from pegasus.errors import ConfigError
 
 _log = logging.getLogger(__name__)
@@ -111,38 +111,13 @@ class Driver(Protocol):
         """Leave the graph."""
 
 
-class SharedClock:
-    """The topic /clock, on which a process tells each instant once, whoever comes first.
-
-    Args:
-        node: Node that it is told from.
-    """
-
-    def __init__(self, node: Node) -> None:
-        self._publisher = node.publisher(Clock, "/clock", CLOCK)
-        self._template = Template(Clock(), "clock")
-        self._last = (-1, -1)
-        node.announce()
-
-    def publish(self, sec: int, nanosec: int) -> None:
-        """Tell the simulation time, unless it is what was told last.
-
-        Args:
-            sec: Whole seconds [s].
-            nanosec: The rest [ns].
-        """
-        stamp = (sec, nanosec)
-        if stamp != self._last:
-            self._last = stamp
-            self._publisher.publish(self._template.pack(sec, nanosec))
-
-
 class _Shared:
     """A driver, and who uses it."""
 
     def __init__(self, driver: Driver, discovery: Discovery) -> None:
         self.driver, self.discovery = driver, discovery
         self.user_count = 0
+        self.claims: list[Claims] = []
         self.clock: SharedClock | None = None
 
 
@@ -153,6 +128,8 @@ class Transport:
         self._shared = shared
         self._nodes: list[Node] = []
         self._open = True
+        self.claims = Claims(shared.claims)
+        """Names of topics that this user has taken."""
         shared.user_count += 1
 
     @property
@@ -185,7 +162,8 @@ class Transport:
     def clock(self) -> SharedClock:
         """Return the process's writer of simulation time."""
         if self._shared.clock is None:
-            self._shared.clock = SharedClock(self._shared.driver.node("pegasus_clock", "/"))
+            node = self._shared.driver.node("pegasus_clock", "/")
+            self._shared.clock = SharedClock(node, Claims(self._shared.claims))
         return self._shared.clock
 
     def close(self) -> None:
@@ -195,6 +173,7 @@ class Transport:
         self._open = False
         for node in self._nodes:
             node.close()
+        self.claims.release()
         self._shared.user_count -= 1
         if not self._shared.user_count:
             del _SHARED[self._shared.discovery.domain_id]

@@ -40,7 +40,10 @@ class Witness:
 
 
 def stamp_of(message):
-    stamp = message["header"]["stamp"]
+    return nanoseconds(message["header"]["stamp"])
+
+
+def nanoseconds(stamp):
     return stamp["sec"] * 10**9 + stamp["nanosec"]
 
 

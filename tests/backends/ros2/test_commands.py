@@ -7,6 +7,7 @@ import pytest
 
 from pegasus import ConfigError
 from pegasus.backends.ros2.cdr import encode
+from pegasus.backends.ros2.claims import Claims
 from pegasus.backends.ros2.commands import (
     Commands,
     Place,
@@ -144,6 +145,8 @@ def test_what_is_refused(take, message, problem):
 class Inbox:
     """A node whose subscriptions give what the test puts in."""
 
+    namespace = "/drone0"
+
     def __init__(self):
         self.boxes = {}
 
@@ -162,7 +165,7 @@ class Inbox:
 def test_bad_bytes_are_reported_once_a_second(caplog):
     """Somebody else's broken program would fill the terminal, or end the run."""
     node, demand = Inbox(), Demand(4)
-    commands = Commands(Topics([node], {}, physics_rate=250.0), 4)
+    commands = Commands(Topics([node], {}, physics_rate=250.0, claims=Claims([])), 4)
     state = VehicleState.at_rest(1, 4)
     for step in range(500):
         node.boxes["control/rotor1/ref"].waiting = [b"\x00\x01\x00\x00\x01"]

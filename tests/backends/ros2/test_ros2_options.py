@@ -1,12 +1,15 @@
 """What a user can change of a vehicle on the graph, and what is refused."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from dds_rig import until
-from ros2_rig import TRANSPORT, begin, ignore, listen, seen, stamp_of
+from ros2_rig import TRANSPORT, begin, ignore, listen, nanoseconds, seen, stamp_of
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
+from pegasus.backends.ros2.transport import open_transport
 from pegasus.control import GeometricController, trajectories
 
 pytest.importorskip("cyclonedds")
@@ -51,8 +54,15 @@ def test_topics_are_changed_as_told(peer):
         ({"topics": {"odom": 5}}, "topics.odom = 5: must be true, false, or a mapping"),
         ({"topics": {"odom": {"rate_hz": 0}}}, "topics.odom.rate_hz = 0: must be above 0 Hz"),
         ({"topics": {"odom": {"rate_hz": "fast"}}}, "topics.odom.rate_hz = 'fast': must be a number"),
-        ({"topics": {"odom": {"rate": 5}}}, "topics.odom.rate: unknown field; allowed here: name, rate_hz"),
-        ({"topics": {"odometry": False}}, "topics = 'odometry': the vehicle has no such topic; it has state"),
+        ({"topics": {"odom": {"rate": 5}}}, "topics.odom.rate: unknown field; allowed here: name, rate"),
+        ({"topics": {"odom": {"reliable": "yes"}}}, "topics.odom.reliable = 'yes': must be true or false"),
+        ({"topics": {"/clock": {"name": "a b"}}}, "topic = 'a b': must be parts between slashes"),
+        (
+            {"topics": {"state/pose": {"name": "/clock"}}},
+            "topics.state/pose.name = '/clock': is the name of the clock already (rosgraph_msgs/msg/Clock); "
+            "give each topic a name of its own",
+        ),
+        ({"topics": {"odometry": False}}, "topics = 'odometry': the vehicle has no such topic; it has /cl"),
         ({"topics": {"odom": {"name": "a b"}}}, "topic = 'a b': must be parts between slashes"),
         ({"topics": {"odom": {"name": "state/pose"}}}, "topics.odom.name = 'state/pose': is that of"),
         ({"topics": {"cmd_vel": {"rate_hz": 5.0}}}, "topics.cmd_vel.rate_hz = 5.0: must be left out"),
@@ -79,6 +89,119 @@ def test_two_vehicles_with_one_namespace(nothing_stays):  # noqa: ARG001
         assert len(sim.vehicles) == 1
         # What the second one had taken is free again.
         sim.add(Multirotor("iris", position=(9, 0, 1), backends=[ROS2("drone0", transport=TRANSPORT)]))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (
+            {"state/pose": {"name": "/truth"}},
+            {"state/twist": {"name": "/truth"}},
+            "topics.state/twist.name = '/truth': is the name of the topic state/pose of /d0 already "
+            "(geometry_msgs/msg/PoseStamped); give each topic a name of its own",
+        ),
+        (
+            {"state/pose": {"name": "/truth"}},
+            {"state/pose": {"name": "/truth"}},
+            "topics.state/pose.name = '/truth': is the name of the topic state/pose of /d0 already",
+        ),
+        (
+            {},
+            {"state/accel": {"name": "/d0/odom"}},
+            "topics.state/accel.name = '/d0/odom': is the name of the topic odom of /d0 already",
+        ),
+        (
+            {"cmd_vel": {"name": "/command"}},
+            {"control/rotors": {"name": "/command"}},
+            "topics.control/rotors.name = '/command': is the name of the topic cmd_vel of /d0 already",
+        ),
+        (
+            {"/clock": {"name": "/sim/clock"}},
+            {"state/pose": {"name": "/sim/clock"}},
+            "topics.state/pose.name = '/sim/clock': is the name of the clock already",
+        ),
+        (
+            {"state/pose": {"name": "/sim/clock"}},
+            {"/clock": {"name": "/sim/clock"}},
+            "topics./clock.name = '/sim/clock': is the name of the topic state/pose of /d0 already",
+        ),
+        (
+            {"/clock": {"rate_hz": 50.0}},
+            {"/clock": {"rate_hz": 100.0}},
+            "topics./clock = 'rate_hz 100.0': differs from that of another vehicle",
+        ),
+        ({"/clock": False}, {"/clock": True}, "topics./clock = 'on': differs from that of another vehicle"),
+    ],
+)
+def test_names_of_two_vehicles_that_collide(first, second, message, nothing_stays):  # noqa: ARG001
+    """A subscriber would get two types on one name, or the messages of two vehicles mixed."""
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("iris", backends=[ROS2("d0", transport=TRANSPORT, topics=first)]))
+
+        def other(topics):
+            backend = ROS2("d1", transport=TRANSPORT, topics=topics)
+            return sim.add(Multirotor("iris", position=(9, 0, 1), backends=[backend]))
+
+        with pytest.raises(ConfigError) as caught:
+            other(second)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+        # What the second one had taken is free again.
+        other({})
+
+
+def test_copies_of_a_vehicle_do_not_mix_their_messages(nothing_stays):  # noqa: ARG001
+    """Both would tell their poses on one topic, on which nobody could tell them apart."""
+    topics = {"state/pose": {"name": "/truth"}}
+    with Simulation("flat") as sim, pytest.raises(ConfigError, match="the topic state/pose of /d0 already"):
+        sim.add(Multirotor("iris", count=2, backends=[ROS2("d0", transport=TRANSPORT, topics=topics)]))
+
+
+def test_vehicles_may_share_what_they_hear_and_their_transforms(nothing_stays):  # noqa: ARG001
+    """One joystick could not fly two vehicles, nor their transforms be on one renamed topic."""
+    topics = {"cmd_vel": {"name": "/cmd_vel"}, "/tf": {"name": "/drones/tf"}}
+    with Simulation("flat") as sim:
+        for i in range(2):
+            backend = ROS2(f"d{i}", transport=TRANSPORT, topics=topics)
+            sim.add(Multirotor("iris", position=(9 * i, 0, 1), backends=[backend]))
+
+
+def test_the_clock_is_slowed_renamed_and_switched_off(peer):
+    """Every node on simulated time would be woken at every step, however slow the clock is wanted."""
+    listen(peer, {"/clock": "Clock", "/sim/clock": "Clock"})
+    options = {"name": "/sim/clock", "rate_hz": 50.0}
+    with Simulation("flat") as sim:
+        # The options of one vehicle are those of all; the other one has none.
+        first = ROS2("d0", transport=TRANSPORT)
+        second = ROS2("d1", transport=TRANSPORT, topics={"/clock": options})
+        sim.add(Multirotor("iris", backends=[first]))
+        sim.add(Multirotor("iris", position=(9, 0, 1), backends=[second]))
+        until(lambda: peer.ask("matched", topic="/sim/clock") and not peer.ask("matched", topic="/clock"))
+        # Somebody else on the graph, for whom the clock outlives a reset.
+        with closing(open_transport(TRANSPORT)):
+            for _ in range(2):
+                until(lambda: sim.step() or peer.ask("take", topic="/sim/clock"))
+                sim.step(100)
+                stamps = [nanoseconds(message["clock"]) for message in peer.messages("/sim/clock", 20)]
+                assert set(np.diff(stamps[-20:])) == {20_000_000}
+                sim.reset()
+                peer.ask("take", topic="/sim/clock")
+    with Simulation("flat") as sim:
+        backend = ROS2("d0", transport=TRANSPORT, topics={"/clock": False})
+        sim.add(Multirotor("iris", backends=[backend]))
+        until(lambda: "rt/d0/odom" in peer.ask("nodes")["/d0/pegasus"]["writes"])
+        assert not any("clock" in topic for node in peer.ask("nodes").values() for topic in node["writes"])
+    ignore(peer, ["/clock", "/sim/clock"])
+
+
+def test_quality_of_a_topic_is_as_told(peer):
+    """Pictures could not be asked for again when they are lost, nor a slow link be spared of that."""
+    topics = {"state/pose": {"reliable": False}, "sensors/imu": {"reliable": True}}
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("iris", backends=[ROS2("q0", transport=TRANSPORT, topics=topics)]))
+        names = {"/q0/state/pose": False, "/q0/sensors/imu": True, "/q0/odom": True, "/q0/sensors/mag": False}
+        until(lambda: {f"rt{name}" for name in names} <= set(peer.ask("nodes")["/q0/pegasus"]["writes"]))
+        assert {name: peer.ask("endpoint", topic=name)["reliable"] for name in names} == names
 
 
 def test_one_of_two_drivers_is_refused():

@@ -54,18 +54,20 @@ def test_the_clock_tells_each_instant_once(transport, share):
     other = share()
     reader = transport.node("listener").subscription(Clock, "/clock", QoS(reliable=False, depth=100))
     clocks = transport.clock(), other.clock()
+    for clock in clocks:
+        clock.use(None, physics_rate=250.0)
     told = []
 
     def heard():
         told.append(0)
-        clocks[0].publish(9, len(told))
+        clocks[0].publish(9.0 + 1e-9 * len(told))
         return reader.take()
 
     # The first are told before the reader is found.
     until(heard)
-    for stamp in (1, 5), (1, 6), (0, 0):
+    for t in 1.000000005, 1.000000006, 0.0:
         for clock in clocks:
-            clock.publish(*stamp)
+            clock.publish(t)
     received = []
     until(lambda: received.extend(reader.take()) or len(received) >= 3)
     stamps = [decode(Clock, data).clock for data in received]
