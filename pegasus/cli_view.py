@@ -44,13 +44,13 @@ def view(
             if scenario is not None:
                 import_from_beside(scenario)
             well = panel.world.load() if scenario is None else panel.world.load_scenario(scenario)
-            if not well:
-                raise ConfigError(panel.messages[-1].text)
+            if not well and panel.failure is not None:
+                raise panel.failure
             # Whoever watches wants to see it fly, not that it has flown.
             if session.snapshot.speed is None:
                 panel.simulation.set_speed(1.0)
-            if scenario is not None and not panel.simulation.play():
-                raise ConfigError(panel.messages[-1].text)
+            if scenario is not None and not panel.simulation.play() and panel.failure is not None:
+                raise panel.failure
             controls = WebControls(page, panel)
             try:
                 say_where(page.address, host)
@@ -114,4 +114,4 @@ def say_where(address: str, host: str) -> None:
     """
     print(f"the view is at {address}; Ctrl-C ends it", flush=True)
     if host not in (LOCAL, "localhost", "::1"):
-        print(f"everybody who can reach this machine at {host} can see and use it", flush=True)
+        print(f"everybody with this address who can reach {host} can see and use it", flush=True)

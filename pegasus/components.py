@@ -69,7 +69,10 @@ def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
     if first["type"] == "extra_forbidden":
         allowed = ", ".join(sorted(_fields_at(model, first["loc"][:-1])))
         return ConfigError(
-            "unknown field", field=path, remedy=f"allowed here: {allowed}" if allowed else remedy
+            "unknown field",
+            field=path,
+            remedy=f"allowed here: {allowed}" if allowed else remedy,
+            quoted=True,
         )
     if first["type"] == "missing":
         return ConfigError("required field is missing", field=path, remedy=remedy)

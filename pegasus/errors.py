@@ -15,6 +15,7 @@ class ConfigError(ValueError):
         field: Dotted path of the field in that file, or the name of the argument.
         value: The offending value; left out of the message when None.
         remedy: What to do about it.
+        quoted: Whether the last part of the field is a name that only the file knows.
     """
 
     def __init__(
@@ -25,8 +26,10 @@ class ConfigError(ValueError):
         field: str | None = None,
         value: Any = None,
         remedy: str | None = None,
+        quoted: bool = False,
     ) -> None:
         self.problem, self.file, self.field, self.value, self.remedy = problem, file, field, value, remedy
+        self.quoted = quoted
         place = f"{file}: " if file is not None else ""
         subject = field or ""
         if value is not None:
@@ -35,6 +38,15 @@ class ConfigError(ValueError):
             subject = f"{subject} = {shown}" if subject else shown
         message = place + (f"{subject}: " if subject else "") + problem + (f"; {remedy}" if remedy else "")
         super().__init__(" ".join(message.split()))
+
+    def without_content(self) -> "ConfigError":
+        """Return the error without what only its file holds, for readers who may not read that file."""
+        if self.file is None:
+            return self
+        field = self.field
+        if self.quoted and field is not None:
+            field = field.rpartition(".")[0] or None
+        return type(self)(self.problem, file=self.file, field=field, remedy=self.remedy)
 
     def within(self, *, file: str | Path | None = None, field: str | None = None) -> "ConfigError":
         """Return the same error with its file, and with a field put in front of its own.
@@ -48,7 +60,14 @@ class ConfigError(ValueError):
         if self.file is not None:
             return self
         path = ".".join(part for part in (field, self.field) if part)
-        return type(self)(self.problem, file=file, field=path or None, value=self.value, remedy=self.remedy)
+        return type(self)(
+            self.problem,
+            file=file,
+            field=path or None,
+            value=self.value,
+            remedy=self.remedy,
+            quoted=self.quoted,
+        )
 
 
 class AutopilotError(ConfigError):

@@ -271,13 +271,25 @@ def read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is not valid YAML: {error}", file=path) from None
+    except UnicodeDecodeError:
+        raise ConfigError("is not valid YAML: it is no text", file=path) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"is not valid YAML: {_yaml_problem(error)}", file=path) from None
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise ConfigError("must hold a mapping of fields", file=path, value=content)
+        raise ConfigError("must hold a mapping of fields", file=path, remedy="write them as NAME: VALUE")
     return content
+
+
+def _yaml_problem(error: Exception) -> str:
+    """Return what is wrong and where, without any text of the file: it may be one that is not to be shown."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return "it holds a value or a character that is not allowed"
+    # Scanner and parser name single characters and kinds of tokens; what comes later quotes names.
+    known = isinstance(error, yaml.scanner.ScannerError | yaml.parser.ParserError)
+    problem = error.problem if known else "a tag, an alias or a key that is not allowed"
+    return f"{problem}, line {error.problem_mark.line + 1}, column {error.problem_mark.column + 1}"
 
 
 def _directory(

@@ -107,7 +107,7 @@ def test_settings_are_read_when_asked_for(config):
         ("px4: {instance: 250}", "px4.instance = 250: input should be less than 250"),
         ("px4: {airframe: 10016}", "px4.airframe = 10016: input should be a valid string"),
         ("px4: [", "is not valid YAML: "),
-        ("- px4", "['px4']: must hold a mapping of fields"),
+        ("- px4", "must hold a mapping of fields"),
     ],
 )
 def test_wrong_settings(config, content, message):

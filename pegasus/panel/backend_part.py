@@ -66,6 +66,20 @@ class BackendPart(Part):
         """The chosen backend, with the reason and the remedy where it is not installed."""
         return next(choice for choice in self.choices if choice.name == self.chosen)
 
+    @property
+    def program(self) -> tuple[str, ...]:
+        """What starts the chosen autopilot, line by line; empty where there is none or it is not found."""
+        if self.chosen not in (PX4, ARDUPILOT):
+            return ()
+        find = settings.px4_directory if self.chosen == PX4 else settings.ardupilot_directory
+        try:
+            lines = [f"Folder: {find(self.directory or None)}"]
+        except ConfigError:  # `choice` says why, and what to do about it.
+            return ()
+        if self.chosen == PX4:
+            lines.append(f"Airframe: {self.airframe or 'that of the vehicle'}")
+        return tuple(lines)
+
     @action(Topic.BACKEND)
     def refresh(self) -> None:
         """Look again for what is installed."""
@@ -138,7 +152,7 @@ class BackendPart(Part):
 
     @action(Topic.BACKEND)
     def set_directory(self, directory: str) -> None:
-        """Set the folder of the autopilot.
+        """Set the folder of the autopilot, from which programs are started; not for a page in a browser.
 
         Args:
             directory: The folder; empty to look it up.
@@ -270,7 +284,9 @@ class BackendPart(Part):
     def _take_paths(self, kept: settings.Settings) -> None:
         folders = {PX4: kept.px4.directory, ARDUPILOT: kept.ardupilot.directory}
         folder = folders.get(self.chosen)
-        self.directory = str(folder) if folder is not None and folder.is_absolute() else ""
+        if folder is not None and not str(folder).startswith("~"):
+            folder = settings.user_config() / folder
+        self.directory = "" if folder is None else str(folder)
         self.airframe = (kept.px4.airframe or "") if self.chosen == PX4 else ""
         self.launch = kept.panel.launch
 

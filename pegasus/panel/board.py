@@ -50,6 +50,8 @@ class Board:
         self._listener_count = self._message_count = 0
         self._messages: deque[Message] = deque(maxlen=_MESSAGE_LIMIT)
         self._busy: list[str] = []
+        self.failure: Exception | None = None
+        """What went wrong last."""
 
     @property
     def messages(self) -> list[Message]:
@@ -100,14 +102,18 @@ class Board:
     def fail(self, error: Exception) -> None:
         """Add a message on what went wrong, in the words of the command line.
 
+        What stands in a file is left out: a page may name any file of this machine.
+
         Args:
             error: What was raised.
         """
-        text = "; ".join([str(error), *getattr(error, "__notes__", ())])
+        self.failure = error
         if not isinstance(error, ConfigError | RuntimeError):
             _log.error("an action of the panel has failed", exc_info=error)
-            text = f"{type(error).__name__}: {text}"
-        self.report(text, error=True)
+            text = f"{type(error).__name__}; the terminal says more"
+        else:
+            text = str(error.without_content() if isinstance(error, ConfigError) else error)
+        self.report("; ".join([text, *getattr(error, "__notes__", ())]), error=True)
 
     def close(self) -> None:
         """Forget all listeners."""

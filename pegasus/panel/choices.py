@@ -105,7 +105,9 @@ def _choice(kind: str, name: str, describe: Callable[[str], str]) -> Choice:
     try:
         return Choice(name, describe(name), thumbnail(kind, name))
     except ConfigError as error:
-        return Choice(name, "", thumbnail(kind, name), reason=str(error), remedy="mend its file")
+        return Choice(
+            name, "", thumbnail(kind, name), reason=str(error.without_content()), remedy="fix its file"
+        )
 
 
 def _backend(name: str, description: str, find: Callable[[], object]) -> Choice:

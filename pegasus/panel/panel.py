@@ -61,6 +61,11 @@ class Panel:
         return self._board.messages
 
     @property
+    def failure(self) -> Exception | None:
+        """What went wrong last, in full; None while nothing has."""
+        return self._board.failure
+
+    @property
     def busy(self) -> str:
         """What is going on that takes its time; empty where nothing is."""
         return self._board.busy

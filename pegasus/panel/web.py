@@ -19,7 +19,7 @@ from pegasus.errors import ConfigError
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.web_camera import WebCameras
-from pegasus.panel.web_guard import guard
+from pegasus.panel.web_guard import Guard
 from pegasus.panel.web_marks import WebMarks
 from pegasus.panel.web_scene import WebScene
 
@@ -54,7 +54,8 @@ class WebView:
         port: int = PORT,
     ) -> None:
         self._source, self._look = source, look
-        self.server = _server(host, port)
+        self._guard = Guard(host)
+        self.server = _server(self._guard, host, port)
         """The server."""
         self._host = host
         self._scene = WebScene(self.server)
@@ -69,9 +70,10 @@ class WebView:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """Where a browser finds it, with the token that lets it in."""
         host = LOCAL if self._host in ("0.0.0.0", "") else self._host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.server.get_port()}"
+        port = self.server.get_port()
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/{self._guard.token}/"
 
     @property
     def watched(self) -> bool:
@@ -165,19 +167,18 @@ def _set_by_its_loop(sender: WebsockMessageHandler) -> None:
     buffer.event_loop.call_soon_threadsafe(before.set)
 
 
-def _server(host: str, port: int) -> viser.ViserServer:
-    """Return a server at exactly this port."""
+def _server(guard: Guard, host: str, port: int) -> viser.ViserServer:
+    """Return a server at exactly this port that lets in nobody whom a guard refuses."""
     _require_free(host, port)
     # A browser that goes away in the middle of a sentence is no error of anybody's.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
-    with _quiet():
+    with _quiet(), guard.installed():
         server = _Server(host=host, port=port, label="Pegasus", verbose=False)
     _set_by_its_loop(server._websock_server)
     if port not in (0, server.get_port()):
         with _quiet():
             server.stop()
         raise _in_use(port)
-    guard(server, host=host)
     server.gui.configure_theme(
         show_logo=False, show_share_button=False, control_width="large", brand_color=(35, 105, 190)
     )

@@ -1,38 +1,107 @@
-"""Who may use the page: browsers that were opened at it, and no page of another site inside of them."""
+"""Access to the page: a token in its address, asked of every request, and the origin that browsers state."""
 
+import contextlib
+import http
 import ipaddress
+import secrets
 import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
-import viser
-from viser import infra
+import websockets.asyncio.server
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
 
-_REFUSED = 1008
-"""The websocket status of what a policy forbids."""
+_TOKEN_BYTES = 24
+_ONE_AT_A_TIME = threading.Lock()
+
+Answer = Callable[[ServerConnection, Request], Response | None]
 
 
-def guard(server: viser.ViserServer, *, host: str) -> None:
-    """Let a server refuse every connection that a page of another site has opened.
+class Guard:
+    """Refuse every HTTP request and websocket handshake without the token, and those of other sites' pages.
+
+    The token is the first part of the path. A page derives the address of its websocket from its own, so
+    the websocket carries the token too, without a cookie, which browsers send to every port of a machine.
 
     Args:
-        server: The server; connections that it already has are made anew.
-        host: Address that it listens at.
+        host: Address that the server listens at.
     """
-    connections, names = server._websock_server, own_names(host)
 
-    async def look(client: infra.WebsockClientConnection) -> None:
-        connection = connections._live_connections[client.client_id]
-        headers = connection.request.headers if connection.request is not None else {}
-        if is_own_page(headers.get("Origin"), headers.get("Host"), names=names):
-            return
-        del connections._live_connections[client.client_id]
-        del connections._client_state_from_id[client.client_id]
-        await connection.close(_REFUSED, "a page of another site may not use this one")
-        # The end of the connection, before anything that it has sent already is looked at.
-        raise PermissionError("refused")
+    def __init__(self, host: str) -> None:
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        """What an address must hold, as URLs have it."""
+        self._names = own_names(host)
 
-    connections.on_client_connect(look)
-    connections.disconnect_all_clients()
+    def refusal(self, request: Request) -> str | None:
+        """Return why a request is refused; None if it is not.
+
+        Args:
+            request: What came in.
+        """
+        if not self._has_token(request.path):
+            return "This page needs the whole address that Pegasus printed, with its token.\n"
+        headers = request.headers
+        if not is_own_page(headers.get("Origin"), headers.get("Host"), names=self._names):
+            return "A page of another site may not use this one.\n"
+        return None
+
+    def within(self, request: Request) -> Request:
+        """Return a request that is let in as the server behind the guard knows it, without the token.
+
+        Args:
+            request: What came in.
+        """
+        path, mark, query = request.path.partition("?")
+        return replace(request, path=f"/{path.split('/', 2)[2] if path.count('/') > 1 else ''}{mark}{query}")
+
+    @contextlib.contextmanager
+    def installed(self, **options: Any) -> Iterator[None]:
+        """Let a websocket server that is started meanwhile ask before it answers anything.
+
+        Args:
+            options: Further options of the server, such as its time-outs.
+
+        Raises:
+            RuntimeError: If no server has asked for it: none must run unguarded.
+        """
+        installed = False
+
+        def guarded(*arguments: Any, process_request: Answer, **given: Any) -> Any:
+            nonlocal installed
+            installed = True
+
+            def answer(connection: ServerConnection, request: Request) -> Response | None:
+                if (reason := self.refusal(request)) is not None:
+                    return connection.respond(http.HTTPStatus.FORBIDDEN, reason)
+                response = process_request(connection, self.within(request))
+                if response is not None:
+                    # Other sites must not learn the address of the page.
+                    response.headers["Referrer-Policy"] = "no-referrer"
+                return response
+
+            return serve(*arguments, process_request=answer, **{**given, **options})
+
+        # viser has no hook for what comes before a connection; it looks this name up when it starts.
+        with _ONE_AT_A_TIME:
+            serve = websockets.asyncio.server.serve
+            vars(websockets.asyncio.server)["serve"] = guarded
+            try:
+                yield
+            finally:
+                vars(websockets.asyncio.server)["serve"] = serve
+        if not installed:
+            raise RuntimeError(
+                "the server of the page has not asked for its guard; this version is not known"
+            )
+
+    def _has_token(self, path: str) -> bool:
+        said = path.partition("?")[0].split("/", 2)[1:2] or [""]
+        # Bytes, since texts that are not ASCII cannot be compared in constant time.
+        return secrets.compare_digest(said[0].encode("utf-8", "surrogateescape"), self.token.encode())
 
 
 def own_names(host: str) -> frozenset[str] | None:
@@ -48,14 +117,14 @@ def own_names(host: str) -> frozenset[str] | None:
 
 
 def is_own_page(origin: str | None, host: str | None, *, names: frozenset[str] | None) -> bool:
-    """Return whether a connection comes from the server's own page, or from no browser at all.
+    """Return whether a request comes from the server's own page, or states no page.
 
-    A browser says in Origin which page has opened the connection, and in Host whom it believes to talk to.
+    A browser says in Origin which page has opened a websocket, and in Host whom it believes to talk to.
     The two must be one place, and one that is this server's: a name of somebody else's may be made to lead
-    here.
+    here. Programs that are no browsers, and browsers that only open an address, state no origin.
 
     Args:
-        origin: The header Origin; None from a program that is no browser.
+        origin: The header Origin; None where there is none.
         host: The header Host.
         names: Names of the server, beside all addresses; None where it is reached from this machine alone.
     """

@@ -21,6 +21,7 @@ from pegasus.panel.web_fields import (
     on_buttons,
     on_press,
     on_user,
+    paragraph,
     put,
     put_content,
     put_options,
@@ -49,8 +50,8 @@ class WorldSection(Section):
         self._world = gui.add_dropdown("World", names, initial_value=part.chosen)
         self._picture = _Thumbnail(gui)
         self._about = gui.add_html("")
-        path = gui.add_text("File", "", hint="Path of a YAML or USD file, in place of the list")
-        on_press(gui, "Choose file", lambda: part.choose(path.value))
+        self._path = gui.add_text("File", "", hint="Path of a YAML or USD file, in place of the list")
+        self._choose_file = on_press(gui, "Choose file", lambda: part.choose(self._path.value))
         self._rate = gui.add_number(
             "Physics rate [Hz]",
             part.rate,
@@ -169,8 +170,8 @@ class BackendSection(Section):
         self._speed = gui.add_number("Speed [m/s]", part.speed, min=0.1, step=0.1)
         self._laps = gui.add_number("Laps", part.laps, min=1, step=1)
         self._launch = gui.add_checkbox("Start it with the run", part.launch)
-        self._directory = gui.add_text("Folder", part.directory, hint="Looked up when empty")
-        self._airframe = gui.add_text("Airframe", part.airframe, hint="The vehicle's when empty")
+        # What starts programs comes from settings: a page only shows it.
+        self._program = gui.add_html("")
         self._too = gui.add_checkbox("On ROS 2 too", part.ros2_too, hint="To be listened to")
         self._namespace = gui.add_text("Namespace", part.namespace, hint="The vehicle's name when empty")
         self._domain = gui.add_text("Domain", "", hint="0 to 232; that of ROS_DOMAIN_ID when empty")
@@ -188,8 +189,6 @@ class BackendSection(Section):
         for field in (self._flight, self._size, self._height, self._speed, self._laps):
             on_user(field, lambda _: self._set_flight())
         on_user(self._launch, part.set_launch)
-        on_user(self._directory, part.set_directory)
-        on_user(self._airframe, part.set_airframe)
         on_user(self._too, lambda value: part.set_ros2(too=value))
         on_user(self._namespace, lambda value: part.set_ros2(namespace=value))
         on_user(self._domain, lambda value: part.set_ros2(domain_id=value))
@@ -211,8 +210,6 @@ class BackendSection(Section):
             (self._speed, part.speed),
             (self._laps, part.laps),
             (self._launch, part.launch),
-            (self._directory, part.directory),
-            (self._airframe, part.airframe),
             (self._too, part.ros2_too),
             (self._namespace, part.namespace),
             (self._domain, "" if part.domain_id is None else str(part.domain_id)),
@@ -223,9 +220,8 @@ class BackendSection(Section):
         for field in (self._size, self._height, self._speed, self._laps):
             _appear(field, shown=part.flight != FLIGHTS[0] and part.chosen != ROS2)
         _appear(self._flight, shown=part.chosen != ROS2)
-        for field in (self._launch, self._directory):
-            _appear(field, shown=part.chosen in (PX4, ARDUPILOT))
-        _appear(self._airframe, shown=part.chosen == PX4)
+        _appear(self._launch, shown=part.chosen in (PX4, ARDUPILOT))
+        put_content(self._program, "".join(paragraph(line) for line in part.program))
         _appear(self._too, shown=part.chosen != ROS2)
         for field in (self._namespace, self._domain):
             _appear(field, shown=part.chosen == ROS2 or part.ros2_too)

@@ -136,11 +136,13 @@ def quiet(notices: Notices) -> Iterator[None]:
 
 
 def _reason(error: Tf.ErrorException, file: Path) -> str:
-    """Return what OpenUSD says about a file, without the file's own path in front."""
+    """Return what OpenUSD says about a file, without the file's own path and without text of the file."""
     comments = [str(part.commentary).strip() for part in error.args]
     telling = [comment for comment in comments if not comment.startswith("Failed to open layer")]
     if not telling:
         return "the file is damaged"
     # The parser calls the end of the file by the full name of a C++ class.
-    reason = telling[0].removeprefix(f"{file.resolve()}:")
-    return re.sub(r"pxrInternal\w*::[\w:]*\beof\b", "the end of the file", reason)
+    reason = telling[0].removeprefix(f"{file.resolve()}:").removeprefix(f"<{file.resolve()}> ")
+    reason = re.sub(r"pxrInternal\w*::[\w:]*\beof\b", "the end of the file", reason)
+    # What it quotes stands at the end.
+    return re.split(r"(?:\s+(?:at|in))?\s*['\"<@]", reason, maxsplit=1)[0] or "the file is damaged"

@@ -177,7 +177,7 @@ def test_a_parameter_file_that_is_none(tmp_path):
     """A line that ArduPilot would pass over in silence must be named."""
     file = tmp_path / "bad.parm"
     file.write_text("FRAME_CLASS 1\nGPS1_TYPE\n")
-    with pytest.raises(ConfigError, match=r"bad.parm: line 2 = 'GPS1_TYPE': must be NAME VALUE"):
+    with pytest.raises(ConfigError, match=r"bad.parm: line 2: must be NAME VALUE"):
         refused(ArduPilot(launch=False, parameter_files=(file,)))
 
 

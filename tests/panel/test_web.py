@@ -13,9 +13,6 @@ from typer.testing import CliRunner
 
 viser = pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
 
-import msgspec  # noqa: E402
-from websockets.sync.client import connect  # noqa: E402
-
 from pegasus import Multirotor, Simulation  # noqa: E402
 from pegasus.cameras import Camera  # noqa: E402
 from pegasus.cli import app  # noqa: E402
@@ -24,49 +21,10 @@ from pegasus.errors import ConfigError  # noqa: E402
 from pegasus.panel.web import WebView  # noqa: E402
 from pegasus.panel.web_controls import WebControls  # noqa: E402
 from pegasus.panel.web_telemetry import CameraSection  # noqa: E402
-from tests.panel.panel_rig import LIMIT, wait_until  # noqa: E402
+from tests.panel.client import Client  # noqa: E402
+from tests.panel.panel_rig import wait_until  # noqa: E402
 
 TICK = 1 / 30
-
-
-class Client:
-    """A browser as far as the server can tell: it says where its camera is, and takes all messages."""
-
-    def __init__(self, view):
-        port = view.server.get_port()
-        self.socket = connect(
-            f"ws://127.0.0.1:{port}",
-            subprotocols=[f"viser-v{viser.__version__}"],
-            max_size=None,
-            # One that does not read all is not kept from leaving.
-            max_queue=None,
-            compression=None,
-        )
-        camera = {
-            "type": "ViewerCameraMessage",
-            "wxyz": (1.0, 0.0, 0.0, 0.0),
-            "position": (3.0, 3.0, 3.0),
-            "fov": 1.0,
-            "near": 0.1,
-            "far": 100.0,
-            "image_height": 480,
-            "image_width": 640,
-            "look_at": (0.0, 0.0, 0.0),
-            "up_direction": (0.0, 0.0, 1.0),
-        }
-        self.socket.send(msgspec.msgpack.encode(camera))
-
-    def take(self, size):
-        """Wait until so many bytes have come.
-
-        Raises:
-            TimeoutError: If nothing comes any more before.
-        """
-        while size > 0:
-            size -= len(self.socket.recv(timeout=LIMIT))
-
-    def close(self):
-        self.socket.close()
 
 
 @pytest.fixture
@@ -98,7 +56,7 @@ def fleet(count):
 
 def test_the_page_is_served_to_this_machine_only(view):
     """If this fails, there is no page, or strangers can use it."""
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", view.address)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]+/", view.address)
     with urllib.request.urlopen(view.address, timeout=10.0) as answer:
         assert answer.status == 200
         assert b"<html" in answer.read()[:2000].lower()
@@ -116,7 +74,7 @@ def test_it_ends(panel):
     port = free_port()
     for _ in range(2):
         with WebView(lambda: panel.session.snapshot, panel.view, port=port) as view:
-            assert view.address.endswith(f":{port}")
+            assert f":{port}/" in view.address
         view.close()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
@@ -146,7 +104,7 @@ def test_a_bad_address_is_one_line(panel, given, problem):
 def test_equal_vehicles_are_one_batch_for_each_part(panel, view):
     """If this fails, a hundred vehicles are a thousand objects to a browser."""
     panel.session.exchange(fleet(7))
-    client = Client(view)
+    client = Client(view.address)
     wait_until(lambda: len(view._scene._moving) == 5, "the batches")
     sizes = sorted(len(moving._rows) for moving in view._scene._moving)
     # The bodies, and the first, second, third and fourth propellers.
@@ -157,7 +115,7 @@ def test_equal_vehicles_are_one_batch_for_each_part(panel, view):
 def test_shown_poses_are_those_of_the_simulation(panel, view):
     """If this fails, vehicles are shown where they are not."""
     panel.session.exchange(fleet(3))
-    client = Client(view)
+    client = Client(view.address)
     wait_until(lambda: len(view._scene._moving) == 5, "the batches")
     bodies = next(m for m in view._scene._moving if m._rows[0] == 0)
     panel.session.step(900)
@@ -180,13 +138,13 @@ def test_two_browsers_come_and_go_and_the_flight_goes_on(panel, view):
     WebControls(view, panel)
     panel.session.exchange(fleet(2))
     panel.simulation.play()
-    first, second = Client(view), Client(view)
+    first, second = Client(view.address), Client(view.address)
     wait_until(lambda: len(view.server.get_clients()) == 2, "both browsers")
     for client in first, second:
         client.take(100_000)
     first.close()
     wait_until(lambda: len(view.server.get_clients()) == 1, "the first one to leave")
-    third = Client(view)
+    third = Client(view.address)
     wait_until(lambda: len(view.server.get_clients()) == 2, "a reloaded page")
     third.take(100_000)
     before = panel.snapshot.time
@@ -225,7 +183,7 @@ def test_camera_images_come_when_they_are_asked_for(panel, view):
     panel.session.step(30)
     # The first picture of all may have to wait for a compiler.
     panel.session.call(lambda simulation: simulation.vehicles["iris"].readings["front"].rgb)
-    client = Client(view)
+    client = Client(view.address)
     shown = view._marks._count
     wait_until(lambda: view._marks._count > shown + 15, "some pictures of the view")
     assert not section._images
@@ -269,7 +227,7 @@ def test_the_command_prints_the_address_and_ends_by_interrupt():
     )
     try:
         line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line)
         assert found, line + process.stderr.read()
         with urllib.request.urlopen(found[0], timeout=10.0) as answer:
             assert answer.status == 200
@@ -286,7 +244,7 @@ def test_a_run_can_be_watched():
         app, ["run", "--view", "--port", "0", "--no-record", "--duration", "0.2", "--speed", "max"]
     )
     assert result.exit_code == 0, result.output
-    assert re.search(r"the view is at http://127\.0\.0\.1:\d+; Ctrl-C ends it", result.output)
+    assert re.search(r"the view is at http://127\.0\.0\.1:\d+/[\w-]+/; Ctrl-C ends it", result.output)
 
 
 def test_contacts_are_told_to_the_right_vehicles():

@@ -9,8 +9,8 @@ import zstandard
 pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
 
 from pegasus.panel.web import WebView, _LoopEvent
+from tests.panel.client import Client
 from tests.panel.panel_rig import LIMIT, wait_until
-from tests.panel.test_web import Client
 
 
 def text(message):
@@ -39,7 +39,7 @@ def test_another_thread_leaves_the_event_alone():
 def test_every_browser_hears_what_any_thread_says(panel):
     """If this fails, what is sent from the simulation's side waits until something else is sent."""
     with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
-        clients = [Client(view) for _ in range(3)]
+        clients = [Client(view.address) for _ in range(3)]
         wait_until(lambda: len(view.server.get_clients()) == 3, "three browsers")
         sockets = [
             view.server._websock_server,

@@ -5,17 +5,18 @@ import pytest
 
 pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
 
-import msgspec
+import viser
 
 from pegasus import Multirotor, Simulation
 from pegasus.panel.web import WebView
 from pegasus.panel.web_controls import WebControls
 from pegasus.panel.web_run import FleetSection, RunSection
-from pegasus.panel.web_setup import BackendSection
+from pegasus.panel.web_setup import BackendSection, WorldSection
 from pegasus.panel.web_telemetry import CameraSection, PlotSection
 from pegasus.scenario import WorldSpec
+from pegasus.settings import change_settings, user_settings
+from tests.panel.client import Client
 from tests.panel.panel_rig import last_error, wait_until
-from tests.panel.test_web import Client
 
 
 class Browser(Client):
@@ -27,18 +28,14 @@ class Browser(Client):
     """
 
     def __init__(self, view, panel):
-        super().__init__(view)
+        super().__init__(view.address)
         self._controls = WebControls(view, panel)
+        self.server = view.server
         wait_until(lambda: view.server.get_clients(), "the browser")
 
     def section(self, kind):
         """Return the section of a kind."""
         return next(section for section in self._controls._sections if isinstance(section, kind))
-
-    def write(self, field, value):
-        """Write into a field as a user does."""
-        message = {"type": "GuiUpdateMessage", "uuid": field._impl.uuid, "updates": {"value": value}}
-        self.socket.send(msgspec.msgpack.encode(message))
 
 
 @pytest.fixture
@@ -48,6 +45,11 @@ def browser(panel):
         browser = Browser(view, panel)
         yield browser
         browser.close()
+
+
+def inputs(browser):
+    """Return all fields of the page that a browser can write into."""
+    return list(browser.server.gui._gui_input_handle_from_uuid.values())
 
 
 def windy(mean_velocity, **options):
@@ -160,3 +162,72 @@ def test_the_fields_of_ros2(panel, browser):
     wait_until(lambda: any(message.error for message in panel.messages), "the refusal")
     assert last_error(panel) == "domain_id = '233': must be a whole number from 0 to 232"
     wait_until(lambda: section._domain.value == "7", "the domain that counts")
+
+
+def test_no_field_of_the_page_says_what_is_started(panel, browser, config):
+    """If this fails, a page sets the folder of a program, and the next vehicle starts that program."""
+    folder = config.parent / "PX4"
+    (folder / "build/px4_sitl_default/bin").mkdir(parents=True)
+    (folder / "build/px4_sitl_default/bin/px4").touch()
+    change_settings("px4", {"directory": folder, "airframe": "none_mine"})
+    section, part = browser.section(BackendSection), panel.backend
+    browser.write(section._backend, "px4")
+    wait_until(lambda: part.chosen == "px4", "PX4")
+    wait_until(lambda: f"Folder: {folder}" in section._program.content, "the folder")
+    assert "Airframe: none_mine" in section._program.content
+    evil = str(config.parent / "evil")
+    texts = [f for f in inputs(browser) if isinstance(f, viser.GuiTextHandle)]
+    assert len(texts) >= 4
+    for field in texts:
+        browser.write(field, evil)
+    # Not even what only shows something takes something.
+    browser.say(
+        {"type": "GuiUpdateMessage", "uuid": section._program._impl.uuid, "updates": {"content": evil}}
+    )
+    browser.write(section._launch, False)
+    wait_until(
+        lambda: part.launch is False and panel.vehicle.name == "" and panel.messages,
+        "what was written to have been heard",
+    )
+    assert panel.backend.make_default()
+    assert (part.directory, part.airframe) == (str(folder), "none_mine")
+    assert (user_settings().px4.directory, user_settings().px4.airframe) == (folder, "none_mine")
+
+
+def test_a_file_is_not_read_to_the_page(panel, browser, tmp_path):
+    """If this fails, a page shows lines of every file that this user may read."""
+    field = browser.section(WorldSection)._path
+    press = browser.section(WorldSection)._choose_file
+    for number, (name, content) in enumerate(SECRETS.items(), 1):
+        file = tmp_path / name
+        file.write_text(content)
+        browser.write(field, str(file))
+        wait_until(lambda file=file: field.value == str(file), "the path")
+        browser.write(press)
+        if file.suffix.startswith(".usd"):
+            wait_until(lambda file=file: panel.world.chosen == str(file), "the file")
+            assert panel.world.load() is False
+        wait_until(lambda number=number: len(panel.messages) == number, f"the refusal of {name}")
+        said = last_error(panel)
+        assert said.startswith(f"{file}: ")
+        assert "hunter2" not in said.removeprefix(str(file))
+        assert "root" not in said.removeprefix(str(file))
+
+
+SECRETS = {
+    "passwd": "root:x:0:0:hunter2:/root:/bin/bash\ndaemon:x:1:1:hunter2:/usr/sbin:/usr/sbin/nologin\n",
+    "shadow": "root:*:hunter2:0:99999:7:::\n",
+    "list.yaml": "- hunter2\n",
+    "key.yaml": "hunter2: 1\n",
+    "value.yaml": "name: x\nusd: x.usda\norigin: {latitude: hunter2}\n",
+    "deep.yaml": "name: x\nusd: x.usda\norigin: {hunter2: 3}\n",
+    "broken.yaml": "password: [hunter2\nroot: 'hunter2\n",
+    "alias.yaml": "root: *hunter2\n",
+    "tag.yaml": "root: !hunter2 x\n",
+    "twice.yaml": "? [hunter2]\n: 2\n",
+    "date.yaml": "hunter2: 2001-99-99\n",
+    "passwd.usda": "root:x:0:0:hunter2:/root:/bin/bash\n",
+    "parse.usda": "#usda 1.0\nroot:x:0:0:hunter2:/root:/bin/bash\n",
+    "value.usda": '#usda 1.0\ndef Xform "root" {\n  custom string password = hunter2\n}\n',
+    "quote.usda": "#usda 1.0\nit's 'root' hunter2\n",
+}

@@ -1,18 +1,21 @@
-"""Who may use the page: what browsers say of themselves, and real connections that say it."""
+"""Who may use the page: a token in its address, what browsers say of themselves, and real connections."""
 
+import http.client
+import re
 import socket
+from urllib.parse import urlsplit
 
 import pytest
 
 viser = pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
 
 import msgspec  # noqa: E402
-from websockets.exceptions import ConnectionClosed  # noqa: E402
-from websockets.sync.client import connect  # noqa: E402
+from websockets.exceptions import InvalidStatus  # noqa: E402
 
 from pegasus.panel.web import WebView  # noqa: E402
 from pegasus.panel.web_controls import WebControls  # noqa: E402
-from pegasus.panel.web_guard import is_own_page, own_names  # noqa: E402
+from pegasus.panel.web_guard import Guard, is_own_page, own_names  # noqa: E402
+from tests.panel.client import CAMERA, PROTOCOL, Client, gui_update, websocket  # noqa: E402
 from tests.panel.panel_rig import wait_until  # noqa: E402
 
 
@@ -51,85 +54,164 @@ def test_pages_in_a_network(name, own):
     assert is_own_page(f"http://{name}:8080", f"{name}:8080", names=names) is own
 
 
-def test_a_foreign_page_is_not_obeyed(panel):
-    """If this fails, a page of another site presses the buttons of this one."""
+@pytest.fixture
+def view(panel):
+    """The page of a panel, at a free port."""
     with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
         WebControls(view, panel)
-        port = view.server.get_port()
-
-        def talk(origin):
-            return connect(
-                f"ws://127.0.0.1:{port}",
-                subprotocols=[f"viser-v{viser.__version__}"],
-                origin=origin,
-                max_size=None,
-                compression=None,
-            )
-
-        pressed = []
-        button = view.server.gui.add_button("Press")
-        button.on_click(lambda event: pressed.append(event.client_id))
-        message = {
-            "type": "GuiUpdateMessage",
-            "uuid": button._impl.uuid,
-            "updates": {"value": True},
-        }
-        with talk("http://evil.example") as foreign:
-            with pytest.raises(ConnectionClosed) as caught:
-                insist(foreign)
-            assert caught.value.rcvd.code == 1008
-        hurry(port, msgspec.msgpack.encode(CAMERA), msgspec.msgpack.encode(message))
-        assert view.server._websock_server._live_connections == {}
-        with talk(f"http://127.0.0.1:{port}") as own:
-            own.send(msgspec.msgpack.encode(CAMERA))
-            wait_until(lambda: view.watched, "the own page")
-            own.send(msgspec.msgpack.encode(message))
-            wait_until(lambda: pressed, "the button")
-        assert len(pressed) == 1
+        yield view
 
 
-def insist(connection):
-    """Take what comes until the other side has had enough."""
-    while True:
-        connection.recv(timeout=10.0)
+@pytest.fixture
+def pressed(view):
+    """Whose presses of a button of the page were obeyed, and the button."""
+    clients = []
+    button = view.server.gui.add_button("Press")
+    button.on_click(lambda event: clients.append(event.client_id))
+    return clients, button
 
 
-def hurry(port, *messages):
-    """Send messages from a foreign page together with the handshake, before they can be refused."""
-    lines = (
-        "GET / HTTP/1.1",
-        f"Host: 127.0.0.1:{port}",
-        "Upgrade: websocket",
+def parts(view):
+    """Return the address of a page without its token, and the token."""
+    found = re.fullmatch(r"(http://127\.0\.0\.1:\d+)/([\w-]{32})/", view.address)
+    assert found, view.address
+    return found[1], found[2]
+
+
+def wrong_addresses(view):
+    """Return addresses that lack the token, or hold another one."""
+    place, token = parts(view)
+    other = Guard("127.0.0.1").token
+    return [
+        place,
+        f"{place}/",
+        f"{place}/?token={token}",
+        f"{place}//{token}/",
+        f"{place}/x/{token}/",
+        f"{place}/{token[:-1]}/",
+        f"{place}/{token}x/",
+        f"{place}/{token.swapcase()}/",
+        f"{place}/{other}/",
+        f"{place}/%00/",
+        f"{place}/index.html",
+    ]
+
+
+def asked(view, path, headers=()):
+    """Return the status and the body that the server answers to a request."""
+    place = urlsplit(view.address)
+    line = http.client.HTTPConnection(place.hostname, place.port, timeout=10.0)
+    try:
+        line.request("GET", path, headers=dict(headers))
+        answer = line.getresponse()
+        return answer.status, answer.read(), answer.headers
+    finally:
+        line.close()
+
+
+def test_each_server_has_a_token_of_its_own():
+    """If this fails, a token can be guessed, or one that leaked opens every later panel."""
+    tokens = {Guard("127.0.0.1").token for _ in range(100)}
+    assert len(tokens) == 100
+    # 24 random bytes.
+    assert {len(token) for token in tokens} == {32}
+
+
+def test_pages_need_the_token(view):
+    """If this fails, whoever finds the port gets the page."""
+    path = urlsplit(view.address).path
+    for good in (path, path.rstrip("/"), f"{path}index.html", f"{path}?websocket=ws://x"):
+        status, body, headers = asked(view, good)
+        assert (status, b"<html" in body[:2000].lower()) == (200, True), good
+        # The address must not be told to other sites.
+        assert headers["Referrer-Policy"] == "no-referrer"
+    for bad in wrong_addresses(view):
+        status, body, _ = asked(view, bad.removeprefix(parts(view)[0]) or "/")
+        assert status == 403, bad
+        assert b"<html" not in body.lower()
+        assert parts(view)[1].encode() not in body
+    assert asked(view, f"{path}../../secret")[0] == 404
+
+
+def test_websockets_need_the_token(view, pressed):
+    """If this fails, any program of this machine flies, and starts what it likes."""
+    for origin in (None, f"http://{urlsplit(view.address).netloc}"):
+        for address in wrong_addresses(view):
+            with pytest.raises(InvalidStatus) as caught:
+                websocket(address, origin=origin).close()
+            assert caught.value.response.status_code == 403
+    clients, button = pressed
+    for place in (parts(view)[0], f"{parts(view)[0]}/{Guard('127.0.0.1').token}"):
+        for upgrade in ("websocket", "WebSocket"):
+            hurry(place, CAMERA, gui_update(button), upgrade=upgrade, origin=None)
+    assert view.server._websock_server._live_connections == {}
+    with Client(view.address) as client:
+        wait_until(lambda: view.watched, "a program that knows the token")
+        client.write(button)
+        wait_until(lambda: clients, "the button")
+    assert len(clients) == 1
+
+
+def test_a_foreign_page_is_not_obeyed(view, pressed):
+    """If this fails, a page of another site that has got the token presses the buttons of this one."""
+    clients, button = pressed
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
+        with pytest.raises(InvalidStatus) as caught:
+            websocket(view.address, origin=origin).close()
+        assert caught.value.response.status_code == 403
+    hurry(view.address, CAMERA, gui_update(button), origin="http://evil.example")
+    assert view.server._websock_server._live_connections == {}
+    own = websocket(view.address, origin=f"http://{urlsplit(view.address).netloc}")
+    with own:
+        own.send(msgspec.msgpack.encode(CAMERA))
+        wait_until(lambda: view.watched, "the own page")
+        own.send(msgspec.msgpack.encode(gui_update(button)))
+        wait_until(lambda: clients, "the button")
+    assert len(clients) == 1
+
+
+def test_tokens_are_compared_as_secrets(view, monkeypatch):
+    """If this fails, the time of an answer tells how much of a guess is right."""
+    compared = []
+
+    def compare(first, second):
+        compared.append((first, second))
+        return False
+
+    monkeypatch.setattr("pegasus.panel.web_guard.secrets.compare_digest", compare)
+    assert asked(view, urlsplit(view.address).path)[0] == 403
+    assert asked(view, "/x")[0] == 403
+    token = parts(view)[1].encode()
+    assert compared == [(token, token), (b"x", token)]
+
+
+def test_no_server_runs_without_its_guard():
+    """If this fails, a later version of the server might let everybody in."""
+    with pytest.raises(RuntimeError, match="has not asked for its guard"), Guard("127.0.0.1").installed():
+        pass
+
+
+def hurry(address, *messages, origin, upgrade="websocket"):
+    """Send messages together with the handshake, before it can be refused, and wait for the end."""
+    place = urlsplit(address)
+    lines = [
+        f"GET {place.path or '/'} HTTP/1.1",
+        f"Host: {place.netloc}",
+        f"Upgrade: {upgrade}",
         "Connection: Upgrade",
         "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-        f"Sec-WebSocket-Protocol: viser-v{viser.__version__}",
-        "Origin: http://evil.example",
-    )
+        f"Sec-WebSocket-Protocol: {PROTOCOL}",
+    ]
+    if origin is not None:
+        lines.append(f"Origin: {origin}")
     data = "\r\n".join((*lines, "", "")).encode()
-    for message in messages:
+    for message in map(msgspec.msgpack.encode, messages):
         # A final binary frame whose mask changes nothing.
         data += b"\x82\xfe" + len(message).to_bytes(2, "big") + bytes(4) + message
-    with socket.create_connection(("127.0.0.1", port), timeout=10.0) as line:
+    with socket.create_connection((place.hostname, place.port), timeout=10.0) as line:
         line.sendall(data)
         answer = b""
-        while b"another site" not in answer:
-            answer += line.recv(65536)
-        # It has said that it closes; so does this side.
-        line.sendall(b"\x88\x80" + bytes(4))
-        while line.recv(65536):
-            pass
-
-
-CAMERA = {
-    "type": "ViewerCameraMessage",
-    "wxyz": (1.0, 0.0, 0.0, 0.0),
-    "position": (3.0, 3.0, 3.0),
-    "fov": 1.0,
-    "near": 0.1,
-    "far": 100.0,
-    "image_height": 480,
-    "image_width": 640,
-    "look_at": (0.0, 0.0, 0.0),
-    "up_direction": (0.0, 0.0, 1.0),
-}
+        while more := line.recv(65536):
+            answer += more
+    assert answer.startswith(b"HTTP/1.1 403 ")

@@ -114,9 +114,7 @@ def read_parameters(file: Path) -> dict[str, float]:
         try:
             parameters[words[0]] = float(words[1])
         except (IndexError, ValueError):
-            raise ConfigError(
-                "must be NAME VALUE", file=file, field=f"line {number}", value=line.strip()
-            ) from None
+            raise ConfigError("must be NAME VALUE", file=file, field=f"line {number}") from None
     return parameters
 
 
