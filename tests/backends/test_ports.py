@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pegasus.backends.mavlink.ports import bind_udp, first_free_instance, holder_of, listen
+from pegasus.backends.mavlink.ports import (
+    bind_udp,
+    first_free_instance,
+    holder_of,
+    listen,
+    peers_of,
+    server_at,
+)
 from pegasus.errors import ConfigError
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a port")
@@ -104,6 +111,63 @@ def test_holder_is_this_process():
     """Two vehicles of one simulation that want the same port would be told to end a stranger."""
     with listen("127.0.0.1", 0) as listener:
         assert holder_of(number(listener), "tcp") == f"this process (pid {os.getpid()})"
+
+
+CALLER = """
+import socket, sys
+mapped = sys.argv[2] == "mapped"
+family, host = (socket.AF_INET6, "::ffff:127.0.0.1") if mapped else (socket.AF_INET, "127.0.0.1")
+link = socket.socket(family)
+link.connect((host, int(sys.argv[1])))
+sys.stdin.readline()
+link.close()
+print("closed", flush=True)
+sys.stdin.read()
+"""
+
+
+@ON_LINUX
+@pytest.mark.parametrize("family", ["plain", "mapped"])
+def test_peers(family):
+    """A program that connects would be taken for another one, and a stranger for our own."""
+    if family == "mapped" and not has_ipv6():
+        pytest.skip("no IPv6 here")
+    with listen("127.0.0.1", 0) as listener:
+        command = [sys.executable, "-I", "-S", "-c", CALLER, str(number(listener)), family]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as caller:
+            listener.settimeout(10)
+            connection, _ = listener.accept()
+            with connection:
+                assert peers_of(connection) == {caller.pid}
+                caller.stdin.write("\n")
+                caller.stdin.flush()
+                assert caller.stdout.readline() == "closed\n"
+                assert peers_of(connection) == set()
+            caller.communicate(timeout=10)
+
+
+@ON_LINUX
+def test_a_table_without_our_own_sockets_tells_nothing(monkeypatch, tmp_path):
+    """In a sandbox that hides the table every autopilot would be refused."""
+    monkeypatch.setattr("pegasus.backends.mavlink.ports._PROC", tmp_path)
+    with listen("127.0.0.1", 0) as listener, closing(socket.create_connection(listener.getsockname())):
+        listener.settimeout(10)
+        connection, _ = listener.accept()
+        with connection:
+            assert peers_of(connection) is None
+
+
+def test_server_at_a_unix_socket(tmp_path):
+    """The file that a killed server leaves would count as a server, or a server that runs not count."""
+    path = tmp_path / "socket"
+    assert server_at(path) is None
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        seen = f"this process (pid {os.getpid()})" if sys.platform == "linux" else "another process"
+        assert server_at(path) == seen
+    assert path.exists()
+    assert server_at(path) is None
 
 
 @pytest.mark.parametrize("kind", ["tcp", "udp"])

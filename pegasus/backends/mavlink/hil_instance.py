@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from pegasus.backends.mavlink.link import Link, LinkClosedError
+from pegasus.backends.mavlink.link_hub import LinkHub
 from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, encode
 from pegasus.backends.mavlink.rotor_map import RotorMap
 
@@ -20,8 +21,6 @@ _STEADY, _MOST_STEADY = 4, 4096
 The first number doubles whenever an autopilot has to be given up, up to the second one.
 """
 _REMEMBERED = 64
-_LONGEST_BACKLOG = 65536
-"""Bytes kept for who listens along; older ones are left out."""
 
 
 class Phase(Enum):
@@ -56,10 +55,12 @@ class HilInstance:
         self.armed = False
         self.was_connected = link.connected
         """Whether it has ever been there."""
+        self.was_steady = False
+        """Whether it has ever answered steadily: until then it is starting."""
         self.heard_at = time.monotonic()
         """Wall time at which it came, or last answered [s]."""
-        self.overheard: bytes | None = None
-        """What came since somebody who listens along last looked; None while nobody does."""
+        self.hub = LinkHub(link)
+        """The link, for others who listen and talk along."""
         self.trouble: str | None = None
         """What it has failed at last; None if at nothing."""
         self._rotors, self._system, self._hold_time = rotors, system, hold_time
@@ -132,8 +133,7 @@ class HilInstance:
         except LinkClosedError as error:
             self._disconnect(str(error))
             return True
-        if self.overheard is not None:
-            self.overheard = (self.overheard + data)[-_LONGEST_BACKLOG:]
+        self.hub.deliver(data)
         for message in self._decoder.feed(data):
             if type(message) is HilActuatorControls:
                 self._take(message)
@@ -183,6 +183,7 @@ class HilInstance:
             self._learn_interval(count - self._answered)
             self._answered = count
         self._fresh = True
+        self.was_steady = self.was_steady or self.phase is Phase.LOCKSTEP or not self.lockstep
         self.armed = bool(message.mode & _ARMED)
         self._speeds = self._rotors.speeds(message.controls) if self.armed else self._rest
 
@@ -211,38 +212,3 @@ class HilInstance:
         self._sent.clear()
         self._sent_count = self._answered = 0
         self._interval, self._interval_count = 1, 0
-
-
-class SharedLink(Link):
-    """The link to an autopilot for somebody who listens and talks along.
-
-    Args:
-        instance: The autopilot.
-    """
-
-    def __init__(self, instance: HilInstance) -> None:
-        self._instance = instance
-        instance.overheard = b""
-
-    @property
-    def connected(self) -> bool:
-        """Whether there is another side."""
-        return self._instance.link.connected
-
-    def fileno(self) -> int:
-        """Return -1: who owns the link watches it."""
-        return -1
-
-    def send(self, data: bytes) -> None:
-        """Send a whole message; see `Link.send`."""
-        if self.connected:
-            self._instance.link.send(data)
-
-    def receive(self) -> bytes:
-        """Return what has come since the last call."""
-        data, self._instance.overheard = self._instance.overheard or b"", b""
-        return data
-
-    def close(self) -> None:
-        """Listen no more; the link stays its owner's."""
-        self._instance.overheard = None

@@ -5,6 +5,7 @@ import os
 import select
 import socket
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from pegasus.backends.mavlink.ports import bind_udp, listen
@@ -153,6 +154,8 @@ class TcpServerLink(_TcpLink):
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
         self._listener = listen(host, port)
+        self.admits: Callable[[socket.socket], bool] = lambda _: True
+        """Whether a new connection is kept; one that is not is closed, and the next one waited for."""
 
     def fileno(self) -> int:
         """Return the descriptor to watch: that of the other side, or where it is waited for."""
@@ -166,6 +169,9 @@ class TcpServerLink(_TcpLink):
             connection, _ = self._listener.accept()
         except OSError:
             # Nobody there, or gone again.
+            return False
+        if not self.admits(connection):
+            connection.close()
             return False
         self._take(connection)
         return True

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
+from pegasus.backends.mavlink.link_hub import LinkHub
 from pegasus.backends.mavlink.process import AutopilotProcess
 from pegasus.errors import AutopilotError
 
@@ -59,6 +60,14 @@ class HilLockstep:
         self._running.append(process)
         self._started = time.monotonic()
 
+    def read_along(self, hub: LinkHub) -> None:
+        """Read another link whenever there is something to read, which costs nothing while there is not.
+
+        Args:
+            hub: The link; it is its owner's.
+        """
+        self._selector.register(hub.link, selectors.EVENT_READ, hub)
+
     def await_connections(self, t: float) -> None:
         """Wait until every autopilot has been there at least once.
 
@@ -98,6 +107,9 @@ class HilLockstep:
 
         Args:
             t: Simulation time [s].
+
+        Raises:
+            AutopilotError: If an autopilot that was started here has ended before it answered steadily.
         """
         waiting = [instance for instance in self._instances if instance.awaits]
         deadline = self._published + self._step_timeout
@@ -140,6 +152,9 @@ class HilLockstep:
     def _listen(self, timeout: float) -> None:
         """Take what comes on any link within a time."""
         for key, _ in self._selector.select(timeout):
+            if isinstance(key.data, LinkHub):
+                key.data.read()
+                continue
             instance: HilInstance = key.data
             before = instance.link.fileno()
             if instance.read():
@@ -156,8 +171,11 @@ class HilLockstep:
         """Report each autopilot that has ended although it was started here."""
         for process in self._running:
             if process.poll() is not None:
+                number = self._processes.index(process)
+                self._note(number, t, process.ending, process.returncode)
+                if not self._instances[number].was_steady:
+                    raise self._failed(process, process.ending)
                 _log.warning("%s", self._failed(process, process.ending))
-                self._note(self._processes.index(process), t, process.ending, process.returncode)
                 self._running = [other for other in self._running if other is not process]
 
     def _note_troubles(self, t: float) -> None:

@@ -3,6 +3,8 @@
 import errno
 import os
 import socket
+import struct
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +14,14 @@ from pegasus.errors import ConfigError
 
 PortKind = Literal["tcp", "udp"]
 
+_HOSTS = ("0.0.0.0", "127.0.0.1")
+"""Addresses to try a port at: taken at one counts, and not every system refuses it to all addresses then."""
 _SOCKET_KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 _PROC = Path("/proc")
-# Of the columns of /proc/net/{tcp,udp}: local address and port in hexadecimal, and inode (proc(5)).
-_LOCAL_COLUMN, _INODE_COLUMN = 1, 9
+# Columns of /proc/net/{tcp,udp}: local and remote address and port in hexadecimal, inode (proc(5)).
+_LOCAL_COLUMN, _REMOTE_COLUMN, _INODE_COLUMN = 1, 2, 9
+_CREDENTIALS = struct.Struct("3i")
+"""What SO_PEERCRED tells of the process at the other end of a Unix socket: pid, user and group (unix(7))."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -71,6 +77,17 @@ def first_free_instance(
     )
 
 
+def require_free(port: int, kind: PortKind) -> None:
+    """Raise a ConfigError that names the holder if a port is in use at any IPv4 address of this machine.
+
+    Args:
+        port: The port.
+        kind: "tcp" or "udp".
+    """
+    for host in _HOSTS:
+        _bound(host, port, kind).close()
+
+
 def holder_of(port: int, kind: PortKind) -> str | None:
     """Return the process that holds a port, such as "px4 (pid 1234)".
 
@@ -81,17 +98,72 @@ def holder_of(port: int, kind: PortKind) -> str | None:
     Returns:
         None where none is to be seen: the port is free, the process another user's, or the system not Linux.
     """
-    held = {f"socket:[{inode}]" for inode in _inodes(port, kind)}
-    if not held:
+    inodes = {inode for local, _, inode in _rows(kind) if int(local.rpartition(":")[2], 16) == port}
+    return next(map(name_of, _holders(inodes)), None)
+
+
+def peers_of(connection: socket.socket) -> set[int] | None:
+    """Return the ids of the processes that hold the other end of a TCP connection on this machine.
+
+    Args:
+        connection: Connected IPv4 socket.
+
+    Returns:
+        None where the system does not tell, because it is not Linux or hides its table of sockets; nothing if
+        the other end is closed, or held by another user.
+    """
+    if connection.family != socket.AF_INET:
         return None
-    for descriptors in _PROC.glob("[0-9]*/fd"):
-        pid = int(descriptors.parent.name)
-        # A process may end meanwhile, and another user's does not show its descriptors.
-        with suppress(OSError):
-            if not held.isdisjoint(_targets(descriptors)):
-                name = "this process" if pid == os.getpid() else _name(pid)
-                return f"{name} (pid {pid})"
-    return None
+    rows = list(_rows("tcp"))
+    try:
+        own, other = _as_listed(connection.getsockname()), _as_listed(connection.getpeername())
+    except OSError:
+        # Reset by the other side.
+        return set()
+    if (own, other, str(os.fstat(connection.fileno()).st_ino)) not in rows:
+        return None
+    # An IPv6 socket that talks IPv4 is listed with a prefix.
+    ends = {inode for local, remote, inode in rows if local.endswith(other) and remote.endswith(own)}
+    return set(_holders(ends))
+
+
+def name_of(pid: int) -> str:
+    """Return how messages call a process, such as "px4 (pid 1234)".
+
+    Args:
+        pid: Its process id.
+    """
+    if pid == os.getpid():
+        return f"this process (pid {pid})"
+    try:
+        return f"{(_PROC / str(pid) / 'comm').read_text().strip()} (pid {pid})"
+    except OSError:
+        # It has ended, or the system is not Linux.
+        return f"process {pid}"
+
+
+def server_at(path: Path) -> str | None:
+    """Return the process that listens at a Unix socket, such as "px4 (pid 1234)"; None if none does.
+
+    The file of a socket stays when its process is killed: only one that can be connected to counts.
+
+    Args:
+        path: File of the socket.
+    """
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except (BlockingIOError, PermissionError):
+            # Too many wait there already, or it is another user's.
+            return "another process"
+        except OSError:
+            return None
+        if sys.platform != "linux":
+            return "another process"
+        size = _CREDENTIALS.size
+        pid, *_ = _CREDENTIALS.unpack(probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        return name_of(pid)
 
 
 def _bound(host: str, port: int, kind: PortKind) -> socket.socket:
@@ -141,8 +213,7 @@ def _open(host: str, port: int, kind: PortKind) -> socket.socket:
 
 
 def _is_free(kind: PortKind, port: int) -> bool:
-    # A port taken at one address counts, and not every system refuses it to all addresses then.
-    for host in ("0.0.0.0", "127.0.0.1"):
+    for host in _HOSTS:
         try:
             _open(host, port, kind).close()
         except (OSError, OverflowError):
@@ -150,16 +221,32 @@ def _is_free(kind: PortKind, port: int) -> bool:
     return True
 
 
-def _inodes(port: int, kind: PortKind) -> Iterator[str]:
-    """Yield the inodes of the sockets at a port; 0 stands for one that no process holds any more."""
+def _rows(kind: PortKind) -> Iterator[tuple[str, str, str]]:
+    """Yield local address, remote address and inode of all sockets that a process holds."""
     for table in (_PROC / "net" / kind, _PROC / "net" / f"{kind}6"):
         if not table.is_file():
             continue
         for row in table.read_text().splitlines()[1:]:
             columns = row.split()
-            inode = columns[_INODE_COLUMN]
-            if int(columns[_LOCAL_COLUMN].rpartition(":")[2], 16) == port and inode != "0":
-                yield inode
+            # 0 stands for a socket that no process holds any more.
+            if (inode := columns[_INODE_COLUMN]) != "0":
+                yield columns[_LOCAL_COLUMN], columns[_REMOTE_COLUMN], inode
+
+
+def _as_listed(address: tuple[str, int]) -> str:
+    """Return an IPv4 address and port as the table of sockets has them."""
+    host, port = address
+    return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
+
+
+def _holders(inodes: set[str]) -> Iterator[int]:
+    """Yield the ids of the processes that hold any of the sockets with these inodes."""
+    held = {f"socket:[{inode}]" for inode in inodes}
+    for descriptors in _PROC.glob("[0-9]*/fd") if held else ():
+        # A process may end meanwhile, and another user's does not show its descriptors.
+        with suppress(OSError):
+            if not held.isdisjoint(_targets(descriptors)):
+                yield int(descriptors.parent.name)
 
 
 def _targets(folder: Path) -> Iterator[str]:
@@ -168,7 +255,3 @@ def _targets(folder: Path) -> Iterator[str]:
         # It may have been closed meanwhile.
         with suppress(FileNotFoundError):
             yield str(descriptor.readlink())
-
-
-def _name(pid: int) -> str:
-    return (_PROC / str(pid) / "comm").read_text().strip()

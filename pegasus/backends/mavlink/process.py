@@ -110,6 +110,17 @@ class AutopilotProcess:
         except ValueError:
             return f"was killed by signal {-self.returncode}"
 
+    def owns(self, pid: int) -> bool:
+        """Return whether a process belongs to the program's group.
+
+        Args:
+            pid: Process id.
+        """
+        try:
+            return self.pid is not None and os.getpgid(pid) == self.pid
+        except ProcessLookupError:
+            return False
+
     def last_lines(self, count: int = 5) -> list[str]:
         """Return the last lines that the program has printed since it was started, without empty ones.
 

@@ -3,10 +3,9 @@
 import logging
 import math
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,22 @@ from pegasus.backends.backend import Backend, Failure, note_failure
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.hil import SensorMessage, truth_message
 from pegasus.backends.mavlink.hil_extras import rc_message
-from pegasus.backends.mavlink.hil_instance import HilInstance, Phase, SharedLink
+from pegasus.backends.mavlink.hil_instance import HilInstance, Phase
 from pegasus.backends.mavlink.hil_sensors import HilSensors
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
+from pegasus.backends.mavlink.link_hub import LinkHub
 from pegasus.backends.mavlink.lockstep import HilLockstep
 from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
-from pegasus.backends.mavlink.ports import PortKind, first_free_instance
+from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.mavlink.px4_ports import (
+    HIL_PORT,
+    PAYLOAD_PORT,
+    all_ports,
+    hil_port,
+    require_unused,
+    reserve,
+)
 from pegasus.backends.mavlink.px4_program import PX4Program
 from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.components import require
@@ -39,10 +47,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_HIL_PORT = 4560
-_OFFBOARD_PORT, _GROUND_STATION_PORT = 14580, 18570
-_PAYLOAD_PORT = 14280
-"""Port of the link to a payload, which nobody else uses here: at it PX4 is asked what it believes."""
 _OUTPUT_COUNT, _INSTANCE_LIMIT = 16, 250
 _COMPLAINT, _PRINTED = "Preflight Fail:", 500
 """What PX4 prints before a reason not to arm, and in how many of its last lines that is looked for."""
@@ -107,17 +111,20 @@ class PX4(Backend):
         self._listener: EstimateListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
+        self._count = 0
         self._instances: list[HilInstance] = []
         self._processes: list[AutopilotProcess] = []
         self._links: list[Link] = []
+        self._hubs: list[LinkHub] = []
+        """Links at which each autopilot is flown and asked for its estimate, if not the HIL links."""
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._lockstep: HilLockstep | None = None
         self.failures: list[Failure] = []
 
     @property
     def armed(self) -> list[bool]:
-        """Whether each autopilot is armed."""
-        return [instance.armed for instance in self._instances]
+        """Whether each autopilot is armed; False while none runs."""
+        return [instance.armed for instance in self._instances] or [False] * self._count
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Check everything, and take the ports.
@@ -126,7 +133,7 @@ class PX4(Backend):
             ConfigError: If the vehicle lacks an IMU, PX4 or its airframe is not found, an option is wrong, or
                 a port is in use.
         """
-        self._vehicle, spec = vehicle, vehicle.spec.px4
+        self._vehicle, self._count, spec = vehicle, vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
         self._period = 1.0 / self._sensors.rate
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
@@ -184,15 +191,21 @@ class PX4(Backend):
         self.failures = []
         self._sample_count = 0
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
+        hubs = [instance.hub for instance in self._instances]
+        if self.connection is None:
+            # Not by the offboard port, at which PX4 answers its first partner only: it is the user's.
+            self._hubs = hubs = [LinkHub(UdpLink("127.0.0.1", PAYLOAD_PORT + number)) for number in numbers]
+            for hub in hubs:
+                self._lockstep.read_along(hub)
         self._listener = EstimateListener(
-            self._estimate_links(), [number + 1 for number in numbers], origin=vehicle.environment.origin
+            [hub.tap for hub in hubs], [number + 1 for number in numbers], origin=vehicle.environment.origin
         )
         self.estimate = self._listener.estimate
         if self.trajectory is not None:
             self._pilot = OffboardPilot(
                 self.trajectory,
                 PX4_DIALECT,
-                [partial(UdpLink, "127.0.0.1", _OFFBOARD_PORT + number) for number in numbers],
+                [hub.tap for hub in hubs],
                 [number + 1 for number in numbers],
                 [instance.name for instance in self._instances],
                 self._printed_against_arming,
@@ -254,7 +267,9 @@ class PX4(Backend):
                 self._lockstep = None
             for link in self._links:
                 link.close()
-            self._links, self._instances = [], []
+            for hub in self._hubs:
+                hub.link.close()
+            self._links, self._instances, self._hubs = [], [], []
             for follower in (self._pilot, self._listener):
                 if follower is not None:
                     follower.close()
@@ -273,20 +288,10 @@ class PX4(Backend):
         reasons = [line.partition(_COMPLAINT)[2].strip() for line in lines if _COMPLAINT in line]
         return "; ".join(dict.fromkeys(reasons))
 
-    def _estimate_links(self) -> list[Callable[[], Link]]:
-        """Return what opens the link at which each autopilot is asked what it believes."""
-        if self.connection is not None:
-            # It may be the only one that there is.
-            return [partial(SharedLink, instance) for instance in self._instances]
-        return [
-            partial(UdpLink, "127.0.0.1", _PAYLOAD_PORT + self.first_instance + i)
-            for i in range(self._vehicle.count)
-        ]
-
     def _take_free_instances(self, start: int) -> None:
         """Open the links of the first instances from a number on whose ports are free."""
         # One that runs already holds its own ports.
-        ports = _ports if self._program is not None else _hil_port
+        ports = all_ports if self._program is not None else hil_port
         copies = range(self._vehicle.count)
         while not self._links:
             first = first_free_instance(
@@ -305,8 +310,10 @@ class PX4(Backend):
             else:
                 # A PX4 on another machine comes from there; one that is started here stays on this one.
                 host = "127.0.0.1" if self._program is not None else "0.0.0.0"
-                for i in range(self._vehicle.count):
-                    links.append(TcpServerLink(host, _HIL_PORT + self.first_instance + i))
+                for number in range(self.first_instance, self.first_instance + self._vehicle.count):
+                    if self._program is not None:
+                        require_unused(number)
+                    links.append(TcpServerLink(host, HIL_PORT + number))
         except ConfigError:
             for link in links:
                 link.close()
@@ -326,17 +333,8 @@ class PX4(Backend):
             )
             self._processes.append(process)
             process.start()
+            link = self._links[i]
+            assert isinstance(link, TcpServerLink)
+            reserve(link, process)
             lockstep.watch(process, log_is_kept=self._scratch is None)
             _log.info("%s is started; it prints to %s", process.name, process.log)
-
-
-def _hil_port(instance: int) -> list[tuple[PortKind, int]]:
-    return [("tcp", _HIL_PORT + instance)]
-
-
-def _ports(instance: int) -> list[tuple[PortKind, int]]:
-    other: list[tuple[PortKind, int]] = [
-        ("udp", _OFFBOARD_PORT + instance),
-        ("udp", _GROUND_STATION_PORT + instance),
-    ]
-    return _hil_port(instance) + other
