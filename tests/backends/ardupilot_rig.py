@@ -1,5 +1,8 @@
 """An ArduPilot whose program is the peer, and a backend whose vehicle's state is written by hand."""
 
+import json
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -115,6 +118,34 @@ class Rig:
     @property
     def time(self):
         return self.step_count / RATE
+
+
+class Bare:
+    """ArduPilot's end of the socket, in the test's own hands."""
+
+    def __init__(self, instance):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.settimeout(2.0)
+        self.target = ("127.0.0.1", 9002 + 10 * instance)
+
+    def send(self, count, pulse=1500):
+        self.socket.sendto(struct.pack("<HHI16H", 18458, 400, count, *[pulse] * 16), self.target)
+
+    def replies(self):
+        found = [self.socket.recv(65536)]
+        self.socket.setblocking(False)
+        try:
+            while True:
+                found.append(self.socket.recv(65536))
+        except BlockingIOError:
+            self.socket.settimeout(2.0)
+            return [json.loads(reply) for reply in found]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
 
 
 def remote(**options):

@@ -1,17 +1,16 @@
 """ArduPilot in lockstep, against a peer that speaks its side over real sockets."""
 
-import json
+import contextlib
 import logging
 import math
-import socket
 import struct
 import time
 
 import numpy as np
 import pytest
-from ardupilot_rig import RATE, Rig, launched, remote
+from ardupilot_rig import RATE, Bare, Rig, launched, remote
 
-from pegasus import ConfigError, Multirotor
+from pegasus import AutopilotError, ConfigError, Multirotor
 from pegasus.backends.mavlink.json_link import Contact
 from pegasus.environment import Environment
 
@@ -85,6 +84,7 @@ def test_silence_beyond_the_limit(caplog):
             took = time.monotonic() - began
             np.testing.assert_allclose(command[1], expected[1], atol=1e-9)
             held, last = last, command[0]
+        silent = rig.time - 1 / RATE
         assert 0.2 <= took < 0.5
         np.testing.assert_array_equal(last, held)
         slowest = 0.0
@@ -96,9 +96,12 @@ def test_silence_beyond_the_limit(caplog):
             np.testing.assert_array_equal(command[0], held if k < hold else 0.0)
         assert slowest < 0.15
         assert [record.getMessage() for record in caplog.records] == [
-            f"ArduPilot {mute} of 'iris' has not answered for 0.2 s; "
-            "its rotors keep their last command for 0.05 s and then stop"
+            f"ArduPilot {mute} of vehicle 'iris' has not answered within 0.2 s at t = {silent:.3f} s; "
+            "its rotors keep their speed for 0.05 s, then stop"
         ]
+        (failure,) = rig.backend.failures
+        assert (failure.autopilot, failure.problem) == (f"ArduPilot {mute}", "has not answered within 0.2 s")
+        assert (failure.time, failure.exit_status) == (silent, None)
         deadline = time.monotonic() + 10.0
         while rig.backend.links[0].contact is not Contact.LOCKSTEP:
             assert time.monotonic() < deadline
@@ -109,8 +112,11 @@ def test_silence_beyond_the_limit(caplog):
         rig.steps_match(100)
 
 
-@pytest.mark.parametrize(("trick", "status"), [("exit@40=7", "7"), ("kill@40", "-9")])
-def test_a_program_that_ends(tmp_path, caplog, trick, status):
+@pytest.mark.parametrize(
+    ("trick", "problem", "status"),
+    [("exit@40=7", "has ended with status 7", 7), ("kill@40", "was killed by SIGKILL", -9)],
+)
+def test_a_program_that_ends(tmp_path, caplog, trick, problem, status):
     """A dead ArduPilot must be reported at once with its last words, and take nobody along."""
     backend = launched(tmp_path / "ardupilot", "--pilot", "echo")
     backend.run_folder = tmp_path
@@ -136,46 +142,62 @@ def test_a_program_that_ends(tmp_path, caplog, trick, status):
         rig.steps_match(300, copies=1)
         assert (rig.step()[1][0] == 0.0).all()
         (record,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
-        assert f"ArduPilot {first} of 'iris' has ended with status {status}" in record.getMessage()
+        assert f"ArduPilot {first} of vehicle 'iris': {problem}; its last words: " in record.getMessage()
+        (failure,) = backend.failures
+        assert (failure.autopilot, failure.problem) == (f"ArduPilot {first}", problem)
+        assert failure.exit_status == status
         assert trick.split("=")[0].replace("@", " ") in record.getMessage()
 
 
-def test_a_program_that_ends_before_it_is_heard(tmp_path, caplog):
-    """ArduPilot exits at once when it cannot have its ports: that must not look like a long start."""
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_program_that_ends_before_it_is_heard(tmp_path, kept):
+    """ArduPilot exits at once when it cannot have its ports: the run must end with its words, not wait."""
     backend = launched(tmp_path / "ardupilot", "--no-such-option")
-    with Rig(backend) as rig:
-        deadline = time.monotonic() + 10.0
-        while backend.links[0].contact is not Contact.ENDED:
-            assert time.monotonic() < deadline
-            assert (rig.step()[1] == 0.0).all()
-    assert "unrecognized arguments: --no-such-option" in caplog.text
+    backend.run_folder = tmp_path / "run" if kept else None
+    with Rig(backend) as rig, pytest.raises(AutopilotError) as caught:
+        rig.step()
+    number = backend.instances[0]
+    log = f"; see {tmp_path / 'run' / f'ardupilot_{number}' / 'ardupilot.log'}" if kept else ""
+    said = f"ArduPilot {number} of vehicle 'iris': has ended with status 2; its last words: "
+    assert str(caught.value).startswith(said)
+    assert str(caught.value).endswith(f"unrecognized arguments: --no-such-option{log}")
+    (failure,) = backend.failures
+    assert (failure.problem, failure.exit_status, failure.time) == ("has ended with status 2", 2, 0.0)
 
 
-def test_start_up_keeps_to_real_time():
-    """Before the first packet the simulation must neither stand still nor run away."""
-    with Rig(remote()) as rig:
-        began = time.monotonic()
-        for _ in range(80):
-            assert (rig.step()[1] == 0.0).all()
-        took = time.monotonic() - began
-        assert 80 / RATE <= took < 10 * 80 / RATE
-        used = time.process_time()
-        for _ in range(80):
+def test_a_program_that_stays_mute(tmp_path):
+    """An ArduPilot that never sends must end the run when its time is up, not be waited for to its end."""
+    backend = launched(tmp_path / "ardupilot", start_timeout=0.5)
+    binary = tmp_path / "ardupilot" / "build" / "sitl" / "bin" / "arducopter"
+    binary.write_text("#!/bin/sh\necho stuck; exec sleep 600\n")
+    began = time.monotonic()
+    with Rig(backend) as rig, pytest.raises(AutopilotError) as caught:
+        rig.step()
+    assert 0.5 <= time.monotonic() - began < 10.0
+    assert "of vehicle 'iris': has not connected within 0.5 s; its last words: stuck" in str(caught.value)
+    assert [failure.problem for failure in backend.failures] == ["has not connected within 0.5 s"]
+
+
+def test_an_ardupilot_that_is_waited_for_does_not_come():
+    """A run whose ArduPilot nobody starts must say so when its time is up."""
+    with Rig(remote(start_timeout=0.3), count=2) as rig, Bare(rig.backend.instances[0]) as bare:
+        bare.send(0)
+        with pytest.raises(AutopilotError) as caught:
             rig.step()
-        assert time.process_time() - used < 0.5 * 80 / RATE
+    absent = rig.backend.instances[1]
+    assert str(caught.value) == (
+        f"ArduPilot {absent} of vehicle 'iris': has not connected within 0.3 s; "
+        "start it, or let Pegasus launch it"
+    )
+    assert rig.backend.failures[-1].autopilot == f"ArduPilot {absent}"
+
+
+def test_the_first_step_waits_for_the_first_packet():
+    """Steps before ArduPilot's first packet would be flown without it, as many as its start takes."""
+    with Rig(remote()) as rig:
         rig.add_peer()
-        rig.connect()
         rig.steps_match(20)
-
-
-def test_a_long_wait_is_mentioned_once(monkeypatch, caplog):
-    """Who waits for an ArduPilot that never comes must be told what the simulation waits for."""
-    monkeypatch.setattr("pegasus.backends.mavlink.ardupilot._LONG_START", 0.05)
-    with Rig(remote()) as rig:
-        for _ in range(60):
-            rig.step()
-    (record,) = caplog.records
-    assert "of 'iris' has sent nothing for 0.05 s; it is still waited for" in record.getMessage()
+        assert rig.backend.links[0].frame_count == 20
 
 
 def test_stop_and_start_again(tmp_path):
@@ -195,34 +217,6 @@ def test_stop_and_start_again(tmp_path):
         assert rig.backend.instances == instances
         assert rig.backend.processes[0].pid != first
         rig.steps_match(20)
-
-
-class Bare:
-    """ArduPilot's end of the socket, in the test's own hands."""
-
-    def __init__(self, instance):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.settimeout(2.0)
-        self.target = ("127.0.0.1", 9002 + 10 * instance)
-
-    def send(self, count, pulse=1500):
-        self.socket.sendto(struct.pack("<HHI16H", 18458, 400, count, *[pulse] * 16), self.target)
-
-    def replies(self):
-        found = [self.socket.recv(65536)]
-        self.socket.setblocking(False)
-        try:
-            while True:
-                found.append(self.socket.recv(65536))
-        except BlockingIOError:
-            self.socket.settimeout(2.0)
-            return [json.loads(reply) for reply in found]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
 
 
 def test_one_reply_to_the_newest_packet():
@@ -261,8 +255,9 @@ def test_the_reply_holds_the_imus_reading_and_the_truth():
 
 def test_a_number_that_is_none_stops_the_run():
     """ArduPilot aborts on NaN; who sent it must be told here."""
-    with Rig(remote(), count=2) as rig, Bare(rig.backend.instances[1]) as bare:
-        bare.send(0)
+    with Rig(remote(), count=2) as rig, contextlib.ExitStack() as opened:
+        for instance in rig.backend.instances:
+            opened.enter_context(Bare(instance)).send(0)
         rig.force[1, 1] = math.nan
         with pytest.raises(
             ConfigError, match="IMU reading of vehicle 'iris', copy 1, at t = 0 s: must be fin"

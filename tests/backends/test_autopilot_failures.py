@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from ardupilot_rig import SLOW_LOOP, source_tree
 from px4_rig import iris, processes
 
 from pegasus import AutopilotError, Simulation
@@ -71,6 +72,39 @@ def test_px4_does_not_start(pegasus, tree, tmp_path, script, problem, status):
     assert line.startswith(f"pegasus: {failure['autopilot']}: {problem}; its last words: ")
     assert f"see {log}" in line
     assert line.endswith(f"what it has left is in {folder.relative_to(tmp_path)}")
+
+
+@pytest.mark.parametrize(
+    ("trick", "problem", "status", "seconds"),
+    [
+        ("kill@100", "was killed by SIGKILL", -9, 0.25),
+        ("exit@100=7", "has ended with status 7", 7, 0.25),
+        ("silence@100=600", "has not answered within 0.3 s", None, 0.25),
+        ("exit@0=1", "has ended with status 1", 1, None),
+        ("silence@0=600", "has not connected within 3 s", None, None),
+    ],
+)
+def test_ardupilot_fails(pegasus, tmp_path, trick, problem, status, seconds):
+    """A run whose ArduPilot ends, dies or stays mute would last to its end and look like a flight."""
+    folder = source_tree(tmp_path / "ardupilot", "--pilot", "echo", "--do", trick)
+    limits = {"step_timeout": 0.3, "start_timeout": 3.0}
+    backend = {"model": "ardupilot", "directory": str(folder), "parameters": SLOW_LOOP, **limits}
+    write(tmp_path, s__yaml=flying({"backends": [backend]}, rate=400.0, duration=1.5))
+    code, out, err = pegasus("run", "s.yaml", "--out", "out")
+    assert code == 3
+    assert processes(tmp_path) == []
+    (run,) = (tmp_path / "out").iterdir()
+    summary = json.loads((run / "summary.json").read_text())
+    (failure,) = summary["failures"]
+    assert (failure["vehicle"], failure["problem"], failure["exit_status"]) == ("iris", problem, status)
+    said = f"{failure['autopilot']} of vehicle 'iris'"
+    if seconds is None:
+        assert err.startswith(f"pegasus: {said}: {problem}; its last words: ")
+        assert failure["time"] == summary["simulated_time"] == 0.0
+    else:
+        assert err.splitlines()[-1] == f"pegasus: {said} {problem} at t = {failure['time']:.3f} s"
+        assert failure["time"] == pytest.approx(seconds, abs=0.01)
+        assert [problem in line for line in out.splitlines() if "ArduPilot" in line] == [True]
 
 
 def test_failures_in_python(tree):

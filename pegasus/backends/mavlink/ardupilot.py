@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.backends.backend import Backend
+from pegasus.backends.backend import Backend, Failure, note_failure
 from pegasus.backends.mavlink.ardupilot_program import (
     PARAMETER_FILE,
     Program,
@@ -43,7 +43,7 @@ from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.components import require
 from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.errors import ConfigError
+from pegasus.errors import AutopilotError, ConfigError
 from pegasus.frames import euler_from_quaternion, matrix_from_quaternion, normalize
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import ImuReading
@@ -64,8 +64,6 @@ _LOOK_PERIOD = 0.05
 """How often processes are looked after while answers are waited for [s]."""
 _DISARMED_PULSE = 1050.0
 """Below this pulse width all rotors of a disarmed copter are [us]; armed ones idle at 1100."""
-_LONG_START = 15.0
-"""Wall time without a first packet after which that is worth a word [s]."""
 
 
 @dataclass(eq=False)
@@ -103,6 +101,8 @@ class ArduPilot(Backend):
     trajectory: Any = None
     """A `Trajectory`, or the list of its parts as scenario files have it, that ArduPilot is told to fly in
     its guided mode as soon as it can arm; None leaves ArduPilot to others."""
+    start_timeout: float = 60.0
+    """How long ArduPilot may take to send its first packet, in wall time [s]."""
     address: str = "127.0.0.1"
     """Address of this machine that ArduPilot sends to; 0.0.0.0 for an ArduPilot on another one."""
 
@@ -112,7 +112,8 @@ class ArduPilot(Backend):
         fits = self.instance is None or 0 <= self.instance < _INSTANCE_LIMIT
         require(fits, "instance", self.instance, f"must be from 0 to {_INSTANCE_LIMIT - 1}")
         require(0 < self.speedup < math.inf, "speedup", self.speedup, "must be above 0 and finite")
-        require(0 < self.step_timeout < math.inf, "step_timeout", self.step_timeout, "must be above 0 s")
+        for name in ("step_timeout", "start_timeout"):
+            require(0 < getattr(self, name) < math.inf, name, getattr(self, name), "must be above 0 s")
         require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
         self._pilot: OffboardPilot | None = None
         self._listener: EstimateListener | None = None
@@ -124,6 +125,7 @@ class ArduPilot(Backend):
         """The programs that were started here, in the order of the copies."""
         self.instances = range(0)
         """Numbers of the instances; set by `bind`."""
+        self.failures: list[Failure] = []
         self._resources = ExitStack()
 
     def bind(self, vehicle: "Multirotor") -> None:
@@ -159,8 +161,7 @@ class ArduPilot(Backend):
             self._open()
         self._imu: ImuReading | None = None
         self._optional = OptionalReadings()
-        self._published_at = time.monotonic()
-        self._long_start: float | None = self._published_at + _LONG_START
+        self.failures = []
         self._listener = EstimateListener(
             self._clients(_ESTIMATE_PORT), [i + 1 for i in self.instances], origin=self._origin
         )
@@ -178,9 +179,15 @@ class ArduPilot(Backend):
             self.reference = self._pilot.reference
         if self._program is not None:
             self._launch(self._program)
+        self._started_at = time.monotonic()
 
     def publish(self, t: float, state: VehicleState, readings: "Mapping[str, Reading]") -> None:
-        """Answer the newest packet of every instance with the state at simulation time t [s]."""
+        """Answer the newest packet of every instance with the state at simulation time t [s].
+
+        Raises:
+            AutopilotError: If an instance has not been heard before its time is up, or its program has ended.
+        """
+        self._await_contacts(t)
         reading = readings.get(self._imu_name)
         if isinstance(reading, ImuReading):
             self._imu = reading
@@ -242,7 +249,6 @@ class ArduPilot(Backend):
         own = {**asked, **vehicle.spec.ardupilot.parameters, **self.parameters}
         self._own_parameters = format_parameters(own)
         require_enough_steps(vehicle.physics_rate, given | own)
-        self._dt = 1.0 / vehicle.physics_rate
 
     def _choose_instances(self) -> range:
         count = self._count
@@ -284,7 +290,7 @@ class ArduPilot(Backend):
                     if kind == "tcp":
                         listen("0.0.0.0", port).close()
                 udp = opened.enter_context(bind_udp(self.address, _JSON_PORT + _PORT_STEP * instance))
-                links.append(JsonLink(f"ArduPilot {instance} of {self._vehicle_name!r}", udp))
+                links.append(JsonLink(f"ArduPilot {instance} of vehicle {self._vehicle_name!r}", udp))
                 selector.register(udp, selectors.EVENT_READ, links[-1])
             self._resources = opened.pop_all()
         self._selector, self.links = selector, links
@@ -292,11 +298,12 @@ class ArduPilot(Backend):
 
     def _launch(self, program: Program) -> None:
         home = self.working_directory or self.run_folder
+        self._log_is_kept = home is not None
         if home is None:
             home = Path(tempfile.mkdtemp(prefix="pegasus-ardupilot-"))
             self._resources.callback(shutil.rmtree, home, ignore_errors=True)
         self._resources.callback(stop_all, self.processes)
-        for instance, place in zip(self.instances, self._homes, strict=True):
+        for instance, place, link in zip(self.instances, self._homes, self.links, strict=True):
             directory = Path(home).expanduser().resolve() / f"ardupilot_{instance}"
             try:
                 directory.mkdir(parents=True, exist_ok=True)
@@ -319,15 +326,16 @@ class ArduPilot(Backend):
                 environment={},
                 directory=directory,
                 log=directory / "ardupilot.log",
-                name=f"ArduPilot {instance}",
+                name=link.name,
                 # SIGTERM is not heeded while it waits for a reply.
                 signals=(SIGINT,),
             )
             self.processes.append(process)
             process.start()
+            link.process = process
             _log.info(
-                "ArduPilot %d of %r: MAVLink at tcp:127.0.0.1:%d, prints to %s",
-                *(instance, self._vehicle_name, _MAVLINK_PORTS[0] + _PORT_STEP * instance, process.log),
+                "%s: MAVLink at tcp:127.0.0.1:%d, prints to %s",
+                *(link.name, _MAVLINK_PORTS[0] + _PORT_STEP * instance, process.log),
             )
 
     def _encode(self, t: float, row: list[float], copy: int) -> bytes:
@@ -347,41 +355,56 @@ class ArduPilot(Backend):
             key.data.receive()
         return bool(ready)
 
+    def _await_contacts(self, t: float) -> None:
+        """Wait until every instance has been heard at least once."""
+        end = self._started_at + self.start_timeout
+        while absent := [i for i, link in enumerate(self.links) if link.contact is Contact.ABSENT]:
+            for i, process in enumerate(self.processes):
+                if process.poll() is not None:
+                    self._note_failure(i, t, process.ending, process.returncode)
+                    raise process.failed(process.ending, log_is_kept=self._log_is_kept)
+            left = end - time.monotonic()
+            if left <= 0:
+                problem = f"has not connected within {self.start_timeout:g} s"
+                for i in absent:
+                    self._note_failure(i, t, problem)
+                if self.processes:
+                    raise self.processes[absent[0]].failed(problem, log_is_kept=self._log_is_kept)
+                remedy = "start it, or let Pegasus launch it"
+                raise AutopilotError(problem, field=self.links[absent[0]].name, remedy=remedy)
+            self._receive(timeout=min(left, _LOOK_PERIOD))
+
     def _await_answers(self, t: float) -> None:
-        """Wait for every instance that owes an answer, and keep to real time until all have been heard."""
-        limit, pace = self._published_at + self.step_timeout, self._published_at + self._dt
-        while any(link.waiting or link.settling or link.contact is Contact.ABSENT for link in self.links):
-            until = limit if any(link.waiting or link.settling for link in self.links) else pace
-            left = until - time.monotonic()
+        """Wait for every instance that owes an answer."""
+        limit = self._published_at + self.step_timeout
+        while any(link.waiting or link.settling for link in self.links):
+            left = limit - time.monotonic()
             # What came while others were published to counts, so the sockets are looked at in any case.
             came = self._receive(timeout=min(max(left, 0.0), _LOOK_PERIOD))
             if left <= 0:
                 break
             if not came:
                 self._look_after_processes(t)
-        for link in self.links:
+        for i, link in enumerate(self.links):
             if link.waiting:
+                problem = f"has not answered within {self.step_timeout:g} s"
                 _log.warning(
-                    "%s has not answered for %g s; its rotors keep their last command for %g s and then stop",
-                    *(link.name, self.step_timeout, self.hold_time),
+                    "%s %s at t = %.3f s; its rotors keep their speed for %g s, then stop",
+                    *(link.name, problem, t, self.hold_time),
                 )
+                self._note_failure(i, t, problem)
                 link.fall_silent(t)
             elif link.contact is Contact.SILENT:
                 self._look_after_processes(t)
 
     def _look_after_processes(self, t: float) -> None:
-        """Note which programs have ended or are long in coming, and say so once."""
-        for process, link in zip(self.processes, self.links, strict=False):
-            if link.contact is not Contact.ENDED and not process.alive:
-                link.end(t)
-                _log.error(
-                    "%s has ended with status %s; it printed last: %s (%s)",
-                    *(link.name, process.returncode, " | ".join(process.last_lines(3)), process.log),
-                )
-        if self._long_start is not None and time.monotonic() > self._long_start:
-            self._long_start = None
-            for link in self.links:
-                if link.contact is Contact.ABSENT:
-                    _log.warning(
-                        "%s has sent nothing for %g s; it is still waited for", link.name, _LONG_START
-                    )
+        """Note which programs have ended, and say so once."""
+        for i, process in enumerate(self.processes):
+            if self.links[i].contact is not Contact.ENDED and not process.alive:
+                self.links[i].end(t)
+                self._note_failure(i, t, process.ending, process.returncode)
+                _log.error("%s", process.failed(process.ending, log_is_kept=self._log_is_kept))
+
+    def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None = None) -> None:
+        autopilot = f"ArduPilot {self.instances[copy]}"
+        note_failure(self.failures, Failure(self._vehicle_name, autopilot, t, problem, exit_status))

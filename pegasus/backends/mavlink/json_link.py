@@ -6,6 +6,9 @@ packet is answered once, and always the newest. Without a reply it sends the sam
 frame count, again and again. Such a packet that comes after its reply has got it or has not: it is answered
 once more, and the packet that follows waited for a moment longer, in case that both replies are taken. A
 restarted ArduPilot counts from 0 and sends from another port.
+
+Anybody may send to the socket. A program that was started here is heard alone, by whichever of its ports;
+otherwise the first sender is, until it has closed its port or has been silent for `SILENCE_LIMIT`.
 """
 
 import logging
@@ -15,12 +18,17 @@ import time
 from collections.abc import Sequence
 from enum import Enum
 
-from pegasus.backends.mavlink.json_fdm import LARGEST_DATAGRAM, decode_servos
+from pegasus.backends.mavlink.json_fdm import LARGEST_DATAGRAM, ServoPacket, decode_servos
+from pegasus.backends.mavlink.ports import is_held, name_of, senders_at
+from pegasus.backends.mavlink.process import AutopilotProcess
 
 _log = logging.getLogger(__name__)
 
 CHANNEL_COUNT = 32
 """Outputs of an ArduPilot; those that a packet does not tell of are off."""
+
+SILENCE_LIMIT = 3.0
+"""Wall time after which a silent ArduPilot that was not started here gives way to another sender [s]."""
 
 _REPEATED = 0.5
 """A packet that comes again so long after its reply has not got it: ArduPilot repeats after 1.1 s [s]."""
@@ -28,9 +36,16 @@ _SETTLING = 0.05
 """How long the packet after a second reply may be followed by one more, which then counts [s]."""
 _MOST_DATAGRAMS = 4096
 """Datagrams taken at once, so that a flood of them cannot hold the simulation up."""
+_MOST_STRANGERS = 8
+"""Senders whose packets are looked into at once; so many that are refused are named in all."""
+_REFUSAL = 1.0
+"""How long a sender that was refused is not looked into again [s]."""
 _SAME_INSTANT = 1e-9
 """Times nearer than this are the same [s]."""
 _NO_OUTPUT = (0,) * CHANNEL_COUNT
+
+
+Address = tuple[str, int]
 
 
 class Contact(Enum):
@@ -61,8 +76,13 @@ class JsonLink:
         """Whether its newest packet has not been answered."""
         self.frame_count = 0
         """Number of its newest packet."""
+        self.process: AutopilotProcess | None = None
+        """Its program, if that was started here."""
         self._socket = open_socket
-        self._peer: tuple[str, int] | None = None
+        self._peer: Address | None = None
+        self._unheard_since: float | None = None
+        self._refused_until: dict[Address, float] = {}
+        self._named_strangers: set[Address] = set()
         self._pwm = _NO_OUTPUT
         self._reply = b""
         self._replied_at = -math.inf
@@ -86,17 +106,29 @@ class JsonLink:
 
     def receive(self) -> None:
         """Take what has come, and keep the newest packet."""
+        heard, strangers = False, dict[Address, ServoPacket]()
         for _ in range(_MOST_DATAGRAMS):
             try:
                 datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM)
             except BlockingIOError:
-                return
+                break
             except OSError as error:
                 # Some systems report here that a reply has met a closed port.
                 _log.debug("%s: %s", self.name, error)
                 continue
             packet = decode_servos(datagram)
-            if packet is not None:
+            # What a program has sent before it ended does not bring it back.
+            if packet is None or self.contact is Contact.ENDED:
+                continue
+            if sender == self._peer:
+                heard = True
+                self._take(packet.frame_count, packet.pwm, sender)
+            elif sender in strangers or len(strangers) < _MOST_STRANGERS:
+                strangers[sender] = packet
+        if heard:
+            self._unheard_since = None
+        for sender, packet in strangers.items():
+            if self._admits(sender):
                 self._take(packet.frame_count, packet.pwm, sender)
 
     def reply(self, text: bytes) -> None:
@@ -140,7 +172,37 @@ class JsonLink:
             pwm = _NO_OUTPUT
         return [pwm[channel] for channel in channels]
 
-    def _take(self, count: int, pwm: tuple[int, ...], sender: tuple[str, int]) -> None:
+    def _admits(self, sender: Address) -> bool:
+        """Return whether a sender other than the last one is listened to from now on."""
+        now = time.monotonic()
+        if self._unheard_since is None:
+            self._unheard_since = now
+        if now < self._refused_until.get(sender, -math.inf):
+            return False
+        pids = senders_at(sender[1], beside=self._socket) if _is_local(sender) else set[int]()
+        if self.process is not None and pids is not None:
+            admitted = any(map(self.process.owns, pids))
+        else:
+            admitted = self._peer is None or now - self._unheard_since > SILENCE_LIMIT or self._peer_is_gone()
+        if admitted:
+            self._unheard_since = None
+            return True
+        self._refused_until = {a: t for a, t in self._refused_until.items() if t > now}
+        self._refused_until[sender] = now + _REFUSAL
+        if sender not in self._named_strangers and len(self._named_strangers) < _MOST_STRANGERS:
+            self._named_strangers.add(sender)
+            _log.warning(
+                "%s: packets from %s are left out, since they are another program's",
+                *(self.name, ", ".join([f"{sender[0]}:{sender[1]}", *map(name_of, pids or ())])),
+            )
+        return False
+
+    def _peer_is_gone(self) -> bool:
+        """Return whether there is no socket any more where packets came from, as far as is known."""
+        peer = self._peer
+        return peer is not None and _is_local(peer) and is_held(peer[1], beside=self._socket) is False
+
+    def _take(self, count: int, pwm: tuple[int, ...], sender: Address) -> None:
         if self._peer is None:
             _log.info("%s sends from %s:%d", self.name, *sender)
         elif sender != self._peer or count < self.frame_count:
@@ -171,3 +233,7 @@ class JsonLink:
         except OSError as error:
             # It asks again, as for any reply that is lost.
             _log.debug("%s: %s", self.name, error)
+
+
+def _is_local(address: Address) -> bool:
+    return address[0].startswith("127.")

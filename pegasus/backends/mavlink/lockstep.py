@@ -184,6 +184,4 @@ class HilLockstep:
                 self._note(i, t, instance.trouble, None)
 
     def _failed(self, process: AutopilotProcess, what: str) -> AutopilotError:
-        last = " / ".join(process.last_lines(3)) or "nothing"
-        remedy = f"see {process.log}" if self._log_is_kept else None
-        return AutopilotError(f"{what}; its last words: {last}", field=process.name, remedy=remedy)
+        return process.failed(what, log_is_kept=self._log_is_kept)

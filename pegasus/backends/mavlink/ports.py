@@ -5,7 +5,7 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -98,8 +98,33 @@ def holder_of(port: int, kind: PortKind) -> str | None:
     Returns:
         None where none is to be seen: the port is free, the process another user's, or the system not Linux.
     """
-    inodes = {inode for local, _, inode in _rows(kind) if int(local.rpartition(":")[2], 16) == port}
-    return next(map(name_of, _holders(inodes)), None)
+    return next(map(name_of, _holders(_inodes_at(port, _rows(kind)))), None)
+
+
+def is_held(port: int, *, beside: socket.socket) -> bool | None:
+    """Return whether there is a UDP socket at a port; None where the system does not tell.
+
+    Args:
+        port: The port.
+        beside: UDP socket of this process: a system that does not list it tells nothing.
+    """
+    rows = _rows_beside(beside)
+    return None if rows is None else bool(_inodes_at(port, rows))
+
+
+def senders_at(port: int, *, beside: socket.socket) -> set[int] | None:
+    """Return the ids of the processes that hold the UDP sockets at a port.
+
+    Args:
+        port: The port.
+        beside: UDP socket of this process: a system that does not list it tells nothing.
+
+    Returns:
+        None where the system does not tell, because it is not Linux or hides its table of sockets; nothing if
+        there is no socket, or it is another user's.
+    """
+    rows = _rows_beside(beside)
+    return None if rows is None else set(_holders(_inodes_at(port, rows)))
 
 
 def peers_of(connection: socket.socket) -> set[int] | None:
@@ -231,6 +256,17 @@ def _rows(kind: PortKind) -> Iterator[tuple[str, str, str]]:
             # 0 stands for a socket that no process holds any more.
             if (inode := columns[_INODE_COLUMN]) != "0":
                 yield columns[_LOCAL_COLUMN], columns[_REMOTE_COLUMN], inode
+
+
+def _rows_beside(own: socket.socket) -> list[tuple[str, str, str]] | None:
+    """Return the table of UDP sockets if it lists one of this process."""
+    rows = list(_rows("udp"))
+    return rows if str(os.fstat(own.fileno()).st_ino) in {inode for *_, inode in rows} else None
+
+
+def _inodes_at(port: int, rows: Iterable[tuple[str, str, str]]) -> set[str]:
+    """Return the inodes of the sockets at a port."""
+    return {inode for local, _, inode in rows if int(local.rpartition(":")[2], 16) == port}
 
 
 def _as_listed(address: tuple[str, int]) -> str:

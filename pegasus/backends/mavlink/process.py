@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pegasus.errors import ConfigError
+from pegasus.errors import AutopilotError, ConfigError
 
 _LIFELINE = Path(__file__).resolve().with_name("lifeline.py")
 _PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -99,6 +99,17 @@ class AutopilotProcess:
     def alive(self) -> bool:
         """Whether the program runs."""
         return self.poll() is None and self._supervisor is not None
+
+    def failed(self, problem: str, *, log_is_kept: bool = True) -> AutopilotError:
+        """Return the error that tells of a failure of the program, with its last words.
+
+        Args:
+            problem: What has happened.
+            log_is_kept: Whether its log is still there when somebody reads of it.
+        """
+        last = " / ".join(self.last_lines(3)) or "nothing"
+        remedy = f"see {self.log}" if log_is_kept else None
+        return AutopilotError(f"{problem}; its last words: {last}", field=self.name, remedy=remedy)
 
     @property
     def ending(self) -> str:
