@@ -192,6 +192,15 @@ def call(vehicle, *, copy=0):
     return socket.create_connection(("127.0.0.1", 4560 + number), LIMIT)
 
 
+def datagrams(receiver):
+    """Return the datagrams that wait at a socket, with their senders."""
+    found = []
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            found.append(receiver.recvfrom(65536))
+    return found
+
+
 def controls(message, *outputs, mode=129, flags=1):
     """Return the answer to a HIL_SENSOR, as bytes."""
     filled = (*outputs, *[0.0] * (16 - len(outputs)))

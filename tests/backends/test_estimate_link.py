@@ -174,12 +174,26 @@ def test_they_are_asked_until_they_tell(listener, mouths, state):
     listener.update(1.0, state, present=[True, True])
     assert [system for _, _, system in mouths[0].asked()] == [3, 3, 3]
     assert [system for _, _, system in mouths[1].asked()] == [4, 4, 4]
+    # When it begins to speak it is asked once more: it may have missed what came before.
+    mouths[0].say(words(state, 0)[0])
+    listener.update(1.05, state, present=[True, False])
+    assert [system for _, _, system in mouths[0].asked()] == [3, 3, 3]
     for k in range(30):
         mouths[0].say(words(state, 0)[1])
         listener.update(1.1 + 0.1 * k, state, present=[True, False])
         assert mouths[0].silent()
     listener.update(5.1, state, present=[True, False])
     assert len(mouths[0].asked()) == 3
+
+
+def test_messages_that_nobody_wants(mouths, state):
+    """Wrong: a link of few bytes a second is full of other messages, and the estimate comes seldom."""
+    listener = EstimateListener([mouths[0].link], [3], origin=ORIGIN, unwanted=[105])
+    listener.update(0.0, state, present=[True])
+    numbers = [(number, interval) for number, interval, _ in mouths[0].asked()]
+    listener.close()
+    assert numbers[0] == (105, pytest.approx(-1e-6))
+    assert [number for number, _ in numbers[1:]] == [31, 32]
 
 
 def test_nobody_at_the_port(state):

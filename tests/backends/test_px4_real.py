@@ -7,11 +7,13 @@ import time
 
 import numpy as np
 import pytest
-from px4_rig import Recorder, distance, fly_until, iris
+from px4_rig import Recorder, datagrams, distance, fly_until, free_instance, iris
 
-from pegasus import Multirotor, Simulation
+from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
 from pegasus.backends.mavlink.hil_instance import Phase
+from pegasus.backends.mavlink.ports import bind_udp
+from pegasus.backends.mavlink.px4_program import PX4Program
 from pegasus.scenario import load_scenario
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
 
@@ -41,6 +43,51 @@ def square():
     """Return the trajectory of the shipped scenario."""
     scenario, _ = load_scenario("px4_square")
     return scenario.vehicles[0].backends[0]["trajectory"]
+
+
+def test_links_of_others_beside_a_trajectory(real):
+    """MAVSDK at 14540 + N would be deaf beside a trajectory, or little be known of what PX4 believes."""
+    backend = real(HOVER)
+    with Simulation(seed=7) as simulation:
+        vehicle = simulation.add(iris(backend))
+        number = backend.first_instance
+        # PX4 sends all from the tenth on to one port.
+        with bind_udp("0.0.0.0", 14540 + min(number, 9)) as user:
+            fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+            datagrams(user)
+            heard, told = 0, set()
+            for _ in simulation.stepping(5.0):
+                heard += len(datagrams(user))
+                told.add(float(vehicle.estimate.received[0]))
+    # It was one datagram, and 35 estimates.
+    assert heard > 500
+    assert len(told) > 100
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_px4_that_waits_already(real, tmp_path, known):
+    """It would be armed and flown in place of ours, with its own airframe."""
+    number = free_instance()
+    program = PX4Program(DIRECTORY, airframe="none_iris", parameters={}, delays={}, sensor_rate=250.0)
+    stranger = program.process(number, directory=tmp_path / "stranger", log=tmp_path / "stranger.log")
+    stranger.start()
+    try:
+        deadline = time.monotonic() + 20.0
+        while not any("Waiting for simulator" in line for line in stranger.last_lines(50)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with Simulation(seed=8) as simulation:
+            if known:
+                with pytest.raises(ConfigError, match="a PX4 of this number runs already") as caught:
+                    simulation.add(iris(real(instance=number)))
+                assert f"pid {stranger.pid}" in str(caught.value)
+            backend = real(HOVER)
+            simulation.add(iris(backend))
+            assert backend.first_instance != number
+            fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        assert stranger.alive
+    finally:
+        stranger.stop()
 
 
 def test_the_square(real):

@@ -5,12 +5,12 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import closing, suppress
+from contextlib import closing
 
 import numpy as np
 import pytest
 import yaml
-from px4_rig import LIMIT, Answerer, Elsewhere, call, controls, free_instance, iris, refused
+from px4_rig import LIMIT, Answerer, Elsewhere, call, controls, datagrams, free_instance, iris, refused
 
 from pegasus import Simulation
 from pegasus.backends.mavlink import PX4
@@ -188,15 +188,6 @@ def test_a_px4_elsewhere_holds_its_own_ports(tmp_path):
         simulation.add(iris(backend))
         simulation.run(0.2)
         assert backend.armed == [True]
-
-
-def datagrams(receiver):
-    """Return the datagrams that wait at a socket, with their senders."""
-    found = []
-    with suppress(BlockingIOError):
-        while True:
-            found.append(receiver.recvfrom(65536))
-    return found
 
 
 def test_the_offboard_port_is_left_to_others():

@@ -26,6 +26,8 @@ _SET_MESSAGE_INTERVAL = 511
 _ATTITUDE_QUATERNION, _LOCAL_POSITION_NED, _GPS_GLOBAL_ORIGIN = 31, 32, 49
 _INTERVALS = {_ATTITUDE_QUATERNION: 0.02, _LOCAL_POSITION_NED: 0.02, _GPS_GLOBAL_ORIGIN: 1.0}
 """Simulated time between two messages of a kind [s]."""
+_STOP = -1.0
+"""Interval that stops a message."""
 _RETRY_INTERVAL = 1.0
 """Simulated time after which an autopilot that says nothing is asked once more [s]."""
 _SYSTEM, _COMPONENT = 245, 192
@@ -41,14 +43,23 @@ class EstimateListener:
         links: Opens the link to each autopilot; tried again when it raises a ConfigError.
         systems: System id of each autopilot.
         origin: Place of the world's origin.
+        unwanted: Ids of messages that the autopilots are told to stop on these links, because they take the
+            bandwidth of what is asked for.
     """
 
     def __init__(
-        self, links: Sequence[Callable[[], Link]], systems: Sequence[int], *, origin: Geodetic
+        self,
+        links: Sequence[Callable[[], Link]],
+        systems: Sequence[int],
+        *,
+        origin: Geodetic,
+        unwanted: Sequence[int] = (),
     ) -> None:
         self.estimate = Estimate.unknown(len(systems))
         """What they believe; live arrays."""
-        self._lines = [_Line(link, system) for link, system in zip(links, systems, strict=True)]
+        intervals = [(number, _STOP) for number in unwanted]
+        intervals += [(number, interval * 1e6) for number, interval in _INTERVALS.items()]
+        self._lines = [_Line(link, system, intervals) for link, system in zip(links, systems, strict=True)]
         self._origin = origin
 
     def update(self, t: float, state: VehicleState, *, present: Sequence[bool]) -> None:
@@ -94,8 +105,10 @@ class EstimateListener:
 class _Line:
     """The line to one autopilot."""
 
-    def __init__(self, open_link: Callable[[], Link], system: int) -> None:
-        self._open_link, self._system = open_link, system
+    def __init__(
+        self, open_link: Callable[[], Link], system: int, intervals: Sequence[tuple[int, float]]
+    ) -> None:
+        self._open_link, self._system, self._intervals = open_link, system, intervals
         self.local_origin: Array = np.full(3, math.nan)
         """Origin of its local frame in the world [m], shape (3,)."""
         self.heard_at = -math.inf
@@ -103,19 +116,25 @@ class _Line:
         self._decoder = Decoder()
         self._sequence = 0
         self._next_request = -math.inf
+        self._is_told = False
 
     def receive(self, t: float) -> list[Any]:
         """Return the messages that have come, and ask for them where none have for a while."""
         if t >= self._next_request and t - self.heard_at >= _RETRY_INTERVAL:
-            self._next_request = t + _RETRY_INTERVAL
+            self._next_request, self._is_told = t + _RETRY_INTERVAL, False
             self._ask()
         if self._link is None:
             return []
         try:
-            return list(self._decoder.feed(self._link.receive()))
+            messages = list(self._decoder.feed(self._link.receive()))
         except LinkClosedError:
             self.close()
             return []
+        if messages and not self._is_told:
+            # Before it spoke it may not have listened: others who use the link can make it speak.
+            self._is_told = True
+            self._ask()
+        return messages
 
     def close(self) -> None:
         """Close the link."""
@@ -127,10 +146,10 @@ class _Line:
         try:
             if self._link is None:
                 self._link, self._decoder = self._open_link(), Decoder()
-            for number, interval in _INTERVALS.items():
+            for number, interval in self._intervals:
                 request = CommandLong(
                     param1=number,
-                    param2=interval * 1e6,
+                    param2=interval,
                     command=_SET_MESSAGE_INTERVAL,
                     target_system=self._system,
                     target_component=1,

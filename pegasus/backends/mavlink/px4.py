@@ -27,6 +27,7 @@ from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.mavlink.px4_ports import (
     HIL_PORT,
     PAYLOAD_PORT,
+    PAYLOAD_STREAMS,
     all_ports,
     hil_port,
     require_unused,
@@ -198,7 +199,10 @@ class PX4(Backend):
             for hub in hubs:
                 self._lockstep.read_along(hub)
         self._listener = EstimateListener(
-            [hub.tap for hub in hubs], [number + 1 for number in numbers], origin=vehicle.environment.origin
+            [hub.tap for hub in hubs],
+            [number + 1 for number in numbers],
+            origin=vehicle.environment.origin,
+            unwanted=PAYLOAD_STREAMS if self.connection is None else (),
         )
         self.estimate = self._listener.estimate
         if self.trajectory is not None:

@@ -15,6 +15,13 @@ _log = logging.getLogger(__name__)
 HIL_PORT = 4560
 PAYLOAD_PORT = 14280
 """First port of the link to a payload, which is used here alone: to fly PX4, and to ask for its estimate."""
+PAYLOAD_STREAMS = (1, 30, 33, 36, 65, 74, 83, 85, 87, 105, 111, 132, 141, 231, 290, 291, 331)
+"""Messages that PX4 sends there several times a second, which its 4000 bytes a second are too few for:
+
+SYS_STATUS, ATTITUDE, GLOBAL_POSITION_INT, SERVO_OUTPUT_RAW, RC_CHANNELS, VFR_HUD, ATTITUDE_TARGET,
+POSITION_TARGET_LOCAL_NED, POSITION_TARGET_GLOBAL_INT, HIGHRES_IMU, TIMESYNC, DISTANCE_SENSOR, ALTITUDE,
+WIND_COV, ESC_INFO, ESC_STATUS, ODOMETRY.
+"""
 _GIMBAL_PORT, _OFFBOARD_PORT, _GROUND_STATION_PORT = 13030, 14580, 18570
 _UDP_PORTS = (PAYLOAD_PORT, _GIMBAL_PORT, _OFFBOARD_PORT, _GROUND_STATION_PORT)
 """First ports that PX4 opens once it is connected to its simulator (px4-rc.mavlink)."""
