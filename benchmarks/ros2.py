@@ -19,11 +19,12 @@ from pegasus import Multirotor, Simulation
 from pegasus.arrays import Array
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.cdr import encode
-from pegasus.backends.ros2.contents import sensor_contents, state_contents
-from pegasus.backends.ros2.frame_tree import MAP
+from pegasus.backends.ros2.contents import Content, sensor_contents
+from pegasus.backends.ros2.frame_tree import Frames
 from pegasus.backends.ros2.messages import Clock, Header, Image
 from pegasus.backends.ros2.pictures import image
 from pegasus.backends.ros2.qos import CLOCK, SENSOR_DATA
+from pegasus.backends.ros2.state_contents import state_contents
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.sensors import Rangefinder
 from pegasus.sensors.sensor import Reading
@@ -64,14 +65,20 @@ def vehicle(count: int, *backends: ROS2) -> Multirotor:
     return Multirotor("iris", count=count, backends=backends, extra_sensors={"down": Rangefinder()})
 
 
+def contents_of(one: Multirotor, backend: ROS2) -> list[Content]:
+    """Return what a vehicle tells."""
+    state = state_contents(one, backend.frames, backend.variances)
+    return [*state, *(content for items in sensor_contents(one).values() for content in items)]
+
+
 def listen(count: int) -> None:
     """Read every topic of so many vehicles until the input ends; the other process."""
     transport = open_transport()
-    contents = [*state_contents(), *(c for items in sensor_contents(vehicle(1)).values() for c in items)]
+    contents = contents_of(vehicle(1), ROS2())
     readers = []
     for number in range(count):
         node = transport.node("listener", f"drone{number}")
-        readers += [node.subscription(type(c.message("")), c.topic, c.qos) for c in contents]
+        readers += [node.subscription(type(c.message(Frames().names(""))), c.topic, c.qos) for c in contents]
         readers += [node.subscription(Clock, "/clock", CLOCK), node.subscription(Image, PICTURE, SENSOR_DATA)]
         node.announce()
     received = 0
@@ -126,7 +133,7 @@ def picture(backend: ROS2) -> None:
     times = []
     for _ in range(PICTURES):
         begin = now()
-        publisher.publish(encode(image(pixels, Header(frame_id=MAP))))
+        publisher.publish(encode(image(pixels, Header(frame_id="map"))))
         times.append(1e3 * (now() - begin))
     wall, own = np.median(times, axis=0)
     print(f"a picture of 640 x 480 pixels:     {wall:6.2f} ms, {own:6.2f} ms of processor time")

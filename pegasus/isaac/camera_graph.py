@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pegasus.backends.ros2.frame_tree import Frames
 from pegasus.backends.ros2.names import full_namespace
-from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
+from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
 from pegasus.errors import ConfigError
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import vehicle_path
@@ -130,12 +131,12 @@ class _Node(NamedTuple):
 def _nodes(cameras: Sequence[MountedCamera], space: str, *, boxes: bool) -> list[_Node]:
     """Return the nodes that publish the cameras of one vehicle."""
     nodes: list[_Node] = []
-    prefix = frame_prefix(space)
+    names = Frames().names(space)
     for camera in cameras:
         below = "/".join(part for part in (camera.sensor, camera.eye) if part)
         common = {
             "nodeNamespace": space.strip("/"),
-            "frameId": prefix + camera.frame,
+            "frameId": names.own(camera.frame),
             # The defaults of 5.1 and 6.0 differ.
             "resetSimulationTimeOnStop": True,
         }
@@ -160,7 +161,7 @@ def _nodes(cameras: Sequence[MountedCamera], space: str, *, boxes: bool) -> list
                 if camera.eye == "left":
                     right = next(c for c in cameras if (c.sensor, c.eye) == (camera.sensor, "right"))
                     info["renderProductPathRight"] = str(right.product.path)
-                    info["frameIdRight"] = prefix + right.frame
+                    info["frameIdRight"] = names.own(right.frame)
                     info["topicNameRight"] = f"{camera.sensor}/right/{stream.info}"
                 name = _name(below, f"{stream.kind}_info")
                 nodes.append(_Node(name, f"{_BRIDGE}.ROS2CameraInfoHelper", info))

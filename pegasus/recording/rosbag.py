@@ -11,12 +11,12 @@ from mcap.writer import CompressionType, Writer
 
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.claims import Claims
-from pegasus.backends.ros2.contents import state_contents
 from pegasus.backends.ros2.description import Message, MessageType
 from pegasus.backends.ros2.names import full_topic
-from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
+from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
 from pegasus.backends.ros2.publications import Publications
 from pegasus.backends.ros2.qos import QoS
+from pegasus.backends.ros2.state_contents import STATE_TOPICS, state_contents
 from pegasus.backends.ros2.topic_options import TopicOptions
 from pegasus.backends.ros2.topics import Topics
 from pegasus.backends.ros2.transport import Publisher, Subscription
@@ -77,9 +77,7 @@ class RosbagRecorder:
     def __init__(
         self, folder: str | Path, *, state_rate: float = 100.0, readings: bool = True, images: bool = False
     ) -> None:
-        self._options = {
-            content.topic: TopicOptions(rate_hz=state_rate) for content in state_contents()
-        }  # fmt: skip
+        self._options = {topic: TopicOptions(rate_hz=state_rate) for topic in STATE_TOPICS}
         self.folder = Path(folder)
         self._with_readings, self._images = readings, images
         self._bag: _Bag | None = None
@@ -131,17 +129,17 @@ class RosbagRecorder:
 
     def _publications(self, observed: ObservedVehicle, bag: "_Bag") -> Publications:
         vehicle = cast("Multirotor", observed)
-        backend = next((item for item in vehicle.backends if isinstance(item, ROS2)), None)
-        namespaces = backend.namespaces if backend is not None else []
-        namespaces = namespaces or copy_namespaces(default_namespace(vehicle.name), vehicle.count)
+        backend = next((item for item in vehicle.backends if isinstance(item, ROS2)), ROS2())
+        namespaces = backend.namespaces or copy_namespaces(default_namespace(vehicle.name), vehicle.count)
         topics = Topics(
             [_BagNode(bag, namespace) for namespace in namespaces],
             self._options,
             physics_rate=vehicle.physics_rate,
             claims=Claims([]),
         )
-        prefixes = [frame_prefix(namespace) for namespace in namespaces]
-        return Publications(vehicle, topics, prefixes, pictures=self._images)
+        frames = [backend.frames.names(namespace) for namespace in namespaces]
+        state = state_contents(vehicle, backend.frames, backend.variances)
+        return Publications(vehicle, topics, frames, state, pictures=self._images)
 
 
 class _BagNode:

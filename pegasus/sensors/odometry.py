@@ -181,6 +181,19 @@ class Odometry(Sensor):
             np.full(self.count, resets),
         )
 
+    def frame_pose(self) -> tuple[Array, Array]:
+        """Return where the frame that it works in is by now: that of the world before the first reading.
+
+        Returns:
+            Origin in the world [m], shape (N, 3), and unit quaternion xyzw, frame to world, shape (N, 4).
+        """
+        turn = np.zeros((self.count, 3))
+        if self._reading_count == 0:
+            return turn, quaternion_from_rotation_vector(turn)
+        moved, yaw = self._drift[:, :3], self._drift[:, 3]
+        turn[:, 2] = -yaw
+        return self._pivot - turned(self._pivot + moved, yaw=-yaw), quaternion_from_rotation_vector(turn)
+
     def _drift_on(self) -> int:
         """Draw noise and drift of the next reading; return how often the estimator has started anew."""
         n = self.count

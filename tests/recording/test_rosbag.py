@@ -73,8 +73,8 @@ def test_another_reader_finds_the_truth(bag):
     frames = {t.child_frame_id for _, m in messages(folder, "/tf_static") for t in m.transforms}
     assert {"iris0/imu", "iris1/base_link_frd"} <= frames
     assert {t.child_frame_id for _, m in messages(folder, "/tf") for t in m.transforms} == {
-        "iris0/base_link",
-        "iris1/base_link",
+        *("iris0/odom", "iris0/base_link"),
+        *("iris1/odom", "iris1/base_link"),
     }
 
 

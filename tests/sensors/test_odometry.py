@@ -301,3 +301,23 @@ def test_bad_parameters_are_named(field: str, value: Any) -> None:
     """A parameter that makes no sense would be taken, or the message would not say which."""
     with pytest.raises(ConfigError, match=rf"sensors\.mocap\.{field} = .*must"):
         build(Sensor, SENSORS, {"model": "odometry", field: value}, field="sensors.mocap")
+
+
+def test_frame_pose_is_what_estimates_are_given_in():
+    """Estimates would be shown in the map beside the vehicle that they are of, by more than their noise."""
+    drift = {"position_drift_sigma": (2.0, 3.0, 4.0), "yaw_drift_sigma": 1.5}
+    sensor = Odometry(rate_hz=50.0, latency=0.0, **(NO_NOISE | drift))
+    with Simulation("flat") as sim:
+        pair = sim.add(Multirotor("iris", count=2, position=(9, 5, 0.1), extra_sensors={"vio": sensor}))
+        assert sensor.frame_pose()[0].tolist() == [[0.0, 0.0, 0.0]] * 2
+        # An estimate is taken at the first of these steps.
+        sim.step(51)
+        origin, orientation = sensor.frame_pose()
+        reading = pair.readings["vio"]
+    state = pair.state
+    at = rotate(matrix_from_quaternion(orientation), reading.position) + origin
+    assert_allclose(at, state.position, atol=1e-2)
+    assert_allclose(
+        np.abs((multiply(orientation, reading.orientation) * state.orientation).sum(1)), 1, atol=1e-4
+    )
+    assert np.linalg.norm(reading.position - at, axis=1).min() > 0.1

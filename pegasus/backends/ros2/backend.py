@@ -9,10 +9,12 @@ from pegasus.arrays import Array
 from pegasus.backends.backend import Backend
 from pegasus.backends.ros2.commands import Commands
 from pegasus.backends.ros2.demand import Demand
+from pegasus.backends.ros2.frame_tree import Frames
 from pegasus.backends.ros2.names import full_namespace
-from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace, frame_prefix
+from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
 from pegasus.backends.ros2.pilot import Pilot
 from pegasus.backends.ros2.publications import Publications
+from pegasus.backends.ros2.state_contents import Variances, state_contents
 from pegasus.backends.ros2.topic_options import topic_options
 from pegasus.backends.ros2.topics import Topics
 from pegasus.backends.ros2.transport import Node, Transport, TransportChoice, open_transport
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _NODE = "pegasus"
 _HIGHEST_DOMAIN = 232
+_EXACT = (1e-9,) * 6
+"""As good as exact; filters cannot invert zeros."""
 
 
 @dataclass(eq=False)
@@ -48,6 +52,12 @@ class ROS2(Backend):
     topics: dict[str, Any] = field(default_factory=dict)
     """Changes of topics, by their own names: `false` for none, or a mapping of `name`, `rate_hz` [Hz] and
     `reliable`. The clock is that of all vehicles of the process."""
+    frames: Frames = Frames()  # noqa: RUF009
+    """Names of its frames, and how `/tf` joins them."""
+    pose_variance: tuple[float, float, float, float, float, float] = _EXACT
+    """Variances that `odom` states of its pose, which is true: along x, y, z [m^2], about x, y, z [rad^2]."""
+    twist_variance: tuple[float, float, float, float, float, float] = _EXACT
+    """The same of its twist [m^2/s^2], [rad^2/s^2]."""
     transport: str = "auto"
     """`rclpy`, `cyclonedds`, or `auto` for the first of these that is there."""
     domain_id: int | None = None
@@ -67,12 +77,22 @@ class ROS2(Backend):
         domain = self.domain_id
         within = domain is None or (isinstance(domain, int) and 0 <= domain <= _HIGHEST_DOMAIN)
         require(within, "domain_id", domain, f"must be from 0 to {_HIGHEST_DOMAIN}")
+        require(isinstance(self.frames, Frames), "frames", self.frames, "must be a Frames")
+        for name in "pose_variance", "twist_variance":
+            values = getattr(self, name)
+            fits = len(values) == 6 and all(0 <= value < math.inf for value in values)
+            require(fits, name, values, "must be six numbers, each at least 0 and finite")
         self._options = topic_options(self.topics)
         self.drives = self.control
         self.namespaces: list[str] = []
         """Namespace of each copy; known when the vehicle has joined a simulation."""
         self._transport: Transport | None = None
         self._nodes: list[Node] = []
+
+    @property
+    def variances(self) -> Variances:
+        """Variances that the true odometry states."""
+        return Variances(self.pose_variance, self.twist_variance)
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Join the graph.
@@ -128,9 +148,15 @@ class ROS2(Backend):
             )
             self._clock = transport.clock()
             self._clock.use(topics.clock(), physics_rate=vehicle.physics_rate)
-            prefixes = [frame_prefix(namespace) for namespace in self.namespaces]
-            self._publications = Publications(vehicle, topics, prefixes)
-            self._commands = Commands(topics, vehicle.rotor_count) if self.control else None
+            names = [self.frames.names(namespace) for namespace in self.namespaces]
+            for node, own in zip(self._nodes, names, strict=True):
+                owner = f"the body of {node.namespace}"
+                transport.claims.take(own.base_link, "frame", owner, field="frames.prefix", sole=True)
+            state = state_contents(vehicle, self.frames, self.variances)
+            self._publications = Publications(vehicle, topics, names, state)
+            self._commands = (
+                Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None
+            )
             topics.require_known()
             self._begin()
             for node in self._nodes:

@@ -1,8 +1,7 @@
-"""Names of topics that a process has in use: one type of message for each, and one who writes it."""
+"""Names of topics and frames that a process has in use, none of them twice."""
 
 from typing import NamedTuple
 
-from pegasus.backends.ros2.description import Message
 from pegasus.errors import ConfigError
 
 
@@ -24,27 +23,27 @@ class Claims:
         self._everyone, self._own = everyone, list[_Claim]()
         everyone.append(self)
 
-    def take(self, name: str, message: type[Message], owner: str, *, topic: str, sole: bool) -> None:
+    def take(self, name: str, kind: str, owner: str, *, field: str, sole: bool) -> None:
         """Take a name.
 
         Args:
-            name: Full name of the topic.
-            message: Class of its messages.
+            name: Full name of a topic or a frame.
+            kind: Type of its messages, or `frame`.
             owner: Who takes it, for the error message of the next one.
-            topic: Own name of the topic, for the error message of this one.
-            sole: Whether its messages cannot be told from those of another writer of the same type.
+            field: Parameter that gives the name, for the error message of this one.
+            sole: Whether nobody else of the same kind may have the name.
 
         Raises:
-            ConfigError: If the name has another type of message, or a sole writer already.
+            ConfigError: If the name is that of another kind, or of somebody else alone.
         """
-        wanted = _Claim(name, message.description.name, owner, sole)
+        wanted = _Claim(name, kind, owner, sole)
         for claim in (claim for claims in self._everyone for claim in claims._own):
             if claim.name == name and (claim.kind != wanted.kind or (claim.sole and sole)):
                 raise ConfigError(
                     f"is the name of {claim.owner} already ({claim.kind})",
-                    field=f"topics.{topic}.name",
+                    field=field,
                     value=name,
-                    remedy="give each topic a name of its own",
+                    remedy="give each a name of its own",
                 )
         self._own.append(wanted)
 
@@ -52,7 +51,7 @@ class Claims:
         """Let others have a name.
 
         Args:
-            name: Full name of the topic.
+            name: The name.
         """
         self._own = [claim for claim in self._own if claim.name != name]
 

@@ -10,7 +10,6 @@ import numpy as np
 from pegasus.backends.ros2.cdr import CdrError, decode
 from pegasus.backends.ros2.demand import Demand
 from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.frame_tree import MAP
 from pegasus.backends.ros2.messages import (
     Float64,
     Float64MultiArray,
@@ -91,18 +90,19 @@ class Commands:
     Args:
         topics: Where they are opened.
         rotor_count: Number of rotors R.
+        frame: Frame of the world, which paths are in.
 
     Raises:
         ConfigError: If an option of a topic is not allowed.
     """
 
-    def __init__(self, topics: Topics, rotor_count: int) -> None:
+    def __init__(self, topics: Topics, rotor_count: int, *, frame: str) -> None:
         kinds: list[tuple[str, type[Message], Take]] = [
             *((f"control/rotor{i}/ref", Float64, rotor_taker(i)) for i in range(rotor_count)),
             ("control/rotors", Float64MultiArray, take_rotors),
             ("control/attitude_thrust", Float64MultiArray, take_attitude_thrust),
             ("cmd_vel", Twist, take_velocity),
-            ("control/trajectory", MultiDOFJointTrajectory, take_trajectory),
+            ("control/trajectory", MultiDOFJointTrajectory, trajectory_taker(frame)),
         ]
         self._inlets = [
             _Inlet(topic, kind, take, opened)
@@ -186,8 +186,24 @@ def take_velocity(demand: Demand, message: Twist, t: float, _: Place) -> None:
     demand.take_velocity(linear, message.angular.z, t)
 
 
+def trajectory_taker(frame: str) -> Take:
+    """Return what takes a path.
+
+    Args:
+        frame: Frame of the world.
+    """
+
+    def take(demand: Demand, message: MultiDOFJointTrajectory, t: float, place: Place) -> None:
+        given = message.header.frame_id
+        if given not in ("", frame):
+            raise ConfigError(f"must be {frame} or empty", field="frame_id", value=given)
+        take_trajectory(demand, message, t, place)
+
+    return take
+
+
 def take_trajectory(demand: Demand, message: MultiDOFJointTrajectory, t: float, place: Place) -> None:
-    """Take a path in `map`: the first transform, velocity and acceleration of each point.
+    """Take a path in the world: the first transform, velocity and acceleration of each point.
 
     It begins at the stamp of the header, or now where that is zero. Where its first point is still to come,
     the way there begins at where the vehicle is.
@@ -199,12 +215,10 @@ def take_trajectory(demand: Demand, message: MultiDOFJointTrajectory, t: float, 
         place: Where the vehicle is.
 
     Raises:
-        ConfigError: If the frame is another one, the stamp is not of simulation time, there is no point,
-            times do not grow, or a number is not finite.
+        ConfigError: If the stamp is not of simulation time, there is no point, times do not grow, or a number
+            is not finite.
     """
-    frame, stamp = message.header.frame_id, message.header.stamp
-    if frame not in ("", MAP):
-        raise ConfigError(f"must be {MAP} or empty", field="frame_id", value=frame)
+    stamp = message.header.stamp
     begin = stamp.sec + stamp.nanosec * 1e-9 or t
     if begin > t + _LONGEST_WAIT:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""What each topic of a vehicle holds: units, frames and covariances as REP 103 and REP 105 have them.
+"""What each topic of a sensor holds: units, frames and covariances as REP 103 and REP 105 have them.
 
 A content is a message whose numbers change and whose rest does not: the rest is encoded once.
 """
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.frame_tree import BASE_LINK, MAP, ODOM
+from pegasus.backends.ros2.frame_tree import FrameNames
 from pegasus.backends.ros2.messages import (
-    AccelStamped,
     BatteryState,
     FluidPressure,
     Header,
@@ -21,14 +20,11 @@ from pegasus.backends.ros2.messages import (
     NavSatFix,
     NavSatStatus,
     Odometry,
-    PoseStamped,
     Range,
-    TFMessage,
-    TransformStamped,
     TwistStamped,
 )
 from pegasus.backends.ros2.qos import RELIABLE, SENSOR_DATA, QoS
-from pegasus.frames import matrix_from_quaternion, rotate, rotate_inverse
+from pegasus.frames import matrix_from_quaternion, rotate_inverse
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -47,13 +43,10 @@ from pegasus.sensors import (
 )
 from pegasus.sensors import Odometry as OdometrySensor
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
-from pegasus.state import VehicleState
 
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
 
-_STATE_RATE = 100.0
-"""How often the true state and `/tf` are told unless a user wants more [Hz]."""
 _NO_ORIENTATION = (-1.0, *[0.0] * 8)
 """Covariance that says that an IMU does not measure its orientation."""
 
@@ -68,71 +61,17 @@ class Content(NamedTuple):
 
     topic: str
     """Its own name."""
-    message: Callable[[str], Message]
-    """From the prefix of a copy's frames, with its slash, to a message with all that does not change."""
+    message: Callable[[FrameNames], Message]
+    """From the names of a copy's frames to a message with all that does not change."""
     varying: tuple[str, ...]
-    """The fields of it that change, in their order; the stamp is the first."""
+    """The fields of it that change, in their order; stamps are the first."""
     numbers: Callable[[Any], Numbers]
     """From state or reading to the numbers of the N copies."""
     qos: QoS
     rate: float | None = None
     """Its own rate [Hz]; None for as often as there is something new."""
-
-
-def state_contents() -> list[Content]:
-    """Return the topics that tell the true state of a vehicle."""
-    return [
-        Content(
-            "state/pose",
-            lambda _: PoseStamped(Header(frame_id=MAP)),
-            ("header.stamp", "pose"),
-            _pose,
-            RELIABLE,
-            _STATE_RATE,
-        ),
-        Content(
-            "state/twist",
-            lambda prefix: TwistStamped(Header(frame_id=prefix + BASE_LINK)),
-            ("header.stamp", "twist"),
-            _body_twist,
-            RELIABLE,
-            _STATE_RATE,
-        ),
-        Content(
-            "state/twist_inertial",
-            lambda _: TwistStamped(Header(frame_id=MAP)),
-            ("header.stamp", "twist"),
-            _inertial_twist,
-            RELIABLE,
-            _STATE_RATE,
-        ),
-        Content(
-            "state/accel",
-            lambda prefix: AccelStamped(Header(frame_id=prefix + BASE_LINK)),
-            ("header.stamp", "accel"),
-            _body_acceleration,
-            RELIABLE,
-            _STATE_RATE,
-        ),
-        Content(
-            "odom",
-            lambda prefix: Odometry(Header(frame_id=MAP), child_frame_id=prefix + BASE_LINK),
-            ("header.stamp", "pose.pose", "twist.twist"),
-            _odometry,
-            RELIABLE,
-            _STATE_RATE,
-        ),
-        Content(
-            "/tf",
-            lambda prefix: TFMessage(
-                [TransformStamped(Header(frame_id=MAP), child_frame_id=prefix + BASE_LINK)]
-            ),
-            ("transforms.0.header.stamp", "transforms.0.transform"),
-            _pose,
-            RELIABLE,
-            _STATE_RATE,
-        ),
-    ]
+    stamp_count: int = 1
+    """Number of stamps, all of the same time."""
 
 
 def sensor_contents(vehicle: "Multirotor") -> dict[str, list[Content]]:
@@ -159,36 +98,6 @@ def sensor_contents(vehicle: "Multirotor") -> dict[str, list[Content]]:
     return contents
 
 
-def _pose(state: VehicleState) -> Numbers:
-    both: Numbers = np.concatenate((state.position, state.orientation), axis=1).tolist()
-    return both
-
-
-def _body_twist(state: VehicleState) -> Numbers:
-    velocity = rotate_inverse(state.rotation, state.velocity)
-    both: Numbers = np.concatenate((velocity, state.angular_velocity), axis=1).tolist()
-    return both
-
-
-def _inertial_twist(state: VehicleState) -> Numbers:
-    angular_velocity = rotate(state.rotation, state.angular_velocity)
-    both: Numbers = np.concatenate((state.velocity, angular_velocity), axis=1).tolist()
-    return both
-
-
-def _body_acceleration(state: VehicleState) -> Numbers:
-    acceleration = rotate_inverse(state.rotation, state.acceleration)
-    both: Numbers = np.concatenate((acceleration, state.angular_acceleration), axis=1).tolist()
-    return both
-
-
-def _odometry(state: VehicleState) -> Numbers:
-    velocity = rotate_inverse(state.rotation, state.velocity)
-    parts = state.position, state.orientation, velocity, state.angular_velocity
-    all_four: Numbers = np.concatenate(parts, axis=1).tolist()
-    return all_four
-
-
 def _diagonal(variance: float) -> list[float]:
     return [variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance]
 
@@ -201,9 +110,9 @@ def _imu(topic: str, name: str, imu: IMU) -> list[Content]:
         both: Numbers = np.concatenate((reading.angular_velocity, reading.specific_force), axis=1).tolist()
         return both
 
-    def message(prefix: str) -> Message:
+    def message(frames: FrameNames) -> Message:
         return Imu(
-            Header(frame_id=prefix + name),
+            Header(frame_id=frames.own(name)),
             orientation_covariance=_NO_ORIENTATION,
             angular_velocity_covariance=_diagonal(rate),
             linear_acceleration_covariance=_diagonal(force),
@@ -223,16 +132,16 @@ def _magnetometer(topic: str, name: str, magnetometer: Magnetometer) -> list[Con
         field: Numbers = reading.magnetic_field.tolist()
         return field
 
-    def message(prefix: str) -> Message:
-        return MagneticField(Header(frame_id=prefix + name), magnetic_field_covariance=_diagonal(variance))
+    def message(frames: FrameNames) -> Message:
+        return MagneticField(Header(frame_id=frames.own(name)), magnetic_field_covariance=_diagonal(variance))
 
     return [Content(topic, message, ("header.stamp", "magnetic_field"), numbers, SENSOR_DATA)]
 
 
 def _gps(topic: str, name: str, _: GPS) -> list[Content]:
-    def message(prefix: str) -> Message:
+    def message(frames: FrameNames) -> Message:
         return NavSatFix(
-            Header(frame_id=prefix + name),
+            Header(frame_id=frames.own(name)),
             status=NavSatStatus(service=NavSatStatus.SERVICE_GPS),
             position_covariance_type=NavSatFix.COVARIANCE_TYPE_APPROXIMATED,
         )
@@ -269,7 +178,7 @@ def _gps(topic: str, name: str, _: GPS) -> list[Content]:
         Content(topic, message, fields, numbers, SENSOR_DATA),
         Content(
             f"{topic}_twist",
-            lambda _: TwistStamped(Header(frame_id=MAP)),
+            lambda frames: TwistStamped(Header(frame_id=frames.map)),
             ("header.stamp", "twist"),
             velocity,
             SENSOR_DATA,
@@ -280,8 +189,8 @@ def _gps(topic: str, name: str, _: GPS) -> list[Content]:
 def _barometer(topic: str, name: str, barometer: Barometer) -> list[Content]:
     variance = barometer.noise_density**2 * barometer.rate_hz
 
-    def message(prefix: str) -> Message:
-        return FluidPressure(Header(frame_id=prefix + name), variance=variance)
+    def message(frames: FrameNames) -> Message:
+        return FluidPressure(Header(frame_id=frames.own(name)), variance=variance)
 
     def numbers(reading: BarometerReading) -> Numbers:
         return [(pressure,) for pressure in reading.pressure.tolist()]
@@ -292,8 +201,8 @@ def _barometer(topic: str, name: str, barometer: Barometer) -> list[Content]:
 def _airspeed(topic: str, name: str, airspeed: Airspeed) -> list[Content]:
     variance = airspeed.noise_density**2 * airspeed.rate_hz
 
-    def message(prefix: str) -> Message:
-        return FluidPressure(Header(frame_id=prefix + name), variance=variance)
+    def message(frames: FrameNames) -> Message:
+        return FluidPressure(Header(frame_id=frames.own(name)), variance=variance)
 
     def numbers(reading: AirspeedReading) -> Numbers:
         return [(pressure,) for pressure in reading.differential_pressure.tolist()]
@@ -302,9 +211,9 @@ def _airspeed(topic: str, name: str, airspeed: Airspeed) -> list[Content]:
 
 
 def _range(topic: str, name: str, finder: Rangefinder) -> list[Content]:
-    def message(prefix: str) -> Message:
+    def message(frames: FrameNames) -> Message:
         return Range(
-            Header(frame_id=prefix + name),
+            Header(frame_id=frames.own(name)),
             radiation_type=Range.ULTRASOUND if finder.ray_count > 1 else Range.INFRARED,
             field_of_view=finder.cone_angle,
             min_range=finder.min_range,
@@ -326,8 +235,8 @@ def _estimate(topic: str, _: str, sensor: OdometrySensor) -> list[Content]:
     velocity = sensor.velocity_noise_density**2 * sensor.rate_hz
     rate = sensor.angular_velocity_noise_density**2 * sensor.rate_hz
 
-    def message(prefix: str) -> Message:
-        odometry = Odometry(Header(frame_id=prefix + ODOM), child_frame_id=prefix + BASE_LINK)
+    def message(frames: FrameNames) -> Message:
+        odometry = Odometry(Header(frame_id=frames.odom), child_frame_id=frames.base_link)
         odometry.twist.covariance = np.diag([velocity] * 3 + [rate] * 3).ravel().tolist()
         return odometry
 
@@ -350,13 +259,14 @@ def _estimate(topic: str, _: str, sensor: OdometrySensor) -> list[Content]:
 
 
 def _battery(topic: str, name: str, capacity: float) -> list[Content]:
-    def message(prefix: str) -> Message:
+    def message(frames: FrameNames) -> Message:
         return BatteryState(
-            Header(frame_id=prefix + name),
+            Header(frame_id=frames.own(name)),
             temperature=math.nan,
             capacity=capacity,
             design_capacity=capacity,
             power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
+            power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO,
             present=True,
         )
 

@@ -1,4 +1,4 @@
-"""Where the topics and frames of each copy of a vehicle stand."""
+"""Namespaces of the copies of a vehicle."""
 
 import re
 
@@ -24,12 +24,3 @@ def copy_namespaces(namespace: str, count: int) -> list[str]:
     stem = namespace.rstrip("0123456789")
     first = int(namespace[len(stem) :] or 0)
     return [f"{stem}{first + i}" for i in range(count)]
-
-
-def frame_prefix(namespace: str) -> str:
-    """Return what stands before the names of a copy's frames: its namespace and a slash, or nothing.
-
-    Args:
-        namespace: The namespace.
-    """
-    return f"{namespace.strip('/')}/".removeprefix("/")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pegasus.backends.ros2.cdr import encode
 from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.frame_tree import optical_frame
+from pegasus.backends.ros2.frame_tree import FrameNames, optical_frame
 from pegasus.backends.ros2.messages import CameraInfo, Header, Image, PointCloud2, PointField, Time
 from pegasus.backends.ros2.qos import LATCHED, SENSOR_DATA, QoS
 from pegasus.backends.ros2.topics import Topics
@@ -89,7 +89,7 @@ class PictureStream:
 
 
 def picture_streams(
-    name: str, sensor: Sensor, topics: Topics, prefixes: Sequence[str]
+    name: str, sensor: Sensor, topics: Topics, frames: Sequence[FrameNames]
 ) -> list[PictureStream]:
     """Return the topics of a camera or a lidar; none for other sensors.
 
@@ -97,7 +97,7 @@ def picture_streams(
         name: Name of the sensor.
         sensor: The sensor.
         topics: Where its topics are opened.
-        prefixes: Prefix of each copy's frames, with its slash.
+        frames: Names of each copy's frames.
 
     Raises:
         ConfigError: If an option of a topic is not allowed.
@@ -107,8 +107,8 @@ def picture_streams(
     def add(topic: str, kind: type[Message], message: Any, frame: str, qos: QoS = SENSOR_DATA) -> None:
         opened = topics.publishers(topic, kind, qos)
         if opened is not None:
-            frames = [prefix + frame for prefix in prefixes]
-            streams.append(PictureStream(topic, opened[0], frames, opened[1], message, always=qos.latched))
+            own = [names.own(frame) for names in frames]
+            streams.append(PictureStream(topic, opened[0], own, opened[1], message, always=qos.latched))
 
     if isinstance(sensor, Lidar):
         add(f"{name}/points", PointCloud2, _scan, name)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pegasus.backends.ros2.cdr import encode
-from pegasus.backends.ros2.contents import Content, sensor_contents, state_contents
-from pegasus.backends.ros2.frame_tree import BASE_LINK, mountings
+from pegasus.backends.ros2.contents import Content, sensor_contents
+from pegasus.backends.ros2.frame_tree import FrameNames, mountings
 from pegasus.backends.ros2.messages import (
     Header,
     Quaternion,
@@ -35,7 +35,7 @@ class Stream:
     Args:
         content: What it holds.
         publishers: Writer of each copy.
-        prefixes: Prefix of each copy's frames.
+        frames: Names of each copy's frames.
         schedule: When it is due; None for whenever there is something new.
     """
 
@@ -43,15 +43,15 @@ class Stream:
         self,
         content: Content,
         publishers: Sequence[Publisher],
-        prefixes: Sequence[str],
+        frames: Sequence[FrameNames],
         schedule: Schedule | None,
     ) -> None:
-        self._numbers, self._schedule = content.numbers, schedule
+        self._numbers, self._schedule, self._stamp_count = content.numbers, schedule, content.stamp_count
         self._next_look = 0
         self._heard: list[tuple[int, Publisher, Template]] = []
         self._copies = [
-            (i, publisher, Template(content.message(prefix), *content.varying))
-            for i, (publisher, prefix) in enumerate(zip(publishers, prefixes, strict=True))
+            (i, publisher, Template(content.message(names), *content.varying))
+            for i, (publisher, names) in enumerate(zip(publishers, frames, strict=True))
         ]
 
     def send(self, step: int, source: Any, seconds: int, nanoseconds: int) -> None:
@@ -70,8 +70,9 @@ class Stream:
             self._heard = [copy for copy in self._copies if copy[1].matched]
         if self._heard:
             rows = self._numbers(source)
+            stamps = (seconds, nanoseconds) * self._stamp_count
             for i, publisher, template in self._heard:
-                publisher.publish(template.pack(seconds, nanoseconds, *rows[i]))
+                publisher.publish(template.pack(*stamps, *rows[i]))
 
 
 class Publications:
@@ -80,7 +81,8 @@ class Publications:
     Args:
         vehicle: The vehicle.
         topics: Where its topics are opened.
-        prefixes: Prefix of each copy's frames, with its slash.
+        frames: Names of each copy's frames.
+        state: Topics of the true state, by `state_contents`.
         pictures: Whether it tells pictures and points too.
 
     Raises:
@@ -88,19 +90,25 @@ class Publications:
     """
 
     def __init__(
-        self, vehicle: "Multirotor", topics: Topics, prefixes: Sequence[str], *, pictures: bool = True
+        self,
+        vehicle: "Multirotor",
+        topics: Topics,
+        frames: Sequence[FrameNames],
+        state: Sequence[Content],
+        *,
+        pictures: bool = True,
     ) -> None:
         self._rate = vehicle.physics_rate
-        self._state = _streams(state_contents(), topics, prefixes)
+        self._state = _streams(state, topics, frames)
         contents = sensor_contents(vehicle)
         self._readings: dict[str, Sequence[Stream | PictureStream]] = {
             name: [
-                *_streams(contents.get(name, ()), topics, prefixes),
-                *(picture_streams(name, sensor, topics, prefixes) if pictures else ()),
+                *_streams(contents.get(name, ()), topics, frames),
+                *(picture_streams(name, sensor, topics, frames) if pictures else ()),
             ]
             for name, sensor in vehicle.sensors.items()
         }
-        _say_mountings(vehicle, topics, prefixes)
+        _say_mountings(vehicle, topics, frames)
 
     def send(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Send what is new at simulation time t.
@@ -120,25 +128,26 @@ class Publications:
                 told.send(step, reading, *stamp_of(getattr(reading, "valid_at", reading.stamp)))
 
 
-def _streams(contents: Iterable[Content], topics: Topics, prefixes: Sequence[str]) -> list[Stream]:
+def _streams(contents: Iterable[Content], topics: Topics, frames: Sequence[FrameNames]) -> list[Stream]:
     streams = []
     for content in contents:
-        opened = topics.publishers(content.topic, type(content.message("")), content.qos, content.rate)
+        kind = type(content.message(frames[0]))
+        opened = topics.publishers(content.topic, kind, content.qos, content.rate)
         if opened is not None:
-            streams.append(Stream(content, opened[0], prefixes, opened[1]))
+            streams.append(Stream(content, opened[0], frames, opened[1]))
     return streams
 
 
-def _say_mountings(vehicle: "Multirotor", topics: Topics, prefixes: Sequence[str]) -> None:
+def _say_mountings(vehicle: "Multirotor", topics: Topics, frames: Sequence[FrameNames]) -> None:
     """Say once, for all who ever come, where the fixed frames are."""
     opened = topics.publishers(STATIC_TRANSFORMS, TFMessage, LATCHED)
     if opened is None:
         return
-    for publisher, prefix in zip(opened[0], prefixes, strict=True):
+    for publisher, names in zip(opened[0], frames, strict=True):
         transforms = [
             TransformStamped(
-                Header(frame_id=prefix + BASE_LINK),
-                child_frame_id=prefix + mounting.frame,
+                Header(frame_id=names.base_link),
+                child_frame_id=names.own(mounting.frame),
                 transform=Transform(
                     Vector3(*mounting.position.tolist()), Quaternion(*mounting.orientation.tolist())
                 ),

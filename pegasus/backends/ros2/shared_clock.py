@@ -77,7 +77,9 @@ class SharedClock:
         name = full_topic(options.name or CLOCK_TOPIC) if options.enabled else ""
         if name != self._name:
             if name:
-                self._claims.take(name, Clock, "the clock", topic=CLOCK_TOPIC, sole=True)
+                self._claims.take(
+                    name, Clock.description.name, "the clock", field=f"topics.{CLOCK_TOPIC}.name", sole=True
+                )
             self._claims.give_back(self._name)
         publisher, self._publisher, self._name = self._publisher, None, name
         if publisher is not None:

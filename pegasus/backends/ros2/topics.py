@@ -112,5 +112,6 @@ class Topics:
 
     def _claim(self, topic: str, name: str, message: type[Message], *, sole: bool) -> None:
         for node in self._nodes:
+            full, kind = full_topic(name, node.namespace), message.description.name
             owner = f"the topic {topic} of {node.namespace}"
-            self._claims.take(full_topic(name, node.namespace), message, owner, topic=topic, sole=sole)
+            self._claims.take(full, kind, owner, field=f"topics.{topic}.name", sole=sole)

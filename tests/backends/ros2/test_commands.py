@@ -16,6 +16,7 @@ from pegasus.backends.ros2.commands import (
     take_rotors,
     take_trajectory,
     take_velocity,
+    trajectory_taker,
 )
 from pegasus.backends.ros2.demand import Demand, Mode
 from pegasus.backends.ros2.messages import (
@@ -117,7 +118,7 @@ def path(*points, frame="map", seconds=0):
         (take_velocity, Twist(Vector3(0.0, NAN, 0.0)), "linear = [0.0, nan, 0.0]: must hold finite"),
         (take_velocity, Twist(angular=Vector3(0.0, 0.0, NAN)), "angular = [0.0, 0.0, nan]: must hold"),
         (take_trajectory, path(), "points: must hold a point that is still to come"),
-        (take_trajectory, path(point(1.0, 0.0), frame="odom"), "frame_id = 'odom': must be map or empty"),
+        (trajectory_taker("world"), path(point(1, 0)), "frame_id = 'map': must be world or empty"),
         (take_trajectory, path(point(1.0, 0.0), seconds=1), "still to come"),
         # The clock on the wall, where simulation time is meant.
         (
@@ -165,7 +166,7 @@ class Inbox:
 def test_bad_bytes_are_reported_once_a_second(caplog):
     """Somebody else's broken program would fill the terminal, or end the run."""
     node, demand = Inbox(), Demand(4)
-    commands = Commands(Topics([node], {}, physics_rate=250.0, claims=Claims([])), 4)
+    commands = Commands(Topics([node], {}, physics_rate=250.0, claims=Claims([])), 4, frame="map")
     state = VehicleState.at_rest(1, 4)
     for step in range(500):
         node.boxes["control/rotor1/ref"].waiting = [b"\x00\x01\x00\x00\x01"]

@@ -8,6 +8,7 @@ import pytest
 from pegasus import Multirotor
 from pegasus.backends.ros2.cdr import decode
 from pegasus.backends.ros2.contents import sensor_contents
+from pegasus.backends.ros2.frame_tree import Frames
 from pegasus.backends.ros2.messages import BatteryState, FluidPressure, NavSatFix, Range
 from pegasus.backends.ros2.template import Template
 from pegasus.propulsion import Battery
@@ -26,7 +27,7 @@ from pegasus.sensors.battery_monitor import BatteryReading
 
 def told(content, kind, reading):
     """Return the messages of the copies that a reading becomes."""
-    template = Template(content.message("d0/"), *content.varying)
+    template = Template(content.message(Frames().names("d0")), *content.varying)
     return [decode(kind, template.pack(1, 2, *row)) for row in content.numbers(reading)]
 
 
@@ -77,6 +78,7 @@ def test_a_battery():
     assert math.isnan(message.temperature)
     assert message.present
     assert message.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
+    assert message.power_supply_technology == BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO
     assert content.topic == "battery"
 
 

@@ -15,9 +15,10 @@ from pegasus import Multirotor, Simulation
 from pegasus.backends import ROS2
 from pegasus.backends.ros2 import messages
 from pegasus.backends.ros2.cdr import decode, encode
-from pegasus.backends.ros2.contents import sensor_contents, state_contents
+from pegasus.backends.ros2.contents import sensor_contents
 from pegasus.backends.ros2.messages import Clock, Float64, Float64MultiArray, PoseStamped, TFMessage
 from pegasus.backends.ros2.qos import CLOCK, LATCHED, RELIABLE
+from pegasus.backends.ros2.state_contents import state_contents
 from pegasus.backends.ros2.transport import open_transport
 
 
@@ -40,12 +41,15 @@ def graph(monkeypatch):
 def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
     """What works by Cyclone DDS would not where a ROS 2 is sourced, or leave nodes behind."""
     with Simulation("flat") as sim:
-        pair = sim.add(Multirotor("iris", count=2, backends=[ROS2("drone0", transport="rclpy")]))
+        backend = ROS2("drone0", transport="rclpy")
+        pair = sim.add(Multirotor("iris", count=2, backends=[backend]))
         other = open_transport("rclpy")
         node = other.node("listener", "drone1")
-        contents = [*state_contents(), *(c for items in sensor_contents(pair).values() for c in items)]
+        state = state_contents(pair, backend.frames, backend.variances)
+        contents = [*state, *(c for items in sensor_contents(pair).values() for c in items)]
+        names = backend.frames.names("drone1")
         readers = {
-            content.topic: node.subscription(type(content.message("")), content.topic, content.qos)
+            content.topic: node.subscription(type(content.message(names)), content.topic, content.qos)
             for content in contents
         }
         readers["/clock"] = node.subscription(Clock, "/clock", CLOCK)
