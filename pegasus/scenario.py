@@ -81,7 +81,7 @@ class PX4Spec(ActuatorMap):
 class ArduPilotSpec(ActuatorMap):
     """How ArduPilot flies a vehicle; u is its pulse width from 1000 to 2000 us."""
 
-    parameters: dict[str, float | int] = {"FRAME_CLASS": 1, "FRAME_TYPE": 1}
+    parameters: dict[str, float | int] = {}
     """ArduPilot parameters that differ from the defaults of its copters."""
 
 

@@ -268,9 +268,13 @@ def test_a_number_that_is_none_stops_the_run():
 def test_outputs_of_the_vehicle_file():
     """A rotor on the wrong output, or at the wrong speed, cannot fly."""
     spec = Multirotor("iris").spec
-    outputs = spec.ardupilot.model_copy(
-        update={"channels": [17, 1, 2, 3], "scale": [100.0, 200.0, 300.0, 400.0], "offset": 0.0}
-    )
+    by_hand = {
+        "channels": [17, 1, 2, 3],
+        "scale": [100.0, 200.0, 300.0, 400.0],
+        "offset": 0.0,
+        "parameters": {"FRAME_CLASS": 1, "FRAME_TYPE": 1},
+    }
+    outputs = spec.ardupilot.model_copy(update=by_hand)
     made = Multirotor(spec.model_copy(update={"ardupilot": outputs}))
     made.environment, made.physics_rate = Environment(), RATE
     backend = remote()

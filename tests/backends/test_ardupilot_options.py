@@ -45,9 +45,9 @@ def test_what_the_program_is_started_with(tmp_path):
     for i in range(2):
         own = (tmp_path / "run" / f"ardupilot_{number + i}" / "own.parm").read_text()
         assert own.splitlines() == [
-            "SERIAL5_PROTOCOL 2",
             "FRAME_CLASS 1",
             "FRAME_TYPE 1",
+            "SERIAL5_PROTOCOL 2",
             "SCHED_LOOP_RATE 200",
             "EK3_YAW_M_NSE 0.05",
         ]

@@ -18,6 +18,7 @@ import numpy as np
 
 from pegasus.arrays import Array
 from pegasus.backends.backend import Backend, Failure, note_failure
+from pegasus.backends.mavlink.ardupilot_frames import fit_frame
 from pegasus.backends.mavlink.ardupilot_program import (
     PARAMETER_FILE,
     Program,
@@ -39,7 +40,7 @@ from pegasus.backends.mavlink.link import Link, TcpClientLink
 from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
-from pegasus.backends.mavlink.rotor_map import rotor_map
+from pegasus.backends.mavlink.rotor_map import RotorMap, rotor_map
 from pegasus.components import require
 from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
@@ -140,10 +141,9 @@ class ArduPilot(Backend):
         self._bind_imu(vehicle)
         outputs = vehicle.spec.ardupilot
         rotors = rotor_map(outputs, vehicle, output_count=CHANNEL_COUNT, field="ardupilot")
-        self._channels = rotors.channels
         self._scale, self._offset = np.array(rotors.scale), np.array(rotors.offset)
         self._pulses = np.zeros((vehicle.count, vehicle.rotor_count))
-        self._bind_parameters(vehicle)
+        self._bind_parameters(vehicle, rotors)
         self._origin = vehicle.environment.origin
         yaws = euler_from_quaternion(vehicle.start_orientation)[:, 2].tolist()
         self._homes = [start_place(self._origin, yaw) for yaw in yaws]
@@ -240,13 +240,15 @@ class ArduPilot(Backend):
         mounting = matrix_from_quaternion(normalize(np.array(imu.orientation)))
         self._conversion = fdm_conversion(mounting if any(imu.orientation[:3]) else None)
 
-    def _bind_parameters(self, vehicle: "Multirotor") -> None:
+    def _bind_parameters(self, vehicle: "Multirotor", rotors: RotorMap) -> None:
         self._parameter_files = [Path(file).expanduser() for file in self.parameter_files]
         given: dict[str, float] = {}
         for file in self._parameter_files:
             given |= read_parameters(file)
         asked = {name: value for name, value in _ESTIMATE_PARAMETERS.items() if name not in given}
         own = {**asked, **vehicle.spec.ardupilot.parameters, **self.parameters}
+        frame = fit_frame(vehicle, rotors, given | own)
+        self._channels, own = frame.channels, {**frame.parameters, **own}
         self._own_parameters = format_parameters(own)
         require_enough_steps(vehicle.physics_rate, given | own)
 

@@ -24,6 +24,7 @@ from pegasus.backends.mavlink.lockstep import HilLockstep
 from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.mavlink.px4_geometry import GENERIC_AIRFRAME, geometry_parameters
 from pegasus.backends.mavlink.px4_ports import (
     HIL_PORT,
     PAYLOAD_PORT,
@@ -140,12 +141,14 @@ class PX4(Backend):
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
         self._program = None
         if self.launch and self.connection is None:
-            settings = user_settings().px4
+            airframe = self.airframe or user_settings().px4.airframe or spec.airframe
+            generic = airframe == GENERIC_AIRFRAME
+            geometry = geometry_parameters(vehicle, self._rotors) if generic else {}
             self._program = PX4Program(
                 self.directory,
-                airframe=self.airframe or settings.airframe or spec.airframe,
+                airframe=airframe,
                 parameters={**spec.parameters, **self.parameters},
-                delays=self._sensors.delays,
+                derived={**self._sensors.delays, **geometry},
                 sensor_rate=self._sensors.rate,
             )
         elif self.parameters:

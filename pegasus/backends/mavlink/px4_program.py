@@ -24,7 +24,7 @@ class PX4Program:
         directory: Folder of PX4-Autopilot; see `pegasus.settings.px4_directory`.
         airframe: Airframe, as PX4_SIM_MODEL names it.
         parameters: PX4 parameters to set at the start.
-        delays: Those for the age of readings [ms], which `parameters` override.
+        derived: Parameters that follow from the vehicle, which `parameters` override.
         sensor_rate: Samples of the IMU per second [Hz].
 
     Raises:
@@ -38,7 +38,7 @@ class PX4Program:
         *,
         airframe: str,
         parameters: Mapping[str, float | int],
-        delays: Mapping[str, float],
+        derived: Mapping[str, float | int],
         sensor_rate: float,
     ) -> None:
         folder = px4_directory(directory)
@@ -63,7 +63,7 @@ class PX4Program:
         if sensor_rate > _DEFAULT_RATE:
             # Else PX4 answers every second or fourth sample only.
             self._environment |= {"PX4_PARAM_IMU_GYRO_RATEMAX": "2000", "PX4_PARAM_IMU_INTEG_RATE": "1000"}
-        given = {**delays, **parameters}
+        given = {**derived, **parameters}
         self._environment |= {f"PX4_PARAM_{name}": str(value) for name, value in given.items()}
 
     def process(self, instance: int, *, directory: Path, log: Path) -> AutopilotProcess:

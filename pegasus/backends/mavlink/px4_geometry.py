@@ -1,0 +1,82 @@
+"""PX4 parameters that describe a vehicle's rotors to its control allocation and its simulated outputs."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.backends.mavlink.rotor_effects import rotor_effects
+from pegasus.backends.mavlink.rotor_map import RotorMap
+from pegasus.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pegasus.multirotor import Multirotor
+
+GENERIC_AIRFRAME = "none_iris"
+"""Airframe that is a multirotor without more of its own than four rotors, which these parameters replace."""
+
+_MOTOR_LIMIT = 12
+"""Rotors of PX4's control allocation (CA_ROTOR0 to CA_ROTOR11)."""
+_MULTIROTOR, _FIRST_MOTOR = 0, 101
+"""CA_AIRFRAME of a multirotor, PWM_MAIN_FUNC of motor 1."""
+_MAV_TYPES, _OTHER_MAV_TYPE = {3: 15, 4: 2, 6: 13}, 14
+"""MAV_TYPE by number of rotors; PX4 knows no multirotors but tricopters, quad-, hexa- and octorotors."""
+_MEAN_THRUST_COEFFICIENT = 6.5
+"""PX4's default of CA_ROTOR_CT. Its allocation is normalized, so that ratios alone count, but it takes
+effects below 0.001 for none, as those of strong rotors in N would be."""
+_LEAST_HOVER, _LARGEST_HOVER = 0.1, 0.9
+"""Limits of PX4's estimate of the hover thrust."""
+
+
+def geometry_parameters(vehicle: "Multirotor", rotors: RotorMap) -> dict[str, float | int]:
+    """Return the parameters by which PX4 mixes for a vehicle's rotors.
+
+    PX4's rotors are in FRD axes about the centre of mass; KM is above 0 for counter-clockwise rotation
+    (PX4's ActuatorEffectivenessRotors). Its motors 1, 2, ... are the rotors in the order of their outputs.
+
+    Args:
+        vehicle: The vehicle, in a simulation.
+        rotors: Map from PX4's outputs to rotor speeds.
+
+    Raises:
+        ConfigError: If PX4 cannot fly so many rotors, two of them share an output, or they cannot control
+            the vehicle.
+    """
+    count, layout = vehicle.rotor_count, vehicle.layout
+    if count > _MOTOR_LIMIT:
+        raise ConfigError(
+            f"PX4 flies {_MOTOR_LIMIT} rotors at most, the vehicle has {count}",
+            file=vehicle.file,
+            field="rotors",
+            remedy="take fewer, or fly it by another backend",
+        )
+    if len(set(rotors.channels)) < count:
+        raise ConfigError(
+            f"must be one output for each rotor with the airframe {GENERIC_AIRFRAME}",
+            file=vehicle.file,
+            field="px4.channels",
+            value=list(rotors.channels),
+        )
+    effects = rotor_effects(vehicle, rotors)
+    turned = np.array([1.0, -1.0, -1.0])
+    positions = (layout.position - vehicle.center_of_mass) * turned
+    axes = layout.axis * turned
+    moment_ratios = layout.spin * effects.moment_ratio
+    coefficients = _MEAN_THRUST_COEFFICIENT * effects.thrust / effects.thrust.mean()
+    hover = min(max(effects.hover_output, _LEAST_HOVER), _LARGEST_HOVER)
+    parameters: dict[str, float | int] = {
+        "MAV_TYPE": _MAV_TYPES.get(count, _OTHER_MAV_TYPE),
+        "CA_AIRFRAME": _MULTIROTOR,
+        "CA_ROTOR_COUNT": count,
+        "MPC_THR_HOVER": round(hover, 3),
+    }
+    for motor, rotor in enumerate(np.argsort(rotors.channels).tolist()):
+        figures = {
+            **dict(zip(("PX", "PY", "PZ"), positions[rotor].tolist(), strict=True)),
+            **dict(zip(("AX", "AY", "AZ"), axes[rotor].tolist(), strict=True)),
+            "CT": float(coefficients[rotor]),
+            "KM": float(moment_ratios[rotor]),
+        }
+        # All of them, since PX4 keeps what an earlier run has set.
+        parameters |= {f"CA_ROTOR{motor}_{name}": float(f"{x + 0.0:.6g}") for name, x in figures.items()}
+        parameters[f"PWM_MAIN_FUNC{rotors.channels[rotor] + 1}"] = _FIRST_MOTOR + motor
+    return parameters
