@@ -20,7 +20,7 @@ from pegasus.arrays import Array
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.cdr import encode
 from pegasus.backends.ros2.contents import Content, sensor_contents
-from pegasus.backends.ros2.frame_tree import Frames
+from pegasus.backends.ros2.frame_names import Frames
 from pegasus.backends.ros2.messages import Clock, Header, Image
 from pegasus.backends.ros2.pictures import image
 from pegasus.backends.ros2.qos import CLOCK, SENSOR_DATA

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegasus.backends.ros2.frame_tree import Frames
+from pegasus.backends.ros2.frame_names import Frames
 from pegasus.backends.ros2.names import full_namespace
 from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
 from pegasus.errors import ConfigError

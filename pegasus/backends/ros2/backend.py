@@ -9,7 +9,7 @@ from pegasus.arrays import Array
 from pegasus.backends.backend import Backend
 from pegasus.backends.ros2.commands import Commands
 from pegasus.backends.ros2.demand import Demand
-from pegasus.backends.ros2.frame_tree import Frames
+from pegasus.backends.ros2.frame_names import Frames
 from pegasus.backends.ros2.names import full_namespace
 from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
 from pegasus.backends.ros2.pilot import Pilot

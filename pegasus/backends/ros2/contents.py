@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.frame_tree import FrameNames
+from pegasus.backends.ros2.frame_names import FrameNames
 from pegasus.backends.ros2.messages import (
     BatteryState,
     FluidPressure,

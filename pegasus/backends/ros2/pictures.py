@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from pegasus.backends.ros2.cdr import encode
 from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.frame_tree import FrameNames, optical_frame
+from pegasus.backends.ros2.frame_names import FrameNames
+from pegasus.backends.ros2.frame_tree import optical_frame
 from pegasus.backends.ros2.messages import CameraInfo, Header, Image, PointCloud2, PointField, Time
 from pegasus.backends.ros2.qos import LATCHED, SENSOR_DATA, QoS
 from pegasus.backends.ros2.topics import Topics

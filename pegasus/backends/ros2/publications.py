@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from pegasus.backends.ros2.cdr import encode
 from pegasus.backends.ros2.contents import Content, sensor_contents
-from pegasus.backends.ros2.frame_tree import FrameNames, mountings
+from pegasus.backends.ros2.frame_names import FrameNames
+from pegasus.backends.ros2.frame_tree import mountings
 from pegasus.backends.ros2.messages import (
     Header,
     Quaternion,

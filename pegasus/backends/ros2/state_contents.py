@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.arrays import Array
 from pegasus.backends.ros2.contents import Content, Numbers
-from pegasus.backends.ros2.frame_tree import FrameNames, Frames
+from pegasus.backends.ros2.frame_names import FrameNames, Frames
 from pegasus.backends.ros2.messages import (
     AccelStamped,
     Header,

@@ -8,7 +8,7 @@ import pytest
 from pegasus import Multirotor
 from pegasus.backends.ros2.cdr import decode
 from pegasus.backends.ros2.contents import sensor_contents
-from pegasus.backends.ros2.frame_tree import Frames
+from pegasus.backends.ros2.frame_names import Frames
 from pegasus.backends.ros2.messages import BatteryState, FluidPressure, NavSatFix, Range
 from pegasus.backends.ros2.template import Template
 from pegasus.propulsion import Battery

@@ -1,6 +1,7 @@
 """One part in the graph for the whole process: who shares it, who may not, and what is said without one."""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -166,3 +167,9 @@ def test_neither_is_imported_before_it_is_needed():
             imports = [item for item in tree if isinstance(item, ast.Import | ast.ImportFrom)]
             names = {getattr(item, "module", None) or item.names[0].name for item in imports}
             assert not {name for name in names if name in packages or name.split(".")[0] in packages}, path
+
+
+def test_the_graph_is_imported_without_a_vehicle():
+    """A program of one's own on the graph would end in a circular import."""
+    command = "import pegasus.backends.ros2.transport"
+    subprocess.run([sys.executable, "-c", command], check=True, timeout=60)
