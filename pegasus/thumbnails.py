@@ -20,6 +20,7 @@ from pegasus.cameras.lens import Pinhole
 from pegasus.errors import ConfigError
 from pegasus.render.renderer import Renderer, RenderObject, View
 from pegasus.scenario import WorldSpec, load_vehicle, load_world
+from pegasus.scene.opening import view_from_behind
 from pegasus.scene.scene import Entity, Geometry, Instance, Light, Material, Scene, SceneCamera
 from pegasus.scene.translation import translate
 from pegasus.scene.vehicle_asset import vehicle_scene
@@ -320,12 +321,8 @@ def _camera_view(camera: SceneCamera, size: tuple[int, int]) -> View:
 
 
 def _spawn_view(spec: WorldSpec, size: tuple[int, int]) -> View:
-    point = spec.spawn_points[0] if spec.spawn_points else None
-    start = np.array(point.position if point is not None else (0.0, 0.0, 0.1))
-    heading = point.heading if point is not None else 0.0
-    ahead = np.array([math.cos(heading), math.sin(heading), 0.0])
-    eye = start - 6.0 * ahead + [0.0, 0.0, 3.5]
-    return _looking(eye.tolist(), (start + 12.0 * ahead).tolist(), _WORLD_FOV, size)
+    eye, target = view_from_behind(spec.spawn_points or ())
+    return _looking(eye, target, _WORLD_FOV, size)
 
 
 def _looking(eye: Any, target: Any, fov: float, size: tuple[int, int]) -> View:

@@ -75,6 +75,9 @@ class KitSession(Session):
     def _make_worker(self) -> Worker:
         return FrameWorker("pegasus-session", turn=self._turn, asked=self._asked, failed=self._report)
 
+    def _vantage(self, simulation: Simulation) -> None:
+        """Leave Isaac Sim's viewport to its user."""
+
     def frame(self) -> None:
         """Do what comes with a frame: look, and put away vehicles whose prims were deleted."""
         if not self.closed:

@@ -3,9 +3,9 @@
 from pegasus.panel.board import Message, Topic
 from pegasus.panel.panel import Panel
 from pegasus.panel.session import Session
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
+from pegasus.panel.snapshot import Snapshot, VehicleSnapshot, Viewpoint
 from pegasus.panel.telemetry import History, Telemetry, telemetry
-from pegasus.panel.view_part import CameraMode, Drawing, Viewpoint
+from pegasus.panel.view_part import CameraMode, Drawing
 
 __all__ = [
     "CameraMode",

@@ -18,7 +18,8 @@ from pegasus.environment.wind import Wind
 from pegasus.errors import ConfigError
 from pegasus.panel.pace import Pace
 from pegasus.panel.run_recording import RunRecording
-from pegasus.panel.snapshot import Snapshot, snapshot
+from pegasus.panel.snapshot import Snapshot, Viewpoint, snapshot
+from pegasus.panel.vantage import Vantages
 from pegasus.panel.worker import Worker
 from pegasus.scenario import Component
 from pegasus.simulation import Playback, Simulation
@@ -58,6 +59,7 @@ class Session:
         self._unseen = -1
         self._snapshot = Snapshot(0, 0)
         self._recording = RunRecording()
+        self._vantages = Vantages()
         self._looked_at = -np.inf
         self._steps_since: float | None = None
         self._worker = self._make_worker()
@@ -389,4 +391,9 @@ class Session:
             speed=self._pace.speed,
             real_time_factor=self._pace.real_time_factor if playing else 0.0,
             recording=self._recording.folder,
+            vantage=self._vantage(simulation),
         )
+
+    def _vantage(self, simulation: Simulation) -> Viewpoint | None:
+        """Return the view that the last change of world or vehicles asks for."""
+        return self._vantages.of(simulation)

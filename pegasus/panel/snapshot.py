@@ -66,6 +66,15 @@ class VehicleSnapshot:
     """Last readings by sensor name."""
 
 
+@dataclass(frozen=True)
+class Viewpoint:
+    """Where the viewport is and what it looks at, in the world [m]."""
+
+    position: tuple[float, float, float]
+    target: tuple[float, float, float]
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """A simulation at one instant."""
@@ -101,6 +110,8 @@ class Snapshot:
     """Points of contact in the world [m], shape (K, 3)."""
     drawn: Drawn | None = None
     """Everything that moves, as it is drawn: shapes and poses of bodies and propellers."""
+    vantage: Viewpoint | None = None
+    """View that the last change of world or vehicles asks for, the same object until the next one."""
 
     def vehicle(self, name: str | None) -> VehicleSnapshot | None:
         """Return the vehicle of a name; None where there is none.
@@ -160,6 +171,7 @@ def snapshot(
     speed: float | None,
     real_time_factor: float,
     recording: Path | None,
+    vantage: Viewpoint | None,
 ) -> Snapshot:
     """Return a simulation as it is now.
 
@@ -170,6 +182,7 @@ def snapshot(
         speed: Wanted speed; None for as fast as it goes.
         real_time_factor: Speed that is reached.
         recording: Folder that is recorded into.
+        vantage: View that the last change of world or vehicles asks for.
     """
     environment = simulation.environment
     # Asked once for all: each question costs what all contacts together do.
@@ -198,4 +211,5 @@ def snapshot(
         ),
         contacts=contacts.position.copy(),
         drawn=simulation.visuals.snapshot(simulation.time),
+        vantage=vantage,
     )

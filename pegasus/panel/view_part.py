@@ -12,7 +12,7 @@ from pegasus.arrays import Array
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion
 from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
+from pegasus.panel.snapshot import Snapshot, VehicleSnapshot, Viewpoint
 
 Numbers = tuple[float | str, float | str, float | str]
 
@@ -32,15 +32,6 @@ class CameraMode(StrEnum):
     """Behind a vehicle, turning with its heading."""
     FIRST_PERSON = "first person"
     """From the vehicle's own place, turning with its attitude."""
-
-
-@dataclass(frozen=True)
-class Viewpoint:
-    """Where the viewport is and what it looks at, in the world [m]."""
-
-    position: tuple[float, float, float]
-    target: tuple[float, float, float]
-    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -86,6 +77,15 @@ class ViewPart(Part):
         """Name and copy of the vehicle that is followed, and that telemetry and commands are about."""
         self.screenshot_count = 0
         """Counts up with each screenshot that is asked for."""
+
+    def stand_at(self, viewpoint: Viewpoint) -> None:
+        """Put the free viewport somewhere; not an action, since nobody has asked for it.
+
+        Args:
+            viewpoint: Where it will be.
+        """
+        self.viewpoint = viewpoint
+        self.board.notify(Topic.VIEW)
 
     def followed_vehicle(self, snapshot: Snapshot) -> tuple[VehicleSnapshot, int] | None:
         """Return the vehicle that is followed and the copy of it; the first of all where none is chosen.

@@ -4,6 +4,7 @@ import time
 
 from pegasus.panel.session import SNAPSHOT_RATE
 from pegasus.panel.snapshot import Snapshot, snapshot
+from pegasus.panel.vantage import Vantages
 from pegasus.recording.observer import ObservedSimulation
 from pegasus.simulation import Simulation
 
@@ -24,6 +25,7 @@ class Watch:
         self._due = 0.0
         self._factor, self._mark = 0.0, (0.0, 0)
         self._snapshot = Snapshot(0, 0)
+        self._vantages = Vantages()
         self._look()
 
     @property
@@ -59,4 +61,5 @@ class Watch:
             speed=self._speed,
             real_time_factor=self._factor,
             recording=None,
+            vantage=self._vantages.of(self._simulation),
         )

@@ -4,8 +4,8 @@ import numpy as np
 import viser
 
 from pegasus.arrays import Array
-from pegasus.panel.snapshot import Snapshot
-from pegasus.panel.view_part import CameraMode, ViewPart, Viewpoint
+from pegasus.panel.snapshot import Snapshot, Viewpoint
+from pegasus.panel.view_part import CameraMode, ViewPart
 
 _NEAR = 6.0
 """Largest distance from which a vehicle is looked at when following begins [m]."""
@@ -23,6 +23,7 @@ class WebCameras:
     def __init__(self, server: viser.ViserServer, look: ViewPart) -> None:
         self._server, self._look = server, look
         self._viewpoint, self._mode = look.viewpoint, look.mode
+        self._vantage: Viewpoint | None = None
 
     def show(self, snapshot: Snapshot) -> None:
         """Move the cameras to where they are wanted.
@@ -31,6 +32,9 @@ class WebCameras:
             snapshot: What is shown.
         """
         look = self._look
+        if snapshot.vantage is not None and snapshot.vantage is not self._vantage:
+            self._vantage = snapshot.vantage
+            look.stand_at(snapshot.vantage)
         mode, viewpoint = look.mode, look.viewpoint
         begins, self._mode = mode is not self._mode, mode
         followed = look.followed_vehicle(snapshot)
@@ -48,6 +52,10 @@ class WebCameras:
             self._put(look.camera(snapshot))
 
     def _put(self, viewpoint: Viewpoint) -> None:
+        """Move the cameras of all browsers, and of those that come later."""
+        first = self._server.initial_camera
+        if self._look.mode is CameraMode.FREE:
+            first.position, first.look_at = np.array(viewpoint.position), np.array(viewpoint.target)
         for client in self._server.get_clients().values():
             with client.atomic():
                 client.camera.up_direction = viewpoint.up

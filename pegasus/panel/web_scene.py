@@ -66,13 +66,6 @@ class WebScene:
         for moving in self._moving:
             moving.place(position, orientation)
 
-    def overview(self) -> tuple[Array, Array]:
-        """Return a place to look at the world from, and what to look at [m], shape (3,) each."""
-        if self.world is None:
-            return np.array([6.0, -6.0, 4.0]), np.zeros(3)
-        reach = min(float(np.linalg.norm(self.world.high - self.world.low)) / 2, 14.0)
-        return np.array([0.75, -0.75, 0.45]) * reach, np.array([0.0, 0.0, 1.0])
-
     def _exchange_world(self, scene: Scene | None) -> None:
         for node in self._world_nodes:
             node.remove()
@@ -97,9 +90,6 @@ class WebScene:
                 )
             )
         nodes += self._light(scene)
-        eye, target = self.overview()
-        self._server.initial_camera.position = eye
-        self._server.initial_camera.look_at = target
 
     def _light(self, scene: Scene) -> list[viser.SceneNodeHandle]:
         """Add light and, in the open, a sky."""

@@ -1,6 +1,5 @@
 """A world as browsers load it: one file for what stands alone, one for each thing that stands many times."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -44,10 +43,6 @@ class WebWorld:
     """Triangles that are drawn."""
     left_out_count: int
     """Triangles of tiny things that are left out."""
-    low: Array
-    """Lower corner of what is drawn [m], shape (3,)."""
-    high: Array
-    """Upper corner of what is drawn [m], shape (3,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +75,11 @@ def web_world(scene: Scene, *, most_triangles: int = DRAWN_TRIANGLES) -> WebWorl
         position, orientation, scale = decomposed(np.asarray(same[0].transforms))
         data = glb([_part(scene, group, [np.eye(4)]) for group in same], texture_size=512)
         batches.append(Batch(data, position, orientation, scale))
-    low, high = _bounds(scene, groups)
     return WebWorld(
         fixed=glb(single) if single else None,
         batches=tuple(batches),
         triangle_count=sum(group.triangle_count for group in groups),
         left_out_count=left_out,
-        low=low,
-        high=high,
     )
 
 
@@ -144,18 +136,3 @@ def _is_batch(group: _Group) -> bool:
 
 def _part(scene: Scene, group: _Group, transforms: Sequence[Array]) -> Part:
     return Part(scene.geometries[group.geometry], scene.materials[group.material], transforms)
-
-
-def _bounds(scene: Scene, groups: list[_Group]) -> tuple[Array, Array]:
-    """Return the corners of the box around what is drawn."""
-    if not groups:
-        return np.array([-10.0, -10.0, 0.0]), np.array([10.0, 10.0, 5.0])
-    lows, highs = [], []
-    for group in groups:
-        shape = scene.geometries[group.geometry].vertices
-        low, high = shape.min(axis=0), shape.max(axis=0)
-        corners = np.array([[*corner, 1.0] for corner in itertools.product(*zip(low, high, strict=True))])
-        placed = np.asarray(group.transforms)[:, :3] @ corners.T
-        lows.append(placed.min(axis=(0, 2)))
-        highs.append(placed.max(axis=(0, 2)))
-    return np.min(lows, axis=0), np.max(highs, axis=0)

@@ -167,6 +167,36 @@ def test_nothing_is_sent_while_nobody_watches(panel, view):
     assert view._marks._count <= fresh + 1
 
 
+def test_pages_open_at_the_world_and_move_to_vehicles(panel, view):
+    """If this fails, a page shows sky or the inside of a wall, and where one's vehicle is has to be found."""
+
+    def shown(camera):
+        place = panel.snapshot.vantage
+        near = np.allclose(camera.position, place.position) and np.allclose(camera.look_at, place.target)
+        return near and panel.view.viewpoint is place
+
+    first = view.server.initial_camera
+    assert panel.world.choose("box_room")
+    assert panel.world.load()
+    wait_until(lambda: shown(first), "the opening view, also while nobody watches")
+    with Client(view.address):
+        wait_until(lambda: view.server.get_clients(), "the browser")
+        [client] = view.server.get_clients().values()
+        assert panel.vehicle.add()
+        target = panel.snapshot.vehicles[0].position[0]
+        np.testing.assert_allclose(panel.snapshot.vantage.target, target, atol=0.01)
+        wait_until(lambda: shown(client.camera) and shown(first), "the vehicle")
+        assert panel.view.look((1, 2, 3), (0, 0, 0))
+        wait_until(lambda: np.allclose(client.camera.position, (1, 2, 3)), "where the user looks from")
+        assert panel.simulation.step(50)
+        count = view._marks._count
+        wait_until(lambda: view._marks._count > count + 5, "some pictures")
+        assert np.allclose(client.camera.position, (1, 2, 3))
+        assert panel.world.choose("flat")
+        assert panel.world.load()
+        wait_until(lambda: shown(client.camera) and shown(first), "the next world")
+
+
 def test_camera_images_come_when_they_are_asked_for(panel, view):
     """If this fails, the page shows nothing of what a camera sees, or pays for it though nobody looks."""
     pytest.importorskip("embreex", reason="pip install pegasus-multirotor[render]")
