@@ -50,6 +50,20 @@ def indicated_airspeed(pressure: Array) -> Array:
     return speed
 
 
+def true_airspeed(indicated: Array, *, air_density: Array) -> Array:
+    """Return the speed through the air that an indicated airspeed stands for [m/s], shape (N,).
+
+    v sqrt(rho_0 / rho): the pressure in the tube is the same, `differential_pressure`.
+
+    Args:
+        indicated: Indicated airspeed v [m/s], shape (N,).
+        air_density: Density rho of the air [kg/m^3], shape (N,).
+    """
+    xp = namespace(indicated)
+    speed: Array = indicated * xp.sqrt(SEA_LEVEL_DENSITY / air_density)
+    return speed
+
+
 @dataclass(frozen=True, eq=False)
 class AirspeedReading(Reading):
     """Pressure in the pitot tube, and the airspeed that an instrument makes of it."""

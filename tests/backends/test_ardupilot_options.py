@@ -10,6 +10,7 @@ from pegasus import ConfigError, Multirotor
 from pegasus.backends.mavlink.ardupilot import ArduPilot
 from pegasus.components import build
 from pegasus.environment import Environment, Geodetic
+from pegasus.sensors import Airspeed, Rangefinder
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -64,6 +65,30 @@ def test_a_port_that_a_user_has_other_plans_for(tmp_path):
     own = (tmp_path / "run" / f"ardupilot_{backend.instances[0]}" / "own.parm").read_text()
     backend.stop()
     assert "SERIAL5_PROTOCOL" not in own
+
+
+def test_sensors_that_ardupilot_is_told_of(tmp_path):
+    """ArduPilot has no rangefinder and no airspeed sensor unless it is told to take them from the simulator."""
+    file = tmp_path / "mine.parm"
+    file.write_text("RNGFND2_MAX 12\n")
+    backend = launched(
+        tmp_path / "ardupilot", parameters=SLOW_LOOP | {"RNGFND2_MIN": 0.5}, parameter_files=(file,)
+    )
+    backend.run_folder = tmp_path / "run"
+    ranging = {
+        "down": Rangefinder(min_range=0.1, max_range=30.0),
+        "ahead": Rangefinder(direction=(2.0, 0.1, 0.0)),
+    }
+    backend.bind(vehicle(extra_sensors={**ranging, "pitot": Airspeed()}))
+    backend.start()
+    own = (tmp_path / "run" / f"ardupilot_{backend.instances[0]}" / "own.parm").read_text()
+    backend.stop()
+    found = dict(line.split() for line in own.splitlines())
+    assert {name: float(value) for name, value in found.items() if name[:5] in ("RNGFN", "ARSPD")} == {
+        **{"RNGFND1_TYPE": 100, "RNGFND1_ORIENT": 25, "RNGFND1_MIN": 0.1, "RNGFND1_MAX": 30.0},
+        **{"RNGFND2_TYPE": 100, "RNGFND2_ORIENT": 0, "RNGFND2_MIN": 0.5},
+        "ARSPD_TYPE": 100,
+    }
 
 
 def test_parameters_are_kept_only_where_asked(tmp_path):

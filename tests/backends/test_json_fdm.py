@@ -19,6 +19,7 @@ from pegasus.backends.mavlink.json_fdm import (
     fdm_rows,
     rotor_speed_from_pwm,
 )
+from pegasus.environment import Environment, Geodetic
 from pegasus.frames import (
     matrix_from_quaternion,
     normalize,
@@ -232,15 +233,18 @@ def test_readings_besides_the_imus():
     def ranging(t, first, second, valid=(True, True)):
         return RangeReading(t, np.array([first, second]), np.array(valid), 0.1, 40.0)
 
-    readings = OptionalReadings()
-    readings.take({"imu": Reading(0.0)})
+    # 2,500 m up the air has 78.1 % of its density at sea level (US Standard Atmosphere 1976, table I).
+    place = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 2500.0]])
+    readings = OptionalReadings(Environment(origin=Geodetic(0.0, 0.0, 0.0)))
+    readings.take({"imu": Reading(0.0)}, place)
     assert readings.text(0) == ""
-    readings.take({"front": ranging(0.0, 40.0, 0.1, (False, False)), "down": ranging(0.0, 1.0, 2.0)})
-    readings.take({"battery": BatteryReading(0.0, np.array([12.0, 11.0]), np.array([20.0, 30.0]))})
+    readings.take({"front": ranging(0.0, 40.0, 0.1, (False, False)), "down": ranging(0.0, 1.0, 2.0)}, place)
+    readings.take({"battery": BatteryReading(0.0, np.array([12.0, 11.0]), np.array([20.0, 30.0]))}, place)
     pressure = np.zeros(2)
-    readings.take({"pitot": AirspeedReading(0.0, pressure, np.array([8.0, -9.0]), pressure)})
-    readings.take({"imu": Reading(0.1), "down": ranging(0.1, 1.5, 2.5)})
-    expected = [(10000.0, 1.5, 8.0, (12.0, 20.0)), (0.0, 2.5, 0.0, (11.0, 30.0))]
+    readings.take({"pitot": AirspeedReading(0.0, pressure, np.array([-9.0, 8.0]), pressure)}, place)
+    readings.take({"imu": Reading(0.1), "down": ranging(0.1, 1.5, 2.5)}, place)
+    true = pytest.approx(8.0 / math.sqrt(0.7812), rel=1e-4)
+    expected = [(10000.0, 1.5, 0.0, (12.0, 20.0)), (0.0, 2.5, true, (11.0, 30.0))]
     for copy, (front, down, airspeed, battery) in enumerate(expected):
         text = reply(1.0, readings.text(copy))
         found = parse_as_ardupilot(text)

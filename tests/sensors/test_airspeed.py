@@ -15,7 +15,7 @@ from pegasus.environment import ConstantWind, Environment, Geodetic, Wind
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.sensors import SENSORS, Airspeed, Sensor
-from pegasus.sensors.airspeed import differential_pressure, indicated_airspeed
+from pegasus.sensors.airspeed import differential_pressure, indicated_airspeed, true_airspeed
 
 QUIET: dict[str, float] = {"noise_density": 0.0, "drift_sigma": 0.0}
 SEA_LEVEL = Geodetic(40.0, -105.0, 0.0)
@@ -105,6 +105,13 @@ def test_indicated_airspeed_undoes_the_pressure_at_sea_level() -> None:
     )
 
 
+def test_true_airspeed_undoes_the_pressure_at_height() -> None:
+    """A true airspeed that is made of an indicated one would be wrong in thin air."""
+    speed, density = np.array([-30.0, 0.0, 8.0, 50.0]), np.array([1.2, 1.1, 0.957, 0.8])
+    indicated = indicated_airspeed(differential_pressure(speed, air_density=density))
+    assert_allclose(true_airspeed(indicated, air_density=density), speed, rtol=1e-12)
+
+
 def test_formulas_follow_the_array_api() -> None:
     """The formulas would be bound to NumPy."""
     x = array_api_strict.asarray
@@ -112,6 +119,8 @@ def test_formulas_follow_the_array_api() -> None:
     pressure = differential_pressure(speed, air_density=density)
     assert_allclose(np.asarray(differential_pressure(x(speed), air_density=x(density))), pressure)
     assert_allclose(np.asarray(indicated_airspeed(x(pressure))), indicated_airspeed(pressure))
+    true = true_airspeed(speed, air_density=density)
+    assert_allclose(np.asarray(true_airspeed(x(speed), air_density=x(density))), true)
 
 
 @pytest.mark.parametrize("rate", [20.0, 50.0])

@@ -25,6 +25,7 @@ from pegasus.backends.mavlink.ardupilot_program import (
     format_parameters,
     read_parameters,
     require_enough_steps,
+    sensor_parameters,
     start_place,
 )
 from pegasus.backends.mavlink.estimate_link import EstimateListener
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _JSON_PORT, _MAVLINK_PORTS, _PORT_STEP = 9002, (5760, 5762, 5763), 10
-_ESTIMATE_PORT, _ESTIMATE_PARAMETERS = 5765, {"SERIAL5_PROTOCOL": 2}
+_ESTIMATE_PORT = 5765
+_ESTIMATE_PARAMETERS: dict[str, float] = {"SERIAL5_PROTOCOL": 2}
 """A MAVLink port beside those that others use, at which it is asked what it believes; what opens it."""
 _INSTANCE_LIMIT = 250
 _LOOK_PERIOD = 0.05
@@ -144,9 +146,9 @@ class ArduPilot(Backend):
         self._scale, self._offset = np.array(rotors.scale), np.array(rotors.offset)
         self._pulses = np.zeros((vehicle.count, vehicle.rotor_count))
         self._bind_parameters(vehicle, rotors)
-        self._origin = vehicle.environment.origin
+        self._environment = vehicle.environment
         yaws = euler_from_quaternion(vehicle.start_orientation)[:, 2].tolist()
-        self._homes = [start_place(self._origin, yaw) for yaw in yaws]
+        self._homes = [start_place(self._environment.origin, yaw) for yaw in yaws]
         self._program = Program.find(self.directory) if self.launch else None
         self.instances = self._choose_instances()
         self._open()
@@ -160,10 +162,10 @@ class ArduPilot(Backend):
         if not self.links:
             self._open()
         self._imu: ImuReading | None = None
-        self._optional = OptionalReadings()
+        self._optional = OptionalReadings(self._environment)
         self.failures = []
         self._listener = EstimateListener(
-            self._clients(_ESTIMATE_PORT), [i + 1 for i in self.instances], origin=self._origin
+            self._clients(_ESTIMATE_PORT), [i + 1 for i in self.instances], origin=self._environment.origin
         )
         self._resources.callback(self._listener.close)
         self.estimate = self._listener.estimate
@@ -191,7 +193,7 @@ class ArduPilot(Backend):
         reading = readings.get(self._imu_name)
         if isinstance(reading, ImuReading):
             self._imu = reading
-        self._optional.take(readings)
+        self._optional.take(readings, state.position)
         self._receive(timeout=0.0)
         owed = [i for i, link in enumerate(self.links) if link.owed]
         if owed and self._imu is not None:
@@ -245,7 +247,8 @@ class ArduPilot(Backend):
         given: dict[str, float] = {}
         for file in self._parameter_files:
             given |= read_parameters(file)
-        asked = {name: value for name, value in _ESTIMATE_PARAMETERS.items() if name not in given}
+        asked = _ESTIMATE_PARAMETERS | sensor_parameters(vehicle.sensors.values())
+        asked = {name: value for name, value in asked.items() if name not in given}
         own = {**asked, **vehicle.spec.ardupilot.parameters, **self.parameters}
         frame = fit_frame(vehicle, rotors, given | own)
         self._channels, own = frame.channels, {**frame.parameters, **own}

@@ -2,12 +2,15 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pegasus.backends.mavlink.hil_extras import orientation_of
+from pegasus.backends.mavlink.json_fdm import MOST_RANGES
 from pegasus.environment.geodesy import Geodetic
 from pegasus.errors import ConfigError
+from pegasus.sensors import Airspeed, Rangefinder, Sensor
 from pegasus.settings import ardupilot_directory
 
 PARAMETER_FILE = "own.parm"
@@ -20,6 +23,8 @@ _LOOP_RATE = 400.0
 """SCHED_LOOP_RATE of a copter that does not say otherwise [Hz]."""
 _LEAST_LOOP_RATE = 50
 """The lowest that it takes [Hz]."""
+_FROM_SIMULATOR = 100
+"""RNGFND1_TYPE and ARSPD_TYPE of a sensor whose readings the simulator gives."""
 _LEAST_RATIO = 1.8
 """ArduPilot does not arm with fewer steps of physics per run of its main loop."""
 
@@ -135,6 +140,27 @@ def format_parameters(parameters: Mapping[str, float]) -> str:
         if not math.isfinite(value):
             raise ConfigError("must be finite", field=f"parameters.{name}", value=value)
     return "".join(f"{name} {value:.9g}\n" for name, value in parameters.items())
+
+
+def sensor_parameters(sensors: Collection[Sensor]) -> dict[str, float]:
+    """Return the parameters by which ArduPilot takes the readings of rangefinders and an airspeed sensor.
+
+    Args:
+        sensors: Sensors of the vehicle, in its order.
+    """
+    rangefinders = [sensor for sensor in sensors if isinstance(sensor, Rangefinder)]
+    parameters: dict[str, float] = {}
+    for i, sensor in enumerate(rangefinders[:MOST_RANGES], start=1):
+        parameters |= {
+            f"RNGFND{i}_TYPE": _FROM_SIMULATOR,
+            # The numbers are those of MAV_SENSOR_ORIENTATION.
+            f"RNGFND{i}_ORIENT": orientation_of(sensor.direction),
+            f"RNGFND{i}_MIN": sensor.min_range,
+            f"RNGFND{i}_MAX": sensor.max_range,
+        }
+    if any(isinstance(sensor, Airspeed) for sensor in sensors):
+        parameters["ARSPD_TYPE"] = _FROM_SIMULATOR
+    return parameters
 
 
 def require_enough_steps(rate: float, parameters: Mapping[str, float]) -> None:

@@ -6,12 +6,16 @@ Nothing here knows of sockets or of time that passes; `pegasus.backends.mavlink.
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pegasus.arrays import Array, namespace
 from pegasus.sensors import AirspeedReading, RangeReading, Reading
+from pegasus.sensors.airspeed import true_airspeed
+
+if TYPE_CHECKING:
+    from pegasus.environment import Environment
 
 _HEADER = struct.Struct("<HHI")
 _LAYOUTS = {
@@ -34,7 +38,8 @@ _MICRO = 1e-6 * (1 + 1e-8)
 _OUT_OF_REACH = 10_000.0
 """Stands for a rangefinder that sees nothing: farther than any of them measures [m]."""
 
-_MOST_RANGES = 6
+MOST_RANGES = 6
+"""Rangefinders whose distances a reply can hold."""
 
 _HALF = math.sqrt(0.5)
 _FIELDS = 16
@@ -178,14 +183,16 @@ def encode_optional(
     Args:
         ranges: Distances of up to six rangefinders [m], infinite for nothing in range; `rng_1` to `rng_6`,
             which need RNGFND1_TYPE 100 and so on.
-        airspeed: Airspeed [m/s].
+        airspeed: True airspeed [m/s], which ArduPilot divides by its EAS2TAS at its altitude before it takes
+            the pressure from it; it needs ARSPD_TYPE 100. Source: ArduPilot, libraries/SITL/SIM_JSON.cpp and
+            `_update_airspeed(float true_airspeed)` in libraries/AP_HAL_SITL/sitl_airspeed.cpp.
         battery: Voltage [V] and current [A]; read by ArduPilot 4.7 and later.
 
     Raises:
         ValueError: If there are more rangefinders than ArduPilot takes.
     """
-    if len(ranges) > _MOST_RANGES:
-        raise ValueError(f"must be at most {_MOST_RANGES} rangefinders")
+    if len(ranges) > MOST_RANGES:
+        raise ValueError(f"must be at most {MOST_RANGES} rangefinders")
     parts = [
         f',"rng_{i}":{min(distance, _OUT_OF_REACH):.12f}'
         for i, distance in enumerate(ranges, start=1)
@@ -202,19 +209,25 @@ class OptionalReadings:
     """Readings that ArduPilot takes besides the IMU's: rangefinders, one airspeed sensor, one battery.
 
     A battery is whatever sensor's reading has a `voltage` [V] and a `current` [A], each of shape (N,).
+
+    Args:
+        environment: Air, whose density makes true airspeed of what a tube indicates.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, environment: "Environment") -> None:
+        self._environment = environment
+        self._true_airspeed: Array = np.zeros(0)
         self._latest: dict[str, Reading] = {}
         self._rangefinders: list[str] = []
         self._airspeeds: list[str] = []
         self._batteries: list[str] = []
 
-    def take(self, readings: Mapping[str, Reading]) -> None:
+    def take(self, readings: Mapping[str, Reading], position: Array) -> None:
         """Take new readings; the last of every sensor counts.
 
         Args:
             readings: Readings by the name of their sensor.
+            position: Where they were taken, in the world [m], shape (N, 3).
         """
         known = len(self._latest)
         self._latest.update(readings)
@@ -223,6 +236,10 @@ class OptionalReadings:
             self._rangefinders = [name for name, reading in latest if isinstance(reading, RangeReading)]
             self._airspeeds = [name for name, reading in latest if isinstance(reading, AirspeedReading)]
             self._batteries = [name for name, reading in latest if hasattr(reading, "voltage")]
+        for name in self._airspeeds[:1]:
+            if isinstance(reading := readings.get(name), AirspeedReading):
+                density = self._environment.air_density(position)
+                self._true_airspeed = true_airspeed(reading.indicated_airspeed, air_density=density)
 
     def text(self, copy: int) -> str:
         """Return what `encode_optional` makes of a vehicle's readings.
@@ -236,12 +253,12 @@ class OptionalReadings:
             return ""
         latest: dict[str, Any] = self._latest
         airspeed = battery = None
-        for name in self._airspeeds[:1]:
+        if self._airspeeds:
             # ArduPilot squares it, which would turn the air around.
-            airspeed = max(float(latest[name].indicated_airspeed[copy]), 0.0)
+            airspeed = max(float(self._true_airspeed[copy]), 0.0)
         for name in self._batteries[:1]:
             battery = float(latest[name].voltage[copy]), float(latest[name].current[copy])
-        ranges = [_range(latest[name], copy) for name in self._rangefinders[:_MOST_RANGES]]
+        ranges = [_range(latest[name], copy) for name in self._rangefinders[:MOST_RANGES]]
         return encode_optional(ranges=ranges, airspeed=airspeed, battery=battery)
 
 
