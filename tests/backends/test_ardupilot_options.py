@@ -68,7 +68,7 @@ def test_a_port_that_a_user_has_other_plans_for(tmp_path):
 
 
 def test_sensors_that_ardupilot_is_told_of(tmp_path):
-    """ArduPilot has no rangefinder and no airspeed sensor unless it is told to take them from the simulator."""
+    """ArduPilot has no rangefinder and no airspeed sensor unless it is told to take the simulator's."""
     file = tmp_path / "mine.parm"
     file.write_text("RNGFND2_MAX 12\n")
     backend = launched(
