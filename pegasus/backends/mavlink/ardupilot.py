@@ -2,10 +2,8 @@
 
 import logging
 import math
-import selectors
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
@@ -37,6 +35,7 @@ from pegasus.backends.mavlink.json_fdm import (
     rotor_speed_from_pwm,
 )
 from pegasus.backends.mavlink.json_link import CHANNEL_COUNT, Contact, JsonLink
+from pegasus.backends.mavlink.json_lockstep import JsonLockstep
 from pegasus.backends.mavlink.link import Link, TcpClientLink
 from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
@@ -45,7 +44,7 @@ from pegasus.backends.mavlink.rotor_map import RotorMap, rotor_map
 from pegasus.components import require
 from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.errors import AutopilotError, ConfigError
+from pegasus.errors import ConfigError
 from pegasus.frames import euler_from_quaternion, matrix_from_quaternion, normalize
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import ImuReading
@@ -63,8 +62,6 @@ _ESTIMATE_PORT = 5765
 _ESTIMATE_PARAMETERS: dict[str, float] = {"SERIAL5_PROTOCOL": 2}
 """A MAVLink port beside those that others use, at which it is asked what it believes; what opens it."""
 _INSTANCE_LIMIT = 250
-_LOOK_PERIOD = 0.05
-"""How often processes are looked after while answers are waited for [s]."""
 _DISARMED_PULSE = 1050.0
 """Below this pulse width all rotors of a disarmed copter are [us]; armed ones idle at 1100."""
 
@@ -129,6 +126,7 @@ class ArduPilot(Backend):
         self.instances = range(0)
         """Numbers of the instances; set by `bind`."""
         self.failures: list[Failure] = []
+        self._log_is_kept = True
         self._resources = ExitStack()
 
     def bind(self, vehicle: "Multirotor") -> None:
@@ -181,7 +179,16 @@ class ArduPilot(Backend):
             self.reference = self._pilot.reference
         if self._program is not None:
             self._launch(self._program)
-        self._started_at = time.monotonic()
+        self._lockstep = JsonLockstep(
+            self.links,
+            self.processes,
+            step_timeout=self.step_timeout,
+            start_timeout=self.start_timeout,
+            hold_time=self.hold_time,
+            log_is_kept=self._log_is_kept,
+            note=self._note_failure,
+        )
+        self._resources.callback(self._lockstep.close)
 
     def publish(self, t: float, state: VehicleState, readings: "Mapping[str, Reading]") -> None:
         """Answer the newest packet of every instance with the state at simulation time t [s].
@@ -189,12 +196,12 @@ class ArduPilot(Backend):
         Raises:
             AutopilotError: If an instance has not been heard before its time is up, or its program has ended.
         """
-        self._await_contacts(t)
+        self._lockstep.await_contacts(t)
         reading = readings.get(self._imu_name)
         if isinstance(reading, ImuReading):
             self._imu = reading
         self._optional.take(readings, state.position)
-        self._receive(timeout=0.0)
+        self._lockstep.receive()
         owed = [i for i, link in enumerate(self.links) if link.owed]
         if owed and self._imu is not None:
             rows = fdm_rows(
@@ -213,11 +220,11 @@ class ArduPilot(Backend):
         if self._pilot is not None:
             armed = (self._pulses.max(axis=1) > _DISARMED_PULSE).tolist()
             self._pilot.update(t, state, present=present, armed=armed)
-        self._published_at = time.monotonic()
+        self._lockstep.published()
 
     def command(self, t: float) -> Array:
         """Return what the answers to `publish` command, as soon as all are there [rad/s], shape (N, R)."""
-        self._await_answers(t)
+        self._lockstep.await_answers(t)
         for i, link in enumerate(self.links):
             self._pulses[i] = link.pulse_widths(self._channels, t, self.hold_time)
         return rotor_speed_from_pwm(self._pulses, scale=self._scale, offset=self._offset)
@@ -288,7 +295,6 @@ class ArduPilot(Backend):
     def _open(self) -> None:
         """Bind the sockets of all instances, or of none."""
         with ExitStack() as opened:
-            selector = opened.enter_context(selectors.DefaultSelector())
             links = []
             for instance in self.instances:
                 for kind, port in self._ports(instance):
@@ -296,10 +302,8 @@ class ArduPilot(Backend):
                         listen("0.0.0.0", port).close()
                 udp = opened.enter_context(bind_udp(self.address, _JSON_PORT + _PORT_STEP * instance))
                 links.append(JsonLink(f"ArduPilot {instance} of vehicle {self._vehicle_name!r}", udp))
-                selector.register(udp, selectors.EVENT_READ, links[-1])
             self._resources = opened.pop_all()
-        self._selector, self.links = selector, links
-        self.processes = []
+        self.links, self.processes = links, []
 
     def _launch(self, program: Program) -> None:
         home = self.working_directory or self.run_folder
@@ -353,63 +357,6 @@ class ArduPilot(Backend):
                 remedy="check its motor, thrust curve, drag and IMU",
             ) from None
 
-    def _receive(self, *, timeout: float) -> bool:
-        """Take what has come within a time, and return whether anything has."""
-        ready = self._selector.select(timeout)
-        for key, _ in ready:
-            key.data.receive()
-        return bool(ready)
-
-    def _await_contacts(self, t: float) -> None:
-        """Wait until every instance has been heard at least once."""
-        end = self._started_at + self.start_timeout
-        while absent := [i for i, link in enumerate(self.links) if link.contact is Contact.ABSENT]:
-            for i, process in enumerate(self.processes):
-                if process.poll() is not None:
-                    self._note_failure(i, t, process.ending, process.returncode)
-                    raise process.failed(process.ending, log_is_kept=self._log_is_kept)
-            left = end - time.monotonic()
-            if left <= 0:
-                problem = f"has not connected within {self.start_timeout:g} s"
-                for i in absent:
-                    self._note_failure(i, t, problem)
-                if self.processes:
-                    raise self.processes[absent[0]].failed(problem, log_is_kept=self._log_is_kept)
-                remedy = "start it, or let Pegasus launch it"
-                raise AutopilotError(problem, field=self.links[absent[0]].name, remedy=remedy)
-            self._receive(timeout=min(left, _LOOK_PERIOD))
-
-    def _await_answers(self, t: float) -> None:
-        """Wait for every instance that owes an answer."""
-        limit = self._published_at + self.step_timeout
-        while any(link.waiting or link.settling for link in self.links):
-            left = limit - time.monotonic()
-            # What came while others were published to counts, so the sockets are looked at in any case.
-            came = self._receive(timeout=min(max(left, 0.0), _LOOK_PERIOD))
-            if left <= 0:
-                break
-            if not came:
-                self._look_after_processes(t)
-        for i, link in enumerate(self.links):
-            if link.waiting:
-                problem = f"has not answered within {self.step_timeout:g} s"
-                _log.warning(
-                    "%s %s at t = %.3f s; its rotors keep their speed for %g s, then stop",
-                    *(link.name, problem, t, self.hold_time),
-                )
-                self._note_failure(i, t, problem)
-                link.fall_silent(t)
-            elif link.contact is Contact.SILENT:
-                self._look_after_processes(t)
-
-    def _look_after_processes(self, t: float) -> None:
-        """Note which programs have ended, and say so once."""
-        for i, process in enumerate(self.processes):
-            if self.links[i].contact is not Contact.ENDED and not process.alive:
-                self.links[i].end(t)
-                self._note_failure(i, t, process.ending, process.returncode)
-                _log.error("%s", process.failed(process.ending, log_is_kept=self._log_is_kept))
-
-    def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None = None) -> None:
+    def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
         autopilot = f"ArduPilot {self.instances[copy]}"
         note_failure(self.failures, Failure(self._vehicle_name, autopilot, t, problem, exit_status))
