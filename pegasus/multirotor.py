@@ -97,8 +97,10 @@ class Multirotor(Vehicle):
         count: Number of vehicles N.
         name: Unique name; that of the model, with a number where it is taken, when left out.
         position: Where the body frames start [m]: one point, or shape (N, 3). One point and a count make a
-            square grid around it that does not collide. Left out, they stand at the world's origin.
-        heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,).
+            square grid around it that does not collide. Left out, they stand at the world's free spawn
+            points, or at the origin of a world that has none.
+        heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,). Left
+            out, that of the spawn point, or 0 at a position.
         spacing: Distance of neighbours in that grid [m]; clears the rotors when left out.
         backends: Who flies it and who listens; exactly one of them may drive.
         sensors: Sensors by name, in place of those of the vehicle's file.
@@ -123,7 +125,7 @@ class Multirotor(Vehicle):
         count: int = 1,
         name: str | None = None,
         position: npt.ArrayLike | None = None,
-        heading: npt.ArrayLike = 0.0,
+        heading: npt.ArrayLike | None = None,
         spacing: float | None = None,
         backends: Sequence[Backend] = (),
         sensors: Mapping[str, Sensor] | None = None,

@@ -4,7 +4,7 @@ import contextlib
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,12 @@ from pegasus.recording import (
 )
 from pegasus.recording.reader import LOG_NAME
 from pegasus.recording.rosbag import RosbagRecorder
-from pegasus.scenario import Component, ScenarioSpec, ScenarioVehicle, SpawnPoint, load_scenario, parse
+from pegasus.scenario import Component, ScenarioSpec, load_scenario, parse
 from pegasus.sensors import SENSORS, Sensor
 from pegasus.simulation import Playback, Simulation
-from pegasus.vehicle import START_HEIGHT
 
 _AFTER_MISSION = 1.0
 """How long a run goes on when its last mission is over [s]."""
-_SPAWN_CLEARANCE = 1.0
-"""A spawn point this near to a vehicle with a position of its own is taken [m]."""
 _BAG_NAME = "rosbag2"
 """Folder of the bag in that of a run."""
 _PROGRESS_COUNT = 200
@@ -244,7 +241,7 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
     Raises:
         ConfigError: If a vehicle, or anything that it names, is wrong.
     """
-    spawn_points = _free_spawn_points(simulation, spec)
+    vehicles: list[Multirotor] = []
     for i, entry in enumerate(spec.vehicles):
         try:
             model = found("vehicles", entry.model, beside=file, field="model")
@@ -255,13 +252,12 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
             if ros2 and not any(isinstance(backend, ROS2) for backend in backends):
                 drives = not any(backend.drives for backend in backends)
                 backends.append(ROS2(control=drives, **_graph(spec)))
-            position, heading = _place(entry, spawn_points)
             vehicle = Multirotor(
                 model,
                 count=entry.count,
                 name=entry.name,
-                position=position,
-                heading=heading,
+                position=entry.position,
+                heading=entry.heading,
                 spacing=entry.spacing,
                 backends=backends,
                 extra_sensors={
@@ -269,9 +265,12 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
                     for name, sensor in entry.sensors.items()
                 },
             )
-            if entry.position is None:
-                vehicle.start_position[:, 2] += vehicle.standing_height - START_HEIGHT
-            simulation.add(vehicle)
+            vehicles.append(vehicle)
+        except ConfigError as error:
+            raise error.within(field=f"vehicles.{i}") from None
+    for i, vehicle in enumerate(vehicles):
+        try:
+            simulation.add(vehicle, before=vehicles[i:])
         except ConfigError as error:
             raise error.within(field=f"vehicles.{i}") from None
 
@@ -325,14 +324,6 @@ def _remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def _free_spawn_points(simulation: Simulation, spec: ScenarioSpec) -> Iterator[SpawnPoint]:
-    """Give the world's spawn points that no vehicle with a position of its own stands on."""
-    taken = [entry.position for entry in spec.vehicles if entry.position is not None]
-    for point in simulation.world.spawn_points or ():
-        if all(math.dist(point.position, position) >= _SPAWN_CLEARANCE for position in taken):
-            yield point
-
-
 def _beside(file: Path, backend: Component) -> Component:
     """Return a backend's parameters with the files of its trajectory relative to the scenario file."""
     if "trajectory" not in backend:
@@ -344,19 +335,3 @@ def _graph(spec: ScenarioSpec) -> dict[str, Any]:
     """Return where on the ROS 2 graph the first vehicle is that says so: a process is on one part of it."""
     first = next((b for v in spec.vehicles for b in v.backends if b.get("model") == "ros2"), {})
     return {name: first[name] for name in ("transport", "domain_id", "localhost_only") if name in first}
-
-
-def _place(
-    entry: ScenarioVehicle, spawn_points: Iterator[SpawnPoint]
-) -> tuple[tuple[float, float, float], float]:
-    """Return where a vehicle starts: its own place, or the world's next spawn point."""
-    if entry.position is not None:
-        return entry.position, entry.heading or 0.0
-    point = next(spawn_points, None)
-    if point is None:
-        raise ConfigError(
-            "is needed, since all spawn points of the world are taken",
-            field="position",
-            remedy="give a position [m]",
-        )
-    return point.position, point.heading if entry.heading is None else entry.heading

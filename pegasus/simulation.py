@@ -25,6 +25,7 @@ from pegasus.recording.observer import Observer
 from pegasus.render import Renderer, Visuals
 from pegasus.scenario import WorldSpec
 from pegasus.scene.scene import Scene
+from pegasus.spawn import find_start
 from pegasus.streams import stream
 from pegasus.vehicle import Vehicle
 from pegasus.vehicle_manager import VehicleManager
@@ -138,17 +139,22 @@ class Simulation:
         """Whether the simulation runs."""
         return self._playback
 
-    def add(self, vehicle: V) -> V:
+    def add(self, vehicle: V, *, before: Sequence[Vehicle] = ()) -> V:
         """Add a vehicle, also while others fly, and return it.
+
+        One without a position starts at the world's first free spawn point.
 
         Args:
             vehicle: The vehicle.
+            before: Vehicles that will be added after it, at whose positions it does not start.
 
         Raises:
             ConfigError: If it does not fit into this simulation.
         """
         with self._changed:
             self._require_open()
+            later = [other for other in before if other is not vehicle and other.placed_by_user]
+            find_start(vehicle, self.world.spawn_points or (), self.engine, [*self.vehicles, *later])
             self.vehicles.add(vehicle)
             for line in vehicle.scene.warnings:
                 _log.warning(line)

@@ -50,6 +50,23 @@ def swept_radius(spec: VehicleSpec) -> float:
     return reach + spec.propeller.diameter / 2
 
 
+GAP = 0.5
+"""Least distance between the rotors of vehicles that are placed for the user [m]."""
+
+
+def square_grid(count: int) -> Array:
+    """Return places of a square grid around the origin, one apart, shape (count, 2).
+
+    Args:
+        count: Number of places.
+    """
+    side = math.ceil(math.sqrt(count))
+    index = np.arange(count)
+    grid = np.stack([index % side, index // side], axis=1).astype(np.float64)
+    grid -= grid.mean(axis=0)
+    return grid
+
+
 def start_positions(position: npt.ArrayLike, *, count: int, spacing: float | None, clearance: float) -> Array:
     """Return where each vehicle starts [m], shape (N, 3).
 
@@ -62,12 +79,10 @@ def start_positions(position: npt.ArrayLike, *, count: int, spacing: float | Non
     points = finite_numbers("position", position, (count, 3))
     if np.ndim(position) == 2:
         return points.copy()
-    gap = 2 * clearance + 0.5 if spacing is None else spacing
+    gap = 2 * clearance + GAP if spacing is None else spacing
     require(
         gap > 2 * clearance, "spacing", spacing, f"must be above {2 * clearance:.3g} m, or rotors overlap"
     )
-    side = math.ceil(math.sqrt(count))
-    index = np.arange(count)
-    grid = np.stack([index % side, index // side, np.zeros(count)], axis=1).astype(np.float64)
-    grid[:, :2] -= grid[:, :2].mean(axis=0)
-    return points + grid * gap
+    placed = points.copy()
+    placed[:, :2] += square_grid(count) * gap
+    return placed

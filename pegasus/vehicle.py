@@ -64,7 +64,7 @@ class Vehicle(ABC):
         count: int,
         name: str | None,
         position: npt.ArrayLike | None,
-        heading: npt.ArrayLike,
+        heading: npt.ArrayLike | None,
         spacing: float | None,
         backends: Sequence[Backend],
         sensors: Mapping[str, Sensor],
@@ -74,7 +74,8 @@ class Vehicle(ABC):
         self.named_by_user = name is not None
         valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
         require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
-        headings = finite_numbers("heading", heading, (count,))
+        self.headed_by_user = heading is not None
+        headings = finite_numbers("heading", 0.0 if heading is None else heading, (count,))
         self.start_orientation = quaternion_from_euler(0.0, 0.0, headings)
         self.backends = list(backends)
         drivers = [backend for backend in self.backends if backend.drives]
@@ -94,11 +95,10 @@ class Vehicle(ABC):
             self.scene: Scene = vehicle_scene(spec, file or Path())
         except ConfigError as error:
             raise error.within(file=file) from None
+        self.placed_by_user, self.spacing, self.radius = position is not None, spacing, swept_radius(spec)
         if position is None:
             position = (0.0, 0.0, self.standing_height)
-        self.start_position = start_positions(
-            position, count=count, spacing=spacing, clearance=swept_radius(spec)
-        )
+        self.start_position = start_positions(position, count=count, spacing=spacing, clearance=self.radius)
         self.state = VehicleState.at_rest(count, len(spec.rotor_list()))
         self.readings: dict[str, Reading] = {}
         self.new_readings: dict[str, Reading] = {}
@@ -186,6 +186,17 @@ class Vehicle(ABC):
         from pegasus.scene.vehicle_asset import vehicle_file
 
         return vehicle_file(self.spec, self.file or Path())
+
+    def start_at(self, position: Array, heading: Array) -> None:
+        """Set where the vehicles start when they were given no place; a heading that was given stays.
+
+        Args:
+            position: Where the body frames start [m], shape (N, 3).
+            heading: Directions of the x axes [rad], shape (N,).
+        """
+        self.start_position = position
+        if not self.headed_by_user:
+            self.start_orientation = quaternion_from_euler(0.0, 0.0, heading)
 
     def bodies(self) -> list[RigidBody]:
         """Return the rigid bodies of the N vehicles where they start."""

@@ -88,8 +88,9 @@ def test_spawn_points(scenario):
     np.testing.assert_array_equal(starts, expected)
     headings = [2 * np.arctan2(*v.start_orientation[0, 2:]) for v in flight.simulation.vehicles]
     np.testing.assert_allclose(headings, [world[1].heading, 0.5, 1.0, 0.0], atol=1e-12)
-    with pytest.raises(ConfigError, match=r"scenario.yaml: vehicles.7.position: is needed"):
-        Flight(scenario(*[{"model": "iris"}] * (len(world) + 1)))
+    crowd = scenario({"model": "iris"}, {"model": "iris", "count": 100}, world="box_room")
+    with pytest.raises(ConfigError, match=r"scenario.yaml: vehicles.1.position: is needed"):
+        Flight(crowd)
 
 
 def test_overrides(scenario):

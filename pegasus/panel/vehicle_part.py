@@ -14,14 +14,9 @@ from pegasus.panel.session import Session
 from pegasus.panel.snapshot import VehicleSnapshot
 from pegasus.scenario import load_vehicle
 from pegasus.simulation import Simulation
-from pegasus.vehicle import START_HEIGHT
+from pegasus.spawn import ground_below
 
-_ABOVE_GROUND = 1.0
-"""The ground is looked for from this far above the given place, and farther for copies beside it [m]."""
-_CLEARANCE = 1.0
-"""A spawn point this near to a vehicle is taken [m]."""
 _COUNT_LIMIT = 1000
-_DIAGONALS = [[x, y] for x in (-0.7, 0.7) for y in (-0.7, 0.7)]
 
 
 class VehiclePart(Part):
@@ -143,24 +138,20 @@ class VehiclePart(Part):
     def add(self) -> None:
         """Add the chosen vehicle."""
         self._session.call(lambda _: None)  # Without a world there is nothing to add to.
-        position, heading = self.position, self.heading
-        if position is None:
-            position, heading = self._session.call(self._free_spawn_point)
         backends = self._backend.make()
         vehicle = Multirotor(
             self.chosen,
             count=self.count,
             name=self.name or None,
-            position=position,
-            heading=heading,
+            position=self.position,
+            # At a spawn point it looks as the world has it, unless told otherwise.
+            heading=None if self.position is None and not self.heading else self.heading,
             spacing=self.spacing,
             backends=backends,
         )
-        if self.on_ground:
-            place = np.array(position)
-            # Spawn points are as far above the ground.
-            ground = position[2] - (START_HEIGHT if self.position is None else 0.0)
-            self._session.call(lambda simulation: _stand(vehicle, place, simulation, ground=ground))
+        if self.position is not None and self.on_ground:
+            place = np.array(self.position)
+            self._session.call(lambda simulation: _stand(vehicle, place, simulation))
         self._session.add(vehicle)
         self.name, self.position, self.on_ground = "", None, True
         self._backend.forget_namespace()
@@ -180,20 +171,6 @@ class VehiclePart(Part):
         self, origin: tuple[float, float, float], direction: tuple[float, float, float]
     ) -> tuple[float, float, float]:
         return clicked_point(self._session, origin, direction)
-
-    def _free_spawn_point(self, simulation: Simulation) -> tuple[tuple[float, float, float], float]:
-        starts = [vehicle.start_position for vehicle in simulation.vehicles]
-        taken = np.concatenate(
-            [*starts, *(vehicle.state.position for vehicle in simulation.vehicles)] or [np.zeros((0, 3))]
-        )
-        for point in simulation.world.spawn_points or ():
-            if all(np.linalg.norm(taken - np.array(point.position), axis=1) >= _CLEARANCE):
-                return point.position, self.heading or point.heading
-        raise ConfigError(
-            "is needed, since all spawn points of the world are taken",
-            field="position",
-            remedy="give a position [m], or click at the ground",
-        )
 
 
 def clicked_point(
@@ -221,28 +198,15 @@ def clicked_point(
     return x, y, z
 
 
-def _stand(vehicle: Multirotor, place: Array, simulation: Simulation, *, ground: float) -> None:
+def _stand(vehicle: Multirotor, place: Array, simulation: Simulation) -> None:
     """Let each copy stand on the ground, at the highest place below its rotors.
 
     Args:
         vehicle: The vehicle.
         place: Point of the ground in the middle of all copies [m], shape (3,).
         simulation: Where it will stand.
-        ground: Height of the ground where none is found [m], as in Isaac Sim before it plays.
     """
-
-    def distance(origins: Array, up: float) -> Array:
-        directions = np.tile([0.0, 0.0, up], (len(origins), 1))
-        return simulation.engine.raycast(origins, directions, 1e4, skip=np.full(len(origins), -1)).distance
-
-    rotors = vehicle.layout.position
-    reach = float(np.hypot(rotors[:, 0], rotors[:, 1]).max()) + 0.5 * vehicle.spec.propeller.diameter
-    around = reach * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], *_DIAGONALS])
-    origins = np.repeat(vehicle.start_position, len(around), axis=0)
-    origins[:, :2] += np.tile(around, (vehicle.count, 1))
-    # Ground that rises by its distance from the place is found, and no roof above the place.
-    above = _ABOVE_GROUND + np.hypot(*(origins[:, :2] - place[:2]).T)
-    headroom = distance(place[None] + [0.0, 0.0, 0.5 * _ABOVE_GROUND], 1.0)[0] + 0.4 * _ABOVE_GROUND
-    origins[:, 2] = place[2] + np.minimum(above, headroom)
-    found = (origins[:, 2] - distance(origins, -1.0)).reshape(vehicle.count, -1).max(axis=1)
-    vehicle.start_position[:, 2] = np.where(np.isfinite(found), found, ground) + vehicle.standing_height
+    start = vehicle.start_position
+    found = ground_below(simulation.engine, place, start[:, :2], vehicle.radius).max(axis=1)
+    # None is found in Isaac Sim before it plays.
+    start[:, 2] = np.where(np.isfinite(found), found, place[2]) + vehicle.standing_height

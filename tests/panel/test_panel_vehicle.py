@@ -123,7 +123,7 @@ def test_vehicles_that_cannot_be_added(flat):
 
 
 def test_spawn_points(panel, tmp_path):
-    """Two vehicles would start in each other, or the user not be told that no place is left."""
+    """Vehicles would start in each other, or a spawn point that is free again not be used."""
     file = tmp_path / "two.yaml"
     places = "[{position: [1, 2, 0.1]}, {position: [5, 2, 0.1], heading: 1.5}]"
     file.write_text(f"name: two\ngenerator: {{model: flat}}\nspawn_points: {places}\n")
@@ -136,10 +136,12 @@ def test_spawn_points(panel, tmp_path):
     assert second.position[0, :2].tolist() == [5.0, 2.0]
     assert panel.view.follow("iris1")
     assert panel.telemetry.attitude[2] == pytest.approx(1.5)
-    assert panel.vehicle.add() is False
-    assert "all spawn points of the world are taken" in last_error(panel)
+    assert panel.vehicle.add()
+    beside = panel.vehicle.vehicles[2].position[0]
+    assert 1.0 < math.dist(beside, first.position[0]) < 2.0
     assert panel.vehicle.remove("iris")
     assert panel.vehicle.add()
+    assert panel.vehicle.vehicles[2].position[0].tolist() == first.position[0].tolist()
 
 
 def test_placed_by_a_click(flat):
