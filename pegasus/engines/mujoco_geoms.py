@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import mujoco
@@ -11,6 +11,7 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.components import require
 from pegasus.engines.contact_response import contact_response
+from pegasus.engines.field_feet import corners, feet, raised
 from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.scene.decomposition import PLATE_LIMIT, THINNEST, ConvexParts, solid_parts, surface_parts
 from pegasus.scene.decomposition_cache import DecompositionCache
@@ -25,9 +26,17 @@ SEEN = 0
 UNSEEN = 1
 """Group of the geoms that stand for a mesh in contacts; rays meet the mesh itself, in a model of its own."""
 
-# Impedance close to one: contacts neither creep nor lose the restitution that is asked for.
-_IMPEDANCE = (0.99, 0.99, 0.001, 0.5, 2.0)
+# MuJoCo's contact acceleration is d a_ref + (1 - d) a_free, with an impedance d that grows here from 0.5 at
+# the surface to 0.99 at a depth of 1 mm. Near the surface the weight acts on the contact, so a body sinks in
+# by half a millimetre and settles. With 0.99 everywhere it sinks in by 2.5 micrometres, and a surface with
+# restitution throws it out again in each step. Impacts go deeper and keep the restitution that is asked for.
+_IMPEDANCE = (0.5, 0.99, 0.001, 0.5, 2.0)
 _FLAT_MESH_THICKNESS = 0.05
+_FOOT_RADIUS = 0.005  # [m]
+# MuJoCo's contype and conaffinity: of the world and its bodies, of height fields, of what meets only these.
+_USUAL = (1, 1)
+_FIELD = (2, 2)
+_MEETS_FIELDS = (2, 0)
 # A height field is this much thicker than high [m]: what hits it fast must not come out below.
 _GROUND_THICKNESS = 1.0
 # All meshes of a world together get about so many plates of different shape, each of which costs a tenth of a
@@ -104,11 +113,44 @@ class MujocoGeoms:
             element: The body in the model.
             collider: Collision shape, posed in the body's frame.
         """
-        if collider.shape is ColliderShape.MESH and collider.approximation == "convexDecomposition":
-            for mesh in self._part_meshes(collider, self._solid(collider)):
-                self._add(element, collider, priority=0, mesh=mesh)
-        else:
-            self._add(element, collider, priority=0)
+        for mesh in self._decomposed(collider) or [None]:
+            self._add(element, collider, priority=0, mesh=mesh)
+
+    def add_to_fields(self, element: Any, colliders: Sequence[Collider]) -> None:
+        """Add what of a body meets height fields, if the world has any; see `pegasus.engines.field_feet`.
+
+        Args:
+            element: The body in the model.
+            colliders: Its collision shapes, posed in its frame.
+        """
+        if not any(self._fields.values()):
+            return
+        base = feet(colliders)
+        unseen = {"contype": _MEETS_FIELDS[0], "conaffinity": _MEETS_FIELDS[1], "group": UNSEEN, "condim": 3}
+        for x, y, z in base.tolist():
+            element.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_SPHERE,
+                size=[_FOOT_RADIUS, 0.0, 0.0],
+                pos=[x, y, z + _FOOT_RADIUS],
+                **unseen,
+            )
+        for collider in colliders:
+            meshes = self._decomposed(collider)
+            points = corners(collider)
+            if meshes or points is None or not len(base):
+                for mesh in meshes or [None]:
+                    self._add(element, collider, priority=0, mesh=mesh, group=UNSEEN, meets=_MEETS_FIELDS)
+                continue
+            hull = raised(points, base)
+            if (key := hull.tobytes()) not in self._hulls:
+                self._hulls[key] = self._new_mesh(hull)
+            element.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._hulls[key], **unseen)
+
+    def _decomposed(self, collider: Collider) -> list[str | None]:
+        """Return the names of the convex parts of a body's mesh that is to be decomposed; none for others."""
+        if collider.shape is not ColliderShape.MESH or collider.approximation != "convexDecomposition":
+            return []
+        return list(self._part_meshes(collider, self._solid(collider)))
 
     def forget_arrays(self) -> None:
         """Let go of the arrays that were added; what was made of them is found again by their content."""
@@ -129,6 +171,7 @@ class MujocoGeoms:
                 priority=1,
                 group=UNSEEN,
                 field=name,
+                meets=_FIELD,
                 pose=(
                     collider.position + rotation @ (field.position + field.rotation @ lowest),
                     quaternion_from_matrix(rotation @ field.rotation),
@@ -298,14 +341,17 @@ class MujocoGeoms:
         mesh: str | None = None,
         field: str | None = None,
         pose: tuple[Array, Array] | None = None,
+        meets: tuple[int, int] = _USUAL,
     ) -> None:
         """Add one geom with the contact properties of a collider."""
         position, orientation = pose or (collider.position, collider.orientation)
         x, y, z, w = (float(c) for c in orientation)
         size = [*collider.size, 0.0, 0.0, 0.0][:3]
-        kind, extra = _GEOM_TYPES[collider.shape], {}
+        kind = _GEOM_TYPES[collider.shape]
+        extra = {}
         if field is not None:
-            kind, extra = mujoco.mjtGeom.mjGEOM_HFIELD, {"hfieldname": field}
+            kind = mujoco.mjtGeom.mjGEOM_HFIELD
+            extra = {"hfieldname": field}
         elif collider.shape is ColliderShape.PLANE:
             size = [0.0, 0.0, 1.0]
         elif collider.shape is ColliderShape.MESH:
@@ -320,6 +366,8 @@ class MujocoGeoms:
             solref=contact_response(collider.material),
             solimp=_IMPEDANCE,
             priority=priority,
+            contype=meets[0],
+            conaffinity=meets[1],
             group=group,
             **extra,
         )

@@ -159,6 +159,22 @@ def test_rest_on_the_ground(rate):
     assert (contacts.other == -1).all()
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("rate", [100, 250, 1000])
+def test_a_body_comes_to_rest_on_any_material(restitution, rate):
+    """A body on a surface with restitution would bounce by a few micrometres in each step, for ever."""
+    engine, _ = engine_with(
+        ground(restitution=restitution), bodies=[body(position=(0, 0, 0.1), colliders=[box()])]
+    )
+    for _ in range(6 * rate):
+        engine.step(1 / rate)
+    velocities = []
+    for _ in range(rate):
+        engine.step(1 / rate)
+        velocities.append(state_of(engine).velocity[0, 2])
+    assert np.abs(np.diff(velocities)).max() * rate < 1e-5
+
+
 @pytest.mark.parametrize("degrees", [20, 26, 30, 35])
 def test_friction_on_a_slope(degrees):
     """Below the friction angle (26.57 degrees for 0.5) a body rests; above it, it slides as Coulomb says."""

@@ -78,6 +78,21 @@ def test_a_seed_makes_the_same_bytes_and_another_seed_another_world(name: str, t
     assert first[f"{name}.usdc"] != other[f"{name}.usdc"]
 
 
+def test_a_vehicle_on_the_ground_is_still(simulation: Simulation) -> None:
+    """A vehicle that waits for its take-off would shake, and its IMU would feel what is not there."""
+    points = np.array([point.position for point in simulation.world.spawn_points or []])[:6]
+    parked = simulation.add(Multirotor("iris", count=len(points), position=points, sensors={}))
+    simulation.step(int(5 * simulation.rate))
+    accelerations = []
+    for _ in range(int(simulation.rate)):
+        simulation.step()
+        accelerations.append(parked.state.acceleration.copy())
+    simulation.remove(parked)
+    # The least that an IMU of the catalogue can tell is 0.004 m/s^2.
+    assert np.std(accelerations, axis=0).max() < 1e-5
+    assert np.abs(accelerations).max() < 1e-4
+
+
 def test_an_iris_flies_through_it_at_full_speed(simulation: Simulation) -> None:
     """The way through a world would be blocked, or too narrow to fly fast."""
     if not simulation.world.paths:
