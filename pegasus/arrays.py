@@ -14,6 +14,28 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
+def row_product(rows: Array, matrix: Array) -> Array:
+    """Return rows @ matrix, each sum taken in the order of its terms.
+
+    A library for linear algebra sums in an order, and rounds in ways, that depend on the processor and on the
+    number of rows; here a row has the same bits on every processor, whatever stands beside it.
+
+    Args:
+        rows: Vectors of any namespace, shape (..., K).
+        matrix: Matrix of up to 7 rows or at least 2 columns, shape (K, M).
+
+    Returns:
+        The products, shape (..., M).
+    """
+    if type(rows) is np.ndarray and rows.ndim == 2:
+        # The terms of all rows lie side by side, so that adding them is one loop over long arrays.
+        terms = np.multiply(matrix[:, :, None], rows.T[:, None, :], order="C")
+        product: Array = np.add.reduce(terms, axis=0).T
+        return product
+    general: Array = namespace(rows).sum(rows[..., :, None] * matrix, axis=-2)
+    return general
+
+
 def namespace(array: Any) -> Any:
     """Return the array-API namespace of an array; NumPy's is found without a look-up.
 

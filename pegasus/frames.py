@@ -11,19 +11,15 @@ import numpy as np
 
 from pegasus.arrays import Array, namespace
 
-# A rotation matrix is linear in the products q_i q_j: row 4 i + j of this table holds the coefficients
-# of q_i q_j in the nine entries of the matrix (row by row).
-_TABLE = np.zeros((4, 4, 3, 3))
-for _i, _j, _row, _column, _sign in (
-    [(k, k, k, k, 1.0) for k in range(3)]
-    + [(k, k, m, m, -1.0) for k in range(3) for m in range(3) if m != k]
-    + [(3, 3, m, m, 1.0) for m in range(3)]
-    + [(0, 1, 0, 1, 2.0), (0, 1, 1, 0, 2.0), (0, 2, 0, 2, 2.0), (0, 2, 2, 0, 2.0), (1, 2, 1, 2, 2.0)]
-    + [(1, 2, 2, 1, 2.0), (2, 3, 0, 1, -2.0), (2, 3, 1, 0, 2.0), (1, 3, 0, 2, 2.0), (1, 3, 2, 0, -2.0)]
-    + [(0, 3, 1, 2, -2.0), (0, 3, 2, 1, 2.0)]
-):
-    _TABLE[_i, _j, _row, _column] = _sign
-_PRODUCTS = _TABLE.reshape(16, 9)
+# The nine entries of a rotation matrix, row by row: each is the sum of two products c q_i q_j, and of 1 on
+# the diagonal. The products of all pairs are numbered 4 i + j.
+_FIRST = np.array([5, 1, 2, 1, 0, 6, 2, 6, 0])
+_SECOND = np.array([10, 11, 7, 11, 10, 3, 7, 3, 5])
+_FIRST_COEFFICIENT = np.array([-2.0, 2.0, 2.0, 2.0, -2.0, 2.0, 2.0, 2.0, -2.0])
+_SECOND_COEFFICIENT = np.array([-2.0, -2.0, 2.0, 2.0, -2.0, -2.0, -2.0, 2.0, -2.0])
+_DIAGONAL = np.eye(3).reshape(9)
+_PAIRS = np.stack([_FIRST, _SECOND])
+_COEFFICIENTS = np.stack([_FIRST_COEFFICIENT, _SECOND_COEFFICIENT])[:, :, None]
 
 
 def multiply(a: Array, b: Array) -> Array:
@@ -76,10 +72,21 @@ def matrix_from_quaternion(quaternion: Array) -> Array:
     Args:
         quaternion: Unit quaternion, shape (..., 4).
     """
+    if type(quaternion) is np.ndarray:
+        rows = np.ascontiguousarray(quaternion.reshape(-1, 4).T)
+        terms = (rows[:, None] * rows).reshape(16, -1)[_PAIRS]
+        terms *= _COEFFICIENTS
+        entries = terms[0]
+        entries += terms[1]
+        entries += _DIAGONAL[:, None]
+        return np.reshape(entries.T, (*quaternion.shape[:-1], 3, 3))
     xp = namespace(quaternion)
     products = xp.reshape(quaternion[..., :, None] * quaternion[..., None, :], (*quaternion.shape[:-1], 16))
-    table = _PRODUCTS if isinstance(quaternion, np.ndarray) else xp.asarray(_PRODUCTS, dtype=quaternion.dtype)
-    matrix: Array = xp.reshape(products @ table, (*quaternion.shape[:-1], 3, 3))
+    dtype = quaternion.dtype
+    first = xp.take(products, xp.asarray(_FIRST), axis=-1) * xp.asarray(_FIRST_COEFFICIENT, dtype=dtype)
+    second = xp.take(products, xp.asarray(_SECOND), axis=-1) * xp.asarray(_SECOND_COEFFICIENT, dtype=dtype)
+    diagonal = xp.asarray(_DIAGONAL, dtype=dtype)
+    matrix: Array = xp.reshape(first + second + diagonal, (*quaternion.shape[:-1], 3, 3))
     return matrix
 
 
@@ -190,7 +197,12 @@ def rotate(matrix: Array, vector: Array) -> Array:
         matrix: Rotation matrix body to world, shape (..., 3, 3).
         vector: Vector in the body frame, shape (..., 3).
     """
-    return (matrix @ vector[..., None])[..., 0]
+    if type(matrix) is np.ndarray and matrix.ndim == 3 and vector.ndim == 2:
+        terms = np.multiply(matrix.T, vector.T[:, None, :], order="C")
+        row_by_row: Array = np.add.reduce(terms, axis=0).T
+        return row_by_row
+    rotated: Array = namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)
+    return rotated
 
 
 def rotate_inverse(matrix: Array, vector: Array) -> Array:
@@ -200,7 +212,25 @@ def rotate_inverse(matrix: Array, vector: Array) -> Array:
         matrix: Rotation matrix body to world, shape (..., 3, 3).
         vector: Vector in the world frame, shape (..., 3).
     """
-    return (vector[..., None, :] @ matrix)[..., 0, :]
+    if type(matrix) is np.ndarray and matrix.ndim == 3 and vector.ndim == 2:
+        terms = np.multiply(matrix.transpose(1, 2, 0), vector.T[:, None, :], order="C")
+        row_by_row: Array = np.add.reduce(terms, axis=0).T
+        return row_by_row
+    rotated: Array = namespace(matrix).sum(matrix * vector[..., :, None], axis=-2)
+    return rotated
+
+
+def matrix_product(a: Array, b: Array) -> Array:
+    """Return the products of matrices A B, each sum taken in the order of its terms, shape (N, 3, 3).
+
+    Args:
+        a: Matrices A, shape (N, 3, 3).
+        b: Matrices B, shape (N, 3, 3).
+    """
+    xp = namespace(a)
+    left, right = xp.permute_dims(a, (2, 1, 0)), xp.permute_dims(b, (1, 2, 0))
+    product: Array = xp.permute_dims(xp.sum(left[:, :, None, :] * right[:, None, :, :], axis=0), (2, 0, 1))
+    return product
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pegasus.aerodynamics import DOWNWASHES, DRAGS, GROUND_EFFECTS, Downwash, Drag, GroundEffect, NearGround
 from pegasus.airframe_checks import require_hover, require_rotors_above_ground, require_rotors_apart
-from pegasus.arrays import Array
+from pegasus.arrays import Array, row_product
 from pegasus.backends.backend import Backend
 from pegasus.components import build
 from pegasus.engines.engine import RayHits
@@ -219,8 +219,8 @@ class Multirotor(Vehicle):
     @property
     def rotor_centers(self) -> Array:
         """Middles of the discs in the world [m], shape (N, R, 3)."""
-        centers: Array = self.state.position[:, None] + self.layout.position @ self.state.rotation.swapaxes(
-            1, 2
+        centers: Array = self.state.position[:, None] + rotate(
+            self.state.rotation[:, None], self.layout.position
         )
         return centers
 
@@ -303,9 +303,10 @@ class Multirotor(Vehicle):
         velocity = rotate_inverse(state.rotation, through_air)
         angular_velocity = state.angular_velocity
         density = self._air_density()
-        inflow = velocity @ self._inflow_map[:3] + angular_velocity @ self._inflow_map[3:]
+        inflow = row_product(velocity, self._inflow_map[:3])
+        inflow = inflow + row_product(angular_velocity, self._inflow_map[3:])
         if self.wake is not None:
-            wake = self.wake @ state.rotation
+            wake = rotate_inverse(state.rotation[:, None], self.wake)
             inflow = inflow - (wake * self.layout.axis).sum(axis=-1)
             velocity = velocity - wake.mean(axis=1)
         thrust, torque = self.thrust_curve.thrust(speed, inflow, density)
@@ -321,7 +322,7 @@ class Multirotor(Vehicle):
                 air_density=density,
                 cast=self._cast_down,
             )
-        wrench = thrust @ self._thrust_map + torque @ self._torque_map
+        wrench = row_product(thrust, self._thrust_map) + row_product(torque, self._torque_map)
         if self._has_rotor_momentum:
             wrench[:, 3:] += self._gyroscopic_torque(speed, (end - start) / dt)
         force, moment = wrench[:, :3], wrench[:, 3:]
@@ -379,5 +380,6 @@ class Multirotor(Vehicle):
             speed: Rotor speeds [rad/s], shape (N, R).
             rotor_acceleration: Their rates of change [rad/s^2], shape (N, R).
         """
-        momentum = speed @ self._rotor_momentum
-        return cross(momentum, self.state.angular_velocity) - rotor_acceleration @ self._rotor_momentum
+        momentum = row_product(speed, self._rotor_momentum)
+        change = row_product(rotor_acceleration, self._rotor_momentum)
+        return cross(momentum, self.state.angular_velocity) - change

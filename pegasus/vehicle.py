@@ -1,6 +1,5 @@
 """Vehicles: a rigid body, its sensors, and those who fly it and listen to it."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -325,7 +324,7 @@ class Vehicle(ABC):
             self.command = self._no_command
             return
         command = np.asarray(command, dtype=np.float64)
-        if command.shape != self._no_command.shape or not math.isfinite(command.sum()):
+        if command.shape != self._no_command.shape or not np.isfinite(command).all():
             raise self._bad_command(command, t)
         self.command = command
 

@@ -1,6 +1,5 @@
 """The vehicles of a simulation: added, removed and looked up by name, moved as one batch."""
 
-import math
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from pegasus.arrays import Array, BoolArray
 from pegasus.engines.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion
+from pegasus.frames import matrix_from_quaternion, rotate
 from pegasus.vehicle import Vehicle
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ class VehicleManager(Collection[Vehicle]):
             ConfigError: If a wrench is not finite.
         """
         force = self._force + self._mass * self._environment.gravity_vector(self._bodies.position)
-        if not math.isfinite(force.sum() + self._torque.sum()):
+        if not (np.isfinite(force).all() and np.isfinite(self._torque).all()):
             raise self._not_finite(force)
         self._engine.apply(force, self._torque)
 
@@ -189,8 +188,8 @@ class VehicleManager(Collection[Vehicle]):
     def raycast(self, vehicle: Vehicle, directions: Array, max_range: float, origin: Array) -> RayHits:
         """Cast rays from each copy of a vehicle; see `Vehicle.raycast`."""
         state, rays = vehicle.state, len(directions)
-        origins = state.position + (state.rotation @ origin)
-        world = (state.rotation @ np.asarray(directions, dtype=np.float64).T).transpose(0, 2, 1)
+        origins = state.position + rotate(state.rotation, origin[None])
+        world = rotate(state.rotation[:, None], np.asarray(directions, dtype=np.float64))
         return self.cast(vehicle, np.repeat(origins, rays, axis=0), world.reshape(-1, 3), max_range)
 
     def cast(self, vehicle: Vehicle, origins: Array, directions: Array, max_range: float) -> RayHits:

@@ -1,6 +1,11 @@
 """The same seed gives the same bits, whatever else flies, and everything is of one step."""
 
+import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +125,27 @@ def test_a_vehicle_far_away_changes_no_bit():
     alone = fly()
     assert_same_bits(alone, fly(others=far))
     assert_same_bits(alone, fly(later=far))
+
+
+def digests(kernels):
+    """Return the digests of the flights of `flight_digest` with OpenBLAS' kernels for a processor."""
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+    # Left to itself, OpenBLAS takes the kernels of the processor that it runs on.
+    environment |= {"OPENBLAS_CORETYPE": kernels} if kernels else {}
+    script = Path(__file__).with_name("flight_digest.py")
+    flown = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=240, check=True
+    )
+    found: dict[str, dict[str, str]] = json.loads(flown.stdout)
+    return found
+
+
+def test_neither_company_nor_the_processor_changes_a_bit():
+    """Sums by a library for linear algebra depend on the processor and on how many rows stand together."""
+    found = [digests(kernels) for kernels in ("Nehalem", "Haswell", None)]
+    for by_company in found[0].values():
+        assert len(set(by_company.values())) == 1, found
+    assert found[0] == found[1] == found[2]
 
 
 def test_n_copies_fly_like_n_vehicles():

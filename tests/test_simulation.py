@@ -188,6 +188,14 @@ def test_a_nan_command_is_refused_with_its_place():
         assert np.isfinite(sim.vehicles["iris"].state.position).all()
 
 
+def test_a_command_beyond_all_sense_is_the_highest_speed():
+    """A finite command whose sum overflows would be an IndexError in the search for what is not finite."""
+    with Simulation("flat") as sim:
+        iris = sim.add(Multirotor("iris", position=HIGH, backends=[Constant(1e308)]))
+        sim.step(100)
+        np.testing.assert_allclose(iris.state.rotor_speed, iris.motor.max_speed, rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -10,6 +10,7 @@ import numpy as np
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
 from pegasus.engines.engine import RayHits
+from pegasus.frames import rotate
 from pegasus.state import VehicleState
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class NearGround:
             separation_squared=self._separation_squared,
             share=self._share,
         )
-        facing = np.maximum((self._layout.axis @ state.rotation.swapaxes(1, 2) * normal).sum(axis=-1), 0.0)
+        facing = np.maximum((rotate(state.rotation[:, None], self._layout.axis) * normal).sum(axis=-1), 0.0)
         climb = (through_air[:, None] * normal).sum(axis=-1)
         level = (through_air * through_air).sum(axis=1, keepdims=True) - climb * climb
         share = hover_share(thrust, level, air_density=air_density, radius=self._radius)

@@ -289,7 +289,7 @@ class Camera(Sensor):
         return Shot(self._optics, visuals, self._vehicle.name, snapshot, previous, self._draw_seeds())
 
     def _draw_seeds(self) -> list[int]:
-        seeds: list[int] = self.rng.integers(_SEEDS, size=self.count).tolist()
+        seeds: list[int] = [int(rng.integers(_SEEDS)) for rng in self.rngs]
         return seeds
 
     def _pose(self, optics: Optics, state: VehicleState) -> tuple[Array, Array]:

@@ -193,7 +193,7 @@ class Lidar(Sensor):
             t: Simulation time [s].
         """
         visuals = self._vehicle.visuals
-        seeds: list[int] = self.rng.integers(_SEEDS, size=self.count).tolist()
+        seeds: list[int] = [int(rng.integers(_SEEDS)) for rng in self.rngs]
         past = list(self._past) or [(t, state.position.copy(), state.orientation.copy())]
         stamps, positions, orientations = zip(*past, strict=True)
         sweep = Sweep(

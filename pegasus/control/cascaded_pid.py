@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.components import require
 from pegasus.control.controller import Controller, check_gains
 from pegasus.control.geometric import THRUST_SHARE, LimitedDemand
@@ -131,7 +131,7 @@ class CascadedPIDController(Controller):
             self._angular_integral = np.minimum(np.maximum(integral, -limit), limit)
         angular = self._angle_gain * error + self._rate_gain * rate_error + self._angular_integral
         self._force[:, 2] = self.mass * thrust[:, 2] / np.maximum(state.rotation[:, 2, 2], _LEAST_UPRIGHT)
-        return self._force, angular @ self.inertia
+        return self._force, row_product(angular, self.inertia)
 
     def _outer(self, state: VehicleState, reference: Reference, dt: float) -> Array:
         """Return the acceleration that is asked of the rotors, world frame [m/s^2], shape (N, 3)."""

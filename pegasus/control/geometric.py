@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.components import require
 from pegasus.control.controller import Controller, check_gains
 from pegasus.control.reference import Reference
 from pegasus.control.trajectories.trajectory import Vec3
-from pegasus.frames import cross, rotate, rotate_inverse
+from pegasus.frames import cross, matrix_product, rotate, rotate_inverse
 from pegasus.state import VehicleState
 
 # The entries of a matrix M, row by row, to the vector of M - M^T and the trace.
@@ -132,7 +132,7 @@ def attitude_error(difference: Array) -> Array:
     """
     xp = namespace(difference)
     table = _VEE_AND_TRACE if isinstance(difference, np.ndarray) else xp.asarray(_VEE_AND_TRACE)
-    vee_and_trace = xp.reshape(difference, (-1, 9)) @ table
+    vee_and_trace = row_product(xp.reshape(difference, (-1, 9)), table)
     nearness = 1.0 + vee_and_trace[:, 3:]
     error: Array = vee_and_trace[:, :3] / xp.sqrt(xp.maximum(nearness, _HALF_TURN))
     if isinstance(error, np.ndarray) and nearness.min() > _HALF_TURN:
@@ -215,13 +215,13 @@ class GeometricController(Controller):
         attitude, wanted_rates = attitude_from_thrust(
             thrust, reference.jerk, reference.yaw, reference.yaw_rate
         )
-        difference = attitude @ state.rotation
+        difference = matrix_product(attitude, state.rotation)
         rates = state.angular_velocity
         rate_error = rates - rotate_inverse(difference, wanted_rates)
         torque = (
-            attitude_error(difference) @ self._attitude_torque
-            + rate_error @ self._rate_torque
-            + cross(rates, rates @ self._momentum)
+            row_product(attitude_error(difference), self._attitude_torque)
+            + row_product(rate_error, self._rate_torque)
+            + cross(rates, row_product(rates, self._momentum))
         )
         self._force[:, 2] = self.mass * rotate_inverse(state.rotation, thrust)[:, 2]
         return self._force, torque

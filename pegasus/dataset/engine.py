@@ -13,7 +13,7 @@ from pegasus.dataset.frame_folder import FrameFolder
 from pegasus.dataset.recipe import Recipe
 from pegasus.dataset.workers import Job, Made, kept_warnings, run_in_processes
 from pegasus.errors import ConfigError
-from pegasus.processors import processor_count
+from pegasus.machine import processor_count
 from pegasus.scenario import load_scenario
 
 _log = logging.getLogger(__name__)

@@ -19,6 +19,7 @@ from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidB
 from pegasus.engines.mujoco_geoms import MujocoGeoms
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
 from pegasus.frames import cross, matrix_from_quaternion, rotate_inverse
+from pegasus.machine import free_memory
 from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)
@@ -41,6 +42,10 @@ _MANY_GEOMS = 64
 _LOOK_DISTANCE = 0.4  # [m]
 _LOOK_INTERVAL = 10  # steps between two looks while something is near
 
+# Room for the contacts of each body, some hundred at a time. What MuJoCo would set aside by itself grows with
+# the square of the number of bodies: 29 GB for 4096.
+_ARENA_PER_BODY = 2**18  # [bytes]
+
 
 class MujocoEngine:
     """Engine on MuJoCo; see `pegasus.engines.engine.Engine` for the contract."""
@@ -53,6 +58,10 @@ class MujocoEngine:
         self._data: Any = None
         self._option: Any = None
         self._bodies: dict[int, Any] = {}
+        # Bodies that came together, by their common frame: MuJoCo deletes a frame at once, single bodies in
+        # a time that grows with the square of their number.
+        self._batches: list[tuple[Any, set[int]]] = []
+        self._world_arena = 0
         self._ids = np.zeros(0, dtype=np.int64)
         self._next_id = 0
         self._geoms = MujocoGeoms(self._spec)
@@ -79,7 +88,7 @@ class MujocoEngine:
         # What would be behind a wall after a step meets it within the step.
         option.enableflags = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
         self._spec, self._model, self._data = spec, None, None
-        self._bodies, self._ids = {}, np.zeros(0, dtype=np.int64)
+        self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
         self._geoms = MujocoGeoms(spec)
         self._surfaces = None
         if (surfaces := self._geoms.add_world(scene.colliders)) is not None:
@@ -88,35 +97,52 @@ class MujocoEngine:
         if len(spec.worldbody.geoms) > _MANY_GEOMS:
             option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
         self._compile()
+        self._world_arena = int(self._model.narena)
 
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
-        """Add bodies, also while running; no other body is disturbed. Return their handles, shape (K,)."""
+        """Add bodies, also while running; no other body is disturbed. Return their handles, shape (K,).
+
+        Raises:
+            ConfigError: If a name is taken, or there is not enough memory.
+        """
+        self._require_memory(len(bodies))
         ids = np.arange(self._next_id, self._next_id + len(bodies), dtype=np.int64)
         names = [element.name for element in self._bodies.values()] + [body.name for body in bodies]
         for name, count in Counter(names).items():
             require(count == 1, "body name", name, "is taken", "choose another")
         added: list[Any] = []
+        frame = self._spec.worldbody.add_frame()
         try:
             for body in bodies:
                 added.append(self._spec.worldbody.add_body(name=body.name))
+                added[-1].set_frame(frame)
                 self._describe(added[-1], body)
             self._compile()
         except Exception:
-            for element in added:
-                self._spec.delete(element)
+            self._spec.delete(frame)
             self._compile()
             raise
         finally:
             self._geoms.forget_arrays()
         self._next_id += len(bodies)
         self._bodies.update(zip(ids.tolist(), added, strict=True))
+        self._batches.append((frame, set(ids.tolist())))
         self._ids = np.concatenate([self._ids, ids])
         return ids
 
     def remove_bodies(self, ids: BodyIds) -> None:
         """Remove bodies; no other body is disturbed."""
-        for handle in ids.tolist():
-            self._spec.delete(self._bodies.pop(handle))
+        leaving = set(ids.tolist())
+        for frame, batch in self._batches:
+            if batch <= leaving:
+                self._spec.delete(frame)
+            else:
+                for handle in batch & leaving:
+                    self._spec.delete(self._bodies[handle])
+            batch -= leaving
+        self._batches = [(frame, batch) for frame, batch in self._batches if batch]
+        for handle in leaving:
+            del self._bodies[handle]
         self._ids = self._ids[~np.isin(self._ids, ids)]
         self._compile()
 
@@ -221,13 +247,28 @@ class MujocoEngine:
         """Free what the engine holds; calling it twice is allowed."""
         self._model = self._data = self._option = None
         self._pose = self._velocity = self._wrench = np.zeros((0, 7))
-        self._bodies, self._ids = {}, np.zeros(0, dtype=np.int64)
+        self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
+
+    def _arena(self, bodies: int) -> int:
+        """Return the memory for contacts and constraints of a number of bodies [bytes]."""
+        return self._world_arena + _ARENA_PER_BODY * bodies
+
+    def _require_memory(self, added: int) -> None:
+        needed, free = self._arena(len(self._bodies) + added), free_memory()
+        require(
+            needed < free,
+            "number of vehicles",
+            len(self._bodies) + added,
+            f"takes {needed / 1e9:.1f} GB of memory where {free / 1e9:.1f} GB are free",
+            "add fewer",
+        )
 
     def _compile(self) -> None:
         if self._model is None:
             self._model = self._spec.compile()
             self._data = mujoco.MjData(self._model)
         else:
+            self._spec.memory = self._arena(len(self._spec.bodies) - 1)
             self._model, self._data = self._spec.recompile(self._model, self._data)
         # The solver's stopping rule is scaled by these statistics of the whole model; left as they come, a
         # contact would be solved to another precision as soon as a vehicle joins elsewhere.

@@ -8,7 +8,7 @@ import numpy as np
 from pygeomag import GeoMag
 from pygeomag.wmm.wmm_2025 import WMM_2025
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.components import require
 from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, geodetic_from_local, map_axes
 from pegasus.vectors import require_vector
@@ -199,7 +199,7 @@ class WorldMagneticModel(MagneticField):
                 for j in (0, 1)
                 for i in (0, 1)
             ]
-            polynomial = self._cells[key] = (_TRILINEAR @ np.stack(corners)).reshape(24)
+            polynomial = self._cells[key] = row_product(_TRILINEAR, np.stack(corners)).reshape(24)
         return polynomial
 
     def _corner(self, corner: Cell) -> Array:

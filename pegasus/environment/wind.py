@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import ConfigDict
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.components import require
 from pegasus.vectors import require_vector
 
@@ -42,12 +42,10 @@ def turbulence(position: Array, t: float, *, modes: Modes) -> Array:
         modes: The waves.
     """
     xp = namespace(position)
-    cycles = xp.matmul(position[:, None, :], modes.wave_vector) - modes.frequency * t
+    cycles = row_product(position, modes.wave_vector) - modes.frequency * t
     phase = xp.astype((cycles - xp.floor(cycles)) * (2 * math.pi), xp.float32)
     cosine, sine = xp.astype(xp.cos(phase), xp.float64), xp.astype(xp.sin(phase), xp.float64)
-    waves = xp.matmul(cosine, modes.amplitude[0, ...]) + xp.matmul(sine, modes.amplitude[1, ...])
-    velocity: Array = waves[:, 0, :]
-    return velocity
+    return row_product(cosine, modes.amplitude[0, ...]) + row_product(sine, modes.amplitude[1, ...])
 
 
 def energy_spectrum(wavenumber: Array, *, spectrum: Spectrum, length_scale: float) -> Array:
@@ -214,7 +212,7 @@ class Gusts(Wind):
         amplitude = self.intensity * math.sqrt(3 / self.mode_count)
         self._modes = Modes(
             wave_vector=wave_vector,
-            frequency=np.asarray(self.mean_velocity) @ wave_vector,
+            frequency=row_product(np.array([self.mean_velocity]), wave_vector)[0],
             amplitude=amplitude * np.stack([cosine, sine]),
         )
 

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasus.arrays import Array
+from pegasus.arrays import Array, row_product
 from pegasus.frames import cross, rotate
 from pegasus.recording.observer import ObservedSimulation, ObservedVehicle
-
-_ONES = np.ones(3)
 
 
 def kinetic_energy(velocity: Array, angular_velocity: Array, *, mass: float, inertia: Array) -> Array:
@@ -22,8 +20,8 @@ def kinetic_energy(velocity: Array, angular_velocity: Array, *, mass: float, ine
 
     Source: Koenig's theorem, T = m v^2 / 2 + w . J w / 2.
     """
-    twice = mass * (velocity * velocity) + angular_velocity * (angular_velocity @ inertia)
-    energy: Array = 0.5 * (twice @ _ONES)
+    twice = mass * (velocity * velocity) + angular_velocity * row_product(angular_velocity, inertia)
+    energy: Array = 0.5 * twice.sum(axis=-1)
     return energy
 
 
@@ -36,7 +34,7 @@ def wrench_work(force: Array, torque: Array, displacement: Array, rotation: Arra
         displacement: Displacement of the centre of mass in the world [m], shape (N, 3).
         rotation: Time integral of the angular velocity in the body frame [rad], shape (N, 3).
     """
-    work: Array = (force * displacement + torque * rotation) @ _ONES
+    work: Array = (force * displacement + torque * rotation).sum(axis=-1)
     return work
 
 
@@ -135,7 +133,7 @@ def _step_balance(last: _Snapshot, now: _Snapshot) -> Array:
     displacement = now.position - last.position
     rotation = (0.5 * (now.time - last.time)) * (now.angular_velocity + last.angular_velocity)
     gravity = vehicle.environment.gravity_vector(0.5 * (now.position + last.position))
-    weight: Array = vehicle.mass * ((gravity * displacement) @ _ONES)
+    weight: Array = vehicle.mass * (gravity * displacement).sum(axis=-1)
     applied = wrench_work(*last.applied, displacement, rotation)
     rotors = wrench_work(*last.rotors, displacement, rotation)
     drag = wrench_work(*last.drag, displacement, rotation)

@@ -8,8 +8,6 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.recording.observer import ObservedSimulation
 
-_ONES = np.ones(3)
-
 
 @dataclass(frozen=True)
 class TrackingError:
@@ -87,7 +85,7 @@ class TrackingAudit:
             if reference is None:
                 continue
             error = vehicle.state.position - reference.position
-            squares: Array = (error * error) @ _ONES
+            squares: Array = (error * error).sum(axis=-1)
             if reference.idle.any():
                 squares = squares[~reference.idle]
                 if not len(squares):

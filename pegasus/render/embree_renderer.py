@@ -9,7 +9,7 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.components import require
 from pegasus.errors import ConfigError
-from pegasus.processors import processor_count
+from pegasus.machine import processor_count
 from pegasus.render.known import CHUNK, KnownEntities, KnownLenses, require_drawable
 from pegasus.render.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.scene.scene import Entity, Scene

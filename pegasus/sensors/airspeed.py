@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.arrays import Array, namespace
 from pegasus.components import require
 from pegasus.environment.atmosphere import GAS_CONSTANT, SEA_LEVEL_PRESSURE, SEA_LEVEL_TEMPERATURE
+from pegasus.frames import rotate
 from pegasus.sensors.noise import gauss_markov_coefficients, gauss_markov_step, white_noise_sigma
 from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
 from pegasus.state import VehicleState
@@ -121,9 +122,9 @@ class Airspeed(Sensor):
             self.drift_sigma, correlation_time=self.drift_correlation_time, dt=1 / self.rate_hz
         )
         self._noise_sigma = white_noise_sigma(self.noise_density, rate_hz=self.rate_hz)
-        self._offset = self.turn_on_bias * rng.standard_normal(self.count)
-        self._drift = self.drift_sigma * rng.standard_normal(self.count)
-        self._normals = NoiseBlock(rng, (2, self.count))
+        self._normals = NoiseBlock(self.rngs, (2,))
+        offset, drift = self._normals.take().T
+        self._offset, self._drift = self.turn_on_bias * offset, self.drift_sigma * drift
 
     def measure(self, state: VehicleState, t: float) -> AirspeedReading:
         """Return differential pressure, indicated airspeed and temperature.
@@ -136,9 +137,9 @@ class Airspeed(Sensor):
         velocity = state.velocity
         if not environment.wind.calm:
             velocity = velocity - environment.wind_velocity(state.position, t)
-        airspeed = ((state.rotation @ self._axis) * velocity).sum(axis=1)
+        airspeed = (rotate(state.rotation, self._axis[None]) * velocity).sum(axis=1)
         air = environment.air(state.position)
-        white, driving = self._normals.take()
+        white, driving = self._normals.take().T
         pressure = differential_pressure(airspeed, air_density=air.density)
         pressure += self._noise_sigma * white + self._drift + self._offset
         self._drift = gauss_markov_step(self._drift, driving, phi=self._phi, drive=self._drive)

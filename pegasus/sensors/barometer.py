@@ -69,8 +69,8 @@ class Barometer(Sensor):
             self.drift_sigma, correlation_time=self.drift_correlation_time, dt=1 / self.rate_hz
         )
         self._noise_sigma = white_noise_sigma(self.noise_density, rate_hz=self.rate_hz)
-        self._drift = self.drift_sigma * rng.standard_normal(self.count)
-        self._normals = NoiseBlock(rng, (2, self.count))
+        self._normals = NoiseBlock(self.rngs, (2,))
+        self._drift = self.drift_sigma * self._normals.take()[:, 0]
 
     def measure(self, state: VehicleState, t: float) -> BarometerReading:
         """Return pressure, temperature and pressure altitude.
@@ -80,7 +80,7 @@ class Barometer(Sensor):
             t: Simulation time [s].
         """
         air = self.environment.air(state.position)
-        white, driving = self._normals.take()
+        white, driving = self._normals.take().T
         pressure = air.pressure * (1 + self._drift) + self._noise_sigma * white
         self._drift = gauss_markov_step(self._drift, driving, phi=self._phi, drive=self._drive)
         return BarometerReading(t, pressure, air.temperature, self._standard.pressure_altitude(pressure))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array, IntArray
+from pegasus.arrays import Array, IntArray, row_product
 from pegasus.components import require
 from pegasus.sensors.delay import History
 from pegasus.sensors.noise import white_noise_sigma
@@ -56,12 +56,18 @@ def error_coefficients(position_time: float, velocity_time: float, *, dt: float)
     coupling = math.exp(-a * dt) * dt * (math.expm1(gap) / gap if gap else 1.0)
     transition = np.array([[math.exp(-a * dt), coupling], [0.0, math.exp(-b * dt)]])
     stationary = error_covariance(position_time, velocity_time)
-    noise = stationary - transition @ stationary @ transition.T
+    noise = stationary - row_product(row_product(transition, stationary), transition.T)
     # Square root with the velocity first, whose noise is the larger for short steps.
     velocity = math.sqrt(noise[1, 1])
     shared = noise[0, 1] / velocity
     own = math.sqrt(max(noise[0, 0] - shared * shared, 0.0))
     return transition, np.array([[own, shared], [0.0, velocity]])
+
+
+def _mix(matrix: Array, error: Array) -> Array:
+    """Return a matrix (2, 2) times position and velocity of each vehicle and axis, shape (N, 2, 3)."""
+    mixed: Array = (matrix[:, :, None] * error[:, None]).sum(axis=2)
+    return mixed
 
 
 def settling(t: float, *, initial: float, final: float, time_constant: float) -> float:
@@ -172,12 +178,13 @@ class GPS(Sensor):
         times = self.position_correlation_time, self.velocity_correlation_time
         self._transition, self._drive = error_coefficients(*times, dt=1 / self.rate_hz)
         # Position and velocity error of a sigma of 1 m, scaled to each axis when they are used.
-        root = np.linalg.cholesky(error_covariance(*times))
-        self._error = root @ rng.standard_normal((2, self.count * 3))
+        self._normals = NoiseBlock(self.rngs, (2, 2, 3))
+        shared, variance = error_covariance(*times)[1]
+        root = np.array([[1.0, 0.0], [shared, math.sqrt(variance - shared * shared)]])
+        self._error = _mix(root, self._normals.take()[:, 0])
         self._error_sigma = np.array(self.position_error_sigma)
         densities = np.array([self.position_noise_density, self.velocity_noise_density])
-        self._noise_sigma = white_noise_sigma(1.0, rate_hz=self.rate_hz) * densities[:, None, :]
-        self._normals = NoiseBlock(rng, (2, 2, self.count * 3))
+        self._noise_sigma = white_noise_sigma(1.0, rate_hz=self.rate_hz) * densities
 
     def measure(self, state: VehicleState, t: float) -> GpsReading:
         """Return the solution for `latency` ago, or for the first reading as long as that is not so old.
@@ -191,11 +198,11 @@ class GPS(Sensor):
         self._history.add(t, state)
         solved = self._history.at(t - self.latency)
         position, velocity = solved.translation()
-        white, driving = self._normals.take()
-        error = white.reshape(2, self.count, 3) * self._noise_sigma
-        error += self._error.reshape(2, self.count, 3) * self._error_sigma
-        self._error = self._transition @ self._error + self._drive @ driving
-        latitude, longitude, altitude = self.environment.geodetic(position + error[0])
+        normals = self._normals.take()
+        white, driving = normals[:, 0], normals[:, 1]
+        error = white * self._noise_sigma + self._error * self._error_sigma
+        self._error = _mix(self._transition, self._error) + _mix(self._drive, driving)
+        latitude, longitude, altitude = self.environment.geodetic(position + error[:, 0])
         eph, epv, fix_type = self._accuracy(t - self._first_reading)
         n = self.count
         return GpsReading(
@@ -204,7 +211,7 @@ class GPS(Sensor):
             latitude,
             longitude,
             altitude,
-            velocity + error[1],
+            velocity + error[:, 1],
             np.full(n, eph),
             np.full(n, epv),
             np.full(n, fix_type),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.components import require
 from pegasus.frames import matrix_from_quaternion, normalize, rotate_inverse
 from pegasus.sensors.noise import NoiseModel, NoiseProcess
@@ -47,9 +47,9 @@ def lever_arm_acceleration(angular_velocity: Array, angular_acceleration: Array,
     x, y, z = (float(r) for r in position)
     # alpha x r = alpha K as a row vector.
     cross_matrix = xp.asarray([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]], dtype=angular_velocity.dtype)
-    spin = angular_velocity * (angular_velocity @ position)[:, None]
+    spin = angular_velocity * xp.sum(angular_velocity * position, axis=-1, keepdims=True)
     square = xp.sum(angular_velocity * angular_velocity, axis=-1, keepdims=True)
-    total: Array = angular_acceleration @ cross_matrix + spin - square * position
+    total: Array = row_product(angular_acceleration, cross_matrix) + spin - square * position
     return total
 
 
@@ -67,8 +67,7 @@ def rotor_vibration(phase: Array, rotor_speed: Array, *, cosine: Array, sine: Ar
     """
     xp = namespace(phase)
     square = rotor_speed * rotor_speed
-    shake: Array = (square * xp.cos(phase)) @ cosine + (square * xp.sin(phase)) @ sine
-    return shake
+    return row_product(square * xp.cos(phase), cosine) + row_product(square * xp.sin(phase), sine)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,10 +200,8 @@ class IMU(Sensor):
         if self._shaken:
             axis = np.asarray(vehicle.layout.axis)
             self._cosine, self._sine = self.vibration.vectors(axis, vehicle.layout.spin)
-            self._phase = rng.uniform(0.0, 2 * math.pi, (self.count, len(axis)))
-        self._noise = NoiseProcess(
-            (self.gyroscope, self.accelerometer), count=self.count, rate_hz=self.rate_hz, rng=rng
-        )
+            self._phase = np.stack([rng.uniform(0.0, 2 * math.pi, len(axis)) for rng in self.rngs])
+        self._noise = NoiseProcess((self.gyroscope, self.accelerometer), rate_hz=self.rate_hz, rngs=self.rngs)
         self._highest = np.array([self.gyroscope.range, self.accelerometer.range]).reshape(2, 1, 1)
         self._lowest = -self._highest
 
@@ -224,7 +221,7 @@ class IMU(Sensor):
             self._phase += state.rotor_speed / self.rate_hz
             force += rotor_vibration(self._phase, state.rotor_speed, cosine=self._cosine, sine=self._sine)
         if self._mounting is not None:
-            rate, force = rate @ self._mounting, force @ self._mounting
+            rate, force = row_product(rate, self._mounting), row_product(force, self._mounting)
         measured = self._noise.sample()
         measured[0] += rate
         measured[1] += force

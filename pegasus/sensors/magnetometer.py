@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array
+from pegasus.arrays import Array, row_product
 from pegasus.components import require
 from pegasus.frames import rotate_inverse
 from pegasus.sensors.noise import NoiseModel, NoiseProcess
@@ -32,7 +32,7 @@ def measured_field(field: Array, *, rotation: Array, soft_iron: Array, hard_iron
         soft_iron: Matrix S that iron magnetised by the field itself distorts it with, shape (3, 3).
         hard_iron: Field h of what is magnetised for good, in the body frame [T], shape (3,).
     """
-    return rotate_inverse(rotation, field) @ soft_iron.T + hard_iron
+    return row_product(rotate_inverse(rotation, field), soft_iron.T) + hard_iron
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Magnetometer(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._soft, self._hard = np.array(self.soft_iron), np.array(self.hard_iron)
-        self._noise = NoiseProcess((self._noise_model(),), count=self.count, rate_hz=self.rate_hz, rng=rng)
+        self._noise = NoiseProcess((self._noise_model(),), rate_hz=self.rate_hz, rngs=self.rngs)
 
     def measure(self, state: VehicleState, t: float) -> MagnetometerReading:
         """Return the magnetic field.

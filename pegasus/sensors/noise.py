@@ -98,15 +98,13 @@ class NoiseProcess:
 
     Args:
         models: Noise of each of the K vectors.
-        count: Number of vehicles N.
         rate_hz: Samples per second [Hz].
-        rng: Stream of random numbers; nothing else may draw from it afterwards.
+        rngs: Streams of random numbers, one for each vehicle; nothing else may draw from them afterwards.
     """
 
     def __init__(
-        self, models: Sequence[NoiseModel], *, count: int, rate_hz: float, rng: np.random.Generator
+        self, models: Sequence[NoiseModel], *, rate_hz: float, rngs: Sequence[np.random.Generator]
     ) -> None:
-        shape = (len(models), count, 3)
         steps = [
             gauss_markov_coefficients(m.bias_sigma, correlation_time=m.bias_correlation_time, dt=1 / rate_hz)
             for m in models
@@ -114,18 +112,23 @@ class NoiseProcess:
         self._phi = _column([phi for phi, _ in steps])
         self._drive = _column([drive for _, drive in steps])
         self._sigma = _column([white_noise_sigma(m.noise_density, rate_hz=rate_hz) for m in models])
-        self._turn_on = _column([m.turn_on_bias for m in models]) * rng.standard_normal(shape)
-        self._bias = _column([m.bias_sigma for m in models]) * rng.standard_normal(shape)
-        self._normals = NoiseBlock(rng, (2, *shape))
+        self._normals = NoiseBlock(rngs, (2, len(models), 3))
+        turn_on, bias = self._take()
+        self._turn_on = _column([m.turn_on_bias for m in models]) * turn_on
+        self._bias = _column([m.bias_sigma for m in models]) * bias
 
     def sample(self) -> Array:
         """Return the noise of the next sample [unit], a new array of shape (K, N, 3)."""
-        white, driving = self._normals.take()
+        white, driving = self._take()
         noise: Array = white * self._sigma
         noise += self._bias
         noise += self._turn_on
         self._bias = gauss_markov_step(self._bias, driving, phi=self._phi, drive=self._drive)
         return noise
+
+    def _take(self) -> Array:
+        """Return standard normal numbers, shape (2, K, N, 3)."""
+        return np.moveaxis(self._normals.take(), 0, 2)
 
 
 def _column(values: Sequence[float]) -> Array:

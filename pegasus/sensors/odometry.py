@@ -148,7 +148,7 @@ class Odometry(Sensor):
         self._other_variance = sigmas[0] ** 2 + self._drift_sigma[:3] ** 2
         self._orientation_variance = np.full((self.count, 3), sigmas[1] ** 2)
         self._orientation_variance[:, 2] += self._yaw_variance
-        self._normals = NoiseBlock(rng, (16 * self.count,))
+        self._normals = NoiseBlock(self.rngs, (16,))
 
     def measure(self, state: VehicleState, t: float) -> OdometryReading:
         """Return the pose and twist of `latency` ago, or those of the first reading until it is so old.
@@ -196,10 +196,9 @@ class Odometry(Sensor):
 
     def _drift_on(self) -> int:
         """Draw noise and drift of the next reading; return how often the estimator has started anew."""
-        n = self.count
         normals = self._normals.take()
-        self._white = normals[: 12 * n].reshape(4, n, 3)
-        driving = normals[12 * n :].reshape(n, 4)
+        self._white = normals[:, :12].reshape(-1, 4, 3).swapaxes(0, 1)
+        driving = normals[:, 12:]
         resets, since = divmod(self._reading_count, self._reset_period)
         self._reading_count += 1
         if since == 0:

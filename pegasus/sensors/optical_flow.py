@@ -154,7 +154,7 @@ class OpticalFlow(Sensor):
         self._vehicle = vehicle
         self._lever = np.array(self.position) if any(self.position) else None
         self._last: _View | None = None
-        self._normals = NoiseBlock(rng, (self.count, 6))
+        self._normals = NoiseBlock(self.rngs, (6,))
 
     def measure(self, state: VehicleState, t: float) -> OpticalFlowReading:
         """Return what was integrated since the reading before; the vehicle must be in a simulation.

@@ -122,7 +122,7 @@ class Rangefinder(Sensor):
         self._vehicle = vehicle
         axis = np.array(self.direction)
         self._directions = cone_directions(axis, angle=self.cone_angle, count=self.ray_count)
-        self._normals = NoiseBlock(rng, (self.count,))
+        self._normals = NoiseBlock(self.rngs, ())
 
     def measure(self, state: VehicleState, t: float) -> RangeReading:
         """Return the distance; the vehicle must be in a simulation.

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -27,6 +28,10 @@ class Reading:
     """Simulation time at which the reading was given [s]."""
 
 
+# How many numbers are drawn at a time from each stream.
+_BLOCK = 1024
+
+
 class Sensor(ABC):
     """Base of a sensor on N identical vehicles.
 
@@ -42,7 +47,8 @@ class Sensor(ABC):
     environment: "Environment"
     """Gravity, air, wind, magnetic field and geographic origin; set by `bind`."""
     rng: np.random.Generator
-    """This sensor's own stream; set by `bind`."""
+    """This sensor's own stream, shared by all N vehicles; set by `bind`."""
+    _rngs: list[np.random.Generator]
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
         """Join a vehicle and start from a fresh state.
@@ -53,6 +59,14 @@ class Sensor(ABC):
             rng: Random stream of this sensor alone.
         """
         self.count, self.environment, self.rng = vehicle.count, environment, rng
+        self._rngs = []
+
+    @property
+    def rngs(self) -> list[np.random.Generator]:
+        """One stream for each of the N vehicles, the same for a vehicle however many there are."""
+        if not self._rngs:
+            self._rngs = self.rng.spawn(self.count)
+        return self._rngs
 
     def follow(self, state: VehicleState, t: float) -> None:  # noqa: B027
         """Look at the state of a step, due or not; called at every step, before `measure`, where overridden.
@@ -115,26 +129,26 @@ class Schedule:
 
 
 class NoiseBlock:
-    """Standard normal numbers drawn in blocks, handed out one row of shape `shape` at a time.
+    """Standard normal numbers of N vehicles, drawn in blocks and handed out one row of each at a time.
 
-    The sequence of numbers is that of the generator, whatever the size of the blocks, as long as nothing else
-    draws from it.
+    The numbers of a vehicle are those of its generator in their order, whatever the size of the blocks, as
+    long as nothing else draws from it.
 
     Args:
-        rng: Stream to draw from.
-        shape: Shape of one row.
+        rngs: Streams to draw from, one for each vehicle.
+        shape: Shape of what one vehicle needs at a time.
     """
 
-    def __init__(self, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
-        self._rng, self._shape = rng, shape
-        self._block = np.empty((0, *shape))
+    def __init__(self, rngs: Sequence[np.random.Generator], shape: tuple[int, ...]) -> None:
+        self._rngs = rngs
+        self._shape = (max(1, _BLOCK // max(1, math.prod(shape))), *shape)
+        self._block = np.empty((0, len(rngs), *shape))
         self._next = 0
 
     def take(self) -> Array:
-        """Return the next row; valid until the one after it is taken."""
+        """Return the next row of each vehicle, shape (N, *shape); valid until the next call."""
         if self._next == len(self._block):
-            rows = max(1, 4096 // max(1, math.prod(self._shape)))
-            self._block = self._rng.standard_normal((rows, *self._shape))
+            self._block = np.stack([rng.standard_normal(self._shape) for rng in self._rngs], axis=1)
             self._next = 0
         row: Array = self._block[self._next]
         self._next += 1

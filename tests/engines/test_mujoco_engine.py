@@ -7,9 +7,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from pegasus.engines import BodyState, RigidBody
+from pegasus.engines import BodyState, RigidBody, mujoco_engine
 from pegasus.engines.contact_response import restitution_of_damping
 from pegasus.engines.mujoco_engine import MujocoEngine
+from pegasus.errors import ConfigError
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 
 G = 9.81
@@ -402,6 +403,34 @@ def test_a_body_that_cannot_be_added_leaves_nothing_behind():
     engine.step(0.004)
     assert state_of(engine).position[0, 2] < 5
     engine.add_bodies([body("two")])
+
+
+def test_more_bodies_than_memory_are_refused_at_once(monkeypatch):
+    """MuJoCo would give up minutes later with "Could not allocate memory"."""
+    engine, _ = engine_with(ground(), bodies=[body(position=(0, 0, 1), colliders=[box()])])
+    monkeypatch.setattr(mujoco_engine, "free_memory", lambda: 50e6)
+    crowd = [body(f"crowd/{k}", position=(k, 5, 1), colliders=[box()]) for k in range(400)]
+    with pytest.raises(ConfigError, match=r"number of vehicles = 401: takes 0\.1 GB of memory where 0\.1 GB"):
+        engine.add_bodies(crowd)
+    assert len(engine._ids) == 1
+    monkeypatch.setattr(mujoco_engine, "free_memory", lambda: 1e9)
+    engine.add_bodies(crowd)
+    assert engine._model.narena < 0.2e9
+    engine.step(0.004)
+
+
+def test_part_of_a_batch_and_then_the_rest_can_be_removed():
+    """What a batch shares would go with its first body, or stay behind for ever."""
+    engine, first = engine_with(ground(), bodies=[body(position=(0, 0, 1), colliders=[box()])])
+    batch = engine.add_bodies([body(f"b/{k}", position=(k, 5, 1), colliders=[box()]) for k in range(3)])
+    engine.remove_bodies(batch[1:2])
+    engine.step(0.004)
+    np.testing.assert_allclose(state_of(engine, 3).position[:, 0], [0, 0, 2])
+    engine.remove_bodies(np.concatenate([first, batch[2:]]))
+    np.testing.assert_allclose(state_of(engine, 1).position[:, :2], [[0, 5]])
+    engine.remove_bodies(batch[:1])
+    engine.step(0.004)
+    assert len(engine._ids) == 0
 
 
 def test_close_twice():

@@ -26,7 +26,7 @@ QUIET: dict[str, float] = {
 
 
 def process(model: NoiseModel, *, count: int, rate_hz: float, seed: int = 1) -> NoiseProcess:
-    return NoiseProcess([model], count=count, rate_hz=rate_hz, rng=np.random.default_rng(seed))
+    return NoiseProcess([model], rate_hz=rate_hz, rngs=np.random.default_rng(seed).spawn(count))
 
 
 @pytest.mark.parametrize("dt", [1e-4, 0.02, 1.0, 50.0])
@@ -104,7 +104,7 @@ def test_parts_are_independent_of_each_other() -> None:
 def test_vectors_of_a_process_have_noise_of_their_own() -> None:
     """A gyroscope and an accelerometer on one chip would err together, or with each other's sigma."""
     models = [NoiseModel(**QUIET | {"noise_density": density}) for density in (1.0, 10.0)]
-    noise = NoiseProcess(models, count=3000, rate_hz=1.0, rng=np.random.default_rng(5))
+    noise = NoiseProcess(models, rate_hz=1.0, rngs=np.random.default_rng(5).spawn(3000))
     one, other = noise.sample().reshape(2, -1)
     assert abs(np.std(one) - 1) < 5 / math.sqrt(2 * one.size)
     assert abs(np.std(other) / 10 - 1) < 5 / math.sqrt(2 * one.size)

@@ -54,6 +54,9 @@ def test_impossible_rate_is_refused(rate: float) -> None:
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (2, 1000, 3), (5000,)])
 def test_noise_block_hands_out_the_generators_own_sequence(shape: tuple[int, ...]) -> None:
     """The numbers would depend on how many are drawn at a time."""
-    block = NoiseBlock(np.random.default_rng(3), shape)
+    streams = np.random.default_rng(3).spawn(2)
+    block = NoiseBlock(streams, shape)
     rows = np.array([block.take().copy() for _ in range(700 if shape[0] < 10 and len(shape) < 3 else 3)])
-    assert np.array_equal(rows.ravel(), np.random.default_rng(3).standard_normal(rows.size))
+    for vehicle, stream in enumerate(np.random.default_rng(3).spawn(2)):
+        own = rows[:, vehicle]
+        assert np.array_equal(own.ravel(), stream.standard_normal(own.size))

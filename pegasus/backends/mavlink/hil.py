@@ -2,10 +2,9 @@
 
 import math
 
-from pegasus.arrays import Array
 from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion
 from pegasus.environment import Environment
-from pegasus.frames import swap_attitude_convention
+from pegasus.frames import rotate_inverse, swap_attitude_convention
 from pegasus.sensors import (
     AirspeedReading,
     BarometerReading,
@@ -139,8 +138,8 @@ def truth_message(
     p, q, r = state.angular_velocity[copy].tolist()
     east, north, up = state.velocity[copy].tolist()
     latitude, longitude, altitude = environment.geodetic(state.position[row])
-    acceleration: Array = state.acceleration[copy] @ state.rotation[copy] / _STANDARD_GRAVITY * 1e3
-    ax, ay, az = acceleration.tolist()
+    acceleration = rotate_inverse(state.rotation[row], state.acceleration[row])[0]
+    ax, ay, az = (acceleration / _STANDARD_GRAVITY * 1e3).tolist()
     through_air = state.velocity[copy] - environment.wind_velocity(state.position[row], t)[0]
     airspeed = math.hypot(*through_air.tolist())
     share = math.sqrt(float(environment.air_density(state.position[row])[0]) / _SEA_LEVEL_DENSITY)

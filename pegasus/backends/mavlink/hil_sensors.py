@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pegasus.arrays import Array
+from pegasus.arrays import Array, row_product
 from pegasus.backends.mavlink.hil import SensorMessage, gps_message
 from pegasus.backends.mavlink.hil_extras import flow_message, odometry_message, orientation_of, range_message
 from pegasus.errors import ConfigError
@@ -151,4 +151,8 @@ def in_body_frame(reading: ImuReading, mounting: Array) -> ImuReading:
         mounting: Rotation matrix from the frame of the IMU to the body frame, shape (3, 3).
     """
     to_body = mounting.T
-    return ImuReading(reading.stamp, reading.angular_velocity @ to_body, reading.specific_force @ to_body)
+    return ImuReading(
+        reading.stamp,
+        row_product(reading.angular_velocity, to_body),
+        row_product(reading.specific_force, to_body),
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.sensors import AirspeedReading, RangeReading, Reading
 from pegasus.sensors.airspeed import true_airspeed
 
@@ -119,7 +119,7 @@ def fdm_conversion(mounting: Array | None = None) -> Array:
     """
     matrix = np.zeros((_FIELDS, _FIELDS))
     to_body = np.eye(3) if mounting is None else mounting.T
-    matrix[_GYRO, _GYRO] = matrix[_ACCEL, _ACCEL] = to_body @ _FLU_TO_FRD
+    matrix[_GYRO, _GYRO] = matrix[_ACCEL, _ACCEL] = row_product(to_body, _FLU_TO_FRD)
     matrix[_POSITION, _POSITION] = matrix[_VELOCITY, _VELOCITY] = _ENU_TO_NED
     matrix[_ATTITUDE, _ATTITUDE] = _ATTITUDE_TO_NED
     return matrix
@@ -148,10 +148,8 @@ def fdm_rows(
         conversion: Matrix of `fdm_conversion`.
     """
     xp = namespace(position)
-    rows: Array = (
-        xp.concat([angular_velocity, specific_force, position, velocity, orientation], axis=-1) @ conversion
-    )
-    return rows
+    rows = xp.concat([angular_velocity, specific_force, position, velocity, orientation], axis=-1)
+    return row_product(rows, conversion)
 
 
 def encode_reply(t: float, row: Sequence[float], optional: str = "") -> bytes:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasus.arrays import Array, BoolArray
+from pegasus.arrays import Array, BoolArray, row_product
 from pegasus.backends.ros2.demand import Demand, Mode
 from pegasus.control import trajectories
 from pegasus.control.geometric import GeometricController, attitude_error
 from pegasus.control.reference import Reference
-from pegasus.frames import cross, matrix_from_quaternion, quaternion_from_euler
+from pegasus.frames import cross, matrix_from_quaternion, matrix_product, quaternion_from_euler
 from pegasus.state import VehicleState
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ class _AttitudeController(GeometricController):
             rows = self.told
             wanted = matrix_from_quaternion(quaternion_from_euler(*self.attitude[rows].T))
             rates = state.angular_velocity[rows]
-            difference = wanted.swapaxes(-1, -2) @ state.rotation[rows]
+            difference = matrix_product(wanted.swapaxes(-1, -2), state.rotation[rows])
             torque[rows] = (
-                attitude_error(difference) @ self._attitude_torque
-                + rates @ self._rate_torque
-                + cross(rates, rates @ self._momentum)
+                row_product(attitude_error(difference), self._attitude_torque)
+                + row_product(rates, self._rate_torque)
+                + cross(rates, row_product(rates, self._momentum))
             )
             force[rows, 2] = self.thrust[rows]
         return force, torque

@@ -17,6 +17,7 @@ from pxr import Usd
 
 from pegasus.components import build
 from pegasus.errors import ConfigError
+from pegasus.machine import free_memory
 from pegasus.scenario import WorldSpec, read_file
 from pegasus.scene.worlds.generator import WorldGenerator
 from pegasus.scene.worlds.registry import GENERATORS
@@ -161,7 +162,7 @@ def _require_memory(generator: WorldGenerator) -> None:
     """Refuse a world that would not fit into what memory is free."""
     triangles, objects = generator.quantities()
     needed = triangles * _BYTES_PER_TRIANGLE + objects * _BYTES_PER_OBJECT
-    free = _free_memory()
+    free = free_memory()
     if needed > free:
         raise _too_large(
             generator,
@@ -175,15 +176,3 @@ def _too_large(generator: WorldGenerator, amount: str) -> ConfigError:
         f"the world {generator.name} ({_in_words(generator)}) holds {amount}",
         remedy="choose a smaller size or fewer objects",
     )
-
-
-def _free_memory() -> float:
-    """Return the memory that new data may take [bytes]."""
-    try:
-        with Path("/proc/meminfo").open(encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return 1024.0 * float(line.split()[1])
-    except OSError:
-        pass
-    return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
