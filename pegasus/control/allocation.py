@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import Array, namespace, row_product
 from pegasus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ _AXES = (
 )
 
 _TINY = 1e-12
+
+# Rows count as orthogonal when their cosine is rounding; a few sweeps over all pairs lead there.
+_ROUNDING = 1e-15
+_MOST_SWEEPS = 30
 
 _LEAST_UPRIGHT = 0.3
 """Rotors whose axis has a smaller part along z take no part: thrust has one sign, so they cannot balance."""
@@ -81,7 +85,7 @@ class Allocation:
         """
         if not self._all_carrying:
             lower = lower * self._carrying
-        thrust: Array = wrench @ self._inverse
+        thrust = row_product(wrench, self._inverse)
         beyond = (thrust < lower) | (thrust > upper)
         if not beyond.any():
             return thrust
@@ -92,7 +96,7 @@ class Allocation:
         return thrust
 
     def _missing(self, axes: Iterable[int]) -> list[str]:
-        reached = self.matrix @ self._inverse.T
+        reached = row_product(self.matrix, self._inverse.T)
         return [_AXES[k] for k in axes if not abs(reached[k, k] - 1.0) < 1e-6]
 
     def _require_control(self) -> None:
@@ -115,7 +119,49 @@ def _inverse(matrix: Array) -> Array:
     """Return the transposed pseudo-inverse; axes that cannot be reached come out short, not huge."""
     length = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
     length = np.where(length > 1e-9, length, np.inf)
-    inverse: Array = (np.linalg.pinv(matrix / length, rcond=1e-6) / length.T).T
+    inverse: Array = pseudo_inverse(matrix / length, cutoff=1e-6).T / length
+    return inverse
+
+
+def pseudo_inverse(matrix: Array, *, cutoff: float) -> Array:
+    """Return the pseudo-inverse of a small matrix, by the same operations on every processor, shape (R, K).
+
+    Pairs of rows are rotated into each other until all rows are orthogonal; their lengths are the singular
+    values. Source: Hestenes 1958, "Inversion of Matrices by Biorthogonalization"; the angles are those of
+    Rutishauser 1966, "The Jacobi Method for Real Symmetric Matrices".
+
+    Args:
+        matrix: Matrix, shape (K, R).
+        cutoff: Singular values up to this share of the largest one count as zero.
+    """
+    # Each row of the matrix is followed by that of the rotation that has been made.
+    rows = np.concatenate([matrix, np.eye(len(matrix))], axis=1)
+    width = matrix.shape[1]
+    turned = True
+    for _ in range(_MOST_SWEEPS):
+        if not turned:
+            break
+        turned = False
+        for i in range(len(rows)):
+            for j in range(i + 1, len(rows)):
+                first, second = rows[i], rows[j]
+                own, others, shared = (
+                    math.fsum((a[:width] * b[:width]).tolist())
+                    for a, b in ((first, first), (second, second), (first, second))
+                )
+                if abs(shared) <= _ROUNDING * math.sqrt(own * others):
+                    continue
+                turned = True
+                ratio = (others - own) / (2.0 * shared)
+                tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+                sine = tangent * cosine
+                rows[i], rows[j] = cosine * first - sine * second, sine * first + cosine * second
+    squares = [math.fsum((row[:width] * row[:width]).tolist()) for row in rows]
+    inverse = np.zeros((width, len(rows)))
+    for row, square in zip(rows, squares, strict=True):
+        if square > cutoff * cutoff * max(squares):
+            inverse += row[:width, None] * row[width:] / square
     return inverse
 
 
