@@ -32,6 +32,8 @@ _STACK = 0.3  # of the diameter: distance of the discs of a coaxial pair
 _LEG_BY_SIZE, _ARM_DIAMETER_BY_SIZE = 0.12, 0.03
 _BATTERY_DENSITY, _BATTERY_SHAPE = 2000.0, (1.0, 1 / 3, 1 / 4)  # [kg/m^3]; lengths by the longest
 _LEAST_REST = 0.02  # of the mass: frame, controller, leads
+_CLOCKWISE_PLUS, _CLOCKWISE_X = (6, 8), (6, 10)
+"""Counts of rotors whose first one, at the front or left of it, is clockwise in ArduPilot's frames."""
 _PX4_QUAD: tuple[tuple[float, float, str], ...] = (
     (1, -1, "ccw"),
     (-1, 1, "ccw"),
@@ -253,8 +255,15 @@ class VehicleDesign:
         return max(math.hypot(*rotor.position[:2]) for rotor in self.rotors)
 
     def _ring(self, count: int, height: float) -> tuple[RotorSpec, ...]:
-        first = 0.0 if self.layout is LayoutName.PLUS else None
-        return tuple(RotorRing(count=count, radius=self.size / 2, height=height, first_angle=first).rotors())
+        plus = self.layout is LayoutName.PLUS
+        ring = RotorRing(
+            count=count,
+            radius=self.size / 2,
+            height=height,
+            first_angle=0.0 if plus else None,
+            first_direction="cw" if count in (_CLOCKWISE_PLUS if plus else _CLOCKWISE_X) else "ccw",
+        )
+        return tuple(ring.rotors())
 
     def _require_layout(self) -> None:
         count, name = self.rotor_count, self.layout.value

@@ -7,7 +7,10 @@ import pytest
 import yaml
 
 from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.backends.mavlink.ardupilot_frames import fit_frame
+from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.control import GeometricController, trajectories
+from pegasus.environment import Environment
 from pegasus.recording import TrackingAudit
 from pegasus.scenario import inertia_tensor
 from pegasus.vehicle_recipe import Recipe, design_vehicle
@@ -143,6 +146,18 @@ def test_four_rotors_are_in_the_order_of_px4():
     np.testing.assert_array_equal(layout.spin, iris.spin)
     np.testing.assert_array_equal(np.sign(layout.position[:, :2]), np.sign(iris.position[:, :2]))
     np.testing.assert_allclose(np.linalg.norm(layout.position[0] - layout.position[1]), 0.51, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("layout", "counts"), [("x", (4, 6, 8, 10)), ("plus", (4, 6, 8, 10)), ("coaxial", (6, 8, 12))]
+)
+def test_ardupilot_has_a_frame_for_it(layout, counts):
+    """ArduPilot, which has most frames in one of two mirror images only, would refuse a designed vehicle."""
+    for count in counts:
+        flown = vehicle(made(rotor_count=count, layout=layout, size=1.6, mass=4.0).text)
+        flown.environment = Environment()
+        rotors = rotor_map(flown.spec.ardupilot, flown, output_count=16, field="ardupilot")
+        assert sorted(fit_frame(flown, rotors, {}).channels) == list(range(count))
 
 
 def test_measured_figures_take_precedence():
