@@ -23,7 +23,8 @@ def parameters_of(model):
     with Simulation("flat") as simulation:
         vehicle = simulation.add(Multirotor(model, sensors={}))
         rotors = rotor_map(vehicle.spec.px4, vehicle, output_count=CHANNELS, field="px4")
-        return geometry_parameters(vehicle, rotors), vehicle, rotors.channels
+        given = vehicle.spec.px4.parameters
+        return geometry_parameters(vehicle, rotors, given), vehicle, rotors.channels
 
 
 def mixed(given):
@@ -139,6 +140,21 @@ def test_rotors_of_different_speeds():
     scale = [300.0] + [600.0] * 5
     given, _, _ = parameters_of(vehicle_file(HEXAROTOR["rotors"], mass=1.0, px4={"scale": scale}))
     assert given["CA_ROTOR1_CT"] / given["CA_ROTOR0_CT"] == pytest.approx(4.0, rel=1e-4)
+
+
+def test_an_agile_vehicle_gets_lower_gains():
+    """PX4's gains, which fit an Iris, would let a Crazyflie tremble so much that it stays on the ground."""
+    bare, _ = load_vehicle("crazyflie")
+    given, _, _ = parameters_of(bare.model_copy(update={"px4": PX4Spec()}))
+    # Slope of the thrust at 1986 rad/s by full output; one unit is an output of 1 or -1 of each of four rotors
+    # at 32.53 mm, by root mean square over two of them, so 0.707 of each.
+    slope = (2 * 2.2417e-8 * 1986 - 5.1394e-6) * 2357.8
+    acceleration = 4 * np.sqrt(0.5) * slope * 0.03253 / 16.8e-6
+    for axis in ("ROLL", "PITCH"):
+        assert given[f"MC_{axis}RATE_K"] == pytest.approx(500.0 / acceleration, abs=2e-3)
+    assert parameters_of("iris")[0]["MC_ROLLRATE_K"] == 1.0
+    # Gains that a user has chosen are meant as they are.
+    assert not [name for name in parameters_of("crazyflie")[0] if name.endswith("RATE_K")]
 
 
 def ring(count):

@@ -142,12 +142,13 @@ class PX4(Backend):
         self._program = None
         if self.launch and self.connection is None:
             airframe = self.airframe or user_settings().px4.airframe or spec.airframe
+            given = {**spec.parameters, **self.parameters}
             generic = airframe == GENERIC_AIRFRAME
-            geometry = geometry_parameters(vehicle, self._rotors) if generic else {}
+            geometry = geometry_parameters(vehicle, self._rotors, given) if generic else {}
             self._program = PX4Program(
                 self.directory,
                 airframe=airframe,
-                parameters={**spec.parameters, **self.parameters},
+                parameters=given,
                 derived={**self._sensors.delays, **geometry},
                 sensor_rate=self._sensors.rate,
             )

@@ -1,10 +1,12 @@
 """PX4 parameters that describe a vehicle's rotors to its control allocation and its simulated outputs."""
 
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.backends.mavlink.rotor_effects import rotor_effects
+from pegasus.backends.mavlink.rotor_effects import RotorEffects, rotor_effects
 from pegasus.backends.mavlink.rotor_map import RotorMap
 from pegasus.errors import ConfigError
 
@@ -25,9 +27,14 @@ _MEAN_THRUST_COEFFICIENT = 6.5
 effects below 0.001 for none, as those of strong rotors in N would be."""
 _LEAST_HOVER, _LARGEST_HOVER = 0.1, 0.9
 """Limits of PX4's estimate of the hover thrust."""
+_AGILE = 500.0
+"""Angular acceleration by PX4's unit of roll or pitch [rad/s^2] above which its gains of the rates are lowered,
+in proportion. PX4's own file for the Crazyflie, which has 1080 rad/s^2, has 0.47 of the default."""
 
 
-def geometry_parameters(vehicle: "Multirotor", rotors: RotorMap) -> dict[str, float | int]:
+def geometry_parameters(
+    vehicle: "Multirotor", rotors: RotorMap, given: Mapping[str, float]
+) -> dict[str, float | int]:
     """Return the parameters by which PX4 mixes for a vehicle's rotors.
 
     PX4's rotors are in FRD axes about the centre of mass; KM is above 0 for counter-clockwise rotation
@@ -36,6 +43,7 @@ def geometry_parameters(vehicle: "Multirotor", rotors: RotorMap) -> dict[str, fl
     Args:
         vehicle: The vehicle, in a simulation.
         rotors: Map from PX4's outputs to rotor speeds.
+        given: Parameters that are set in any case: gains of the rates among them are not scaled.
 
     Raises:
         ConfigError: If PX4 cannot fly so many rotors, two of them share an output, or they cannot control
@@ -79,4 +87,21 @@ def geometry_parameters(vehicle: "Multirotor", rotors: RotorMap) -> dict[str, fl
         # All of them, since PX4 keeps what an earlier run has set.
         parameters |= {f"CA_ROTOR{motor}_{name}": float(f"{x + 0.0:.6g}") for name, x in figures.items()}
         parameters[f"PWM_MAIN_FUNC{rotors.channels[rotor] + 1}"] = _FIRST_MOTOR + motor
-    return parameters
+    return parameters | _rate_gains(vehicle, effects, given)
+
+
+def _rate_gains(
+    vehicle: "Multirotor", effects: RotorEffects, given: Mapping[str, float]
+) -> dict[str, float | int]:
+    """Return the factors of PX4's gains of the rates of roll and pitch.
+
+    One factor scales PX4's outputs for both axes, so that their root mean square over half of the R rotors
+    is 1 for the weaker axis (ControlAllocationPseudoInverse).
+    """
+    arm = math.sqrt(vehicle.rotor_count / 2) * np.sqrt((effects.torque[:, :2] ** 2).sum(axis=0)).min()
+    accelerations = effects.thrust_slope * arm / np.diag(vehicle.inertia)[:2]
+    return {
+        f"MC_{axis}RATE_K": round(min(1.0, _AGILE / float(acceleration)), 3)
+        for axis, acceleration in zip(("ROLL", "PITCH"), accelerations, strict=True)
+        if not any(name.startswith(f"MC_{axis}RATE_") for name in given)
+    }

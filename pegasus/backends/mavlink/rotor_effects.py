@@ -24,6 +24,8 @@ class RotorEffects(NamedTuple):
     """Torque about the centre of mass by thrust, body frame [m], shape (R, 3)."""
     hover_output: float
     """Mean output of the rotors while hovering, 0 to 1."""
+    thrust_slope: float
+    """Mean change of a rotor's thrust by its output while hovering [N]."""
 
 
 def rotor_effects(vehicle: "Multirotor", rotors: RotorMap) -> RotorEffects:
@@ -49,5 +51,9 @@ def rotor_effects(vehicle: "Multirotor", rotors: RotorMap) -> RotorEffects:
         raise error.within(file=vehicle.file) from None
     weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
     share = np.full((1, 1), weight / max(float(layout.axis[:, 2].sum()), 1e-3))
-    hover_output = float(((curve.rotor_speed(share, density) - offset) / scale).mean())
-    return RotorEffects(thrust[0], moment_ratio, matrix[3:].T, hover_output)
+    hover_speed = curve.rotor_speed(share, density)
+    hover_output = float(((hover_speed - offset) / scale).mean())
+    step = 0.01 * full_speed
+    less, more = (curve.thrust(hover_speed + change, still, density)[0] for change in (-step, step))
+    thrust_slope = float(((more - less) / (2.0 * step) * scale).mean())
+    return RotorEffects(thrust[0], moment_ratio, matrix[3:].T, hover_output, thrust_slope)
