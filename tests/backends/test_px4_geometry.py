@@ -146,8 +146,8 @@ def test_an_agile_vehicle_gets_lower_gains():
     """PX4's gains, which fit an Iris, would let a Crazyflie tremble so much that it stays on the ground."""
     bare, _ = load_vehicle("crazyflie")
     given, _, _ = parameters_of(bare.model_copy(update={"px4": PX4Spec()}))
-    # Slope of the thrust at 1986 rad/s by full output; one unit is an output of 1 or -1 of each of four rotors
-    # at 32.53 mm, by root mean square over two of them, so 0.707 of each.
+    # Slope of the thrust at 1986 rad/s by full output. One unit is 0.707 of each of four rotors at 32.53 mm,
+    # whose root mean square over half of them is 1.
     slope = (2 * 2.2417e-8 * 1986 - 5.1394e-6) * 2357.8
     acceleration = 4 * np.sqrt(0.5) * slope * 0.03253 / 16.8e-6
     for axis in ("ROLL", "PITCH"):

@@ -28,8 +28,8 @@ effects below 0.001 for none, as those of strong rotors in N would be."""
 _LEAST_HOVER, _LARGEST_HOVER = 0.1, 0.9
 """Limits of PX4's estimate of the hover thrust."""
 _AGILE = 500.0
-"""Angular acceleration by PX4's unit of roll or pitch [rad/s^2] above which its gains of the rates are lowered,
-in proportion. PX4's own file for the Crazyflie, which has 1080 rad/s^2, has 0.47 of the default."""
+"""Angular acceleration by PX4's unit of roll or pitch [rad/s^2] above which its gains of the rates are
+lowered in proportion. PX4's own file for the Crazyflie, which has 1080 rad/s^2, has 0.47 of the default."""
 
 
 def geometry_parameters(
