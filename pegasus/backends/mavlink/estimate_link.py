@@ -73,7 +73,7 @@ class EstimateListener:
         for row, line in enumerate(self._lines):
             if not present[row]:
                 continue
-            if np.isnan(line.local_origin[0]):
+            if line.local_origin is None:
                 line.local_origin = state.position[row].copy()
             for message in line.receive(t):
                 self._take(t, row, line, message, state)
@@ -109,8 +109,8 @@ class _Line:
         self, open_link: Callable[[], Link], system: int, intervals: Sequence[tuple[int, float]]
     ) -> None:
         self._open_link, self._system, self._intervals = open_link, system, intervals
-        self.local_origin: Array = np.full(3, math.nan)
-        """Origin of its local frame in the world [m], shape (3,)."""
+        self.local_origin: Array | None = None
+        """Origin of its local frame in the world [m], shape (3,); None before the first step."""
         self.heard_at = -math.inf
         self._link: Link | None = None
         self._decoder = Decoder()
@@ -126,10 +126,13 @@ class _Line:
         if self._link is None:
             return []
         try:
-            messages = list(self._decoder.feed(self._link.receive()))
+            data = self._link.receive()
         except LinkClosedError:
             self.close()
             return []
+        if not data:
+            return []
+        messages = list(self._decoder.feed(data))
         if messages and not self._is_told:
             # Before it spoke it may not have listened: others who use the link can make it speak.
             self._is_told = True
