@@ -105,6 +105,9 @@ class Simulation:
         drawn_by, drawing = renderer_of(renderer, self.engine)
         self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=drawn_by)
         self.step_count = 0
+        self.speed: float | None = None
+        """Times real time at which whoever runs it holds it, None for as fast as it goes; backends that start
+        are told."""
         self._observers = [*drawing, *observers]
         self._playback = Playback.STOPPED
         self._closed = False
@@ -160,8 +163,7 @@ class Simulation:
                 _log.warning(line)
             if self._playback is not Playback.STOPPED:
                 try:
-                    for backend in vehicle.backends:
-                        backend.start()
+                    self._start_backends(vehicle)
                 except Exception:
                     self.vehicles.remove(vehicle.name)
                     raise
@@ -199,8 +201,7 @@ class Simulation:
             if self._playback is Playback.STOPPED:
                 try:
                     for vehicle in self.vehicles:
-                        for backend in vehicle.backends:
-                            backend.start()
+                        self._start_backends(vehicle)
                     for observer in self._observers:
                         observer.start(self)
                 except BaseException:
@@ -320,6 +321,7 @@ class Simulation:
         """
         require(duration > 0, "duration", duration, "must be above 0 s")
         require(speed is None or speed > 0, "speed", speed, "must be above 0 times real time")
+        self.speed = speed
         last = self.step_count + (round(duration * self.rate) if math.isfinite(duration) else math.inf)
         self.play()
         with self._deferred_interrupt():
@@ -368,6 +370,11 @@ class Simulation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _start_backends(self, vehicle: Vehicle) -> None:
+        for backend in vehicle.backends:
+            backend.speed = self.speed
+            backend.start()
 
     def _require_open(self) -> None:
         if self._closed:

@@ -73,6 +73,23 @@ def test_backends_start_and_stop_once_whatever_happens():
     assert listener.calls == late.calls == ["start", "stop"]
 
 
+def test_backends_are_told_the_speed_before_they_start():
+    """An autopilot would wait for a ground station by the clock of another speed."""
+
+    class Told(Backend):
+        def start(self):
+            told.append(self.speed)
+
+    told = []
+    with Simulation() as simulation:
+        simulation.add(Multirotor("iris", backends=[Told()]))
+        simulation.run(0.02, speed=50.0)
+        simulation.add(Multirotor("iris", backends=[Told()], position=(3.0, 0.0, 0.1)))
+        simulation.stop()
+        simulation.run(0.02)
+    assert told == [50.0, 50.0, None, None]
+
+
 def test_a_backend_that_fails_to_stop_does_not_keep_others_from_stopping():
     """One failing stop must not leave the other vehicles' autopilots running."""
 

@@ -323,6 +323,8 @@ class Session:
         self._begin_pace()
 
     def _begin_pace(self) -> None:
+        if self._simulation is not None:
+            self._simulation.speed = self._pace.speed
         self._pace.begin(time.perf_counter(), self._simulation.time if self._simulation is not None else 0.0)
 
     def _fail(self, simulation: Simulation, error: Exception) -> None:

@@ -6,8 +6,11 @@ import pytest
 import yaml
 from px4_rig import iris, refused, sensors, started_with
 
-from pegasus import ConfigError, Multirotor, Simulation
+from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
+from pegasus.backends.registry import BACKENDS
+from pegasus.components import build
+from pegasus.sensors import Airspeed
 from pegasus.settings import resource
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -28,6 +31,110 @@ def test_what_px4_is_started_with(px4, own_settings):
     assert float(second["PX4_PARAM_EKF2_GPS_P_NOISE"]) == 1e-05
     # Nothing else of this process gets into it.
     assert "PEGASUS_CONFIG_DIR" not in second
+
+
+def test_environment_of_px4(px4, monkeypatch):
+    """PX4 would be in another ROS domain than everything else of the user, or fly in another simulator."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", "42")
+    monkeypatch.setenv("PX4_UXRCE_DDS_NS", "alpha")
+    monkeypatch.setenv("PX4_PARAM_MPC_XY_P", "0.5")
+    # Left over from other simulations.
+    for name in (
+        "PX4_SIM_MODEL",
+        "PX4_SIM_HOSTNAME",
+        "PX4_SIM_HOST_ADDR",
+        "PX4_SIMULATOR",
+        "PX4_SYS_AUTOSTART",
+    ):
+        monkeypatch.setenv(name, "4001")
+    first = started_with(px4())
+    assert (first["ROS_DOMAIN_ID"], first["PX4_UXRCE_DDS_NS"]) == ("42", "alpha")
+    assert first["PX4_PARAM_MPC_XY_P"] == "0.5"
+    assert first["PX4_SIM_MODEL"] == "none_iris"
+    assert not {"PX4_SIM_HOSTNAME", "PX4_SIM_HOST_ADDR", "PX4_SIMULATOR", "PX4_SYS_AUTOSTART"} & first.keys()
+    own = {"ROS_DOMAIN_ID": 7, "PX4_SYS_AUTOSTART": "10016", "GREETING": "two words"}
+    second = started_with(px4(parameters={"MPC_XY_P": 0.9}, environment=own))
+    assert (second["ROS_DOMAIN_ID"], second["PX4_SYS_AUTOSTART"], second["GREETING"]) == (
+        "7",
+        "10016",
+        "two words",
+    )
+    assert second["PX4_PARAM_MPC_XY_P"] == "0.9"
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        (
+            {"PX4_SIM_MODEL": "iris"},
+            "environment.PX4_SIM_MODEL = 'iris': is set by Pegasus; use the option airframe",
+        ),
+        ({"PX4_SIM_HOSTNAME": "10.0.0.1"}, "environment.PX4_SIM_HOSTNAME = '10.0.0.1': is set by Pegasus; "),
+        ({"A B": "1"}, "environment.A B = '1': is no name of an environment variable"),
+        ({"A=B": "1"}, "environment.A=B = '1': is no name of an environment variable"),
+        ({"A": "x\0y"}, "environment.A = 'x\\x00y': must be text or a number"),
+        ({"A": []}, "environment.A = []: must be text or a number"),
+        ({"A": True}, "environment.A = True: must be text or a number"),
+    ],
+)
+def test_wrong_environment(environment, message):
+    """PX4 would be started with another variable than meant, or the run end in a traceback."""
+    with pytest.raises(ConfigError) as caught:
+        PX4(environment=environment)
+    assert str(caught.value).startswith(message)
+
+
+def test_environment_of_a_scenario():
+    """An `environment` in a scenario would be refused, or its numbers be."""
+    spec = {"model": "px4", "environment": {"ROS_DOMAIN_ID": 7, "PX4_UXRCE_DDS_NS": "alpha"}}
+    assert build(Backend, BACKENDS, spec, field="backends.0").environment == spec["environment"]
+    with pytest.raises(
+        ConfigError, match=r"^backends\.0\.environment\.PX4_SIM_MODEL = 'iris': is set by Pegasus"
+    ):
+        build(Backend, BACKENDS, spec | {"environment": {"PX4_SIM_MODEL": "iris"}}, field="backends.0")
+
+
+@pytest.mark.parametrize(
+    ("speed", "factor"), [(None, "10"), (0.5, None), (1.0, None), (4.0, "4"), (100.0, "10")]
+)
+def test_time_outs_of_links_follow_the_speed(px4, speed, factor):
+    """A ground station that sends once a second would be lost in a fast simulation, and PX4 fly home."""
+    backend = px4()
+    with Simulation() as simulation:
+        simulation.add(iris(backend))
+        simulation.run(0.05, speed=speed)
+        text = (backend.run_folder / f"px4_{backend.first_instance}" / "environment").read_text()
+    started = dict(line.split("=", 1) for line in text.splitlines())
+    assert started.get("PX4_SIM_SPEED_FACTOR") == factor
+
+
+def test_what_a_user_says_of_the_time_outs_counts(px4):
+    """A user could not choose other time-outs."""
+    assert started_with(px4(environment={"PX4_SIM_SPEED_FACTOR": 3}))["PX4_SIM_SPEED_FACTOR"] == "3"
+
+
+WINGS = ". ${R}etc/init.d/rc.vtol_defaults\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "parameters", "fitted", "warned"),
+    [
+        (WINGS, {}, False, True),
+        (WINGS, {}, True, False),
+        (WINGS, {"SYS_HAS_NUM_ASPD": 0}, False, False),
+        (WINGS + "param set-default SYS_HAS_NUM_ASPD 0\n", {}, False, False),
+        (". ${R}etc/init.d/rc.mc_defaults\n", {}, False, False),
+    ],
+)
+def test_an_airframe_with_wings_needs_airspeed(tree, script, parameters, fitted, warned, caplog):
+    """A user would not learn why PX4 never arms, or be told so of a multicopter that does."""
+    folder = tree.binary.parents[1] / "etc" / "init.d-posix" / "airframes"
+    (folder / "1040_winged").write_text(script)
+    parts = sensors() | ({"airspeed": Airspeed()} if fitted else {})
+    with Simulation() as simulation:
+        simulation.add(iris(PX4(tree.folder, airframe="winged", parameters=parameters), sensors=parts))
+    expected = ["vehicle 'iris' has no airspeed sensor: PX4 will not arm"] if warned else []
+    assert [record.getMessage() for record in caplog.records] == expected
 
 
 def test_px4_is_told_how_old_its_gps_is(px4):

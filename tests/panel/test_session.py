@@ -127,6 +127,15 @@ def test_real_time_is_not_overtaken(session):
     assert session.snapshot.time - stood <= 2.0 * (time.perf_counter() - began) + 2 / 250
 
 
+def test_the_simulation_knows_its_speed(session):
+    """An autopilot that starts would wait for a ground station by the clock of another speed."""
+    speeds = []
+    for change in (lambda: None, lambda: session.set_speed(2.0), lambda: session.exchange(Simulation)):
+        change()
+        speeds.append(session.call(lambda simulation: simulation.speed))
+    assert speeds == [None, 2.0, 2.0]
+
+
 def test_as_fast_as_it_goes(session):
     """An empty world at full speed would be held back to real time."""
     session.play()

@@ -50,6 +50,7 @@ _NEEDED: dict[str, tuple[type[Sensor], ...]] = {
     "barometer": (Barometer,),
 }
 """What PX4 does not arm without, and the sensors any of which will do for it."""
+_NEEDED_WITH_WINGS: dict[str, tuple[type[Sensor], ...]] = {**_NEEDED, "airspeed sensor": (Airspeed,)}
 _DELAYS: dict[type[Sensor], str] = {
     GPS: "EKF2_GPS_DELAY",
     Odometry: "EKF2_EV_DELAY",
@@ -88,9 +89,7 @@ class HilSensors:
             raise ConfigError(
                 "has no IMU, by whose samples PX4 is clocked", field="sensors", value=vehicle.name
             )
-        for what, any_of in _NEEDED.items():
-            if first.keys().isdisjoint(any_of):
-                _log.warning("vehicle %r has no %s: PX4 will not arm", vehicle.name, what)
+        self._vehicle_name, self._kinds = vehicle.name, first.keys()
         self.imu = first[IMU]
         """Name of the IMU."""
         imu: Any = vehicle.sensors[self.imu]
@@ -115,6 +114,16 @@ class HilSensors:
         horizon = _HORIZON_RATIO * max(self.delays.values(), default=0.0)
         if horizon > _LEAST_HORIZON:
             self.delays[_HORIZON] = horizon
+
+    def warn_of_missing(self, *, wings: bool) -> None:
+        """Warn of each sensor that the vehicle lacks and PX4 does not arm without.
+
+        Args:
+            wings: Whether PX4 flies an airframe with wings, which needs an airspeed sensor.
+        """
+        for what, any_of in (_NEEDED_WITH_WINGS if wings else _NEEDED).items():
+            if self._kinds.isdisjoint(any_of):
+                _log.warning("vehicle %r has no %s: PX4 will not arm", self._vehicle_name, what)
 
     def take(
         self, readings: Mapping[str, Reading], messages: list[SensorMessage]

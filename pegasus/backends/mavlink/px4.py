@@ -34,7 +34,7 @@ from pegasus.backends.mavlink.px4_ports import (
     require_unused,
     reserve,
 )
-from pegasus.backends.mavlink.px4_program import PX4Program
+from pegasus.backends.mavlink.px4_program import PX4Program, environment_of
 from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.components import require
 from pegasus.control.plan import Plan
@@ -72,6 +72,8 @@ class PX4(Backend):
     """Airframe, as PX4_SIM_MODEL names it; that of the user's settings or the vehicle's file when None."""
     parameters: dict[str, float | int] = field(default_factory=dict)
     """PX4 parameters to set; those of the vehicle's file are set as well."""
+    environment: dict[str, str | int | float] = field(default_factory=dict)
+    """Environment variables that PX4 is started with, besides the ROS_ and PX4_ variables of this process."""
     instance: int | None = None
     """PX4's instance number of the first copy, from which all ports follow; the first free one when None."""
     launch: bool = True
@@ -96,6 +98,7 @@ class PX4(Backend):
         for name in ("step_timeout", "hold_time", "start_timeout"):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, "must be above 0 s and finite")
+        self._environment = environment_of(self.environment)
         if self.instance is not None:
             fits = 0 <= self.instance < _INSTANCE_LIMIT
             require(fits, "instance", self.instance, f"must be 0 to {_INSTANCE_LIMIT - 1}")
@@ -151,9 +154,15 @@ class PX4(Backend):
                 parameters=given,
                 derived={**self._sensors.delays, **geometry},
                 sensor_rate=self._sensors.rate,
+                environment=self._environment,
             )
-        elif self.parameters:
-            _log.warning("the parameters are not set: PX4 of vehicle %r is not started here", vehicle.name)
+        else:
+            for option, what in (("parameters", "parameters"), ("environment", "environment variables")):
+                if getattr(self, option):
+                    _log.warning(
+                        "the %s are not set: PX4 of vehicle %r is not started here", what, vehicle.name
+                    )
+        self._sensors.warn_of_missing(wings=self._program is not None and self._program.has_wings)
         if self.connection is not None and vehicle.count > 1:
             raise ConfigError(
                 "is one link, the vehicle stands for more",
@@ -337,7 +346,10 @@ class PX4(Backend):
             number = self.first_instance + i
             kept = Path(self.working_directory).expanduser() if self.working_directory is not None else folder
             process = program.process(
-                number, directory=kept / f"px4_{number}", log=folder / f"px4_{number}.log"
+                number,
+                directory=kept / f"px4_{number}",
+                log=folder / f"px4_{number}.log",
+                speed=self.speed,
             )
             self._processes.append(process)
             process.start()
