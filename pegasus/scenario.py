@@ -263,8 +263,9 @@ class ScenarioVehicle(StrictModel):
 class RecordSpec(StrictModel):
     """What is recorded, and how often."""
 
-    state_rate: Positive = 100.0
-    """States, commands and references per second [Hz]; readings are recorded as they come."""
+    state_rate: Positive | None = None
+    """States, commands and references per second [Hz]; those of every k-th step at 100 Hz or a little more
+    when left out. Readings are recorded as they come."""
     readings: bool = True
     images: bool = False
     """Whether the pictures of cameras are recorded, which are drawn for it."""

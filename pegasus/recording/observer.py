@@ -1,5 +1,6 @@
 """What watches a run: the observer's contract, and what it may read of the simulation and its vehicles."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -9,6 +10,21 @@ from pegasus.backends.estimate import Estimate
 from pegasus.control.reference import Reference
 from pegasus.sensors.sensor import Reading
 from pegasus.state import VehicleState
+
+_LEAST_STATE_RATE = 100.0  # [Hz]
+
+
+def recorded_rate(state_rate: float | None, physics_rate: float) -> float:
+    """Return how often states are recorded [Hz].
+
+    Args:
+        state_rate: The rate that was asked for, at most that of the physics; when None, the lowest one from
+            100 Hz up whose states are evenly many steps apart, 125 Hz at 250 Hz.
+        physics_rate: Steps per second [Hz].
+    """
+    if state_rate is None:
+        return physics_rate / max(1, math.floor(physics_rate / _LEAST_STATE_RATE))
+    return min(state_rate, physics_rate)
 
 
 class GravityField(Protocol):

@@ -16,7 +16,7 @@ from pegasus.cameras import CameraReading, LidarReading
 from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.recording.clouds import lidar_messages
-from pegasus.recording.observer import ObservedSimulation, ObservedVehicle
+from pegasus.recording.observer import ObservedSimulation, ObservedVehicle, recorded_rate
 from pegasus.recording.pictures import picture_messages
 from pegasus.recording.schemas import frame_transforms_schema, message_schema
 from pegasus.sensors.sensor import Schedule
@@ -51,7 +51,9 @@ class McapRecorder:
 
     Args:
         path: File to write; one that exists is replaced when a run starts.
-        state_rate: States, commands and references per second [Hz]; at most one per physics step.
+        state_rate: States, commands and references per second [Hz]; at most one per physics step. Left out,
+            every k-th step is recorded at 100 Hz or a little more. A rate that does not divide that of the
+            physics is kept in the long run, with steps of two lengths.
         readings: Whether readings are recorded.
         images: Whether the pictures of cameras and the points of lidars are, which are made for it.
 
@@ -60,9 +62,15 @@ class McapRecorder:
     """
 
     def __init__(
-        self, path: str | Path, *, state_rate: float = 100.0, readings: bool = True, images: bool = False
+        self,
+        path: str | Path,
+        *,
+        state_rate: float | None = None,
+        readings: bool = True,
+        images: bool = False,
     ) -> None:
-        require(0 < state_rate < math.inf, "state_rate", state_rate, "must be above 0 Hz")
+        valid = state_rate is None or 0 < state_rate < math.inf
+        require(valid, "state_rate", state_rate, "must be above 0 Hz")
         self.path = Path(path)
         self._state_rate, self._readings, self._images = state_rate, readings, images
         self._log: _OpenLog | None = None
@@ -152,11 +160,11 @@ class _OpenLog:
         path: Path,
         simulation: ObservedSimulation,
         *,
-        state_rate: float,
+        state_rate: float | None,
         readings: bool,
         images: bool,
     ) -> None:
-        rate = min(state_rate, simulation.rate)
+        rate = recorded_rate(state_rate, simulation.rate)
         self._schedule = Schedule(rate, simulation.rate, name="state")
         self._first_step = simulation.step_count
         self._path, self._readings, self._images = path, readings, images

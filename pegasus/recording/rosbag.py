@@ -21,7 +21,7 @@ from pegasus.backends.ros2.topic_options import TopicOptions
 from pegasus.backends.ros2.topics import Topics
 from pegasus.backends.ros2.transport import Publisher, Subscription
 from pegasus.errors import ConfigError
-from pegasus.recording.observer import ObservedSimulation, ObservedVehicle
+from pegasus.recording.observer import ObservedSimulation, ObservedVehicle, recorded_rate
 from pegasus.version import __version__
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class RosbagRecorder:
 
     Args:
         folder: Folder of the bag; the files of one that is there are replaced when a run starts.
-        state_rate: True states per second [Hz].
+        state_rate: True states per second [Hz]; see `McapRecorder`.
         readings: Whether readings are recorded.
         images: Whether the pictures of cameras and the points of lidars are, which are computed for it.
 
@@ -75,9 +75,14 @@ class RosbagRecorder:
     """
 
     def __init__(
-        self, folder: str | Path, *, state_rate: float = 100.0, readings: bool = True, images: bool = False
+        self,
+        folder: str | Path,
+        *,
+        state_rate: float | None = None,
+        readings: bool = True,
+        images: bool = False,
     ) -> None:
-        self._options = {topic: TopicOptions(rate_hz=state_rate) for topic in STATE_TOPICS}
+        self._options = TopicOptions(rate_hz=state_rate)
         self.folder = Path(folder)
         self._with_readings, self._images = readings, images
         self._bag: _Bag | None = None
@@ -131,9 +136,10 @@ class RosbagRecorder:
         vehicle = cast("Multirotor", observed)
         backend = next((item for item in vehicle.backends if isinstance(item, ROS2)), ROS2())
         namespaces = backend.namespaces or copy_namespaces(default_namespace(vehicle.name), vehicle.count)
+        rate = recorded_rate(self._options.rate_hz, vehicle.physics_rate)
         topics = Topics(
             [_BagNode(bag, namespace) for namespace in namespaces],
-            self._options,
+            dict.fromkeys(STATE_TOPICS, TopicOptions(rate_hz=rate)),
             physics_rate=vehicle.physics_rate,
             claims=Claims([]),
         )

@@ -122,6 +122,16 @@ def test_states_come_at_their_exact_rate(tmp_path: Path, rate: float) -> None:
     assert late.max() < 1 / rate
 
 
+@pytest.mark.parametrize(
+    ("rate", "every"), [(50.0, 1), (100.0, 1), (250.0, 2), (333.0, 3), (400.0, 4), (1000.0, 10)]
+)
+def test_states_come_at_even_steps(tmp_path: Path, rate: float, every: int) -> None:
+    """Were this to fail, times of a log would jump to and fro, and so would what is derived from them."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=10 * every, rate=rate)
+    time = read_log(tmp_path / "log")["iris/state"].time
+    np.testing.assert_allclose(time, np.arange(10) * every / rate, atol=1e-9)
+
+
 def test_state_rate_above_the_physics_gives_one_state_per_step(tmp_path: Path) -> None:
     """Were this to fail, a slow simulation could not be recorded with the default rate."""
     random_flight(McapRecorder(tmp_path / "log", state_rate=100.0), steps=40, rate=50.0)
@@ -199,7 +209,7 @@ def test_metadata_says_what_was_run(tmp_path: Path) -> None:
     metadata = read_log(tmp_path / "log").metadata
     assert metadata["version"][0].isdigit()
     assert (metadata["world"], metadata["seed"]) == ("flat", "7")
-    assert (float(metadata["rate"]), float(metadata["state_rate"])) == (250.0, 100.0)
+    assert (float(metadata["rate"]), float(metadata["state_rate"])) == (250.0, 125.0)
     assert json.loads(metadata["vehicles"]) == {"iris": 2, "hexa": 2}
 
 

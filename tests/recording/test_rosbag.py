@@ -52,6 +52,15 @@ def messages(folder, topic):
         return [(m.log_time, content) for _, _, m, content in reader.iter_decoded_messages(topics=[topic])]
 
 
+def test_states_come_at_even_steps(tmp_path):
+    """The stamps of a bag would alternate between two steps."""
+    with Simulation("flat", observers=[RosbagRecorder(tmp_path / "bag")]) as sim:
+        sim.add(Multirotor("iris"))
+        sim.run(0.2)
+    stamps = [stamp for stamp, _ in messages(tmp_path / "bag", "/iris/state/pose")]
+    assert stamps == list(range(0, 200_000_000, 8_000_000))
+
+
 def test_another_reader_finds_the_truth(bag):
     """The definitions of the types, or the bytes of the messages, would be none that ROS 2 reads."""
     folder, truth = bag
