@@ -104,7 +104,7 @@ class _Table:
         row = min(max(bisect_right(self._times, t) - 1, 0), len(self._times) - 2)
         begin, end = self._times[row], self._times[row + 1]
         x = min(max((t - begin) / (end - begin), 0.0), 1.0)
-        values: list[float] = (self._pieces[row] @ (1.0, x, x * x, x * x * x)).tolist()
+        values: list[float] = (self._pieces[row] * (1.0, x, x * x, x * x * x)).sum(axis=1).tolist()
         yaw, yaw_rate = values[-2:] if self._headed else (None, 0.0)
         motion: list[Sequence[float]] = [values[k : k + 3] for k in range(0, 12, 3)]
         if self._spline is not None:

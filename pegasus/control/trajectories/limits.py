@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,68 @@ GRAVITY = 9.80665
 """Standard gravity, by which thrusts are counted [m/s^2]."""
 
 _SMALLEST = 1e-12
+
+
+class Limited(Protocol):
+    """What says by how much a flight must be slowed down."""
+
+    @property
+    def speed(self) -> float:
+        """Largest speed [m/s]."""
+
+    def slowdown(
+        self, velocity: Array, acceleration: Array, jerk: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return by how much time must be stretched at each instant for all limits to be kept.
+
+        Stretching by k divides velocities by k, accelerations by k^2 and jerks by k^3; gravity stays. Each
+        limit gives the least k by itself, so the largest over a curve is the exact pace of the whole curve.
+
+        Args:
+            velocity: Velocity [m/s], shape (..., 3).
+            acceleration: Acceleration [m/s^2], shape (..., 3).
+            jerk: Jerk [m/s^3], shape (..., 3).
+
+        Returns:
+            k, shape (...), and its slopes by velocity, acceleration and jerk, shape (..., 3).
+        """
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """Limits of the motion alone, the same in all directions."""
+
+    speed: float
+    """Largest speed [m/s]."""
+    acceleration: float
+    """Largest acceleration [m/s^2]."""
+    jerk: float = math.inf
+    """Largest jerk [m/s^3]."""
+
+    def slowdown(
+        self, velocity: Array, acceleration: Array, jerk: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return by how much time must be stretched, and the slopes of it; see `Limited.slowdown`."""
+        size = np.maximum(np.sqrt((acceleration * acceleration).sum(axis=-1)), _SMALLEST)
+        square_of_jerk = np.maximum((jerk * jerk).sum(axis=-1), _SMALLEST)
+        squares = np.stack(
+            [
+                (velocity * velocity).sum(axis=-1) / self.speed**2,
+                size / self.acceleration,
+                _cube_root(square_of_jerk / self.jerk**2),
+            ]
+        )
+        strictest = squares.argmax(axis=0)
+        k = np.sqrt(np.maximum(squares.max(axis=0), _SMALLEST))
+        by_velocity = (strictest == 0) / (k * self.speed**2)
+        by_acceleration = (strictest == 1) * 0.5 / (k * size * self.acceleration)
+        by_jerk = (strictest == 2) * k / (3.0 * square_of_jerk)
+        return (
+            k,
+            by_velocity[..., None] * velocity,
+            by_acceleration[..., None] * acceleration,
+            by_jerk[..., None] * jerk,
+        )
 
 
 @dataclass(frozen=True)
@@ -41,33 +104,21 @@ class Limits:
     def slowdown(
         self, velocity: Array, acceleration: Array, jerk: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return by how much time must be stretched at each instant for all limits to be kept.
-
-        Stretching by k divides velocities by k, accelerations by k^2 and jerks by k^3; gravity stays. Each
-        limit gives the least k by itself, so the largest over a curve is the exact pace of the whole curve.
-
-        Args:
-            velocity: Velocity [m/s], shape (..., 3).
-            acceleration: Acceleration [m/s^2], shape (..., 3).
-            jerk: Jerk [m/s^3], shape (..., 3).
-
-        Returns:
-            k, shape (...), and its slopes by velocity, acceleration and jerk, shape (..., 3).
-        """
+        """Return by how much time must be stretched, and the slopes of it; see `Limited.slowdown`."""
         scaled = acceleration / GRAVITY
         x, y, z = scaled[..., 0], scaled[..., 1], scaled[..., 2]
         level = np.sqrt(x * x + y * y)
         # |a / k^2 + 1| <= thrust, a quadratic in 1 / k^2.
         spare = self.thrust**2 - 1.0
         root = np.sqrt(level * level * spare + z * z * (1.0 + spare))
-        cubed = np.sqrt((jerk * jerk).sum(axis=-1)) / self.jerk
+        square_of_jerk = (jerk * jerk).sum(axis=-1) / self.jerk**2
         squares = np.stack(
             [
                 (velocity * velocity).sum(axis=-1) / self.speed**2,
                 (z + root) / spare,
                 -z / (1.0 - self.least_thrust),
                 level / math.tan(self.tilt) - z,
-                np.cbrt(cubed) ** 2,
+                _cube_root(square_of_jerk),
             ]
         )
         strictest = squares.argmax(axis=0)
@@ -79,14 +130,16 @@ class Limits:
         by_z = np.choose(strictest, [0.0, rising, -1.0 / (1.0 - self.least_thrust), -1.0, 0.0])
         by_acceleration = np.stack([by_level * x, by_level * y, by_z], axis=-1)
         by_velocity = (strictest == 0)[..., None] * 2.0 * velocity / self.speed**2
-        by_jerk = (
-            (strictest == 4)[..., None]
-            * jerk
-            / (3.0 * (k * k)[..., None] * cubed[..., None] * self.jerk**2 + _SMALLEST)
-        )
+        by_jerk = (strictest == 4) * k / (3.0 * np.maximum(square_of_jerk, _SMALLEST) * self.jerk**2)
         return (
             k,
             by_square[..., None] * by_velocity,
             by_square[..., None] * by_acceleration / GRAVITY,
-            by_jerk,
+            by_jerk[..., None] * jerk,
         )
+
+
+def _cube_root(values: Array) -> Array:
+    """Return cube roots by the C library: NumPy's own differ by processor."""
+    roots = [value ** (1.0 / 3.0) for value in values.ravel().tolist()]
+    return np.array(roots).reshape(values.shape)

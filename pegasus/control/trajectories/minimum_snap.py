@@ -12,9 +12,8 @@ from pegasus.components import require
 from pegasus.control.trajectories.limits import Limits
 from pegasus.control.trajectories.quickest import (
     SAMPLING_MARGIN,
-    log_flight_time,
-    minimize,
     paced,
+    quickest_times,
     slowdown_of,
 )
 from pegasus.control.trajectories.spline import Spline
@@ -28,8 +27,6 @@ from pegasus.control.trajectories.trajectory import (
     heading_along,
 )
 from pegasus.errors import ConfigError
-
-_ITERATIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,31 +109,16 @@ class MinimumSnap(Trajectory):
             require(
                 not at_end, name, self.velocities[k], "must be none: the ends are at rest, or free in a ring"
             )
-            fast = float(np.linalg.norm(velocity)) > self.speed
+            fast = math.hypot(*velocity) > self.speed
             require(not fast, name, self.velocities[k], f"must not be faster than speed = {self.speed:g} m/s")
 
     @cached_property
     def _spline(self) -> Spline:
-        points, passing = np.array(self._ring), self._passing
-        lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
-
-        def objective(x: Array, sharpness: float) -> tuple[float, Array]:
-            durations = np.exp(x)
-            value, _, slopes = log_flight_time(
-                points,
-                durations,
-                limits=self._limits,
-                sharpness=sharpness,
-                velocities=passing,
-                closed=self.closed,
-            )
-            return value, slopes * durations
-
-        first = np.log(lengths / (0.5 * self.speed))
-        durations = np.exp(minimize(objective, first, iterations=_ITERATIONS, sharpnesses=(8, 30, 100, 300)))
+        points, passing = np.array(self._ring, dtype=np.float64), self._passing
+        durations = quickest_times(points, self._limits, velocities=passing, closed=self.closed)
         if not passing:
             return paced(Spline(points, durations, closed=self.closed), self._limits, closed=self.closed)
-        for factor in np.geomspace(0.8, 4.0, 400):
+        for factor in (0.8 * 5.0 ** (k / 399) for k in range(400)):
             spline = Spline(points, factor * durations, velocities=passing, closed=self.closed)
             if slowdown_of(spline, self._limits) <= 1.0 / SAMPLING_MARGIN:
                 return spline

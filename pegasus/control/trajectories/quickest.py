@@ -1,14 +1,17 @@
 """Search for the quickest curve: flight time of a minimum-snap curve with its slopes, and descent on it."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from pegasus.arrays import Array
-from pegasus.control.trajectories.limits import Limits
-from pegasus.control.trajectories.spline import HERMITE, Spline, derivative_rows, piece_costs
+from pegasus.control.trajectories.chain import product
+from pegasus.control.trajectories.limits import Limited
+from pegasus.control.trajectories.spline import HERMITE, KnotSystem, Spline, derivative_rows, powers_of
 
 SAMPLING_MARGIN = 1.0005
 """Covers what peaks found on a grid of instants miss."""
@@ -20,26 +23,33 @@ Penalty = Callable[[Array], tuple[float, Array]]
 class Objective(Protocol):
     """What `minimize` takes: from variables (n,) and a sharpness to a value and its slopes (n,)."""
 
-    def __call__(self, x: Array, sharpness: float) -> tuple[float, Array]:
+    def __call__(self, x: Array, sharpness: int) -> tuple[float, Array]:
         """Return the value and its slopes."""
 
 
-_GRID = np.linspace(0.0, 1.0, 14)
-_VELOCITY = np.stack([derivative_rows(x)[1] for x in _GRID]) @ HERMITE
-_ACCELERATION = np.stack([derivative_rows(x)[2] for x in _GRID]) @ HERMITE
-_JERK = np.stack([derivative_rows(x)[3] for x in _GRID]) @ HERMITE
-_ORDERS = np.tile(np.arange(4.0), 2)
+_GRID = [derivative_rows(k / 13) for k in range(14)]
+# From the states of a piece, scaled by its time, to velocities, accelerations and jerks, shape (42, 8, 1).
+_MOTION = product(
+    np.stack([rows[order] for order in (1, 2, 3) for rows in _GRID])[:, :, None], HERMITE[:, :, None]
+)
+_ORDERS = np.concatenate([np.arange(4.0), np.arange(4.0)])[:, None, None]
 _LARGEST_STEP = 0.6
 _LATE = 3.0
-_BLOCK = 48
+_SHARPNESSES: Sequence[int] = (8, 30, 100, 300)
+_ITERATIONS = 60
+_MANY = 128
+"""With more pieces than these the descent needs a good start."""
+_TOO_MANY = 600
+"""With more pieces than these the start is taken as it is."""
+_STEPS = 32
 
 
 def log_flight_time(
     points: Array,
     durations: Array,
     *,
-    limits: Limits,
-    sharpness: float,
+    limits: Limited,
+    sharpness: int,
     velocities: dict[int, Array] | None = None,
     closed: bool = False,
     penalty: Penalty | None = None,
@@ -55,90 +65,173 @@ def log_flight_time(
         limits: What is kept to.
         sharpness: Exponent of the mean.
         velocities: Velocities [m/s] at points between the ends by their index.
-        closed: Whether the last point is the first one.
+        closed: Whether the last point is the first one, whose slopes then are those of both.
         penalty: Further cost of the states.
 
     Returns:
         The value, and its slopes by points (M + 1, 3) and by durations (M,).
     """
     count = len(durations)
-    size = 4 * (count if closed else count + 1)
-    index = (4 * np.arange(count)[:, None] + np.arange(8)) % size
-    costs = piece_costs(durations)
-    matrix = np.zeros((size, size))
-    np.add.at(matrix, (index[:, :, None], index[:, None, :]), costs)
-
-    states = np.zeros((size, 3))
-    states[::4] = points[: size // 4]
-    free = np.ones(size, dtype=bool)
-    free[::4] = False
+    given = np.zeros((3, 3, count + 1))
     for k, velocity in (velocities or {}).items():
-        free[4 * k + 1], states[4 * k + 1] = False, velocity
-    if not closed:
-        free[:4] = free[-4:] = False
-    unknown = np.flatnonzero(free)
-    system = matrix[np.ix_(unknown, unknown)]
-    solve = np.linalg.solve if closed else _solve_banded
-    states[unknown] = -solve(system, matrix[unknown] @ states)
+        given[0, :, k] = velocity
+    system = KnotSystem(durations, passing=velocities or (), closed=closed)
+    states = system.states(points.T, given)
 
-    ends, time = states[index], durations[:, None, None]
-    scale = durations[:, None] ** _ORDERS
-    scaled = scale[:, :, None] * ends
-    velocity, acceleration = _VELOCITY @ scaled / time, _ACCELERATION @ scaled / time**2
-    jerk = _JERK @ scaled / time**3
+    ends, powers = np.concatenate([states[..., :-1], states[..., 1:]]), powers_of(durations, 4)
+    scale = np.concatenate([powers, powers])[:, None]
+    # Shape (3 for velocity to jerk, instants, 3, M).
+    rates = product(_MOTION, scale * ends).reshape(3, len(_GRID), 3, count) / powers[1:, None, None]
+    velocity, acceleration, jerk = rates.transpose(0, 3, 1, 2)
     slowdown, by_velocity, by_acceleration, by_jerk = limits.slowdown(velocity, acceleration, jerk)
     largest = slowdown.max()
-    shares = (slowdown / largest) ** sharpness
-    pace = float(np.log(largest) + np.log(shares.sum()) / sharpness)
-    weights = (shares / slowdown / shares.sum())[:, :, None]
+    shares = _to_the(slowdown / largest, sharpness)
+    sum_of_shares = float(shares.sum())
+    pace = math.log(largest) + math.log(sum_of_shares) / sharpness
+    weights = shares / slowdown / sum_of_shares
     total = float(durations.sum())
     # A curve without given velocities is the same at any pace; with them, too fast costs more than it gains.
     late, by_pace = pace, 1.0
     if velocities:
-        by_pace = _LATE / (1.0 + np.exp(-50.0 * pace))
-        late = _LATE * float(np.logaddexp(0.0, 50.0 * pace)) / 50.0
-    value = np.log(total) + late
+        small = math.exp(-50.0 * abs(pace))
+        by_pace = _LATE / (1.0 + small) * (1.0 if pace > 0 else small)
+        late = _LATE * (max(pace, 0.0) + math.log1p(small) / 50.0)
+    value = math.log(total) + late
 
     weights *= by_pace
-    by_velocity, by_acceleration, by_jerk = (
-        weights * by_velocity,
-        weights * by_acceleration,
-        weights * by_jerk,
-    )
-    by_ends = scale[:, :, None] * (
-        _VELOCITY.T @ by_velocity / time
-        + _ACCELERATION.T @ by_acceleration / time**2
-        + _JERK.T @ by_jerk / time**3
-    )
+    by_rates = np.stack([by_velocity, by_acceleration, by_jerk]) * weights[:, :, None]
+    by_rates = by_rates.transpose(0, 2, 3, 1) / powers[1:, None, None]
+    by_ends = scale * product(_MOTION.transpose(1, 0, 2), by_rates.reshape(-1, 3, count))
+    order = np.array([1.0, 2.0, 3.0])[:, None]
     by_duration = (
         1.0 / total
         + (
-            (_ORDERS[:, None] * ends * by_ends).sum(axis=(1, 2))
-            - (by_velocity * velocity).sum(axis=(1, 2))
-            - 2.0 * (by_acceleration * acceleration).sum(axis=(1, 2))
-            - 3.0 * (by_jerk * jerk).sum(axis=(1, 2))
+            (_ORDERS * ends * by_ends).sum(axis=(0, 1))
+            - (order * (by_rates * rates * powers[1:, None, None]).sum(axis=(1, 2))).sum(axis=0)
         )
         / durations
     )
-    by_state = np.zeros((size, 3))
-    np.add.at(by_state, index, by_ends)
+    by_state = _at_points(by_ends)
     if penalty is not None:
-        more, by_more = penalty(states.reshape(-1, 4, 3))
+        more, by_more = penalty(states.transpose(2, 0, 1))
         value += more
-        by_state += by_more.reshape(-1, 3)
+        by_state += by_more.transpose(1, 2, 0)
 
-    adjoint = np.zeros((size, 3))
-    adjoint[unknown] = solve(system, by_state[unknown])
-    at_ends = adjoint[index]
-    forward, backward = costs @ ends, costs @ at_ends
+    adjoint = system.adjoint(by_state)
+    at_ends = np.concatenate([adjoint[..., :-1], adjoint[..., 1:]])
+    forward, backward = product(system.costs, ends), product(system.costs, at_ends)
     # The cost of a piece is D C D / d^7 with D made of powers of d.
-    by_duration -= (_ORDERS[:, None] * (at_ends * forward + backward * ends) - 7.0 * at_ends * forward).sum(
-        axis=(1, 2)
+    by_duration -= (_ORDERS * (at_ends * forward + backward * ends) - 7.0 * at_ends * forward).sum(
+        axis=(0, 1)
     ) / durations
-    by_points = (by_state - matrix @ adjoint)[::4]
+    by_points = (by_state - _at_points(backward))[0].T
     if closed:
-        by_points = np.concatenate([by_points, np.zeros((1, 3))])
-    return float(value), by_points, by_duration
+        by_points[0] += by_points[-1]
+        by_points[-1] = 0.0
+    return value, by_points, by_duration
+
+
+def _at_points(of_pieces: Array) -> Array:
+    """Return the sums over the pieces that end or start at each point, (4, 3, M + 1), from (8, 3, M)."""
+    total = np.zeros((4, 3, of_pieces.shape[2] + 1))
+    total[..., :-1] += of_pieces[:4]
+    total[..., 1:] += of_pieces[4:]
+    return total
+
+
+def _to_the(values: Array, exponent: int) -> Array:
+    """Return an integer power by squaring, which is the same on every processor."""
+    total = np.ones_like(values)
+    while exponent:
+        if exponent & 1:
+            total = total * values
+        values, exponent = values * values, exponent >> 1
+    return total
+
+
+def quickest_times(
+    points: Array, limits: Limited, *, velocities: dict[int, Array] | None = None, closed: bool = False
+) -> Array:
+    """Return the times of the pieces for the quickest minimum-snap curve through points, shape (M,).
+
+    They are those of a local minimum of the flight time under the limits, by descent (Mellinger and Kumar
+    2011, sec. IV-C, who let the snap descend at a fixed flight time). Where there are many pieces, the curve
+    through every other point is timed first: all points then begin with times along that curve.
+
+    Args:
+        points: Points [m], shape (M + 1, 3).
+        limits: What is kept to.
+        velocities: Velocities [m/s] at points between the ends by their index.
+        closed: Whether the last point is the first one.
+    """
+    lengths = lengths_between(points)
+    times, sharpnesses, iterations = lengths / (0.5 * limits.speed), _SHARPNESSES, _ITERATIONS
+    if len(lengths) > _MANY and not velocities and not closed:
+        kept = _every_other(points)
+        if len(kept) < 0.75 * len(points):
+            curve = Spline(points[kept], quickest_times(points[kept], limits))
+            times = _times_along(curve, lengths, kept)
+            sharpnesses, iterations = _SHARPNESSES[1::2], _ITERATIONS // 3
+    if len(lengths) > _TOO_MANY:
+        return times
+
+    def objective(x: Array, sharpness: int) -> tuple[float, Array]:
+        durations = of_each(math.exp, x)
+        value, _, slopes = log_flight_time(
+            points, durations, limits=limits, sharpness=sharpness, velocities=velocities, closed=closed
+        )
+        return value, slopes * durations
+
+    first = of_each(math.log, times)
+    return of_each(math.exp, minimize(objective, first, iterations=iterations, sharpnesses=sharpnesses))
+
+
+def of_each(function: Callable[[float], float], values: Array) -> Array:
+    """Return a function of the C library of each value: NumPy's own differ by processor.
+
+    Args:
+        function: The function, such as `math.exp`.
+        values: Values, any shape.
+    """
+    return np.array([function(value) for value in values.ravel().tolist()]).reshape(values.shape)
+
+
+def lengths_between(points: Array) -> Array:
+    """Return the distances from point to point [m], shape (M,).
+
+    Args:
+        points: Points [m], shape (M + 1, 3).
+    """
+    way = np.diff(points, axis=0)
+    lengths: Array = np.sqrt((way * way).sum(axis=1))
+    return lengths
+
+
+def _every_other(points: Array) -> list[int]:
+    """Return the indices of about every other point; none is left out where the path turns back."""
+    lengths, last = lengths_between(points), len(points) - 1
+    kept = [0]
+    for k in range(1, last):
+        across = math.dist(points[k - 1], points[k + 1])
+        if kept[-1] < k - 1 or across < 0.5 * (lengths[k - 1] + lengths[k]):
+            kept.append(k)
+    return [*kept, last]
+
+
+def _times_along(curve: Spline, lengths: Array, kept: list[int]) -> Array:
+    """Return the times of all pieces, from those along a curve through some of the points."""
+    steps = np.diff(curve.on_grid(_STEPS + 1)[:, :, 0], axis=1)
+    arcs = np.cumsum(np.sqrt((steps * steps).sum(axis=2)), axis=1)
+    times = []
+    for k, (start, end) in enumerate(pairwise(kept)):
+        along = np.cumsum(lengths[start:end])
+        shares = np.interp(
+            along / along[-1], [0.0, *(arcs[k] / arcs[k, -1])], np.linspace(0.0, 1.0, _STEPS + 1)
+        )
+        # What winds between the points that were left out is longer than the curve.
+        stretch = max(1.0, float(along[-1] / arcs[k, -1]))
+        times.append(np.diff(shares, prepend=0.0) * curve.durations[k] * stretch)
+    return np.concatenate(times)
 
 
 def minimize(
@@ -146,7 +239,7 @@ def minimize(
     x: Array,
     *,
     iterations: int,
-    sharpnesses: Sequence[float],
+    sharpnesses: Sequence[int],
 ) -> Array:
     """Return where an objective has a local minimum, by quasi-Newton steps (BFGS) for each sharpness in turn.
 
@@ -164,11 +257,11 @@ def minimize(
 def _descend(objective: Callable[[Array], tuple[float, Array]], x: Array, iterations: int) -> Array:
     value, slope = objective(x)
     unit = np.eye(len(x))
-    inverse, fresh = unit * 0.1 / max(float(np.linalg.norm(slope)), 1e-12), True
+    inverse, fresh = unit * 0.1 / max(math.sqrt(_dot(slope, slope)), 1e-12), True
     for _ in range(iterations):
         way = -_times(inverse, slope)
         way *= min(1.0, _LARGEST_STEP / max(float(np.abs(way).max()), 1e-12))
-        descent = float(way @ slope)
+        descent = _dot(way, slope)
         length, before, old = 1.0, slope, value
         while length > 1e-5:
             value, slope = objective(x + length * way)
@@ -179,52 +272,36 @@ def _descend(objective: Callable[[Array], tuple[float, Array]], x: Array, iterat
             value, slope = old, before
             if fresh:
                 break
-            inverse, fresh = unit * 0.1 / max(float(np.linalg.norm(slope)), 1e-12), True
+            inverse, fresh = unit * 0.1 / max(math.sqrt(_dot(slope, slope)), 1e-12), True
             continue
         step, change = length * way, slope - before
         x = x + step
         if old - value < 1e-9 and not fresh:
             break
-        curvature = float(step @ change)
+        curvature = _dot(step, change)
         if curvature > 1e-14:
             if fresh:
-                inverse = unit * curvature / float(change @ change)
+                inverse = unit * curvature / _dot(change, change)
             fresh = False
             seen = _times(inverse, change)
             both = np.outer(step, seen)
-            again = (1.0 + float(change @ seen) / curvature) / curvature
+            again = (1.0 + _dot(change, seen) / curvature) / curvature
             inverse = inverse - (both + both.T) / curvature + again * np.outer(step, step)
     return x
 
 
+def _dot(a: Array, b: Array) -> float:
+    """Return the inner product, without BLAS."""
+    return float((a * b).sum())
+
+
 def _times(matrix: Array, vector: Array) -> Array:
     """Return the product, without BLAS: its threads cost more than they bring here, and change rounding."""
-    product: Array = (matrix * vector).sum(axis=1)
-    return product
+    total: Array = (matrix * vector).sum(axis=1)
+    return total
 
 
-def _solve_banded(matrix: Array, right: Array) -> Array:
-    """Return the solution of a system that is zero but near its diagonal, in blocks too small for threads."""
-    count, columns = right.shape
-    starts = range(0, count, _BLOCK)
-    eliminated: list[Array] = []
-    for start in starts:
-        rows, after = slice(start, start + _BLOCK), slice(start + _BLOCK, start + 2 * _BLOCK)
-        pivot, rest = matrix[rows, rows], right[rows]
-        if start > 0:
-            before = matrix[rows, start - _BLOCK : start]
-            pivot = pivot - before @ eliminated[-1][:, :-columns]
-            rest = rest - before @ eliminated[-1][:, -columns:]
-        eliminated.append(np.linalg.solve(pivot, np.concatenate([matrix[rows, after], rest], axis=1)))
-    solution = eliminated[-1]
-    parts = [solution]
-    for block in reversed(eliminated[:-1]):
-        solution = block[:, -columns:] - block[:, :-columns] @ solution
-        parts.append(solution)
-    return np.concatenate(parts[::-1])
-
-
-def slowdown_of(spline: Spline, limits: Limits) -> float:
+def slowdown_of(spline: Spline, limits: Limited) -> float:
     """Return the factor of time at which a curve just keeps to the limits, from 400 instants of each piece.
 
     Args:
@@ -235,7 +312,7 @@ def slowdown_of(spline: Spline, limits: Limits) -> float:
     return float(limits.slowdown(motion[:, :, 1], motion[:, :, 2], motion[:, :, 3])[0].max())
 
 
-def paced(spline: Spline, limits: Limits, *, closed: bool = False) -> Spline:
+def paced(spline: Spline, limits: Limited, *, closed: bool = False) -> Spline:
     """Return the same curve at the pace at which it just keeps to the limits.
 
     Args:

@@ -11,7 +11,13 @@ import numpy as np
 from pegasus.arrays import Array
 from pegasus.components import build, require
 from pegasus.control.trajectories.limits import Limits
-from pegasus.control.trajectories.quickest import log_flight_time, minimize, paced
+from pegasus.control.trajectories.quickest import (
+    lengths_between,
+    log_flight_time,
+    minimize,
+    of_each,
+    paced,
+)
 from pegasus.control.trajectories.spline import Spline
 from pegasus.control.trajectories.trajectory import (
     Point,
@@ -162,9 +168,9 @@ class RaceLine(Trajectory):
             slopes = np.zeros_like(states)
             slopes[_PIECES:-1:_PIECES, 1] = -2.0 * _PENALTY * askew[:, None] * by_velocity
             slopes[:, 0, 2] = -2.0 * _PENALTY * low
-            return _PENALTY * float(askew @ askew + low @ low), slopes
+            return _PENALTY * float((askew * askew).sum() + (low * low).sum()), slopes
 
-        def objective(x: Array, sharpness: float) -> tuple[float, Array]:
+        def objective(x: Array, sharpness: int) -> tuple[float, Array]:
             points, durations = course.shape(x)
             value, by_points, by_duration = log_flight_time(
                 points, durations, limits=self._limits, sharpness=sharpness, penalty=penalty
@@ -172,8 +178,8 @@ class RaceLine(Trajectory):
             return value, course.slopes(x, by_points, by_duration)
 
         # The pieces between two gates first share their time: that keeps the points from bunching up.
-        line = minimize(objective, course.first_guess(), iterations=_ITERATIONS, sharpnesses=(20, 100, 500))
-        best = minimize(objective, course.released(line), iterations=_ITERATIONS, sharpnesses=(100, 500))
+        line = minimize(objective, course.first_guess(), iterations=_ITERATIONS, sharpnesses=(20,))
+        best = minimize(objective, course.released(line), iterations=_ITERATIONS, sharpnesses=(20, 100, 500))
         points, durations = course.shape(best)
         spline = paced(Spline(points, durations), self._limits)
         cosines, _ = course.crossing_cosines(spline.states)
@@ -192,10 +198,9 @@ class _Course:
     """The line as variables: logarithms of times, places within the gates, points between them."""
 
     def __init__(self, gates: list[Gate], run: float, clearance: float) -> None:
-        headings = np.array([gate.heading for gate in gates])
-        level = np.zeros(len(gates))
-        self._normals = np.stack([np.cos(headings), np.sin(headings), level], axis=-1)
-        self._across = np.stack([-np.sin(headings), np.cos(headings), level], axis=-1)
+        normals = [(math.cos(gate.heading), math.sin(gate.heading)) for gate in gates]
+        self._normals = np.array([(c, s, 0.0) for c, s in normals])
+        self._across = np.array([(-s, c, 0.0) for c, s in normals])
         self._middles = np.array([gate.position for gate in gates], dtype=np.float64)
         self._room = np.array([gate.half_size for gate in gates]) - clearance
         self._round = np.array([[gate.radius is not None] for gate in gates])
@@ -203,11 +208,11 @@ class _Course:
         count = len(gates)
         ends = self._ends
         stations = np.concatenate([ends[:1], self._middles, ends[1:]])
-        normals = np.concatenate([self._normals[:1], self._normals, self._normals[-1:]])
-        spacing = np.linalg.norm(np.diff(stations, axis=0), axis=1)[:, None] / _PIECES
+        along = np.concatenate([self._normals[:1], self._normals, self._normals[-1:]])
+        spacing = lengths_between(stations)[:, None] / _PIECES
         # The free points first lie behind the one gate and before the other: that settles the direction.
         self._between = np.stack(
-            [stations[:-1] + spacing * normals[:-1], stations[1:] - spacing * normals[1:]], axis=1
+            [stations[:-1] + spacing * along[:-1], stations[1:] - spacing * along[1:]], axis=1
         )
         self._sizes = count + 1, count * 2, (count + 1) * (_PIECES - 1) * 3
         self._scale = float(spacing.mean())
@@ -215,9 +220,8 @@ class _Course:
     def first_guess(self) -> Array:
         """Return variables of a slow line through the middles."""
         points, _ = self.shape(np.zeros(sum(self._sizes)))
-        lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
-        lengths = lengths.reshape(-1, _PIECES).mean(axis=1)
-        times = np.log(np.maximum(lengths, 0.1 * lengths.mean()))
+        lengths = lengths_between(points).reshape(-1, _PIECES).mean(axis=1)
+        times = of_each(math.log, np.maximum(lengths, 0.1 * lengths.mean()))
         return np.concatenate([times, np.zeros(self._sizes[1] + self._sizes[2])])
 
     def released(self, variables: Array) -> Array:
@@ -237,12 +241,15 @@ class _Course:
         times, place, between = self._split(variables)
         # The sine keeps a place within the opening; at the edge its slope is zero, so that it can stay there.
         distance = np.sqrt((place * place).sum(axis=1, keepdims=True)) + 1e-9
-        inside = np.where(self._round, place * np.sin(distance) / distance, np.sin(place)) * self._room
+        inside = (
+            np.where(self._round, place * of_each(math.sin, distance) / distance, of_each(math.sin, place))
+            * self._room
+        )
         gates = self._middles + inside[:, :1] * self._across + inside[:, 1:] * _UP
         stations = np.concatenate([gates, self._ends[1:]])[:, None]
         inner = np.concatenate([self._between + self._scale * between, stations], axis=1)
         return np.concatenate([self._ends[:1], inner.reshape(-1, 3)]), np.repeat(
-            np.exp(times), len(self._between) * _PIECES // len(times)
+            of_each(math.exp, times), len(self._between) * _PIECES // len(times)
         )
 
     def slopes(self, variables: Array, by_points: Array, by_duration: Array) -> Array:
@@ -252,12 +259,12 @@ class _Course:
         at_gates = inner[:-1, -1]
         inside = self._room * np.stack([(at_gates * self._across).sum(axis=1), at_gates[:, 2]], axis=1)
         distance = np.sqrt((place * place).sum(axis=1, keepdims=True)) + 1e-9
-        sine = np.sin(distance) / distance
+        sine = of_each(math.sin, distance) / distance
         along = (inside * place).sum(axis=1, keepdims=True) / distance**2
-        in_round = sine * inside + (np.cos(distance) - sine) * along * place
-        by_place = np.where(self._round, in_round, np.cos(place) * inside)
+        in_round = sine * inside + (of_each(math.cos, distance) - sine) * along * place
+        by_place = np.where(self._round, in_round, of_each(math.cos, place) * inside)
         by_between = self._scale * inner[:, :-1]
-        by_time = by_duration.reshape(len(times), -1).sum(axis=1) * np.exp(times)
+        by_time = by_duration.reshape(len(times), -1).sum(axis=1) * of_each(math.exp, times)
         return np.concatenate([by_time, by_place.ravel(), by_between.ravel()])
 
     def crossing_cosines(self, states: Array) -> tuple[Array, Array]:

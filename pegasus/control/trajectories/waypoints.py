@@ -5,7 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
+
 from pegasus.components import require
+from pegasus.control.trajectories.limits import MotionLimits
+from pegasus.control.trajectories.quickest import paced, quickest_times
 from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.spline import Spline
 from pegasus.control.trajectories.trajectory import (
@@ -19,8 +23,8 @@ from pegasus.control.trajectories.trajectory import (
 )
 from pegasus.control.trajectories.transfer import Transfer
 
-_SAMPLING_MARGIN = 1.001
-"""Covers what peaks found on a grid of instants miss."""
+_JERK = 10.0
+"""Largest jerk that the times are chosen for, by acceleration^2 / speed: six times that of a smooth ramp."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +70,10 @@ class Waypoints(Trajectory):
 
     @cached_property
     def _spline(self) -> Spline:
-        durations = [math.dist(a, b) / self.speed for a, b in pairwise(self.points)]
-        speed, acceleration = Spline(self.points, durations).peaks()
-        # Between states of rest the same curve is flown slower: speed falls with the factor, acceleration
-        # with its square.
-        factor = max(speed / self.speed, math.sqrt(acceleration / self.acceleration)) * _SAMPLING_MARGIN
-        return Spline(self.points, [factor * duration for duration in durations])
+        points = np.array(self.points, dtype=np.float64)
+        gentle = MotionLimits(self.speed, self.acceleration, _JERK * self.acceleration**2 / self.speed)
+        times = quickest_times(points, gentle)
+        return paced(Spline(points, times), MotionLimits(self.speed, self.acceleration))
 
     def sample(self, t: float) -> Point:
         """Return the point at a time since the beginning [s]."""

@@ -62,6 +62,24 @@ def test_passes_points_at_the_given_velocities(oracle):
     np.testing.assert_allclose(motion[[0, -1], 1:], 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("points", [((0, 0, 1), (6, 2, 3)), ((0, 0, 1), (3, 1, 2), (6, 2, 3)), POINTS[:3]])
+@pytest.mark.parametrize("case", [{}, {"yaw": "forward"}])
+def test_two_or_three_points_fly_from_rest_to_rest(points, case, oracle):
+    """If this fails, the shortest flights of all end in an error, or break their limits."""
+    flight = trajectories.minimum_snap(points, **case)
+    motion = oracle.samples(flight, 4001)
+    np.testing.assert_allclose(motion[[0, -1], 0], [points[0], points[-1]], atol=1e-9)
+    np.testing.assert_allclose(motion[[0, -1], 1:], 0.0, atol=1e-6)
+    for point in points:
+        assert np.linalg.norm(motion[:, 0] - point, axis=1).min() < 5e-3
+    limits = Limits(flight.speed, flight.thrust, flight.least_thrust, flight.tilt, flight.jerk)
+    worst = limits.slowdown(motion[:, 1], motion[:, 2], motion[:, 3])[0].max()
+    assert 0.998 < worst <= 1.0
+    if points[1] != POINTS[1]:
+        way = motion[:, 0] - points[0]
+        np.testing.assert_allclose(np.cross(way, np.subtract(points[-1], points[0])), 0.0, atol=1e-8)
+
+
 def test_times_are_the_best_that_another_search_finds():
     """If this fails, the flight takes longer than minimum snap under the limits must."""
     flight = trajectories.minimum_snap(POINTS)
@@ -99,6 +117,11 @@ def test_a_ring_is_the_periodic_spline_of_scipy():
             "raise it, or set ground to the lowest height of the world's terrain",
         ),
         ({"points": ((0, 0, 1), (0, 0, 1))}, "points.1 = (0, 0, 1): must differ from its neighbour"),
+        ({"points": ((0, 0, 1), (math.nan, 0, 1))}, "points.1 = (nan, 0, 1): must be three finite numbers"),
+        (
+            {"points": ((0, 0, 1), (1, 0, 1)), "velocities": ((1, 0, 0), None)},
+            "velocities.0 = (1, 0, 0): must be none: the ends are at rest, or free in a ring",
+        ),
         ({"velocities": (None,)}, "velocities = (None,): must hold one entry for each of the 5 points"),
         (
             {"velocities": ((1.0, 0.0, 0.0), None, None, None, None)},

@@ -55,10 +55,10 @@ def test_slopes_are_exact(case):
         options = {"penalty": lambda states: (1e-6 * float((states**2).sum()), 2e-6 * states)}
 
     def value(points, durations):
-        return log_flight_time(points, durations, limits=LIMITS, sharpness=30.0, **options)[0]
+        return log_flight_time(points, durations, limits=LIMITS, sharpness=30, **options)[0]
 
     h = 1e-6
-    _, by_points, by_duration = log_flight_time(points, durations, limits=LIMITS, sharpness=30.0, **options)
+    _, by_points, by_duration = log_flight_time(points, durations, limits=LIMITS, sharpness=30, **options)
     times = [
         (value(points, durations + h * e) - value(points, durations - h * e)) / (2 * h) for e in np.eye(5)
     ]
@@ -74,7 +74,7 @@ def test_minimize_finds_a_minimum():
         a, b = 1.0 - x[0], sharpness * (x[1] - x[0] ** 2)
         return a * a + 100 * b * b, np.array([-2 * a - 400 * sharpness * b * x[0], 200 * sharpness * b])
 
-    found = minimize(rosenbrock, np.array([-1.2, 1.0]), iterations=200, sharpnesses=(1.0,))
+    found = minimize(rosenbrock, np.array([-1.2, 1.0]), iterations=200, sharpnesses=(1,))
     np.testing.assert_allclose(found, 1.0, atol=1e-3)
 
 
