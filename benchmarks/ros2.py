@@ -23,7 +23,7 @@ from pegasus.backends.ros2.contents import Content, sensor_contents
 from pegasus.backends.ros2.frame_names import Frames
 from pegasus.backends.ros2.messages import Clock, Header, Image
 from pegasus.backends.ros2.pictures import image
-from pegasus.backends.ros2.qos import CLOCK, SENSOR_DATA
+from pegasus.backends.ros2.qos import CLOCK, PICTURES, SENSOR_DATA
 from pegasus.backends.ros2.state_contents import state_contents
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.sensors import Rangefinder
@@ -33,7 +33,7 @@ from pegasus.state import VehicleState
 RATE = 250.0
 REPETITIONS = 5
 PICTURE = "front/color/image_raw"
-PICTURES = 100
+PICTURE_COUNT = 100
 
 
 class Clocked(ROS2):
@@ -126,12 +126,12 @@ def measure(count: int, seconds: float) -> None:
 def picture(backend: ROS2) -> None:
     """Print what a picture costs from the array to the network."""
     (node,) = backend._nodes
-    publisher = node.publisher(Image, PICTURE, SENSOR_DATA)
+    publisher = node.publisher(Image, PICTURE, PICTURES)
     while not publisher.matched:
         time.sleep(0.05)
     pixels = np.random.default_rng(0).integers(255, size=(480, 640, 3), dtype=np.uint8)
     times = []
-    for _ in range(PICTURES):
+    for _ in range(PICTURE_COUNT):
         begin = now()
         publisher.publish(encode(image(pixels, Header(frame_id="map"))))
         times.append(1e3 * (now() - begin))

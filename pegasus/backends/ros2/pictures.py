@@ -13,7 +13,7 @@ from pegasus.backends.ros2.description import Message
 from pegasus.backends.ros2.frame_names import FrameNames
 from pegasus.backends.ros2.frame_tree import optical_frame
 from pegasus.backends.ros2.messages import CameraInfo, Header, Image, PointCloud2, PointField, Time
-from pegasus.backends.ros2.qos import LATCHED, SENSOR_DATA, QoS
+from pegasus.backends.ros2.qos import LATCHED, PICTURES, QoS
 from pegasus.backends.ros2.topics import Topics
 from pegasus.backends.ros2.transport import Publisher
 from pegasus.cameras import Camera, CameraReading, Lidar, LidarReading, PointCloud, StereoCamera
@@ -105,7 +105,7 @@ def picture_streams(
     """
     streams: list[PictureStream] = []
 
-    def add(topic: str, kind: type[Message], message: Any, frame: str, qos: QoS = SENSOR_DATA) -> None:
+    def add(topic: str, kind: type[Message], message: Any, frame: str, qos: QoS = PICTURES) -> None:
         opened = topics.publishers(topic, kind, qos)
         if opened is not None:
             own = [names.own(frame) for names in frames]

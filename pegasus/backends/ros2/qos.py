@@ -17,6 +17,8 @@ class QoS:
 
 SENSOR_DATA = QoS(reliable=False, depth=5)
 """For readings, of which the newest counts."""
+PICTURES = QoS(depth=5)
+"""For images and points, which one lost fragment of many spoils: a reader may have it sent again."""
 RELIABLE = QoS()
 """For commands and whatever must arrive."""
 LATCHED = QoS(latched=True, depth=1)

@@ -52,6 +52,31 @@ def newest(sim, peer, topic, kind, qos="best_effort"):
     return found[-1], stamp["sec"] * 10**9 + stamp["nanosec"]
 
 
+def test_readers_choose_whether_lost_pictures_are_sent_again(peer):
+    """A picture that lost one fragment would be lost, or a display that insists on reliability get none."""
+    eye = Camera(resolution=(4, 4), outputs=("rgb", "depth", "point_cloud"), rate_hz=25.0)
+    topics = {"eye/depth/image_raw": {"reliable": False}}
+    backend = ROS2("p0", control=False, transport=TRANSPORT, topics=topics)
+    names = {
+        "/p0/eye/color/image_raw": True,
+        "/p0/eye/points": True,
+        "/p0/top/points": True,
+        "/p0/eye/depth/image_raw": False,
+    }
+    with Simulation("flat", renderer=AnalyticRenderer()) as sim:
+        sim.add(Multirotor("iris", sensors={"eye": eye, "top": Lidar()}, backends=[backend]))
+        until(
+            lambda: (
+                {f"rt{name}" for name in names}
+                <= set(peer.ask("nodes").get("/p0/pegasus", {"writes": ()})["writes"])
+            )
+        )
+        assert {name: peer.ask("endpoint", topic=name)["reliable"] for name in names} == names
+        for qos in "reliable", "best_effort":
+            picture, _ = newest(sim, peer, "/p0/eye/color/image_raw", "Image", qos)
+            assert picture["width"] == 4
+
+
 def test_pictures_and_points(peer):
     """Pixels, depths or calibrations would differ from those of the sensors, or be drawn for nobody."""
     renderer, witness = AnalyticRenderer(planes=(GROUND, WALL)), Witness()
