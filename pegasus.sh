@@ -6,6 +6,59 @@
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 venv="$root/.venv"
+job=""
+temporary=""
+
+# End what has been started, leave nothing behind, and end with an exit code.
+leave() {
+    trap '' INT TERM
+    if [ -n "$job" ]; then
+        kill -INT -- "-$job" 2>/dev/null || true
+        for _ in {1..50}; do
+            kill -0 -- "-$job" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -KILL -- "-$job" 2>/dev/null || true
+    fi
+    [ -z "$temporary" ] || rm -rf "$temporary"
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+    echo "pegasus.sh: interrupted" >&2
+    exit "$1"
+}
+trap 'leave 130' INT
+trap 'leave 143' TERM
+
+# Run a command out of reach of Ctrl-C, which comes here, and say what it is at: on one line of a terminal, else
+# every 15 seconds. What it prints is shown if it fails.
+working() {
+    local what="$1" began="$SECONDS" said=0 status=0 log latest
+    shift
+    temporary="$(mktemp -d)"
+    log="$temporary/log"
+    : >"$log"
+    set -m
+    TMPDIR="$temporary" "$@" >"$log" 2>&1 </dev/null &
+    job=$!
+    set +m
+    [ -t 2 ] || echo "pegasus.sh: $what ..." >&2
+    while kill -0 "$job" 2>/dev/null; do
+        latest="$(tail -n 1 "$log" | sed 's/^ *//' | cut -c 1-50)"
+        if [ -t 2 ]; then
+            printf '\r\033[Kpegasus.sh: %s, %s s: %s' "$what" $((SECONDS - began)) "$latest" >&2
+        elif [ $(((SECONDS - began) / 15)) -gt "$said" ]; then
+            said=$(((SECONDS - began) / 15))
+            echo "pegasus.sh: $what, $((SECONDS - began)) s: $latest" >&2
+        fi
+        sleep 0.2
+    done
+    wait "$job" 2>/dev/null || status=$?
+    job=""
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+    [ "$status" = 0 ] || tail -n 20 "$log" >&2
+    rm -rf "$temporary"
+    temporary=""
+    return "$status"
+}
 
 fits() {
     local check='import sys, venv, ensurepip; print((3, 11) <= sys.version_info[:2] <= (3, 13))'
@@ -39,14 +92,13 @@ ensure() {
     done
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         python="$(find_python)"
-        echo "pegasus.sh: making .venv ..." >&2
         # One that was left half made, or whose Python is gone, is made anew.
         "$venv/bin/python" -c "" 2>/dev/null || clear=--clear
-        "$python" -m venv $clear "$venv"
+        working "making .venv" "$python" -m venv $clear "$venv"
     fi
-    echo "pegasus.sh: installing into .venv (first use, or the dependencies changed) ..." >&2
-    if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --constraint "$root/constraints.txt" --editable "$root${extra:+[$extra]}" >&2; then
+    if ! working "installing into .venv" \
+        "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-color --progress-bar off \
+        --constraint "$root/constraints.txt" --editable "$root${extra:+[$extra]}"; then
         echo "pegasus.sh: the installation failed; check the network and run it again" >&2
         return 1
     fi
@@ -98,5 +150,9 @@ for extra in $needed; do
     ensure "$extra"
 done
 [ -n "$needed" ] || ensure ""
+# Ctrl-C waits until the command answers it, where `env` can do that.
+if env --block-signal=INT true 2>/dev/null; then
+    blocking="env --block-signal=INT"
+fi
 # Not through bin/pegasus, whose first line names the place where .venv was made.
-exec "$venv/bin/python" -P -m pegasus "$@"
+exec ${blocking:-} "$venv/bin/python" -P -m pegasus "$@"

@@ -17,10 +17,18 @@ ROOT = Path(__file__).parents[1]
 # Stands for Python in `pegasus.sh`: notes what it is asked for, and is the Python of what it makes.
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$PWD"): $*" >>"$CALLS"
+if [ "$(wc -l <"$CALLS")" = "${INTERRUPT_AT:-}" ]; then
+    kill -INT -- "-$(ps -o sid= -p $$ | tr -d ' ')"
+    sleep 60
+fi
 case "$*" in
 -c*version_info*) echo "$FITS" ;;
 *"-m venv"*) mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python" ;;
-*"pip install"*) exit "${PIP_FAILS:-0}" ;;
+*"pip install"*)
+    echo "Collecting numpy"
+    while [ -e "${PIP_WAITS_FOR:-}" ]; do sleep 0.05; done
+    exit "${PIP_FAILS:-0}"
+    ;;
 esac
 """
 
@@ -151,7 +159,8 @@ def test_script_installs_once(clone):
     assert ended.returncode == 0
     install = f"--constraint {clone.root}/constraints.txt --editable {clone.root}"
     assert [line for line in calls if "pip install" in line] == [
-        f"elsewhere: -m pip install --quiet --disable-pip-version-check {install}"
+        "elsewhere: -m pip install --disable-pip-version-check --no-input --no-color --progress-bar off "
+        + install
     ]
     assert calls[-1] == "elsewhere: -P -m pegasus run a b --seed 1"
     assert clone("list", "worlds")[1] == ["elsewhere: -P -m pegasus list worlds"]
