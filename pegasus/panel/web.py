@@ -19,11 +19,11 @@ from pegasus.errors import ConfigError
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.web_camera import WebCameras
+from pegasus.panel.web_clients import CLIENT_LIMIT, PICTURE_RATE, TIME_OUTS, Desk, Pacing
 from pegasus.panel.web_guard import Guard
 from pegasus.panel.web_marks import WebMarks
 from pegasus.panel.web_scene import WebScene
 
-_PICTURE_RATE = 30.0
 _LINGER = 0.1
 """How often it is looked whether somebody watches, while nobody does [s]."""
 
@@ -54,7 +54,7 @@ class WebView:
         port: int = PORT,
     ) -> None:
         self._source, self._look = source, look
-        self._guard = Guard(host)
+        self._guard = Guard(host, limit=CLIENT_LIMIT)
         self.server = _server(self._guard, host, port)
         """The server."""
         self._host = host
@@ -115,7 +115,7 @@ class WebView:
             if self.watched or new_world:
                 shown = snapshot.generation
                 self._show(snapshot)
-                due = max(due + 1.0 / _PICTURE_RATE, time.perf_counter())
+                due = max(due + 1.0 / PICTURE_RATE, time.perf_counter())
                 self._ended.wait(due - time.perf_counter())
             else:
                 self._ended.wait(_LINGER)
@@ -172,9 +172,11 @@ def _server(guard: Guard, host: str, port: int) -> viser.ViserServer:
     _require_free(host, port)
     # A browser that goes away in the middle of a sentence is no error of anybody's.
     logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
-    with _quiet(), guard.installed():
+    with _quiet(), guard.installed(**TIME_OUTS):
         server = _Server(host=host, port=port, label="Pegasus", verbose=False)
     _set_by_its_loop(server._websock_server)
+    Pacing(server._websock_server)
+    _replace_threads(server, Desk())
     if port not in (0, server.get_port()):
         with _quiet():
             server.stop()
@@ -183,6 +185,13 @@ def _server(guard: Guard, host: str, port: int) -> viser.ViserServer:
         show_logo=False, show_share_button=False, control_width="large", brand_color=(35, 105, 190)
     )
     return server
+
+
+def _replace_threads(server: viser.ViserServer, desk: Desk) -> None:
+    """Let a desk do what browsers ask for, in the place of viser's own threads."""
+    server._thread_executor.shutdown(wait=False)
+    for place in (server, server.gui, server.scene):
+        vars(place)["_thread_executor"] = desk
 
 
 def _require_free(host: str, port: int) -> None:

@@ -29,9 +29,11 @@ class Guard:
 
     Args:
         host: Address that the server listens at.
+        limit: Websockets that are open at once.
     """
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, *, limit: int) -> None:
+        self._limit = limit
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         """What an address must hold, as URLs have it."""
         self._names = own_names(host)
@@ -77,6 +79,9 @@ class Guard:
             def answer(connection: ServerConnection, request: Request) -> Response | None:
                 if (reason := self.refusal(request)) is not None:
                     return connection.respond(http.HTTPStatus.FORBIDDEN, reason)
+                if "Upgrade" in request.headers and len(connection.server.connections) >= self._limit:
+                    text = f"This page serves {self._limit} browsers at once; close one.\n"
+                    return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, text)
                 response = process_request(connection, self.within(request))
                 if response is not None:
                     # Other sites must not learn the address of the page.

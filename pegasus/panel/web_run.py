@@ -1,13 +1,9 @@
 """The page's sections for the run: play and pause, the vehicles in the world, flight by hand, the view."""
 
-import io
 import math
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
 import viser
-from PIL import Image
 
 from pegasus.panel.board import Message, Topic
 from pegasus.panel.panel import Panel
@@ -25,6 +21,7 @@ from pegasus.panel.web_fields import (
     put_options,
     table,
 )
+from pegasus.panel.web_screenshot import Screenshots
 from pegasus.panel.web_setup import Pick
 
 _SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", MAX)
@@ -106,7 +103,8 @@ class RunSection(Section):
         screenshot = gui.add_button("Screenshot")
         on_user(self._speed, part.set_speed)
         on_user(self._record, part.record)
-        screenshot.on_click(lambda event: self._take(event.client))
+        self._screenshots = Screenshots(panel.view)
+        screenshot.on_click(lambda event: self._screenshots.take(event.client))
 
     def refresh(self) -> None:
         """Show what the panel holds."""
@@ -122,14 +120,6 @@ class RunSection(Section):
             self._blows = blows
             put(self._wind, blows[0])
             put(self._gusts, blows[1])
-
-    def _take(self, client: viser.ClientHandle | None) -> None:
-        """Keep what a browser shows."""
-        if client is None:
-            return
-        camera = client.camera
-        shown = client.get_render(camera.image_height, camera.image_width, transport_format="jpeg")
-        self._panel.view.keep_screenshot(encoded(shown), ".jpg")
 
 
 class FleetSection(Section):
@@ -252,17 +242,6 @@ class ViewSection(Section):
         put(self._path, part.drawing.reference_path)
         put(self._axes, part.drawing.axes)
         put(self._contacts, part.drawing.contact_flashes)
-
-
-def encoded(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """Return a picture as a JPEG file.
-
-    Args:
-        pixels: Shape (H, W, 3 or 4).
-    """
-    buffer = io.BytesIO()
-    Image.fromarray(pixels[..., :3]).save(buffer, "JPEG", quality=92)
-    return buffer.getvalue()
 
 
 def _holding(panel: Panel, key: str) -> Callable[[object], None]:

@@ -81,7 +81,7 @@ def parts(view):
 def wrong_addresses(view):
     """Return addresses that lack the token, or hold another one."""
     place, token = parts(view)
-    other = Guard("127.0.0.1").token
+    other = Guard("127.0.0.1", limit=9).token
     return [
         place,
         f"{place}/",
@@ -111,7 +111,7 @@ def asked(view, path, headers=()):
 
 def test_each_server_has_a_token_of_its_own():
     """If this fails, a token can be guessed, or one that leaked opens every later panel."""
-    tokens = {Guard("127.0.0.1").token for _ in range(100)}
+    tokens = {Guard("127.0.0.1", limit=9).token for _ in range(100)}
     assert len(tokens) == 100
     # 24 random bytes.
     assert {len(token) for token in tokens} == {32}
@@ -141,7 +141,7 @@ def test_websockets_need_the_token(view, pressed):
                 websocket(address, origin=origin).close()
             assert caught.value.response.status_code == 403
     clients, button = pressed
-    for place in (parts(view)[0], f"{parts(view)[0]}/{Guard('127.0.0.1').token}"):
+    for place in (parts(view)[0], f"{parts(view)[0]}/{Guard('127.0.0.1', limit=9).token}"):
         for upgrade in ("websocket", "WebSocket"):
             hurry(place, CAMERA, gui_update(button), upgrade=upgrade, origin=None)
     assert view.server._websock_server._live_connections == {}
@@ -187,7 +187,10 @@ def test_tokens_are_compared_as_secrets(view, monkeypatch):
 
 def test_no_server_runs_without_its_guard():
     """If this fails, a later version of the server might let everybody in."""
-    with pytest.raises(RuntimeError, match="has not asked for its guard"), Guard("127.0.0.1").installed():
+    with (
+        pytest.raises(RuntimeError, match="has not asked for its guard"),
+        Guard("127.0.0.1", limit=9).installed(),
+    ):
         pass
 
 
