@@ -14,6 +14,10 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
+MANY = 16
+"""Number of rows from which on it pays to lay them side by side in memory."""
+
+
 def row_product(rows: Array, matrix: Array) -> Array:
     """Return rows @ matrix, each sum taken in the order of its terms.
 
@@ -27,13 +31,22 @@ def row_product(rows: Array, matrix: Array) -> Array:
     Returns:
         The products, shape (..., M).
     """
-    if type(rows) is np.ndarray and rows.ndim == 2:
+    if type(rows) is np.ndarray and rows.ndim == 2 and (len(rows) >= MANY or len(matrix) > 7):
         # The terms of all rows lie side by side, so that adding them is one loop over long arrays.
-        terms = np.multiply(matrix[:, :, None], rows.T[:, None, :], order="C")
-        product: Array = np.add.reduce(terms, axis=0).T
-        return product
-    general: Array = namespace(rows).sum(rows[..., :, None] * matrix, axis=-2)
-    return general
+        return sum_along(np.multiply(matrix[:, :, None], rows.T[:, None, :], order="C"), 0).T
+    return sum_along(rows[..., :, None] * matrix, -2)
+
+
+def sum_along(terms: Array, axis: int) -> Array:
+    """Return sums of up to 7 terms, or over an axis that is not the last, in the order of the terms.
+
+    Args:
+        terms: Terms of any namespace.
+        axis: Axis to sum over.
+    """
+    plain = type(terms) is np.ndarray
+    sums: Array = np.add.reduce(terms, axis=axis) if plain else namespace(terms).sum(terms, axis=axis)
+    return sums
 
 
 def namespace(array: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace
+from pegasus.arrays import MANY, Array, namespace, sum_along
 
 # The nine entries of a rotation matrix, row by row: each is the sum of two products c q_i q_j, and of 1 on
 # the diagonal. The products of all pairs are numbered 4 i + j.
@@ -197,12 +197,9 @@ def rotate(matrix: Array, vector: Array) -> Array:
         matrix: Rotation matrix body to world, shape (..., 3, 3).
         vector: Vector in the body frame, shape (..., 3).
     """
-    if type(matrix) is np.ndarray and matrix.ndim == 3 and vector.ndim == 2:
-        terms = np.multiply(matrix.T, vector.T[:, None, :], order="C")
-        row_by_row: Array = np.add.reduce(terms, axis=0).T
-        return row_by_row
-    rotated: Array = namespace(matrix).sum(matrix * vector[..., None, :], axis=-1)
-    return rotated
+    if type(matrix) is np.ndarray and matrix.ndim == 3 and vector.ndim == 2 and len(matrix) >= MANY:
+        return sum_along(np.multiply(matrix.T, vector.T[:, None, :], order="C"), 0).T
+    return sum_along(matrix * vector[..., None, :], -1)
 
 
 def rotate_inverse(matrix: Array, vector: Array) -> Array:
@@ -212,12 +209,9 @@ def rotate_inverse(matrix: Array, vector: Array) -> Array:
         matrix: Rotation matrix body to world, shape (..., 3, 3).
         vector: Vector in the world frame, shape (..., 3).
     """
-    if type(matrix) is np.ndarray and matrix.ndim == 3 and vector.ndim == 2:
-        terms = np.multiply(matrix.transpose(1, 2, 0), vector.T[:, None, :], order="C")
-        row_by_row: Array = np.add.reduce(terms, axis=0).T
-        return row_by_row
-    rotated: Array = namespace(matrix).sum(matrix * vector[..., :, None], axis=-2)
-    return rotated
+    if type(matrix) is np.ndarray and matrix.ndim == 3 and vector.ndim == 2 and len(matrix) >= MANY:
+        return sum_along(np.multiply(matrix.transpose(1, 2, 0), vector.T[:, None, :], order="C"), 0).T
+    return sum_along(matrix * vector[..., :, None], -2)
 
 
 def matrix_product(a: Array, b: Array) -> Array:
@@ -229,7 +223,7 @@ def matrix_product(a: Array, b: Array) -> Array:
     """
     xp = namespace(a)
     left, right = xp.permute_dims(a, (2, 1, 0)), xp.permute_dims(b, (1, 2, 0))
-    product: Array = xp.permute_dims(xp.sum(left[:, :, None, :] * right[:, None, :, :], axis=0), (2, 0, 1))
+    product: Array = xp.permute_dims(sum_along(left[:, :, None, :] * right[:, None, :, :], 0), (2, 0, 1))
     return product
 
 

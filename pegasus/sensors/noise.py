@@ -128,7 +128,7 @@ class NoiseProcess:
 
     def _take(self) -> Array:
         """Return standard normal numbers, shape (2, K, N, 3)."""
-        return np.moveaxis(self._normals.take(), 0, 2)
+        return self._normals.take().transpose(1, 2, 0, 3)
 
 
 def _column(values: Sequence[float]) -> Array:
