@@ -1,6 +1,8 @@
 """PX4 step by step: what is sent when, which answer acts when, and by which link."""
 
+import math
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +11,11 @@ from px4_rig import Answerer, Recorder, call, controls, free_instance, iris, sen
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
+from pegasus.backends.mavlink.hil_instance import HilInstance
+from pegasus.backends.mavlink.link import UdpLink
+from pegasus.backends.mavlink.lockstep import HilLockstep
 from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion, RcChannels
+from pegasus.backends.mavlink.rotor_map import RotorMap
 from pegasus.propulsion import IdealMotor
 from pegasus.settings import resource
 
@@ -286,3 +292,32 @@ def test_hardware_that_stops(fly, caplog):
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
     assert "answers no more" in warnings[0]
+
+
+def test_hardware_is_paced_without_drift(monkeypatch):
+    """Each wait that takes too long would add up: the world of a flight controller would run 12 % slow.
+
+    A wait of epoll ends at the next whole millisecond.
+    """
+    link, rotors = UdpLink("127.0.0.1", 9), RotorMap(channels=(), scale=(), offset=(), reversible=False)
+    instance = HilInstance("PX4", link, rotors, system=1, hold_time=0.5)
+    lockstep = HilLockstep([instance], step_timeout=1.0, start_timeout=60.0, note=lambda *_: None)
+    began = now = time.monotonic()
+
+    def wait(timeout):
+        nonlocal now
+        now += math.ceil(timeout * 1e3) * 1e-3
+
+    monkeypatch.setattr(lockstep, "_listen", wait)
+    monkeypatch.setattr("pegasus.backends.mavlink.lockstep.time", SimpleNamespace(monotonic=lambda: now))
+    late = []
+    for k in range(500):
+        lockstep.collect(0.004 * k)
+        late.append(now - began - 0.004 * k)
+        # Half a millisecond of work is part of each step's 4 ms; once the machine is away for a while.
+        now += 3.0 if k == 250 else 0.0005
+    lockstep.close()
+    link.close()
+    assert max(late[:251]) < 0.002
+    # What is lost then is not caught up with in a rush.
+    assert 2.9 < min(late[252:]) <= max(late[252:]) < 3.01

@@ -14,6 +14,8 @@ _log = logging.getLogger(__name__)
 
 _LOOK_INTERVAL = 0.1
 """How often processes are looked after while they start [s]."""
+_LARGEST_LAG = 0.05
+"""Delay that is made up for while steps are paced [s]; after a longer one the schedule begins anew."""
 _END_LIMIT = 0.5
 """How long a program that has closed its link may take to end [s]."""
 
@@ -143,11 +145,16 @@ class HilLockstep:
         if not any(instance.phase is Phase.STARTING for instance in self._instances):
             self._paced_at = None
             return
-        if self._paced_at is not None:
-            then, before = self._paced_at
-            while (left := then + (t - before) - time.monotonic()) > 0:
-                self._listen(left)
-        self._paced_at = time.monotonic(), t
+        if self._paced_at is None:
+            self._paced_at = now, t
+            return
+        # By one schedule for all steps: what a wait takes too long is made up for by those after it.
+        then, before = self._paced_at
+        due = then + (t - before)
+        while (left := due - time.monotonic()) > 0:
+            self._listen(left)
+        if now - due > _LARGEST_LAG:
+            self._paced_at = now, t
 
     def _listen(self, timeout: float) -> None:
         """Take what comes on any link within a time."""
