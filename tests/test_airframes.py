@@ -299,3 +299,29 @@ def test_autopilots_get_one_output_for_each_rotor(name):
     for actuators in (spec.px4, spec.ardupilot):
         channels = actuators.channels or list(range(count))
         assert sorted(channels) == list(range(count))
+
+
+class YawStep(trajectories.Trajectory):
+    """Hover, and face almost the other way from the third second on."""
+
+    name = "yaw_step"
+    duration = 7.0
+
+    def sample(self, t):
+        return trajectories.Point((0.0, 0.0, 3.0), yaw=0.0 if t < 3.0 else 3.0)
+
+
+def test_a_yaw_step_does_not_tilt_a_vehicle_with_products_of_inertia():
+    """The part about x of a saturated yaw torque would be kept alone and roll the vehicle, by 7.7 degrees."""
+    tilt = 0.0
+    with Simulation("flat") as sim:
+        controller = GeometricController(YawStep(), spin_up=0.0)
+        vehicle = sim.add(Multirotor("pegasus", position=(0, 0, 3), sensors={}, backends=[controller]))
+        assert vehicle.inertia[0, 2] != 0
+        for _ in range(int(7.0 * sim.rate)):
+            sim.step()
+            if sim.time > 2.9:
+                tilt = max(tilt, float(np.hypot(*vehicle.state.rotation[0, 2, :2])))
+        heading = np.arctan2(*vehicle.state.rotation[0, [1, 0], 0])
+    assert np.degrees(np.arcsin(tilt)) < 2.0
+    assert heading == pytest.approx(3.0, abs=0.01)

@@ -43,21 +43,32 @@ class Allocation:
     this order:
 
     1. lateral force (met at all only where the rotors can push in all three directions),
-    2. torque about z, scaled down,
-    3. thrust along z, moved as little as lets roll and pitch torque be met,
-    4. torque about x and y, scaled down together with the thrust moved to where the most of it is met.
+    2. angular acceleration about z, scaled down,
+    3. thrust along z, moved as little as lets roll and pitch acceleration be met,
+    4. angular acceleration about x and y, scaled down together with the thrust moved to where the most of it
+       is met.
+
+    Angular accelerations give way with all the torque that they take: where the inertia has products, one
+    about z takes torque about x and y too, which would tilt the vehicle if only the part about z gave way.
 
     Args:
         layout: Positions, axes and senses of rotation of R rotors.
         center_of_mass: Centre of mass in the body frame [m], shape (3,).
         moment_ratio: Torque by thrust of a rotor k [m].
+        inertia: Inertia about the centre of mass [kg m^2], shape (3, 3); without products when left out.
 
     Raises:
         ConfigError: If thrust and the three torques cannot be produced one without the other, or no
             hover without torque is possible.
     """
 
-    def __init__(self, layout: "RotorLayout", center_of_mass: Array, moment_ratio: float) -> None:
+    def __init__(
+        self,
+        layout: "RotorLayout",
+        center_of_mass: Array,
+        moment_ratio: float,
+        inertia: Array | None = None,
+    ) -> None:
         axis = layout.axis.T
         reaction = -layout.spin * moment_ratio * axis
         lever = np.cross(layout.position - center_of_mass, layout.axis).T
@@ -73,6 +84,11 @@ class Allocation:
             self.fully_actuated = False
             self._inverse = np.concatenate([np.zeros((2, len(layout.spin))), _inverse(part[2:])])
         self._require_control()
+        # Column k is the torque of an angular acceleration about axis k that takes 1 N m about this axis.
+        self._torques = np.eye(6)
+        if inertia is not None:
+            self._torques[3:, 3:] = inertia / np.diagonal(inertia)
+        self._by_torques = pseudo_inverse(self._torques, cutoff=0.0).T
 
     def allocate(self, wrench: Array, lower: Array, upper: Array) -> Array:
         """Return the thrust of each rotor [N], shape (N, R).
@@ -91,7 +107,10 @@ class Allocation:
             return thrust
         rows = beyond.any(axis=1)
         thrust[rows] = limited_thrust(
-            wrench[rows], inverse=self._inverse, lower=lower[rows], upper=upper[rows]
+            row_product(wrench[rows], self._by_torques),
+            inverse=row_product(self._torques.T, self._inverse),
+            lower=lower[rows],
+            upper=upper[rows],
         )
         return thrust
 
@@ -169,8 +188,8 @@ def limited_thrust(wrench: Array, *, inverse: Array, lower: Array, upper: Array)
     """Return the thrusts of wrenches that are beyond the limits, by the order of `Allocation`, shape (N, R).
 
     Args:
-        wrench: Force [N] and torque [N m], body frame, shape (N, 6).
-        inverse: Thrust per wrench, shape (6, R).
+        wrench: Force [N], body frame, and what gives way one after the other of the torque, shape (N, 6).
+        inverse: Thrust by each of these six, shape (6, R).
         lower: Smallest thrust of a rotor [N], shape (N, 1) or (N, R).
         upper: Largest thrust of a rotor [N], shape (N, 1) or (N, R).
     """

@@ -124,7 +124,8 @@ class Controller(Backend):
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
         force, torque = self._curve.thrust(hover_speed, np.zeros((1, 1)), density)
         try:
-            self.allocation = Allocation(layout, vehicle.center_of_mass, float(torque[0, 0] / force[0, 0]))
+            ratio = float(torque[0, 0] / force[0, 0])
+            self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
         self._idle_speed = self.idle_ratio * float(hover_speed[0, 0])

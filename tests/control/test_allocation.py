@@ -243,6 +243,48 @@ def test_any_airframe_is_exact_inside_and_keeps_attitude_before_yaw_outside(vehi
     assert min(seen.values()) > 25, seen
 
 
+def test_yaw_gives_way_with_all_the_torque_that_it_takes(vehicles):
+    """If this fails, a vehicle whose inertia has products tilts whenever its yaw torque is cut.
+
+    What is met of roll, pitch and thrust is compared in angular accelerations, and the share of yaw with a
+    linear programme over the thrusts.
+    """
+    rng = np.random.default_rng(7)
+    cut = 0
+    for _ in range(400):
+        layout, center = airframe(rng, vehicles, tilt=0.05)
+        turned, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        inertia = turned @ np.diag(rng.uniform([0.02, 0.02, 0.03], [0.03, 0.03, 0.045])) @ turned.T
+        allocation = Allocation(layout, center, RATIO, inertia)
+        rows = slice(0 if allocation.fully_actuated else 2, 6)
+        effect = np.stack([wrench_of(layout, center, f) for f in np.eye(len(layout.spin))], axis=1)
+        inverse = np.linalg.pinv(effect[rows])
+        low, high = 0.1, 8.0
+        lift = rng.uniform(0.35, 0.65) * high * len(layout.spin)
+        wanted, yaw = np.array([0, 0, lift, *rng.uniform(-4, 4, 2), 0]), np.zeros(6)
+        yaw[5] = rng.choice([-1, 1]) * 10 ** rng.uniform(0.5, 2)
+        base, more = (inverse @ np.concatenate([u[:3], inertia @ u[3:]])[rows] for u in (wanted, yaw))
+        if base.min() < low or base.max() > high:
+            continue
+        best = linprog(
+            [-1.0],
+            A_ub=np.concatenate([more, -more])[:, None],
+            b_ub=np.concatenate([high - base, base - low]),
+            bounds=[(0.0, 1.0)],
+        )
+        asked = np.concatenate([[0, 0, lift], inertia @ (wanted + yaw)[3:]])
+        (thrust,) = allocation.allocate(asked[None], *bounds(1, low, high))
+        assert thrust.min() >= low
+        assert thrust.max() <= high
+        got = effect @ thrust
+        turning = np.linalg.solve(inertia, got[3:])
+        assert got[2] == pytest.approx(lift, rel=1e-9)
+        np.testing.assert_allclose(turning[:2], wanted[3:5], atol=1e-7)
+        assert turning[2] == pytest.approx(best.x[0] * yaw[5], rel=1e-6, abs=1e-7)
+        cut += best.x[0] < 0.99
+    assert cut > 60
+
+
 def test_rows_do_not_touch_each_other(vehicles):
     """If this fails, one saturated vehicle of a fleet disturbs the others."""
     rng = np.random.default_rng(3)

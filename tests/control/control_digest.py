@@ -1,0 +1,91 @@
+"""Print digests of trajectories and allocations as JSON, for `test_processors`."""
+
+import hashlib
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from pegasus.control import Allocation, trajectories
+from pegasus.control.trajectories.spline import Spline, bridge
+
+POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0), (0.0, 0.0, 1.5))
+GATES = [
+    trajectories.Gate((0.0, 0.0, 2.0), 0.3, radius=1.0),
+    trajectories.Gate((6.0, 3.0, 2.5), 1.2, radius=0.9),
+]
+
+
+def ring(count):
+    """Return points of a wavy ring, by the C library: the inputs are the same everywhere."""
+    angles = [2 * math.pi * k / count for k in range(count)]
+    return tuple((8 * math.cos(a), 5 * math.sin(2 * a), 3 + math.sin(3 * a)) for a in angles)
+
+
+def flights():
+    """Return what is sampled, by name."""
+    return {
+        "waypoints": trajectories.waypoints(POINTS, yaw="forward"),
+        "many waypoints": trajectories.waypoints(ring(140)),
+        "minimum_snap": trajectories.minimum_snap(POINTS),
+        "two points": trajectories.minimum_snap(POINTS[:2]),
+        "ring": trajectories.minimum_snap(ring(7), closed=True, yaw="forward"),
+        "velocities": trajectories.minimum_snap(POINTS, velocities=(None, (1.0, 3.0, 0.0), None, None, None)),
+        "race_line": trajectories.race_line(GATES),
+        "circle": trajectories.circle(radius=3.0),
+        "square": trajectories.square(side=3.0),
+    }
+
+
+def motion_of(flight):
+    return [flight.sample(flight.duration * k / 97).motion for k in range(98)]
+
+
+def allocations():
+    """Return thrusts of random wrenches on random airframes, one row at a time and together."""
+    rng = np.random.default_rng(1)
+    together, alone = [], []
+    for _ in range(20):
+        count = int(rng.integers(4, 9))
+        angles = [2 * math.pi * (k + rng.uniform(-0.2, 0.2)) / count for k in range(count)]
+        layout = SimpleNamespace(
+            position=np.array([[0.3 * math.cos(a), 0.3 * math.sin(a), 0.02] for a in angles]),
+            axis=np.tile([0.0, 0.0, 1.0], (count, 1)),
+            spin=np.where(np.arange(count) % 2, 1.0, -1.0),
+        )
+        products = np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]])
+        allocation = Allocation(layout, rng.uniform(-0.01, 0.01, 3), 0.05, products)
+        wanted = np.concatenate(
+            [np.zeros((5, 2)), rng.uniform([5, -1, -1, -1], [30, 1, 1, 1], (5, 4))], axis=1
+        )
+        together.append(allocation.allocate(wanted, np.full((5, 1), 0.1), np.full((5, 1), 6.0)))
+        one = np.full((1, 1), 0.1), np.full((1, 1), 6.0)
+        alone.append(np.concatenate([allocation.allocate(row[None], *one) for row in wanted]))
+    return together, alone
+
+
+def digest(values):
+    return hashlib.sha256(
+        b"".join(np.ascontiguousarray(v, dtype=np.float64).tobytes() for v in values)
+    ).hexdigest()
+
+
+def main():
+    together, alone = allocations()
+    found = {name: digest(motion_of(flight)) for name, flight in flights().items()}
+    rows = bridge(
+        [(0, 0, 1), (1, 0, 0), (0, 0.5, 0), (0, 0, 0)],
+        [(6, 2, 2), (0, 1, 0), (0, 0, 0), (0, 0, 1)],
+        speed=2,
+        acceleration=2,
+    )
+    found["bridge"] = digest([rows.at(rows.duration * k / 50) for k in range(51)])
+    table = Spline(ring(30), np.full(29, 0.1), free_ends=True)
+    found["free ends"] = digest([table.at(table.duration * k / 50) for k in range(51)])
+    found |= {"allocated together": digest(together), "allocated alone": digest(alone)}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
