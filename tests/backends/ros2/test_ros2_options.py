@@ -60,7 +60,7 @@ def test_topics_are_changed_as_told(peer):
         (
             {"topics": {"state/pose": {"name": "/clock"}}},
             "topics.state/pose.name = '/clock': is the name of the clock already (rosgraph_msgs/msg/Clock); "
-            "give each topic a name of its own",
+            "give each a name of its own",
         ),
         ({"topics": {"odometry": False}}, "topics = 'odometry': the vehicle has no such topic; it has /cl"),
         ({"topics": {"odom": {"name": "a b"}}}, "topic = 'a b': must be parts between slashes"),
@@ -98,7 +98,7 @@ def test_two_vehicles_with_one_namespace(nothing_stays):  # noqa: ARG001
             {"state/pose": {"name": "/truth"}},
             {"state/twist": {"name": "/truth"}},
             "topics.state/twist.name = '/truth': is the name of the topic state/pose of /d0 already "
-            "(geometry_msgs/msg/PoseStamped); give each topic a name of its own",
+            "(geometry_msgs/msg/PoseStamped); give each a name of its own",
         ),
         (
             {"state/pose": {"name": "/truth"}},
