@@ -25,6 +25,8 @@ LOOPBACK = (
     "</Discovery>"
 )
 GRAPH = "ros_discovery_info"
+RCLPY_TOPICS = ("rt/parameter_events",)
+"""What every node of rclpy writes by itself."""
 POLICIES = {
     "best_effort": [Policy.Reliability.BestEffort],
     "reliable": [Policy.Reliability.Reliable(10**9)],
@@ -97,7 +99,7 @@ class Peer:
                 "writes": sorted(
                     self._found[gid].topic_name
                     for gid in (bytes(item.data) for item in node.writer_gid_seq)
-                    if gid in self._found
+                    if gid in self._found and self._found[gid].topic_name not in RCLPY_TOPICS
                 ),
                 "reader_count": len(node.reader_gid_seq),
             }
