@@ -16,7 +16,7 @@ from pegasus.control import CascadedPIDController, GeometricController, trajecto
 from pegasus.scenario import load_world
 from pegasus.sensors import IMU, Airspeed, Odometry, OpticalFlow, Rangefinder, Vibration
 
-STEPS = 400
+STEPS = 300
 
 
 def watched(count, controller, listener):
@@ -74,7 +74,7 @@ def fly(controller, *, count=1, others=False):
 
 def main():
     """Print the digests by controller and company."""
-    companies = {"alone": {}, "beside others": {"others": True}, "of four": {"count": 4}}
+    companies = {"alone": {}, "beside others": {"others": True}, "of twenty": {"count": 20}}
     controllers = (GeometricController, CascadedPIDController)
     print(
         json.dumps(
