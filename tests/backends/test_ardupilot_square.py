@@ -5,14 +5,20 @@ import os
 import numpy as np
 import pytest
 
+from pegasus import Multirotor, Simulation
+from pegasus.backends.mavlink import ArduPilot
 from pegasus.recording import read_log
 from pegasus.run import Flight, Overrides
+from pegasus.scenario import ArduPilotSpec, load_scenario, load_vehicle
+
+pytestmark = [
+    pytest.mark.ardupilot,
+    pytest.mark.skipif(
+        "ARDUPILOT_DIR" not in os.environ, reason="needs ArduPilot: set ARDUPILOT_DIR to a built one"
+    ),
+]
 
 
-@pytest.mark.ardupilot
-@pytest.mark.skipif(
-    "ARDUPILOT_DIR" not in os.environ, reason="needs ArduPilot: set ARDUPILOT_DIR to a built one"
-)
 def test_ardupilot_flies_the_square_of_its_scenario(tmp_path):
     """ArduPilot would not arm, not follow its set-points, or not land and stop its rotors."""
     flight = Flight("ardupilot_square", Overrides(vehicles=2))
@@ -28,3 +34,28 @@ def test_ardupilot_flies_the_square_of_its_scenario(tmp_path):
     assert np.abs(estimate.position_error[flown]).max() < 3.0
     assert np.degrees(estimate.attitude_error[flown]).max() < 10.0
     assert not vehicle.rotor_command.any()
+
+
+@pytest.mark.parametrize("name", ["tilted_hexarotor", "typhoon_h", "crazyflie"])
+def test_a_vehicle_without_a_section(name, tmp_path):
+    """A vehicle whose file says nothing of ArduPilot would turn over, or not leave the ground."""
+    spec, _ = load_vehicle(name)
+    scenario, _ = load_scenario("ardupilot_square")
+    options = {key: value for key, value in scenario.vehicles[0].backends[0].items() if key != "model"}
+    backend = ArduPilot(**options)
+    backend.run_folder = tmp_path
+    bare = spec.model_copy(update={"ardupilot": ArduPilotSpec()})
+    path, upright = [], []
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor(bare, backends=[backend]))
+        for _ in simulation.stepping(scenario.duration):
+            path.append(vehicle.state.position[0].copy())
+            upright.append(vehicle.state.rotation[0, 2, 2])
+        assert not vehicle.rotor_command.any()
+    flown = np.array(path)
+    assert flown[:, 2].max() == pytest.approx(5.0, abs=1.5)
+    for corner in [(-2.5, -2.5), (2.5, -2.5), (2.5, 2.5), (-2.5, 2.5)]:
+        high = flown[flown[:, 2] > 3.0, :2]
+        assert np.sqrt(((high - corner) ** 2).sum(axis=1)).min() < 1.0
+    assert flown[-1, 2] < 0.4
+    assert min(upright) > np.cos(np.radians(25.0))

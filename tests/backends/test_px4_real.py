@@ -14,7 +14,7 @@ from pegasus.backends.mavlink import PX4
 from pegasus.backends.mavlink.hil_instance import Phase
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.mavlink.px4_program import PX4Program
-from pegasus.scenario import load_scenario
+from pegasus.scenario import PX4Spec, load_scenario, load_vehicle
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
 
 DIRECTORY = os.environ.get("PX4_DIR")
@@ -68,7 +68,7 @@ def test_links_of_others_beside_a_trajectory(real):
 def test_a_px4_that_waits_already(real, tmp_path, known):
     """It would be armed and flown in place of ours, with its own airframe."""
     number = free_instance()
-    program = PX4Program(DIRECTORY, airframe="none_iris", parameters={}, delays={}, sensor_rate=250.0)
+    program = PX4Program(DIRECTORY, airframe="none_iris", parameters={}, derived={}, sensor_rate=250.0)
     stranger = program.process(number, directory=tmp_path / "stranger", log=tmp_path / "stranger.log")
     stranger.start()
     try:
@@ -126,6 +126,30 @@ def test_the_square(real):
     log = backend.run_folder / f"px4_{backend.first_instance}.log"
     assert "Ready for takeoff!" in log.read_text()
     assert list((backend.run_folder / f"px4_{backend.first_instance}" / "log").rglob("*.ulg"))
+
+
+@pytest.mark.parametrize("name", ["tilted_hexarotor", "coaxial_x8", "crazyflie"])
+def test_a_vehicle_without_a_section(real, name):
+    """A vehicle whose file says nothing of PX4 would tip over, or tremble and stay on the ground."""
+    spec, _ = load_vehicle(name)
+    backend, recorder = real(square()), Recorder()
+    with Simulation("flat", seed=8) as simulation:
+        bare = spec.model_copy(update={"px4": PX4Spec()})
+        vehicle = simulation.add(Multirotor(bare, backends=[backend, recorder]))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        upright = []
+
+        def landed():
+            upright.append(vehicle.state.rotation[0, 2, 2])
+            return not backend.armed[0]
+
+        fly_until(simulation, landed, limit=90.0)
+    path = np.array(recorder.position)[:, 0]
+    # The GPS of the vehicle's file wanders.
+    assert path[:, 2].max() == pytest.approx(5.0, abs=1.5)
+    for corner in [(-2.5, -2.5), (2.5, -2.5), (2.5, 2.5), (-2.5, 2.5)]:
+        assert distance(path[path[:, 2] > 3.0, :2], corner).min() < 0.8
+    assert min(upright) > np.cos(np.radians(25.0))
 
 
 @pytest.mark.parametrize("vehicle_count", [1, 5])
