@@ -1,15 +1,17 @@
 """Print how fast the real ArduPilot flies in Pegasus, beside a minimal simulator in the same minutes.
 
 The minimal simulator answers every packet with the same line of text but for its time stamp: no physics, no
-sensors, no checks. What ArduPilot and two sockets cost by themselves is its speed; the ratio is what Pegasus
-leaves of that. The two take turns, each with an ArduPilot of its own, found as the backend finds it:
-python benchmarks/ardupilot.py [SECONDS]
+sensors, no checks. The two take turns, each with an ArduPilot of its own, found as the backend finds it. In
+lockstep one of the two computes at a time, so that their processor times for a step add up; unlike the time
+on the wall they hardly depend on what else the machine does: python benchmarks/ardupilot.py [SECONDS]
 """
 
+import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from signal import SIGINT
 from types import TracebackType
@@ -48,7 +50,7 @@ class Minimal:
         (folder / PARAMETER_FILE).write_text(format_parameters({"FRAME_CLASS": 1.0, **PARAMETERS[rate]}))
         self._socket = bind_udp("127.0.0.1", 9002 + 10 * INSTANCE)
         self._socket.settimeout(60.0)
-        self._process = AutopilotProcess(
+        self.process = AutopilotProcess(
             Program.find().arguments(INSTANCE, home="38.7,-9.1,0,0"),
             environment={},
             directory=folder,
@@ -58,13 +60,13 @@ class Minimal:
         )
 
     def __enter__(self) -> "Minimal":
-        self._process.start()
+        self.process.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.stop()
+        self.process.stop()
         self._socket.close()
         self._folder.cleanup()
 
@@ -86,9 +88,25 @@ class Minimal:
             sender = None
 
 
-def factors(rate: float, seconds: float) -> tuple[float, float, float]:
-    """Return times real time of the minimal simulator and of Pegasus, and the ratio, each a median."""
-    rows = []
+def processor_time(pid: int | None) -> float:
+    """Return the processor time that a process has taken with all its threads [s] (proc(5))."""
+    fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def per_step(
+    run: Callable[[float], None], seconds: float, rate: float, pid: int | None
+) -> tuple[float, float]:
+    """Return the processor time that simulator and ArduPilot take for a step [us]."""
+    own, program = time.process_time(), processor_time(pid)
+    run(seconds)
+    scale = 1e6 / (seconds * rate)
+    return (time.process_time() - own) * scale, (processor_time(pid) - program) * scale
+
+
+def measure(rate: float, seconds: float) -> tuple[list[float], list[float], float]:
+    """Return processor times for a step with the minimal simulator and Pegasus, and the ratio, medians."""
+    alone, flown = [], []
     backend = ArduPilot(parameters=PARAMETERS[rate])
     with Minimal(rate) as minimal, Simulation(rate=rate) as simulation:
         vehicle = simulation.add(Multirotor("iris", backends=[backend]))
@@ -98,24 +116,30 @@ def factors(rate: float, seconds: float) -> tuple[float, float, float]:
             place = vehicle.state.position.copy()
             place[:, 2] = HEIGHT
             vehicle.teleport(place)
-            begin = time.perf_counter()
-            minimal.run(seconds)
-            between = time.perf_counter()
-            simulation.run(seconds)
-            end = time.perf_counter()
-            rows.append((between - begin, end - between))
+            alone.append(per_step(minimal.run, seconds, rate, minimal.process.pid))
+            flown.append(per_step(simulation.run, seconds, rate, backend.processes[0].pid))
         assert not simulation.failures
-    fast, slow = (seconds / statistics.median(column) for column in zip(*rows, strict=True))
-    return fast, slow, statistics.median(alone / pegasus for alone, pegasus in rows)
+    ratio = statistics.median(sum(a) / sum(b) for a, b in zip(alone, flown, strict=True))
+    return medians(alone), medians(flown), ratio
+
+
+def medians(rows: list[tuple[float, float]]) -> list[float]:
+    """Return the median of each column."""
+    return [statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def main(seconds: float) -> None:
-    """Print a row for each rate."""
-    print("times real time, in the air, on this machine")
-    print(f"{'rate [Hz]':>9} {'minimal':>8} {'Pegasus':>8} {'ratio':>6}")
+    """Print two rows for each rate."""
+    print("processor time for a step in the air [us], and the times real time that it allows")
+    print(
+        f"{'rate [Hz]':>9} {'simulator':>9} {'itself':>7} {'ArduPilot':>9} {'x real time':>11} {'ratio':>6}"
+    )
     for rate in PARAMETERS:
-        fast, slow, ratio = factors(rate, seconds)
-        print(f"{rate:>9g} {fast:>8.1f} {slow:>8.1f} {ratio:>6.2f}", flush=True)
+        alone, flown, ratio = measure(rate, seconds)
+        for name, (own, program), share in (("minimal", alone, 1.0), ("Pegasus", flown, ratio)):
+            factor = 1e6 / (own + program) / rate
+            cells = f"{name:>9} {own:>7.1f} {program:>9.1f} {factor:>11.1f} {share:>6.2f}"
+            print(f"{rate:>9g} {cells}", flush=True)
 
 
 if __name__ == "__main__":
