@@ -82,8 +82,7 @@ def main(
     with Simulation(world="courtyard", seed=1, renderer=renderer) as sim:
         iris = sim.add(Multirotor("iris", backends=[controller], extra_sensors={"eyes": eyes}))
         sim.run(duration=duration)
-        reading = iris.readings["eyes"]
-        assert isinstance(reading, StereoReading)
+        reading = iris.reading(StereoReading)
         # Only now is a picture drawn: those before it cost nothing.
         left, right = (camera.rgb[0].astype(np.float64).mean(axis=-1) for camera in reading.cameras.values())
         focal_length = float(reading.intrinsic_matrix[0, 0])

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
     from pegasus.render.visuals import Visuals
     from pegasus.vehicle_manager import VehicleManager
+
+R = TypeVar("R", bound=Reading)
 
 START_HEIGHT = 0.1
 """Height above the ground at which a vehicle starts if its legs allow, and that of spawn points [m]."""
@@ -300,6 +302,33 @@ class Vehicle(ABC):
             name: sensor.measure(self.state, t) for name, sensor, due in self._schedules if due.due(step)
         }
         self.readings.update(self.new_readings)
+
+    def reading(self, kind: type[R], name: str | None = None) -> R:
+        """Return the last reading of a sensor, such as `vehicle.reading(ImuReading)`, as what it is.
+
+        Args:
+            kind: Class of the reading.
+            name: Name of the sensor; needed where several sensors give such readings.
+
+        Raises:
+            ConfigError: If no sensor has given such a reading yet, or several have.
+        """
+        found = {
+            sensor: reading
+            for sensor, reading in self.readings.items()
+            if isinstance(reading, kind) and name in (None, sensor)
+        }
+        if len(found) != 1:
+            raise ConfigError(
+                f"is given by {', '.join(found)}" if found else "has not been given",
+                field=f"reading of vehicle {self.name!r}" + (f", sensor {name!r}" if name else ""),
+                value=kind.__name__,
+                remedy="name one of them"
+                if found
+                else f"step the simulation first; its sensors are {', '.join(self.sensors)}",
+            )
+        (only,) = found.values()
+        return only
 
     def publish(self, t: float) -> None:
         """Hand state and new readings to every backend.

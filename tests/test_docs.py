@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import re
+import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
@@ -309,3 +310,24 @@ def test_links_lead_somewhere(page):
             headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
             slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
             assert anchor in slugs, target
+
+
+def test_readings_are_typed(tmp_path):
+    """Editors would not complete a reading's fields, and mypy --strict refuse what the pages show."""
+    files = []
+    for page in PAGES:
+        code = [block.code for block in blocks(page) if block.language == "python" and not block.file]
+        reads = [number for number, block in enumerate(code) if re.search(r"\breadings?\b", block)]
+        if reads:
+            # A block goes on from those before it.
+            files.append(tmp_path / f"{page.stem}.py")
+            files[-1].write_text("\n".join(code[: reads[-1] + 1]))
+    assert len(files) >= 5
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *files],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert checked.returncode == 0, checked.stdout

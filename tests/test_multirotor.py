@@ -10,6 +10,7 @@ from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.aerodynamics import LinearDrag
 from pegasus.environment.wind import ConstantWind
 from pegasus.propulsion import FirstOrderMotor, PolynomialThrust
+from pegasus.sensors import GPS, IMU, GpsReading, ImuReading
 from pegasus.streams import stream
 
 WIND = np.array([3.0, -2.0, 1.0])
@@ -180,3 +181,18 @@ def test_streams_depend_on_seed_and_every_name():
     draws = [stream(*key).standard_normal() for key in keys]
     assert len(set(draws)) == len(keys)
     assert stream(0, "a", "b").standard_normal() == draws[0]
+
+
+def test_reading_by_its_class():
+    """A reading would be that of another sensor, or one that is missing be told of by a KeyError."""
+    with Simulation("flat") as simulation:
+        vehicle = simulation.add(Multirotor("iris", sensors={"imu": IMU(), "a": GPS(), "b": GPS()}))
+        with pytest.raises(ConfigError, match="has not been given; step the simulation first"):
+            vehicle.reading(ImuReading)
+        simulation.step()
+        assert vehicle.reading(ImuReading) is vehicle.readings["imu"]
+        assert vehicle.reading(GpsReading, "b") is vehicle.readings["b"]
+        with pytest.raises(ConfigError, match="is given by a, b; name one of them"):
+            vehicle.reading(GpsReading)
+        with pytest.raises(ConfigError, match=r"sensor 'c'.* has not been given; .* sensors are imu, a, b$"):
+            vehicle.reading(GpsReading, "c")
