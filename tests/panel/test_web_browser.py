@@ -152,3 +152,15 @@ def test_two_browsers_at_once(panel, address):
         first.press("Pause")
         first.wait_for_text("flat: paused")
         first.keep("reloaded")
+
+
+def test_a_page_without_the_token_is_none(address):
+    """If this fails, a browser that knows the port alone gets the page, or an empty one without a reason."""
+    place, token, _ = address.rsplit("/", 2)
+    for other in (f"{place}/", f"{place}/{token[:-1]}/"):
+        with Page(other) as page:
+            page.wait_for_text("This page needs the whole address that Pegasus printed, with its token.")
+    with Page(f"{place}/{token}") as page:
+        page.wait_for_text("No world is loaded.")
+        page.reload()
+        page.wait_for_text("No world is loaded.")
