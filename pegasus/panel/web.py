@@ -60,7 +60,7 @@ class WebView:
         self._host = host
         self._scene = WebScene(self.server)
         self._marks = WebMarks(self.server)
-        self._cameras = WebCameras(self.server, look)
+        self._cameras = WebCameras(self.server, look, Pacing(self.server._websock_server))
         self.server.on_client_connect(lambda client: _set_by_its_loop(client._websock_connection))
         self._refreshers: list[Refresh] = []
         self._ended = threading.Event()
@@ -175,7 +175,6 @@ def _server(guard: Guard, host: str, port: int) -> viser.ViserServer:
     with _quiet(), guard.installed(**TIME_OUTS):
         server = _Server(host=host, port=port, label="Pegasus", verbose=False)
     _set_by_its_loop(server._websock_server)
-    Pacing(server._websock_server)
     _replace_threads(server, Desk())
     if port not in (0, server.get_port()):
         with _quiet():

@@ -1,11 +1,15 @@
 """The cameras of browsers: put somewhere by hand, or minding a vehicle."""
 
+import time
+from collections.abc import Iterable
+
 import numpy as np
 import viser
 
 from pegasus.arrays import Array
 from pegasus.panel.snapshot import Snapshot, Viewpoint
 from pegasus.panel.view_part import CameraMode, ViewPart
+from pegasus.panel.web_clients import Pacing
 
 _NEAR = 6.0
 """Largest distance from which a vehicle is looked at when following begins [m]."""
@@ -18,10 +22,11 @@ class WebCameras:
     Args:
         server: The server.
         look: What is looked at.
+        pacing: Says which browsers are due while their cameras go along with a vehicle.
     """
 
-    def __init__(self, server: viser.ViserServer, look: ViewPart) -> None:
-        self._server, self._look = server, look
+    def __init__(self, server: viser.ViserServer, look: ViewPart, pacing: Pacing) -> None:
+        self._server, self._look, self._pacing = server, look, pacing
         self._viewpoint, self._mode = look.viewpoint, look.mode
         self._vantage: Viewpoint | None = None
 
@@ -42,37 +47,42 @@ class WebCameras:
             asked, self._viewpoint = viewpoint is not self._viewpoint, viewpoint
             self._stand_upright()
             if asked:
-                self._put(viewpoint)
+                # Also for browsers that come later.
+                first = self._server.initial_camera
+                first.position, first.look_at = np.array(viewpoint.position), np.array(viewpoint.target)
+                _put(viewpoint, self._server.get_clients().values())
         if followed is None or mode is CameraMode.FREE:
             return
         vehicle, copy = followed
+        clients = self._server.get_clients()
+        due = clients if begins else self._pacing.due(clients, time.perf_counter())
+        moved = [clients[key] for key in due]
         if mode is CameraMode.FOLLOW:
-            self._go_along(vehicle.position[copy], begins=begins)
+            _go_along(vehicle.position[copy], moved, begins=begins)
         else:
-            self._put(look.camera(snapshot))
-
-    def _put(self, viewpoint: Viewpoint) -> None:
-        """Move the cameras of all browsers, and of those that come later."""
-        first = self._server.initial_camera
-        if self._look.mode is CameraMode.FREE:
-            first.position, first.look_at = np.array(viewpoint.position), np.array(viewpoint.target)
-        for client in self._server.get_clients().values():
-            with client.atomic():
-                client.camera.up_direction = viewpoint.up
-                client.camera.position = viewpoint.position
-                client.camera.look_at = viewpoint.target
-
-    def _go_along(self, place: Array, *, begins: bool) -> None:
-        """Let each camera keep its own distance and direction to a place."""
-        for client in self._server.get_clients().values():
-            offset = client.camera.position - client.camera.look_at
-            if begins:
-                offset *= min(1.0, _NEAR / max(float(np.linalg.norm(offset)), 1e-6))
-            with client.atomic():
-                client.camera.up_direction = _UP
-                client.camera.position = place + offset
-                client.camera.look_at = place
+            _put(look.camera(snapshot), moved)
 
     def _stand_upright(self) -> None:
         for client in self._server.get_clients().values():
             client.camera.up_direction = _UP
+
+
+def _put(viewpoint: Viewpoint, clients: Iterable[viser.ClientHandle]) -> None:
+    """Move the cameras of browsers to one place."""
+    for client in clients:
+        with client.atomic():
+            client.camera.up_direction = viewpoint.up
+            client.camera.position = viewpoint.position
+            client.camera.look_at = viewpoint.target
+
+
+def _go_along(place: Array, clients: Iterable[viser.ClientHandle], *, begins: bool) -> None:
+    """Let each camera keep its own distance and direction to a place."""
+    for client in clients:
+        offset = client.camera.position - client.camera.look_at
+        if begins:
+            offset *= min(1.0, _NEAR / max(float(np.linalg.norm(offset)), 1e-6))
+        with client.atomic():
+            client.camera.up_direction = _UP
+            client.camera.position = place + offset
+            client.camera.look_at = place

@@ -1,9 +1,10 @@
 """Fairness among browsers: how often each is sent pictures, and a queue of its own for what it asks for."""
 
 import asyncio
+import math
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, TypeVar
@@ -43,6 +44,7 @@ class Pacing:
         # What is newer takes the place of what was not sent yet, in the buffer itself.
         vars(buffer)["window_generator"] = self._paced
         self._full = buffer.max_window_size
+        self._moved: dict[int, float] = {}
 
     def pause(self, client: int) -> float:
         """Return how long a browser waits between two pictures [s]; 0 for each one as it comes.
@@ -54,6 +56,18 @@ class Pacing:
         if sum(other < client for other in clients) < _FULL_RATE_COUNT:
             return 0.0
         return (len(clients) - _FULL_RATE_COUNT) / _SHARED_RATE
+
+    def due(self, clients: Iterable[int], now: float) -> list[int]:
+        """Return those of some browsers whose cameras are to be moved with this picture.
+
+        Args:
+            clients: Numbers of all browsers that are there.
+            now: Wall time [s].
+        """
+        last = {client: self._moved.get(client, -math.inf) for client in clients}
+        due = [client for client, moved in last.items() if now - moved >= self.pause(client)]
+        self._moved = last | dict.fromkeys(due, now)
+        return due
 
     async def _paced(
         self, client_id: int, backlog_done_message: Message | None = None

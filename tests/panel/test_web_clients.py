@@ -150,7 +150,11 @@ def test_further_browsers_share_a_bounded_rate(view, count):
     pacing = Pacing(view.server._websock_server)
     view.server._websock_server._client_state_from_id = dict.fromkeys(range(10, 10 + count))
     pauses = [pacing.pause(client) for client in range(10, 10 + count)]
+    # Cameras go along no more often.
+    moved = sum(len(pacing.due(range(10, 10 + count), 50.0 + k / 30)) for k in range(300)) / 10.0
     view.server._websock_server._client_state_from_id = {}
+    assert moved <= min(count, 4) * 30 + 120 + 0.1 * count
+    assert moved >= (min(count, 4) + min(max(count - 4, 0), 2)) * 29
     assert pauses[:4] == [0.0] * min(count, 4)
     assert sum(1 / max(pause, 1 / 30) for pause in pauses) <= 4 * 30 + 120 + 1e-6
     # Up to eight, nobody gets less than all pictures.
