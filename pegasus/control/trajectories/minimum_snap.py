@@ -22,7 +22,7 @@ from pegasus.control.trajectories.trajectory import (
     Trajectory,
     Vec3,
     Yaw,
-    check_above_ground,
+    check_points,
     check_yaw,
     heading_along,
 )
@@ -64,8 +64,7 @@ class MinimumSnap(Trajectory):
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
-        require(len(self.points) >= 2, "points", self.points, "must hold at least two points")
-        check_above_ground("points", self.points, self.ground)
+        check_points(self.points, self.ground)
         for k, (a, b) in enumerate(pairwise(self._ring)):
             index = (k + 1) % len(self.points)
             require(
@@ -117,7 +116,7 @@ class MinimumSnap(Trajectory):
         points, passing = np.array(self._ring, dtype=np.float64), self._passing
         durations = quickest_times(points, self._limits, velocities=passing, closed=self.closed)
         if not passing:
-            return paced(Spline(points, durations, closed=self.closed), self._limits, closed=self.closed)
+            return paced(Spline(points, durations, closed=self.closed), self._limits)
         for factor in (0.8 * 5.0 ** (k / 399) for k in range(400)):
             spline = Spline(points, factor * durations, velocities=passing, closed=self.closed)
             if slowdown_of(spline, self._limits) <= 1.0 / SAMPLING_MARGIN:

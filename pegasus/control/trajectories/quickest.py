@@ -312,13 +312,11 @@ def slowdown_of(spline: Spline, limits: Limited) -> float:
     return float(limits.slowdown(motion[:, :, 1], motion[:, :, 2], motion[:, :, 3])[0].max())
 
 
-def paced(spline: Spline, limits: Limited, *, closed: bool = False) -> Spline:
+def paced(spline: Spline, limits: Limited) -> Spline:
     """Return the same curve at the pace at which it just keeps to the limits.
 
     Args:
         spline: The curve, from rest to rest or closed.
         limits: The limits.
-        closed: Whether it is closed.
     """
-    factor = slowdown_of(spline, limits) * SAMPLING_MARGIN
-    return Spline(spline.states[:, 0], factor * np.array(spline.durations), closed=closed)
+    return spline.slowed(slowdown_of(spline, limits) * SAMPLING_MARGIN)

@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -211,7 +212,10 @@ class Spline:
         if end is not None:
             given[..., -1] = end
         system = KnotSystem(pieces, passing=velocities or (), closed=closed, free_ends=free_ends)
-        states = system.states(places.T, given)
+        self._lay(system.states(places.T, given), pieces)
+
+    def _lay(self, states: Array, pieces: Array) -> None:
+        """Take over the states at the points, shape (4, 3, M + 1), and the times of the pieces."""
         self.states = states.transpose(2, 0, 1)
         """Position, velocity, acceleration and jerk at the points, shape (M + 1, 4, 3)."""
         self.durations: list[float] = pieces.tolist()
@@ -220,6 +224,17 @@ class Spline:
         """When each piece begins [s]."""
         self.duration = float(pieces.sum())
         self._tables: Array = piece_tables(states, pieces).reshape(len(pieces), 12, _DEGREE + 1)
+
+    def slowed(self, factor: float) -> "Spline":
+        """Return the same curve, flown in a longer time.
+
+        Args:
+            factor: Factor of the time; below 1 for a shorter one.
+        """
+        slowed = copy(self)
+        powers = powers_of(np.array(factor), 4)[:, None, None]
+        slowed._lay(self.states.transpose(1, 2, 0) / powers, factor * np.array(self.durations))
+        return slowed
 
     def at(self, t: float) -> Array:
         """Return position, velocity, acceleration and jerk, shape (4, 3).

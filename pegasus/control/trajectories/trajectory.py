@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from pegasus.arrays import Array
 from pegasus.components import require
 
@@ -14,6 +16,9 @@ Yaw: TypeAlias = float | str | None
 """A fixed heading [rad], "forward" for along the path, or None for that of the part before."""
 
 ZERO: Vec3 = (0.0, 0.0, 0.0)
+
+_FARTHEST = 1e7
+"""Largest coordinate of a point [m], a quarter of the way around the Earth."""
 
 
 class Point(NamedTuple):
@@ -95,6 +100,18 @@ def check_yaw(yaw: Yaw) -> None:
     require(allowed, "yaw", yaw, 'must be an angle in radians, or "forward"')
 
 
+def check_points(points: Sequence[Sequence[float]], ground: float) -> None:
+    """Raise a ConfigError unless there are two points or more, all as `check_above_ground` asks.
+
+    Args:
+        points: Points [m].
+        ground: Height of the ground in the trajectory's frame [m].
+    """
+    several = isinstance(points, list | tuple | np.ndarray) and len(points) >= 2
+    require(several, "points", points, "must hold at least two points")
+    check_above_ground("points", points, ground)
+
+
 def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: float) -> None:
     """Raise a ConfigError unless all points are three finite numbers and none lies below the ground.
 
@@ -104,8 +121,11 @@ def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: fl
         ground: Height of the ground in the trajectory's frame [m].
     """
     for k, point in enumerate(points):
-        finite = len(point) == 3 and all(math.isfinite(c) for c in point)
+        three = isinstance(point, list | tuple | np.ndarray) and len(point) == 3
+        finite = three and all(isinstance(c, float | int | np.number) and math.isfinite(c) for c in point)
         require(finite, f"{field}.{k}", point, "must be three finite numbers")
+        near = max(map(abs, point)) <= _FARTHEST
+        require(near, f"{field}.{k}", point, f"must lie within {_FARTHEST:g} m of the origin")
         require(
             point[2] >= ground,
             f"{field}.{k}",

@@ -17,7 +17,7 @@ from pegasus.control.trajectories.trajectory import (
     Trajectory,
     Vec3,
     Yaw,
-    check_above_ground,
+    check_points,
     check_yaw,
     heading_along,
 )
@@ -48,8 +48,7 @@ class Waypoints(Trajectory):
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
-        require(len(self.points) >= 2, "points", self.points, "must hold at least two points")
-        check_above_ground("points", self.points, self.ground)
+        check_points(self.points, self.ground)
         for k, (a, b) in enumerate(pairwise(self.points)):
             require(math.dist(a, b) > 1e-6, f"points.{k + 1}", b, "must differ from the point before it")
         require(0 < self.speed < math.inf, "speed", self.speed, "must be above 0 m/s")
