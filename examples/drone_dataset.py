@@ -3,8 +3,8 @@
 Each scene has another sun and sky, other colours and flights, now and then fog or clouds; the scenario
 `drone_dataset` says how. The boxes in the picture are those of the labels.
 
-Run it with `python examples/drone_dataset.py`. It needs the extra `render` and leaves `drone_dataset/`, ready
-for training, and `drone_dataset.png`.
+Run it with `python examples/drone_dataset.py`. It needs the extra `render` and leaves
+`runs/drone_dataset/`, ready for training, and `runs/drone_dataset.png`.
 """
 
 import json
@@ -14,6 +14,8 @@ from typing import Any
 import matplotlib.image as mpimg
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
+from rich.console import Console
+from rich.progress import Progress
 
 from pegasus.dataset.engine import make_dataset
 
@@ -44,15 +46,24 @@ def draw(folder: Path, labels: dict[str, Any], picture: Path) -> None:
 
 def main(
     scenario: str | Path = "drone_dataset",
-    folder: Path = Path("drone_dataset"),
+    folder: Path = Path("runs/drone_dataset"),
     frames: int = 120,
-    picture: Path = Path("drone_dataset.png"),
+    picture: Path = Path("runs/drone_dataset.png"),
     workers: int | None = None,
 ) -> dict[str, Any]:
     """Make the dataset, or go on with it, and return the content of its labels."""
-    made = make_dataset(
-        scenario, folder, frames=frames, writer="coco", workers=workers, resume=folder.exists()
-    )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("making frames", total=frames)
+        made = make_dataset(
+            scenario,
+            folder,
+            frames=frames,
+            writer="coco",
+            workers=workers,
+            resume=folder.exists(),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
     labels: dict[str, Any] = json.loads((folder / "annotations" / "instances.json").read_text())
     draw(folder, labels, picture)
     names = {item["id"]: item["name"] for item in labels["categories"]}

@@ -1,6 +1,6 @@
 """First flight: an Iris takes off in the courtyard, flies a lemniscate, and the flight is recorded.
 
-Run it with `python examples/first_flight.py`. It leaves `first_flight.mcap` in the current folder, which
+Run it with `python examples/first_flight.py`. It leaves `runs/first_flight.mcap`, which
 Foxglove opens and `pegasus.read_log` reads back.
 """
 
@@ -11,8 +11,9 @@ from pegasus.control import GeometricController, trajectories
 from pegasus.isaac.launch import start_if_asked
 
 
-def main(duration: float = 30.0, log: Path = Path("first_flight.mcap")) -> Multirotor:
+def main(duration: float = 30.0, log: Path = Path("runs/first_flight.mcap")) -> Multirotor:
     """Fly, and return the vehicle."""
+    log.parent.mkdir(parents=True, exist_ok=True)
     controller = GeometricController(trajectories.lemniscate(radius=5.0, height=3.0))
     with Simulation(world="courtyard", seed=1, observers=[McapRecorder(log)]) as sim:
         iris = sim.add(Multirotor("iris", position=(0, 0, 0.1), backends=[controller]))

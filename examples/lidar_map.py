@@ -1,7 +1,7 @@
 """A lidar map: an Iris flies through the warehouse, and the lidar on its back tells what stands there.
 
-Run it with `python examples/lidar_map.py`. It leaves `lidar_map.png` and `lidar_map.ply` in this folder;
-CloudCompare, MeshLab and Blender open the second. The map is built from the true poses, without any SLAM.
+Run it with `python examples/lidar_map.py`. It leaves `lidar_map.png` and `lidar_map.ply` in the folder
+`runs`; CloudCompare, MeshLab and Blender open the second. The map is built from the true poses, without SLAM.
 """
 
 from pathlib import Path
@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from rich.console import Console
+from rich.progress import track
 
 from pegasus import Multirotor, Simulation
 from pegasus.cameras import Lidar, LidarReading
@@ -61,7 +63,9 @@ def fly(world: str, *, speed: float, duration: float | None, lidar: Lidar) -> tu
             )
         )
         found, way = Map(), []
-        for _ in sim.stepping(duration or path.duration + 5.0):
+        length = duration or path.duration + 5.0
+        steps = sim.stepping(length)
+        for _ in track(steps, "flying", total=round(length * sim.rate), console=Console(stderr=True)):
             if reading := iris.new_readings.get("lidar"):
                 found.add(reading)
                 way.append(iris.state.position[0].copy())
@@ -140,7 +144,7 @@ def write_ply(found: Map, file: Path) -> None:
 
 
 def main(
-    folder: Path = Path(),
+    folder: Path = Path("runs"),
     *,
     world: str = "warehouse",
     speed: float = 4.0,
@@ -148,6 +152,7 @@ def main(
     pattern: str = "os1_64",
 ) -> Map:
     """Fly, leave the picture and the points in a folder, and return the map."""
+    folder.mkdir(parents=True, exist_ok=True)
     lidar = Lidar(pattern=pattern, rate_hz=5.0, position=(0.0, 0.0, 0.12), noise_sigma=0.015)
     found, way = fly(world, speed=speed, duration=duration, lidar=lidar)
     picture(found, way, folder / "lidar_map.png")

@@ -2,7 +2,7 @@
 
 Run it with `python examples/paper_relay.py`. It flies the manoeuvre twice: as it was published, in the air
 behind a reference that moves at once, and from the ground with motors and drag. It prints the errors and
-leaves `relay_errors.png` (their Fig. 6) and `relay.png` (their Fig. 5) in the current folder.
+leaves `relay_errors.png` (their Fig. 6) and `relay.png` (their Fig. 5) in the folder `runs`.
 """
 
 import argparse
@@ -323,8 +323,9 @@ def report(name: str, flight: Flight) -> None:
     )
 
 
-def main(folder: Path = Path(), rate: float = 500.0) -> dict[str, Flight]:
+def main(folder: Path = Path("runs"), rate: float = 500.0) -> dict[str, Flight]:
     """Fly both ways, print the errors, and draw them and the manoeuvre."""
+    folder.mkdir(parents=True, exist_ok=True)
     flights = {
         "as published: in the air, a reference in motion at once": fly(as_published=True, rate=rate),
         "from the ground, with motors and drag": fly(as_published=False, rate=rate),
@@ -339,5 +340,5 @@ def main(folder: Path = Path(), rate: float = 500.0) -> dict[str, Flight]:
 if __name__ == "__main__":
     start_if_asked()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=Path(), help="where the pictures go")
+    parser.add_argument("--folder", type=Path, default=Path("runs"), help="where the pictures go")
     main(parser.parse_args().folder)

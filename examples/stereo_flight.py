@@ -3,7 +3,8 @@
 The picture shows the left view and its depth, once as the renderer knows it and once as block matching finds
 it in the two views, as a robot would.
 
-Run it with `python examples/stereo_flight.py`. It needs the extra `render` and leaves `stereo_flight.png`.
+Run it with `python examples/stereo_flight.py`. It needs the extra `render` and leaves
+`runs/stereo_flight.png`.
 """
 
 from pathlib import Path
@@ -66,9 +67,10 @@ def draw(reading: StereoReading, estimate: Array, picture: Path) -> None:
 
 
 def main(
-    duration: float = 12.0, picture: Path = Path("stereo_flight.png"), renderer: str | Renderer = "auto"
+    duration: float = 12.0, picture: Path = Path("runs/stereo_flight.png"), renderer: str | Renderer = "auto"
 ) -> tuple[StereoReading, Array]:
     """Fly; return the last reading, and the depth that was found in its pictures, shape (H, W)."""
+    picture.parent.mkdir(parents=True, exist_ok=True)
     eyes = StereoCamera(
         rate_hz=20.0,
         resolution=(480, 360),

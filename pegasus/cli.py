@@ -18,6 +18,7 @@ from rich.text import Text
 from pegasus.cli_dataset import dataset
 from pegasus.cli_isaac import isaac
 from pegasus.cli_make import make
+from pegasus.cli_progress import telling
 from pegasus.cli_view import LOCAL, PORT, Host, Port, require_viser, view, watched
 from pegasus.errors import AutopilotError, ConfigError
 from pegasus.version import __version__
@@ -102,7 +103,8 @@ def run(
     changes = Overrides(
         duration=duration, rate=rate, seed=seed, speed=_speed(speed), vehicles=vehicles, ros2=ros2
     )
-    flight = Flight(scenario, changes)
+    with telling(f"preparing {scenario}"):
+        flight = Flight(scenario, changes)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -181,7 +183,9 @@ def world(name: Annotated[str, typer.Argument(help="Name of a world, or a YAML o
     from pegasus.simulation import Simulation
 
     import_from_beside(name)
-    with Simulation(name) as simulation:
+    with telling(f"loading {name}"):
+        loaded = Simulation(name)
+    with loaded as simulation:
         findings = check_world(simulation.world, simulation.scene, simulation.engine)
     table = Table("", "what", "found", box=None)
     table.columns[2].overflow = "fold"

@@ -39,14 +39,17 @@ def dataset(
         TimeRemainingColumn(),
     )
     terminal = Console(stderr=True)
-    ready = 0
+    ready, told = 0, 0
     with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
         task = bar.add_task(out.name, total=frames)
 
         def show(done: int, total: int) -> None:
-            nonlocal ready
+            nonlocal ready, told
             ready = done
             bar.update(task, completed=done, total=total)
+            if not terminal.is_terminal and (quarter := 4 * done // total) > told:
+                told = quarter
+                print(f"pegasus: {done} of {total} frames", file=sys.stderr)
 
         try:
             made = make_dataset(

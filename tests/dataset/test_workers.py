@@ -1,5 +1,6 @@
 """Datasets made by processes: the same bytes whoever makes them, and however often they are ended."""
 
+import re
 import signal
 import sys
 import time
@@ -95,7 +96,9 @@ def test_killed_stopped_and_resumed_is_the_same(scenario, whole, tmp_path):
     run.send_signal(signal.SIGTERM)
     _, errors = run.communicate(timeout=LIMIT)
     assert run.returncode == 143
-    assert errors == f"pegasus: interrupted; go on with --resume --out {out}\n"
+    *frames, last = errors.splitlines()
+    assert last == f"pegasus: interrupted; go on with --resume --out {out}"
+    assert all(re.fullmatch(r"pegasus: \d+ of \d+ frames", line) for line in frames)
     wait_for_the_end_of_session(run.pid)
     assert ready < frame_count(out) < FRAMES
     run = start(*command(scenario, out, "--workers", 2, "--resume"))

@@ -24,6 +24,8 @@ from pegasus.scene.worlds.registry import GENERATORS
 from pegasus.scene.worlds.site import Site
 from pegasus.settings import user_cache
 
+_LARGE = 50_000
+"""Triangles of a world that takes so long to make that it is told of."""
 _log = logging.getLogger(__name__)
 
 _SCENE = Path(__file__).resolve().parents[1]
@@ -95,7 +97,8 @@ def made_world(spec: WorldSpec) -> WorldSpec:
     folder = store / f"{generator.name}-{_key(generator)}"
     file = folder / f"{generator.name}.yaml"
     if not file.is_file():
-        _log.info("making the world %s (%s); it is kept in %s", spec.name, _in_words(generator), folder)
+        if generator.quantities().triangle_count > _LARGE:
+            _log.info("making the world %s, once; it is kept in %s", spec.name, folder)
         try:
             _make_in(store, folder, generator)
         except OSError as error:
