@@ -23,7 +23,8 @@ from pegasus.parts import require_backends, require_parts, require_sensors
 from pegasus.propulsion import BATTERIES, MOTORS, THRUST_CURVES, Battery, BatteryState, Motor, ThrustCurve
 from pegasus.rotor_specs import RotorSpec
 from pegasus.scenario import VehicleSpec, inertia_tensor, load_vehicle, parse
-from pegasus.sensors import SENSORS, BatteryMonitor, Sensor
+from pegasus.sensors import BatteryMonitor, Sensor
+from pegasus.sensors.registry import SENSORS
 from pegasus.start import whole_count
 from pegasus.vehicle import Vehicle
 

@@ -32,7 +32,8 @@ from pegasus.recording import (
 from pegasus.recording.reader import LOG_NAME
 from pegasus.recording.rosbag import RosbagRecorder
 from pegasus.scenario import Component, ScenarioSpec, load_scenario, parse
-from pegasus.sensors import SENSORS, Sensor
+from pegasus.sensors import Sensor
+from pegasus.sensors.registry import SENSORS
 from pegasus.simulation import Playback, Simulation
 
 _AFTER_MISSION = 1.0

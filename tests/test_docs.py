@@ -43,7 +43,8 @@ from pegasus.scenario import (
     parse,
 )
 from pegasus.scene.worlds import GENERATORS
-from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
+from pegasus.sensors import Accelerometer, Gyroscope, Vibration
+from pegasus.sensors.registry import SENSORS
 from pegasus.settings import Settings, resource
 
 ROOT = Path(__file__).parents[1]

@@ -1,6 +1,7 @@
 """Pegasus as it is installed: what a wheel carries, what an import loads, and the script of a clone."""
 
 import os
+import pkgutil
 import shutil
 import site
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import pegasus
 from pegasus.version import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -208,3 +210,16 @@ def test_script_after_a_failed_installation(clone):
     ended, calls = clone("run")
     assert any("pip install" in line for line in calls)
     assert ended.returncode == 0
+
+
+PACKAGES = sorted(
+    f"pegasus.{module.name}"
+    for module in pkgutil.iter_modules(pegasus.__path__)
+    if module.ispkg and module.name != "isaac"
+)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_any_package_can_be_imported_first(package):
+    """Packages that import each other in a circle would fail for a script that starts with one of them."""
+    subprocess.run([sys.executable, "-c", f"import {package}"], check=True, timeout=60)

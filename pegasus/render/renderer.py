@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.arrays import Array
-from pegasus.cameras.lens import Lens
 from pegasus.scene.scene import Entity, Scene
+
+if TYPE_CHECKING:
+    from pegasus.cameras.lens import Lens
 
 CHANNELS = ("radiance", "distance", "normal", "entity", "material")
 """What a renderer can give; see `Images`."""
@@ -22,7 +24,7 @@ NOTHING = -1
 class View:
     """A camera at one instant."""
 
-    lens: Lens
+    lens: "Lens"
     resolution: tuple[int, int]
     """Width and height [pixels]."""
     position: Array

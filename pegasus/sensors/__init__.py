@@ -1,6 +1,5 @@
 """Sensors: what a vehicle knows about itself, with the errors that real ones have."""
 
-from pegasus.cameras import Camera, Lidar, Sonar, StereoCamera
 from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
@@ -13,27 +12,9 @@ from pegasus.sensors.optical_flow import OpticalFlow, OpticalFlowReading
 from pegasus.sensors.rangefinder import Rangefinder, RangeReading
 from pegasus.sensors.sensor import NoiseBlock, Reading, Schedule, Sensor
 
-SENSORS: dict[str, type[Sensor]] = {
-    "imu": IMU,
-    "gps": GPS,
-    "barometer": Barometer,
-    "magnetometer": Magnetometer,
-    "airspeed": Airspeed,
-    "rangefinder": Rangefinder,
-    "optical_flow": OpticalFlow,
-    "odometry": Odometry,
-    "battery_monitor": BatteryMonitor,
-    "camera": Camera,
-    "stereo_camera": StereoCamera,
-    "lidar": Lidar,
-    "sonar": Sonar,
-}
-"""Shipped sensors by their name in YAML."""
-
 __all__ = [
     "GPS",
     "IMU",
-    "SENSORS",
     "Accelerometer",
     "Airspeed",
     "AirspeedReading",

@@ -9,7 +9,8 @@ from analytic_renderer import GROUND, AnalyticRenderer, Plane
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.cameras import Camera, Imaging, Pinhole
 from pegasus.components import build
-from pegasus.sensors import SENSORS, Sensor
+from pegasus.sensors import Sensor
+from pegasus.sensors.registry import SENSORS
 
 FIXED = Imaging(exposure=1.0)
 SMALL = {"resolution": (32, 24), "horizontal_fov": 1.2}

@@ -10,7 +10,8 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.cameras import Camera, DepthNoise
 from pegasus.cameras.depth_noise import depth_sigma
 from pegasus.components import build
-from pegasus.sensors import SENSORS, Sensor
+from pegasus.sensors import Sensor
+from pegasus.sensors.registry import SENSORS
 
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 OUTPUTS = ("depth", "distance_to_camera", "point_cloud")

@@ -13,7 +13,8 @@ from pegasus.cameras import Lidar, Raster, Rosette, Spinning
 from pegasus.components import build
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.sensors import SENSORS, Sensor
+from pegasus.sensors import Sensor
+from pegasus.sensors.registry import SENSORS
 
 QUIET: dict[str, Any] = {"noise_sigma": 0.0, "min_range": 0.0}
 HEAD = Spinning(elevations=(-0.5, -0.2, 0.0, 0.1, 0.4), column_count=72)

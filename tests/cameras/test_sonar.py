@@ -14,8 +14,9 @@ from pegasus.cameras import Sonar
 from pegasus.components import build
 from pegasus.engines.engine import RayHits
 from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.sensors import SENSORS, Rangefinder, RangeReading, Sensor
+from pegasus.sensors import Rangefinder, RangeReading, Sensor
 from pegasus.sensors.rangefinder import cone_directions
+from pegasus.sensors.registry import SENSORS
 from pegasus.state import VehicleState
 
 QUIET: dict[str, float] = {"noise_sigma": 0.0, "proportional_noise": 0.0}

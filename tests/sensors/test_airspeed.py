@@ -14,8 +14,9 @@ from pegasus.components import build
 from pegasus.environment import ConstantWind, Environment, Geodetic, Wind
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.sensors import SENSORS, Airspeed, Sensor
+from pegasus.sensors import Airspeed, Sensor
 from pegasus.sensors.airspeed import differential_pressure, indicated_airspeed, true_airspeed
+from pegasus.sensors.registry import SENSORS
 
 QUIET: dict[str, float] = {"noise_density": 0.0, "drift_sigma": 0.0}
 SEA_LEVEL = Geodetic(40.0, -105.0, 0.0)

@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose
 from pegasus.components import build
 from pegasus.environment import Environment, Geodetic
 from pegasus.errors import ConfigError
-from pegasus.sensors import SENSORS, Barometer, Sensor
+from pegasus.sensors import Barometer, Sensor
+from pegasus.sensors.registry import SENSORS
 
 # US Standard Atmosphere 1976, table 4: geopotential altitude [m], temperature [K], pressure [Pa].
 TABLE = [

@@ -14,8 +14,9 @@ from scipy.linalg import expm, solve_continuous_lyapunov
 from pegasus.components import build
 from pegasus.environment import Environment, Geodetic
 from pegasus.errors import ConfigError
-from pegasus.sensors import GPS, SENSORS, Sensor
+from pegasus.sensors import GPS, Sensor
 from pegasus.sensors.gps import error_coefficients, error_covariance
+from pegasus.sensors.registry import SENSORS
 
 ZERO = (0.0, 0.0, 0.0)
 QUIET: dict[str, Any] = {

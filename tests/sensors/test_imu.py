@@ -18,8 +18,9 @@ from pegasus.frames import (
     quaternion_from_rotation_vector,
     rotate,
 )
-from pegasus.sensors import IMU, SENSORS, Accelerometer, Gyroscope, Sensor, Vibration
+from pegasus.sensors import IMU, Accelerometer, Gyroscope, Sensor, Vibration
 from pegasus.sensors.imu import lever_arm_acceleration, rotor_vibration, specific_force
+from pegasus.sensors.registry import SENSORS
 from pegasus.state import VehicleState
 
 G = 9.80665

@@ -13,8 +13,9 @@ from pegasus.components import build
 from pegasus.environment import Environment
 from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.sensors import SENSORS, Magnetometer, Sensor
+from pegasus.sensors import Magnetometer, Sensor
 from pegasus.sensors.magnetometer import measured_field
+from pegasus.sensors.registry import SENSORS
 
 FIELD = np.array([-1e-6, 25e-6, -36e-6])
 QUIET: dict[str, Any] = {"noise_density": 0.0, "bias_random_walk": 0.0, "turn_on_bias": 0.0}

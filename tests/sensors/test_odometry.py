@@ -23,8 +23,9 @@ from pegasus.frames import (
     rotation_vector_from_quaternion,
 )
 from pegasus.recording.schemas import message_schema
-from pegasus.sensors import SENSORS, Odometry, OdometryReading, Sensor
+from pegasus.sensors import Odometry, OdometryReading, Sensor
 from pegasus.sensors.odometry import position_variance, turned
+from pegasus.sensors.registry import SENSORS
 from pegasus.state import VehicleState
 
 NO_NOISE: dict[str, Any] = {

@@ -15,8 +15,9 @@ from pegasus.components import build
 from pegasus.errors import ConfigError
 from pegasus.frames import rotate_inverse
 from pegasus.recording.schemas import message_schema
-from pegasus.sensors import SENSORS, OpticalFlow, Sensor
+from pegasus.sensors import OpticalFlow, Sensor
 from pegasus.sensors.optical_flow import flow_quality, range_quality, translational_flow
+from pegasus.sensors.registry import SENSORS
 
 QUIET = {"flow_noise_density": 0.0, "rate_noise_density": 0.0, "distance_noise_sigma": 0.0}
 DT = 0.05

@@ -13,8 +13,9 @@ from pegasus import Multirotor, Simulation
 from pegasus.components import build
 from pegasus.errors import ConfigError
 from pegasus.frames import rotate
-from pegasus.sensors import SENSORS, Rangefinder, Sensor
+from pegasus.sensors import Rangefinder, Sensor
 from pegasus.sensors.rangefinder import cone_directions
+from pegasus.sensors.registry import SENSORS
 
 QUIET: dict[str, float] = {"noise_sigma": 0.0, "proportional_noise": 0.0}
 SONAR: dict[str, Any] = {"ray_count": 9, "cone_angle": math.radians(40.0)}
