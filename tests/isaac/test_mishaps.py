@@ -281,7 +281,7 @@ def test_the_buttons_of_the_window_work_the_timeline(window):
     assert user.simulation.step_count == 0
 
 
-def test_a_step_that_fails_stops_the_timeline_and_is_told(window):
+def test_a_step_that_fails_stops_the_timeline_and_is_told(window, caplog):
     """Kit swallows what a callback raises: a vehicle would fly on without its controller."""
     user = window()
     user.fly_square()
@@ -293,7 +293,8 @@ def test_a_step_that_fails_stops_the_timeline_and_is_told(window):
     user.update(3)
     user.vehicle.backends[0].command = fail
     user.update(4)
-    assert "lost its mind" in user.messages
+    assert "ValueError; the terminal says more" in user.messages
+    assert "lost its mind" in caplog.text
     assert not user.kit.timeline.is_playing()
     # Nothing is left broken: it flies again.
     del user.vehicle.backends[0].command
