@@ -373,7 +373,7 @@ class Simulation:
 
     def _start_backends(self, vehicle: Vehicle) -> None:
         for backend in vehicle.backends:
-            backend.speed = self.speed
+            backend.real_time_factor = self.speed
             backend.start()
 
     def _require_open(self) -> None:

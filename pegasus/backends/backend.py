@@ -65,7 +65,7 @@ class Backend:
     run_folder: Path | None = None
     """Folder where the run leaves its files; set before `start`, None where nothing is kept."""
 
-    speed: float | None = None
+    real_time_factor: float | None = None
     """Times real time at which the run is held, None for as fast as it goes; set before `start`."""
 
     reference: "Reference | None" = None

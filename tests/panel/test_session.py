@@ -378,13 +378,13 @@ def test_recording(session, tmp_path):
     session.record(None)
     session.step(50)
     assert session.snapshot.recording is None
-    assert [steps_in(first), steps_in(second)] == [40, 20]
+    assert [steps_in(first), steps_in(second)] == [50, 25]
     session.record(tmp_path)
     session.step(10)
     third = session.snapshot.recording
     assert {path.name for path in tmp_path.iterdir()} == {p.name for p in (first, second, third)}
     session.clear()
-    assert steps_in(third) == 4
+    assert steps_in(third) == 5
     assert session.snapshot.recording is None
 
 

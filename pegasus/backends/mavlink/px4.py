@@ -349,7 +349,7 @@ class PX4(Backend):
                 number,
                 directory=kept / f"px4_{number}",
                 log=folder / f"px4_{number}.log",
-                speed=self.speed,
+                speed=self.real_time_factor,
             )
             self._processes.append(process)
             process.start()
