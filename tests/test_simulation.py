@@ -78,7 +78,7 @@ def test_backends_are_told_the_speed_before_they_start():
 
     class Told(Backend):
         def start(self):
-            told.append(self.speed)
+            told.append(self.real_time_factor)
 
     told = []
     with Simulation() as simulation:

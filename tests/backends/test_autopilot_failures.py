@@ -14,6 +14,14 @@ __all__ = ["pegasus"]
 pytestmark = pytest.mark.usefixtures("own_settings")
 
 
+@pytest.fixture(autouse=True)
+def no_process_left(tmp_path):
+    """Assert that no process of the test is left after it; peers of other tests may run all the time."""
+    before = processes(tmp_path)
+    yield
+    assert processes(tmp_path) == before
+
+
 @pytest.mark.parametrize(
     ("fault", "problem", "status"),
     [
@@ -42,7 +50,6 @@ def test_px4_fails_in_flight(pegasus, tree, tmp_path, fault, problem, status):
     }
     said = f"pegasus: PX4 {number} of vehicle 'iris' {problem} at t = {failure['time']:.3f} s"
     assert err.splitlines()[-1] == said
-    assert processes(tmp_path) == []
     (row,) = [line for line in out.splitlines() if "PX4" in line]
     assert problem in row
     assert "iris" in row
@@ -66,7 +73,6 @@ def test_px4_does_not_start(pegasus, tree, tmp_path, script, problem, status):
     (folder,) = (tmp_path / "out").iterdir()
     (failure,) = json.loads((folder / "summary.json").read_text())["failures"]
     assert (failure["problem"], failure["exit_status"], failure["time"]) == (problem, status, 0.0)
-    assert processes(tmp_path) == []
     (line,) = err.splitlines()
     (log,) = folder.glob("px4_*.log")
     assert line.startswith(f"pegasus: {failure['autopilot']}: {problem}; its last words: ")
@@ -92,7 +98,6 @@ def test_ardupilot_fails(pegasus, tmp_path, trick, problem, status, seconds):
     write(tmp_path, s__yaml=flying({"backends": [backend]}, rate=400.0, duration=1.5))
     code, out, err = pegasus("run", "s.yaml", "--out", "out")
     assert code == 3
-    assert processes(tmp_path) == []
     (run,) = (tmp_path / "out").iterdir()
     summary = json.loads((run / "summary.json").read_text())
     (failure,) = summary["failures"]
