@@ -27,7 +27,7 @@ class Failure:
     time: float
     """Simulation time at which it was noticed [s]."""
     problem: str
-    """What has happened, such as "was killed by SIGKILL"."""
+    """Description of the failure, such as "was killed by SIGKILL"."""
     exit_status: int | None = None
     """Exit status of its program, -n for signal n; None if it has not ended or was not started here."""
 

@@ -102,7 +102,7 @@ class ArduPilot(Backend):
     """A `Trajectory`, or the list of its parts as scenario files have it, that ArduPilot is told to fly in
     its guided mode as soon as it can arm; None leaves ArduPilot to others."""
     start_timeout: float = 60.0
-    """How long ArduPilot may take to send its first packet, in wall time [s]."""
+    """Time limit for ArduPilot's first packet, in wall time [s]."""
     address: str = "127.0.0.1"
     """Address of this machine that ArduPilot sends to; 0.0.0.0 for an ArduPilot on another one."""
 

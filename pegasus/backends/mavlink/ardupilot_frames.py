@@ -49,7 +49,7 @@ class Frame:
 
 
 class FrameFit(NamedTuple):
-    """How ArduPilot drives a vehicle's rotors."""
+    """ArduPilot's frame class and type and the output channel of each rotor."""
 
     channels: Sequence[int]
     """Output of each rotor, counted from 0."""
@@ -65,7 +65,7 @@ class _Match(NamedTuple):
     off: Array
     """Angle between each rotor and its motor [deg], shape (R,)."""
     wrong: npt.NDArray[np.bool_]
-    """Whether a rotor turns the other way, shape (R,)."""
+    """Rotors whose sense of rotation differs, shape (R,)."""
 
     @property
     def fits(self) -> bool:

@@ -56,13 +56,13 @@ class HilInstance:
         self.was_connected = link.connected
         """Whether it has ever been there."""
         self.was_steady = False
-        """Whether it has ever answered steadily: until then it is starting."""
+        """True once PX4 has answered every step; until then it is starting."""
         self.heard_at = time.monotonic()
         """Wall time at which it came, or last answered [s]."""
         self.hub = LinkHub(link)
         """The link, for others who listen and talk along."""
         self.trouble: str | None = None
-        """What it has failed at last; None if at nothing."""
+        """The last failure; None if there was none."""
         self._rotors, self._system, self._hold_time = rotors, system, hold_time
         self._rest = [0.0] * len(rotors.channels)
         self._speeds = self._rest

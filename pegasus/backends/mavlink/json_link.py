@@ -39,7 +39,7 @@ _MOST_DATAGRAMS = 4096
 _MOST_STRANGERS = 8
 """Senders whose packets are looked into at once; so many that are refused are named in all."""
 _REFUSAL = 1.0
-"""How long a sender that was refused is not looked into again [s]."""
+"""Time until a refused sender is checked again [s]."""
 _SAME_INSTANT = 1e-9
 """Times nearer than this are the same [s]."""
 _NO_OUTPUT = (0,) * CHANNEL_COUNT

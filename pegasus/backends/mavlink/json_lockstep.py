@@ -12,7 +12,7 @@ from pegasus.errors import AutopilotError
 _log = logging.getLogger(__name__)
 
 _LOOK_PERIOD = 0.05
-"""How often processes are looked after while packets are waited for [s]."""
+"""Interval of the checks for ended processes while waiting for packets [s]."""
 
 
 class JsonLockstep:
@@ -24,7 +24,7 @@ class JsonLockstep:
         step_timeout: How long an answer is waited for, in wall time [s].
         start_timeout: How long an ArduPilot may take to send its first packet, in wall time [s].
         hold_time: Simulated time for which rotors keep their speed when answers stay out [s].
-        log_is_kept: Whether the logs of the programs are still there when somebody reads of them.
+        log_is_kept: True if the logs of the programs outlive the run, so that errors may name them.
         note: Called with the number of an ArduPilot that has failed, the simulation time [s], what has
             happened, and the exit status of its program if that has ended.
     """

@@ -155,7 +155,7 @@ class TcpServerLink(_TcpLink):
         super().__init__()
         self._listener = listen(host, port)
         self.admits: Callable[[socket.socket], bool] = lambda _: True
-        """Whether a new connection is kept; one that is not is closed, and the next one waited for."""
+        """Return True to keep a new connection; a refused one is closed and the wait goes on."""
 
     def fileno(self) -> int:
         """Return the descriptor to watch: that of the other side, or where it is waited for."""
