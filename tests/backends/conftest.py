@@ -3,6 +3,7 @@
 import gc
 import socket
 import threading
+from collections import Counter
 from contextlib import suppress
 
 import pytest
@@ -69,8 +70,10 @@ def own_settings(tmp_path, monkeypatch, settings_of_this_run):
 def nothing_left(tmp_path, own_settings):  # noqa: ARG001
     """Assert that after the test no process, open file, socket or thread of it is left."""
     gc.collect()
-    files, running, threads = open_files(), processes(tmp_path), set(threading.enumerate())
+    files, running = Counter(open_files()), Counter(processes(tmp_path))
+    threads = set(threading.enumerate())
     yield
-    assert (open_files(), processes(tmp_path)) == (files, running)
-    # One of a test before this one may end meanwhile.
+    # What tests before this one have left may end meanwhile.
+    assert not Counter(open_files()) - files
+    assert not Counter(processes(tmp_path)) - running
     assert set(threading.enumerate()) <= threads

@@ -164,7 +164,7 @@ def test_further_browsers_share_a_bounded_rate(view, count):
 def test_browsers_that_do_not_read_are_dropped(panel, monkeypatch):
     """If this fails, browsers that hang take memory for ever, or hold up one that reads."""
     monkeypatch.setitem(web_clients.TIME_OUTS, "ping_interval", 0.5)
-    monkeypatch.setitem(web_clients.TIME_OUTS, "ping_timeout", 2.0)
+    monkeypatch.setitem(web_clients.TIME_OUTS, "ping_timeout", 8.0)
     with WebView(lambda: panel.session.snapshot, panel.view, port=0) as view:
         panel.session.exchange(lambda: Simulation("box_room"))
         panel.session.add(Multirotor("iris", position=(0, 0, 0.1)))
