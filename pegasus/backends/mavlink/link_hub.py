@@ -1,4 +1,4 @@
-"""One link for several users: each may send, and each receives everything."""
+"""A link shared by several users: each may send, and each receives everything."""
 
 from pegasus.backends.mavlink.link import Link
 
@@ -47,7 +47,7 @@ class _Tap(Link):
 
     @property
     def connected(self) -> bool:
-        """Whether there is another side."""
+        """True while the shared link is connected."""
         return self._link.connected
 
     def fileno(self) -> int:

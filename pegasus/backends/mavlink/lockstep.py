@@ -17,7 +17,7 @@ _LOOK_INTERVAL = 0.1
 _LARGEST_LAG = 0.05
 """Delay that is made up for while steps are paced [s]; after a longer one the schedule begins anew."""
 _END_LIMIT = 0.5
-"""How long a program that has closed its link may take to end [s]."""
+"""Time limit for the end of a program that has closed its link [s]."""
 
 
 class HilLockstep:

@@ -21,7 +21,7 @@ _PROC = Path("/proc")
 # Columns of /proc/net/{tcp,udp}: local and remote address and port in hexadecimal, inode (proc(5)).
 _LOCAL_COLUMN, _REMOTE_COLUMN, _INODE_COLUMN = 1, 2, 9
 _CREDENTIALS = struct.Struct("3i")
-"""What SO_PEERCRED tells of the process at the other end of a Unix socket: pid, user and group (unix(7))."""
+"""Layout of SO_PEERCRED: pid, user and group of the process at the other end of a Unix socket (unix(7))."""
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -105,7 +105,7 @@ class AutopilotProcess:
 
         Args:
             problem: What has happened.
-            log_is_kept: Whether its log is still there when somebody reads of it.
+            log_is_kept: True if its log outlives the run, so that errors may name it.
         """
         last = " / ".join(self.last_lines(3)) or "nothing"
         remedy = f"see {self.log}" if log_is_kept else None

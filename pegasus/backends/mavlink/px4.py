@@ -128,7 +128,7 @@ class PX4(Backend):
 
     @property
     def armed(self) -> list[bool]:
-        """Whether each autopilot is armed; False while none runs."""
+        """Armed state of each autopilot, N values; False while none runs."""
         return [instance.armed for instance in self._instances] or [False] * self._count
 
     def bind(self, vehicle: "Multirotor") -> None:

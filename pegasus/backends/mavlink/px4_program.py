@@ -89,7 +89,7 @@ class PX4Program:
         self._environment |= environment or {}
         # SYS_HAS_NUM_ASPD at 0 tells PX4 to arm and fly without.
         self.has_wings = given.get(_AIRSPEED_COUNT, 1) != 0 and self._has_wings(airframe)
-        """Whether the airframe has wings, so that PX4 does not arm without an airspeed sensor."""
+        """True for an airframe with wings, which PX4 does not arm without an airspeed sensor."""
 
     def process(
         self, instance: int, *, directory: Path, log: Path, speed: float | None = 1.0

@@ -34,7 +34,7 @@ class Claims:
             sole: Whether nobody else of the same kind may have the name.
 
         Raises:
-            ConfigError: If the name is that of another kind, or of somebody else alone.
+            ConfigError: If the name has another type, or another writer that does not share it.
         """
         wanted = _Claim(name, kind, owner, sole)
         for claim in (claim for claims in self._everyone for claim in claims._own):
