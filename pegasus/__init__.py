@@ -2,7 +2,7 @@
 
 from pegasus.version import __version__ as __version__
 
-# The name alone tells type checkers; the module typing would be imported before Ctrl-C is answered.
+# The name alone tells type checkers; the module `typing` would delay the answer to Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegasus.backends.backend import Backend as Backend
@@ -36,7 +36,7 @@ _MODULES = {
     "VehicleState": "pegasus.state",
     "read_log": "pegasus.recording",
 }
-"""Modules of the public names, in an order in which they can be imported."""
+"""Modules of the public names; each is imported when its name is first used."""
 __all__ = [*_MODULES, "__version__"]
 
 
@@ -54,16 +54,3 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """Return the names of the package, for completion in a shell."""
     return sorted({*globals(), *__all__})
-
-
-def _is_command() -> bool:
-    """Return whether this is the `pegasus` command, which answers Ctrl-C before it imports the rest."""
-    import sys
-
-    program = next(iter(getattr(sys, "argv", ())), "").rpartition("/")[2]
-    return program in ("-m", "pegasus") and "multiprocessing" not in sys.modules
-
-
-if not _is_command():
-    for _name in _MODULES:
-        __getattr__(_name)

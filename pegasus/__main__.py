@@ -19,11 +19,6 @@ def main() -> None:
         signal.signal(signal.SIGINT, _leave)
     # `pegasus.sh` blocks it until now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    import pegasus
-
-    # The whole package, as any other program imports it: some rooms need it in order.
-    for name in pegasus.__all__:
-        getattr(pegasus, name)
     from pegasus.cli import main as command
 
     if not heeded:

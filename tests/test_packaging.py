@@ -222,6 +222,4 @@ PACKAGES = sorted(
 @pytest.mark.parametrize("package", PACKAGES)
 def test_any_package_can_be_imported_first(package):
     """Packages that import each other in a circle would fail for a script that starts with one of them."""
-    # Under the name of the command `pegasus` itself imports nothing, so that the package does come first.
-    program = f"import sys; sys.argv[0] = 'pegasus'; import {package}"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", f"import {package}"], check=True, timeout=60)
