@@ -80,7 +80,7 @@ find_python() {
     return 2
 }
 
-# Install the package and the named extra, unless this very state of the project has them already.
+# Install the standalone simulator and the named extra, unless this very state of the project has them already.
 ensure() {
     local extra="$1" wanted stamp python clear=""
     # The place counts, since the package is installed as a link to it.
@@ -98,7 +98,7 @@ ensure() {
     fi
     if ! working "installing into .venv" \
         "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-color --progress-bar off \
-        --constraint "$root/constraints.txt" --editable "$root${extra:+[$extra]}"; then
+        --constraint "$root/constraints.txt" --editable "${root}[standalone${extra:+,$extra}]"; then
         echo "pegasus.sh: the installation failed; check the network and run it again" >&2
         return 1
     fi
@@ -106,8 +106,10 @@ ensure() {
     echo "$wanted" | tee "$venv/.pegasus-core" >"$venv/.pegasus-${extra:-core}"
 }
 
+# What can be added to the standalone simulator.
 extras() {
-    sed -n '/^\[project.optional-dependencies\]/,/^\[project.scripts\]/s/^\([a-z0-9]*\) = \[.*/\1/p' "$root/pyproject.toml"
+    sed -n '/^\[project.optional-dependencies\]/,/^\[project.scripts\]/s/^\([a-z0-9]*\) = \[.*/\1/p' "$root/pyproject.toml" |
+        grep -vx -e standalone -e isaac
 }
 
 if [ "${1:-}" = test ]; then

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pegasus.engines.engine import Engine
-from pegasus.errors import ConfigError
+from pegasus.errors import ConfigError, standalone_error
 from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim
 from pegasus.recording.observer import Observer
 from pegasus.render import Renderer
@@ -36,8 +36,11 @@ def scene_of(world: WorldSpec, file: Path | None) -> tuple[WorldSpec, Scene]:
         ConfigError: If the scene cannot be made or loaded.
     """
     # OpenUSD is not imported before it is used: see pegasus.scene.
-    from pegasus.scene.translation import translate
-    from pegasus.scene.worlds import made_world
+    try:
+        from pegasus.scene.translation import translate
+        from pegasus.scene.worlds import made_world
+    except ModuleNotFoundError as error:
+        raise standalone_error(error) from None
 
     if world.generator is not None:
         try:
@@ -64,12 +67,15 @@ def engine_of(engine: str | Engine, rate: float) -> Engine:
         rate: Physics steps per simulated second [Hz].
 
     Raises:
-        ConfigError: If it is not known, or is that of Isaac Sim outside of it.
+        ConfigError: If it is not known, is not installed, or is that of Isaac Sim outside of it.
     """
     if not isinstance(engine, str):
         return engine
     if engine == "mujoco" or (engine == "auto" and not inside_isaac_sim()):
-        from pegasus.engines.mujoco_engine import MujocoEngine
+        try:
+            from pegasus.engines.mujoco_engine import MujocoEngine
+        except ModuleNotFoundError as error:
+            raise standalone_error(error) from None
 
         return MujocoEngine()
     if engine in ("auto", "isaac"):

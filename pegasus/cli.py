@@ -20,7 +20,7 @@ from pegasus.cli_isaac import isaac
 from pegasus.cli_make import make
 from pegasus.cli_progress import telling
 from pegasus.cli_view import LOCAL, PORT, Host, Port, require_viser, view, watched
-from pegasus.errors import AutopilotError, ConfigError
+from pegasus.errors import AutopilotError, ConfigError, standalone_error
 from pegasus.version import __version__
 
 app = typer.Typer(
@@ -268,6 +268,9 @@ def main() -> None:
     except ConfigError as error:
         print("pegasus:", "; ".join([str(error), *getattr(error, "__notes__", ())]), file=sys.stderr)
         sys.exit(_EXIT_AUTOPILOT if isinstance(error, AutopilotError) else _EXIT_INPUT)
+    except ModuleNotFoundError as error:
+        print("pegasus:", standalone_error(error), file=sys.stderr)
+        sys.exit(_EXIT_INPUT)
     except SystemExit as end:
         if terminated and end.code == _EXIT_INTERRUPTED:
             sys.exit(_EXIT_TERMINATED)

@@ -84,8 +84,12 @@ def _packages() -> list[Finding]:
         ]
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     extras = metadata.get_all("Provides-Extra", [])
-    core = [_package(item) for item in requirements if _applies(item, "")]
-    return core + [_extra(name, [r for r in requirements if _applies(r, name)]) for name in sorted(extras)]
+    needed = [item for item in requirements if _applies(item, "")]
+    home = "standalone" if find_spec("isaacsim") is None else "isaac"
+    needed += [item for item in requirements if _applies(item, home)]
+    found = [_package(item) for item in needed]
+    further = sorted({*extras} - {"standalone", "isaac"})
+    return found + [_extra(name, [r for r in requirements if _applies(r, name)]) for name in further]
 
 
 def _applies(requirement: Requirement, extra: str) -> bool:

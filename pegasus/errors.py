@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+_STANDALONE = {"coacd": "coacd", "mujoco": "mujoco", "pxr": "usd-core"}
+"""Packages of the extra [standalone] by their modules."""
+
 
 class ConfigError(ValueError):
     """Report input that a user wrote and can mend.
@@ -72,3 +75,21 @@ class ConfigError(ValueError):
 
 class AutopilotError(ConfigError):
     """Report an autopilot that does not start: its program has ended, or it was not heard in time."""
+
+
+def standalone_error(error: ModuleNotFoundError) -> ConfigError:
+    """Return what to do about a package of the extra [standalone] that is not installed.
+
+    Args:
+        error: The import that failed.
+
+    Raises:
+        ModuleNotFoundError: If it is another package.
+    """
+    package = _STANDALONE.get((error.name or "").partition(".")[0])
+    if package is None:
+        raise error
+    return ConfigError(
+        f"the standalone simulator needs the package {package}, which is not installed",
+        remedy="pip install 'pegasus-multirotor[standalone]', or fly in Isaac Sim by pegasus isaac",
+    )

@@ -11,9 +11,11 @@ __all__ = ["clone"]
 
 
 def installed(calls):
-    """Return the extras that pip was asked for, empty for none, in their order."""
+    """Return the extras that pip was asked for beside the standalone simulator, empty for none, in order."""
     return [
-        found[1] or "" for line in calls if (found := re.search(r"--editable .*?clone(?:\[(\w+)\])?$", line))
+        found[1] or ""
+        for line in calls
+        if (found := re.search(r"--editable .*?clone\[standalone(?:,(\w+))?\]$", line))
     ]
 
 
@@ -29,7 +31,7 @@ def test_a_part_is_installed_by_its_name(clone):
     assert installed(clone("install", "view", "photo")[1]) == ["photo"]
 
 
-@pytest.mark.parametrize("names", [[], ["veiw"], ["render", "scripts"], ["dynamic"], [""]])
+@pytest.mark.parametrize("names", [[], ["veiw"], ["render", "scripts"], ["dynamic"], ["isaac"], [""]])
 def test_a_part_that_there_is_not(clone, names):
     """A misspelt part would be passed over by pip in silence."""
     ended, calls = clone("install", *names)
@@ -37,7 +39,8 @@ def test_a_part_that_there_is_not(clone, names):
     assert installed(calls) == []
     (line,) = ended.stderr.splitlines()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert line.endswith(f"name one or more of: {' '.join(extras)} ")
+    offered = [extra for extra in extras if extra not in ("standalone", "isaac")]
+    assert line.endswith(f"name one or more of: {' '.join(offered)} ")
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,40 @@ def test_import_is_light(line):
     assert loaded.stdout.split() == []
 
 
+def without(*modules, line):
+    """Run a line of Python where some modules are not installed."""
+    absent = f"import sys; sys.modules.update(dict.fromkeys({modules}))"
+    return subprocess.run(
+        [sys.executable, "-c", f"{absent}; {line}"], capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(("module", "package"), [("pxr", "usd-core"), ("mujoco", "mujoco")])
+def test_without_the_standalone_simulator(module, package):
+    """Who installs Pegasus without the extra would see a traceback at the first flight."""
+    fly = "from pegasus import Simulation; Simulation('flat')"
+    ended = without(module, line=fly)
+    assert f"needs the package {package}, which is not installed" in ended.stderr.splitlines()[-1]
+    command = "sys.argv = ['pegasus', 'run']; from pegasus.__main__ import main; main()"
+    ended = without(module, line=command)
+    assert ended.returncode == 2
+    (said,) = ended.stderr.splitlines()
+    assert package in said
+    assert "pip install 'pegasus-multirotor[standalone]'" in said
+    # Everything else works.
+    assert without(module, line=command.replace("run", "doctor")).returncode in (0, 1)
+
+
+def test_a_module_that_is_wrong_keeps_its_traceback():
+    """A module of the user's own that is missing would be told in place of where it was asked for."""
+    wrong = (
+        "from pegasus.errors import standalone_error; standalone_error(ModuleNotFoundError(name='no_such'))"
+    )
+    ended = without(line=wrong)
+    assert ended.returncode == 1
+    assert "Traceback" in ended.stderr
+
+
 @pytest.fixture
 def clone(tmp_path):
     """Return how to call the script of a clone whose path has a space; it gives the process and its calls."""
@@ -159,7 +193,7 @@ def test_script_installs_once(clone):
     """The script of a clone would install at every call, or not when the dependencies have changed."""
     ended, calls = clone("run", "a b", "--seed", "1")
     assert ended.returncode == 0
-    install = f"--constraint {clone.root}/constraints.txt --editable {clone.root}"
+    install = f"--constraint {clone.root}/constraints.txt --editable {clone.root}[standalone]"
     assert [line for line in calls if "pip install" in line] == [
         "elsewhere: -m pip install --disable-pip-version-check --no-input --no-color --progress-bar off "
         + install
@@ -174,7 +208,7 @@ def test_script_installs_once(clone):
 def test_script_tests(clone):
     """The tests would run elsewhere or without their tools, or a run install again what they have."""
     _, calls = clone("test", "tests/test_x.py", "-k", "a b")
-    assert any(line.endswith(f"--editable {clone.root}[dev]") for line in calls)
+    assert any(line.endswith(f"--editable {clone.root}[standalone,dev]") for line in calls)
     assert calls[-1] == "my clone: -m pytest tests/test_x.py -k a b"
     assert clone("run")[1] == ["elsewhere: -P -m pegasus run"]
 
@@ -185,7 +219,7 @@ def test_script_of_a_moved_clone(clone, tmp_path):
     moved = clone.root.rename(tmp_path / "moved")
     ended, calls = clone("run", at=moved)
     assert ended.returncode == 0
-    assert any(line.endswith(f"--editable {moved}") for line in calls)
+    assert any(line.endswith(f"--editable {moved}[standalone]") for line in calls)
     assert clone("run", at=moved)[1] == ["elsewhere: -P -m pegasus run"]
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 import numpy as np
 
 from pegasus.arrays import Array
+from pegasus.errors import standalone_error
 from pegasus.scene.decomposition_cache import DecompositionCache
 from pegasus.scene.plates import plates
 from pegasus.scene.surfaces import Faces, areas, components, is_closed, is_convex, weld
@@ -175,7 +176,10 @@ def _convex_components(points: Array, faces: Faces) -> tuple[list[Array], list[F
 
 def _solve(points: Array, faces: Faces, name: str) -> tuple[list[Array], float]:
     """Return a mesh as convex parts by CoACD, and how deep its surface lies inside them at most."""
-    import coacd  # only here: its library is 13 MB, and most worlds do without
+    try:
+        import coacd  # only here: its library is 13 MB, and most worlds do without
+    except ModuleNotFoundError as error:
+        raise standalone_error(error) from None
 
     surface = points[faces]
     coarse, triangles, off = points, faces, 0.0

@@ -111,7 +111,6 @@ def test_the_manifest_has_its_packages_installed(manifest):
     assert manifest["python"]["pipapi"]["use_online_index"] is True
     assert "omni.kit.pipapi" in manifest["dependencies"]
     package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    # Isaac Sim has OpenUSD and numpy; MuJoCo, and the hulls for it, are not needed there.
-    without = ("coacd", "mujoco", "numpy", "usd-core")
-    wanted = [line for line in package["dependencies"] if not line.startswith(without)]
+    # Isaac Sim has numpy.
+    wanted = [line for line in package["dependencies"] if not line.startswith("numpy")]
     assert manifest["python"]["pipapi"]["requirements"] == wanted
