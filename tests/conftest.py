@@ -1,6 +1,7 @@
 """Where tests keep what is made once, and what is said of those that were skipped."""
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Generator, Iterator
 
@@ -28,6 +29,9 @@ def required() -> set[str]:
 
 
 def pytest_configure() -> None:
+    # What a shell runs in the background ignores Ctrl-C, and processes of the tests would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if unknown := required() - set(REQUIRABLE):
         raise pytest.UsageError(
             f"PEGASUS_REQUIRE: {', '.join(sorted(unknown))}: must be among {', '.join(REQUIRABLE)},"
