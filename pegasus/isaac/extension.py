@@ -5,21 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import omni.ext
+import omni.ui as ui
 from omni.kit.menu.utils import MenuHelperExtensionFull
 
 from pegasus.errors import ConfigError
-from pegasus.isaac import kit
+from pegasus.isaac import kit, running
+from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
 from pegasus.isaac.opened_stage import bring_back
-from pegasus.isaac.session import KitSession
-from pegasus.isaac.window import TITLE, PegasusWindow
+from pegasus.isaac.window import SHOWN_SETTING, TITLE, PegasusWindow
 from pegasus.panel.panel import Panel
 
 _log = logging.getLogger(__name__)
 
 _MENU = "Window"
 _SETTLED = 10
-"""Frames after the start of the application before a scenario is loaded."""
+"""Frames after the start of the application before the window is shown and a scenario is loaded."""
 
 
 class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[misc]
@@ -35,28 +36,39 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         out = kit.setting(OUT_SETTING)
         self.panel = Panel(self.session, out=Path(out) if out else None)
         self._subscriptions: list[Any] = [kit.on_stage_opened(self._on_stage_opened)]
-        self._starting: Any = None
         self._frames = 0
         self.menu_startup(lambda: PegasusWindow(self.panel), TITLE, TITLE, _MENU)
+        running.announce(self.session)
+        self._starting: Any = kit.on_frame(self._start)
         _log.info("%s is on", ext_id)
-        if kit.setting(SCENARIO_SETTING):
-            self._starting = kit.on_frame(self._start)
 
     def on_shutdown(self) -> None:
         """End: called by Kit when the extension is disabled."""
+        running.withdraw(self.session)
         self._subscriptions, self._starting = [], None
         self.menu_shutdown()
         self.panel.close()
         self.session.close()
 
     def _start(self) -> None:
-        """Load the scenario that Isaac Sim was started with, once nothing else replaces the stage."""
-        # Isaac Sim opens an empty stage in its first frames; 5.1 says that it is ready before.
+        """Show the window and load the scenario of the start, once Isaac Sim has arranged itself."""
+        # Isaac Sim docks its windows and opens an empty stage in its first frames; 5.1 is ready before that.
         self._frames += kit.is_ready()
         if self._frames < _SETTLED:
             return
         self._starting = None
-        well = self.panel.world.load_scenario(str(kit.setting(SCENARIO_SETTING)))
+        self._show()
+        if scenario := kit.setting(SCENARIO_SETTING):
+            self._load(str(scenario))
+
+    def _show(self) -> None:
+        """Show the window, unless it is open or its user has closed it."""
+        window = ui.Workspace.get_window(TITLE)
+        if kit.setting(SHOWN_SETTING) is not False and (window is None or not window.visible):
+            ui.Workspace.show_window(TITLE, True)
+
+    def _load(self, scenario: str) -> None:
+        well = self.panel.world.load_scenario(scenario)
         if well and kit.setting(PLAY_SETTING):
             self.panel.simulation.play()
         if not well:

@@ -154,3 +154,15 @@ def setting(path: str) -> Any:
     import carb.settings
 
     return carb.settings.get_settings().get(path)
+
+
+def keep_setting(path: str, value: bool) -> None:
+    """Set a setting of Kit; those below `/persistent` outlive the application.
+
+    Args:
+        path: Path of the setting.
+        value: Its value.
+    """
+    import carb.settings
+
+    carb.settings.get_settings().set_bool(path, value)

@@ -8,8 +8,8 @@ from pxr import Usd
 from pegasus.errors import ConfigError
 from pegasus.isaac import kit
 from pegasus.isaac.engine import IsaacEngine
+from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.saved_vehicles import saved_vehicles
-from pegasus.isaac.session import KitSession
 from pegasus.isaac.world_stage import require_metric
 from pegasus.scenario import WorldSpec
 from pegasus.simulation import Simulation

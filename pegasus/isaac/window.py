@@ -14,8 +14,8 @@ from pegasus.errors import ConfigError
 from pegasus.isaac import fields, kit
 from pegasus.isaac.environments import ENVIRONMENTS, environment_file, environment_picture
 from pegasus.isaac.hand_controls import HandControls
+from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.opened_stage import take_stage
-from pegasus.isaac.session import KitSession
 from pegasus.isaac.viewport import Point, Screenshots, ViewportCamera, line_of_sight
 from pegasus.isaac.viewport_marks import ViewportMarks
 from pegasus.isaac.window_telemetry import CameraSection, TelemetrySection, fleet
@@ -27,6 +27,8 @@ from pegasus.panel.view_part import CameraMode
 from pegasus.simulation import Playback
 
 TITLE = "Pegasus"
+SHOWN_SETTING = "/persistent/pegasus/window"
+"""Whether the window is shown when the extension starts; Kit keeps it from start to start."""
 
 _WIDTH, _HEIGHT = 420, 820
 _FRAMES_PER_LOOK = 10
@@ -65,9 +67,24 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         self._marks = ViewportMarks(panel.view)
         self._screenshots = Screenshots(panel.view)
         self._build()
-        self.deferred_dock_in("Property", ui.DockPolicy.DO_NOTHING)
+        # In front of the tab that it is docked to: one that lies behind is not seen to be open.
+        self.deferred_dock_in("Property", ui.DockPolicy.CURRENT_WINDOW_IS_ACTIVE)
         self._leave = panel.subscribe(self._changed.add)
         self._subscription = kit.on_frame(self._on_frame)
+
+    def set_visibility_changed_listener(self, listener: Callable[[bool], None] | None) -> None:
+        """Tell the menu whether the window is shown, and keep that for the next start.
+
+        Args:
+            listener: Called with whether it is shown; None for nobody, as when the extension ends.
+        """
+
+        def changed(shown: bool) -> None:
+            kit.keep_setting(SHOWN_SETTING, shown)
+            if listener is not None:
+                listener(shown)
+
+        super().set_visibility_changed_listener(None if listener is None else changed)
 
     def destroy(self) -> None:
         """Close the window; nothing that flies is touched."""

@@ -7,9 +7,9 @@ from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, describe_world, world_choices
+from pegasus.panel.scenarios import load_into
 from pegasus.panel.session import Session
-from pegasus.run import add_vehicles, found
-from pegasus.scenario import OriginSpec, ScenarioSpec, WorldSpec, load_scenario, parse
+from pegasus.scenario import OriginSpec, WorldSpec, parse
 from pegasus.simulation import Simulation
 
 HIGHEST_RATE = 100_000.0
@@ -134,12 +134,7 @@ class WorldPart(Part):
         Args:
             name: Name of a scenario, or the path of its YAML file.
         """
-        spec, file = load_scenario(name)
-        try:
-            world = found("worlds", spec.world, beside=file, field="world")
-            self._session.exchange(lambda: _made(spec, world, file))
-        except ConfigError as error:
-            raise error.within(file=file) from None
+        spec, world = load_into(self._session, name)
         if spec.speed != "max":  # As fast as it goes is for those who do not look on.
             self._session.set_speed(float(spec.speed))
         self._spec, self._file = describe_world(world)
@@ -161,13 +156,3 @@ class WorldPart(Part):
             self.board.fail(error)
             return own
         return own.model_copy(update=kept)
-
-
-def _made(spec: ScenarioSpec, world: Path, file: Path) -> Simulation:
-    simulation = Simulation(world, rate=spec.rate, seed=spec.seed)
-    try:
-        add_vehicles(simulation, spec, file)
-    except BaseException:
-        simulation.close()
-        raise
-    return simulation

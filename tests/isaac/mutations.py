@@ -64,7 +64,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a subscription that is not kept",
-        "session",
+        "kit_session",
         "self._subscriptions: list[Any] = [kit.on_frame(self.frame)",
         "_ = [kit.on_frame(self.frame)",
         trials.flies_by_the_window,
@@ -192,5 +192,19 @@ MUTATIONS = [
         "        self._hands.switch(False)\n",
         "",
         window_trials.lets_go_when_closed,
+    ),
+    Mutation(
+        "a menu entry and no window",
+        "extension",
+        "        self._show()\n",
+        "",
+        window_trials.is_shown_at_the_start,
+    ),
+    Mutation(
+        "a tab behind another one",
+        "window",
+        "DockPolicy.CURRENT_WINDOW_IS_ACTIVE",
+        "DockPolicy.DO_NOTHING",
+        window_trials.is_shown_at_the_start,
     ),
 ]

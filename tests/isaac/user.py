@@ -1,6 +1,26 @@
 """A user at the window of the extension."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
+
+import pegasus
+
+MANIFEST = Path(pegasus.__file__).parent.parent / "config" / "extension.toml"
+
+
+def apply_settings(kit):
+    """Apply the settings of the manifest as Kit does: what is set already is kept."""
+
+    def apply(path, value):
+        if isinstance(value, dict):
+            for name, part in value.items():
+                apply(f"{path}/{name}", part)
+        else:
+            kit.settings.set_default(path, value)
+
+    apply("", tomllib.loads(MANIFEST.read_text(encoding="utf-8"))["settings"])
 
 
 class User:
@@ -14,6 +34,7 @@ class User:
         from pegasus.isaac.extension import PegasusExtension
 
         self.kit = kit
+        apply_settings(kit)
         self.extension = PegasusExtension()
         self.extension.on_startup("pegasus-1.0.0")
         self.panel = self.extension.panel

@@ -7,6 +7,19 @@ from tests.isaac.fakes.application import PERSPECTIVE
 from tests.isaac.user import User
 
 
+def is_shown_at_the_start(kit):
+    """Start Isaac Sim, and find the window in front of the others without touching the menu."""
+    user = User(kit)
+    try:
+        user.update(15)
+        (window,) = kit.windows
+        assert window.visible
+        assert kit.active_tabs["Property"] == window.title
+        assert not kit.errors()
+    finally:
+        user.extension.on_shutdown()
+
+
 def looks_where_it_is_told_to(kit):
     """Look at a point, and find Kit's own camera where it was put."""
     user = User(kit)

@@ -3,7 +3,7 @@
 import omni.kit.app
 import omni.kit.test
 
-from pegasus.isaac.session import KitSession
+from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.window import PegasusWindow
 from pegasus.panel.panel import Panel
 

@@ -303,6 +303,7 @@ class Kit:
         self.writers, self.registered_writers, self.graphs = [], {}, []
         self.at_frame, self.lidars = [], []
         self.windows, self.menu, self.open_containers = [], {}, []
+        self.window_makers, self.docks, self.active_tabs = {}, {}, {"Property": "Property"}
         self.built_frames, self.at_next_frame = [], []
         self.backends = []
         self.manager = None

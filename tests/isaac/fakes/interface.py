@@ -231,13 +231,32 @@ class ComboBox(Widget):
         self.model = ItemModel(index, list(names))
 
 
-class Window:
+class WindowHandle:
+    """Stand-in of `omni.ui.WindowHandle`: what Kit knows of any window, such as those of its own."""
+
+    def __init__(self, title):
+        self.title, self._visible, self._dock = title, True, title
+
+    @property
+    def visible(self):
+        return self._visible
+
+    @visible.setter
+    def visible(self, value):
+        self._visible = value
+
+    @property
+    def docked(self):
+        return self._dock is not None
+
+
+class Window(WindowHandle):
     """Stand-in of `omni.ui.Window`."""
 
     def __init__(self, *args, **kwargs):
         settings = _given(self, args, kwargs)
         self.title, self._visible, self._listener = settings["title"], settings.get("visible", True), None
-        self._docked_in = None
+        self._dock = None
         before, kit().open_containers = kit().open_containers, []
         self.frame = Frame()
         kit().open_containers = before
@@ -259,7 +278,17 @@ class Window:
 
     def deferred_dock_in(self, target_window, active_window=None):
         assert active_window is None or isinstance(active_window, DockPolicy)
-        self._docked_in = target_window
+        # With the next frame, and only where there is such a window.
+        kit().at_next_frame.append(lambda: self._dock_in(target_window, active_window))
+
+    def _dock_in(self, target, policy):
+        if target not in kit().docks or self not in kit().windows:
+            return
+        self._dock = target
+        if policy is DockPolicy.CURRENT_WINDOW_IS_ACTIVE:
+            kit().active_tabs[target] = self.title
+        elif policy is DockPolicy.TARGET_WINDOW_IS_ACTIVE:
+            kit().active_tabs[target] = target
 
     def destroy(self):
         if self in kit().windows:
@@ -277,6 +306,32 @@ class Window:
         ]
 
 
+class Workspace:
+    """Stand-in of `omni.ui.Workspace`: finds windows, and has those made that are not there."""
+
+    @staticmethod
+    def get_window(title, /):
+        ours = (window for window in kit().windows if window.title == title)
+        return next(ours, kit().docks.get(title))
+
+    @staticmethod
+    def set_show_window_fn(title, fn, /):
+        if fn is None:
+            kit().window_makers.pop(title, None)
+        else:
+            kit().window_makers[title] = fn
+
+    @staticmethod
+    def show_window(title, show=True, /):
+        window = Workspace.get_window(title)
+        if window is not None:
+            window.visible = show
+            return True
+        if title in kit().window_makers:
+            kit().guarded(kit().window_makers[title], show)
+        return False
+
+
 class MenuHelperWindow(Window):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -292,7 +347,7 @@ class MenuHelperWindow(Window):
 
 
 class MenuHelperExtensionFull:
-    """Stand-in of the helper that makes a menu entry, and a window when that is chosen."""
+    """Stand-in of the helper that makes a menu entry, and a window when that is chosen: none by itself."""
 
     def menu_startup(
         self, create_window_fn, window_name, menu_desc, menu_group, window_attr_name=None, verbose=False
@@ -303,10 +358,12 @@ class MenuHelperExtensionFull:
         self._create, self._entry, self._made = create_window_fn, window_name, None
         self._path = f"{menu_group}/{menu_desc}"
         kit().menu[window_name] = self
+        Workspace.set_show_window_fn(window_name, lambda shown: self.show_window(None, shown, 0))
         return 0
 
     def menu_shutdown(self, index=-1):
         kit().menu.pop(self._entry, None)
+        Workspace.set_show_window_fn(self._entry, None)
         if self._made is not None:
             self._made.destroy()
             self._made = None

@@ -69,6 +69,8 @@ _WIDGETS = (
     "StringField",
     "VStack",
     "Window",
+    "WindowHandle",
+    "Workspace",
     "ZStack",
 )
 
@@ -202,6 +204,7 @@ def install(version, **options):
             module = ModuleType(name)
             module.__dict__.update(content)
             _put(name, module)
+        running.docks["Property"] = interface.WindowHandle("Property")
         running.at_frame += [writers.run_writers, action_graph.run_graphs]
         running.context.new_stage()
     except BaseException:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pegasus.errors import ConfigError
@@ -11,10 +12,12 @@ from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.propellers import prepare_propellers, turn_propellers
 from pegasus.isaac.saved_vehicles import mark
 from pegasus.isaac.timeline_link import TimelineLink
+from pegasus.panel.scenarios import load_into
 from pegasus.panel.session import Session
 from pegasus.panel.worker import Worker
 from pegasus.simulation import Playback, Simulation
 from pegasus.vehicle import Vehicle
+from pegasus.vehicle_manager import VehicleManager
 
 T = TypeVar("T")
 
@@ -60,7 +63,8 @@ class FrameWorker(Worker):
 class KitSession(Session):
     """Own the simulation of a Kit window; the timeline plays, pauses and stops it.
 
-    Everything happens in Kit's own thread. `frame` is called with each of its frames.
+    Everything happens in Kit's own thread, so call it there. `pegasus.isaac.session` returns the one of the
+    extension; what the window shows is the same simulation.
     """
 
     _worker: FrameWorker
@@ -77,6 +81,46 @@ class KitSession(Session):
 
     def _vantage(self, simulation: Simulation) -> None:
         """Leave Isaac Sim's viewport to its user."""
+
+    @property
+    def simulation(self) -> Simulation | None:
+        """The simulation; None while no world is loaded. Another world brings another one."""
+        return self._simulation
+
+    @property
+    def vehicles(self) -> VehicleManager:
+        """The vehicles: iterated over, counted, and found by name.
+
+        Raises:
+            ConfigError: If no world is loaded.
+        """
+        return self._required().vehicles
+
+    def load_world(self, world: str | Path, *, rate: float = 250.0, seed: int = 0) -> Simulation:
+        """Load a world in the place of the present one and its vehicles; return its simulation.
+
+        Args:
+            world: Name of a world, or the path of its YAML file.
+            rate: Steps per second [Hz].
+            seed: Seed of every random stream.
+
+        Raises:
+            ConfigError: If there is no such world, or its file is wrong.
+        """
+        self.exchange(lambda: Simulation(world, rate=rate, seed=seed))
+        return self._required()
+
+    def load_scenario(self, name: str | Path) -> Simulation:
+        """Load the world and the vehicles of a scenario; return its simulation.
+
+        Args:
+            name: Name of a scenario, or the path of its YAML file.
+
+        Raises:
+            ConfigError: If the scenario, or anything that it names, is wrong.
+        """
+        load_into(self, name)
+        return self._required()
 
     def frame(self) -> None:
         """Do what comes with a frame: look, and put away vehicles whose prims were deleted."""

@@ -1,0 +1,71 @@
+"""The session of the extension as the Script Editor and other extensions reach it."""
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor
+from pegasus.control import GeometricController, trajectories
+from pegasus.errors import ConfigError
+from tests.isaac.contract import VERSIONS
+
+
+def reached():
+    """Return what a script gets; the fakes import the package anew."""
+    import pegasus.isaac
+
+    return pegasus.isaac.session()
+
+
+def test_without_the_extension_it_says_what_to_do():
+    """A script would end in an AttributeError of something that is None."""
+    with pytest.raises(ConfigError, match="is not enabled in this process; enable Pegasus") as caught:
+        reached()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_script_flies_what_the_window_shows(window, version):
+    """A script would have a simulation of its own, beside that of the window."""
+    user = window(version)
+    session = reached()
+    assert session is user.extension.session
+    assert session.simulation is None
+    with pytest.raises(ConfigError, match="no world is loaded"):
+        len(session.vehicles)
+    simulation = session.load_world("flat", rate=500.0)
+    assert simulation is session.simulation is user.simulation
+    pilot = GeometricController(trajectories.hold(height=1.0))
+    session.add(Multirotor("iris", position=(0.0, 0.0, 0.1), backends=[pilot]))
+    session.play()
+    user.update(180)
+    assert session.vehicles["iris"].state.position[0, 2] > 0.5
+    session.pause()
+    user.update(2)
+    height = session.vehicles["iris"].state.position[0, 2]
+    user.update(10)
+    np.testing.assert_array_equal(session.vehicles["iris"].state.position[0, 2], height)
+    session.stop()
+    session.remove("iris")
+    assert len(session.vehicles) == 0
+    assert user.panel.snapshot.vehicles == ()
+
+
+def test_a_script_loads_a_scenario(window):
+    """What a file describes would have to be put together by hand."""
+    user = window()
+    simulation = reached().load_scenario("first_flight")
+    assert [vehicle.name for vehicle in simulation.vehicles] == [v.name for v in user.panel.snapshot.vehicles]
+    with pytest.raises(ConfigError, match="no such scenario"):
+        reached().load_scenario("frist_flight")
+    assert reached().simulation is simulation
+
+
+def test_it_ends_with_the_extension(window):
+    """A script would go on with a session that is closed."""
+    user = window()
+    reached()
+    user.extension.on_shutdown()
+    with pytest.raises(ConfigError, match="is not enabled"):
+        reached()
+    user.extension.on_startup("pegasus-1.0.0")
+    assert reached() is user.extension.session
