@@ -7,7 +7,7 @@ import warp as wp
 from pegasus.render.reflection import luminance
 from pegasus.render.surface_tables import Surface
 
-wp.set_module_options({"enable_backward": False})
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 
 @wp.struct
@@ -87,7 +87,7 @@ def ranked(names: Names, values: Values, name: wp.int32, value: wp.float32):
 
 @wp.func
 def rank_lamps(
-    lamps: wp.array[Lamp], point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f, mirrored_way: wp.vec3f
+    lamps: wp.array(dtype=Lamp), point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f, mirrored_way: wp.vec3f
 ):
     """Return the lamps that light a point most were nothing in the way, and their values.
 
@@ -125,7 +125,7 @@ def level(surface: Surface, i: wp.int32, k: wp.int32) -> wp.bool:
 
 
 @wp.func
-def choose_at(lamps: wp.array[Lamp], surface: Surface, i: wp.int32, point: wp.vec3f, v: wp.vec3f):
+def choose_at(lamps: wp.array(dtype=Lamp), surface: Surface, i: wp.int32, point: wp.vec3f, v: wp.vec3f):
     """Return the lamps that are worth a ray, -1 for none, the light of the others, and how near one is."""
     normal = surface.normal[i]
     mirrored_way = v - normal * (2.0 * wp.dot(normal, v))
@@ -152,7 +152,11 @@ def choose_at(lamps: wp.array[Lamp], surface: Surface, i: wp.int32, point: wp.ve
 
 @wp.func
 def write_choice(
-    chosen: wp.array2d[wp.int32], rest: wp.array[wp.vec3f], i: wp.int32, names: Names, total: wp.vec3f
+    chosen: wp.array2d(dtype=wp.int32),
+    rest: wp.array(dtype=wp.vec3f),
+    i: wp.int32,
+    names: Names,
+    total: wp.vec3f,
 ):
     """Write what was chosen for a point."""
     for slot in range(chosen.shape[1]):
@@ -162,14 +166,14 @@ def write_choice(
 
 @wp.kernel
 def choose_lamps(
-    lamps: wp.array[Lamp],
+    lamps: wp.array(dtype=Lamp),
     middle: wp.vec3d,
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
-    chosen: wp.array2d[wp.int32],
-    rest: wp.array[wp.vec3f],
+    chosen: wp.array2d(dtype=wp.int32),
+    rest: wp.array(dtype=wp.vec3f),
 ):
     """Choose the lamps that light points most were nothing in the way (-1 for none), and sum up the rest.
 
@@ -228,10 +232,10 @@ def choose_lamps(
 
 @wp.kernel
 def share_shadows(
-    chosen: wp.array2d[wp.int32],
+    chosen: wp.array2d(dtype=wp.int32),
     surface: Surface,
     width: wp.int32,
-    asked: wp.array2d[wp.int32],
+    asked: wp.array2d(dtype=wp.int32),
 ):
     """Mark the lamps (1, else 0) that points cast a ray to.
 
@@ -265,7 +269,7 @@ def share_shadows(
 
 @wp.func
 def visible_at(
-    asked: wp.array2d[wp.int32], visible: wp.array2d[wp.float32], i: wp.int32, slot: wp.int32
+    asked: wp.array2d(dtype=wp.int32), visible: wp.array2d(dtype=wp.float32), i: wp.int32, slot: wp.int32
 ) -> wp.float32:
     """Return how much of a lamp a point sees; the mean of its neighbours where it cast no ray."""
     if asked[i, slot] != 0:
@@ -275,19 +279,19 @@ def visible_at(
 
 @wp.kernel
 def leave_for_lamps(
-    lamps: wp.array[Lamp],
+    lamps: wp.array(dtype=Lamp),
     middle: wp.vec3d,
-    picks: wp.array[wp.int32],
+    picks: wp.array(dtype=wp.int32),
     slots: wp.int32,
-    chosen: wp.array2d[wp.int32],
-    origins: wp.array[wp.vec3d],
+    chosen: wp.array2d(dtype=wp.int32),
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
     jitter: wp.vec2f,
-    next_origins: wp.array[wp.vec3d],
-    next_directions: wp.array[wp.vec3d],
-    next_reach: wp.array[wp.float32],
+    next_origins: wp.array(dtype=wp.vec3d),
+    next_directions: wp.array(dtype=wp.vec3d),
+    next_reach: wp.array(dtype=wp.float32),
 ):
     """Write rays from surface points to the lamps that were chosen for them."""
     j = wp.tid()

@@ -14,24 +14,24 @@ from pegasus.render.surface_tables import (
     look_up_nearest_number,
 )
 
-wp.set_module_options({"enable_backward": False})
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 
 @wp.kernel
 def leave_for_sky(
-    picks: wp.array[wp.int32],
+    picks: wp.array(dtype=wp.int32),
     count: wp.int32,
     first: wp.int32,
     width: wp.int32,
     turn: wp.int32,
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
     reach: wp.float32,
-    next_origins: wp.array[wp.vec3d],
-    next_directions: wp.array[wp.vec3d],
-    next_reach: wp.array[wp.float32],
+    next_origins: wp.array(dtype=wp.vec3d),
+    next_directions: wp.array(dtype=wp.vec3d),
+    next_reach: wp.array(dtype=wp.float32),
 ):
     """Write rays over the hemisphere above surface points, by the cosine; neighbours look different ways."""
     j = wp.tid()
@@ -108,18 +108,18 @@ def bumped(
 def light_surface(
     tables: Tables,
     sky: SkyLight,
-    lamps: wp.array[Lamp],
+    lamps: wp.array(dtype=Lamp),
     middle: wp.vec3d,
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
-    chosen: wp.array2d[wp.int32],
-    asked: wp.array2d[wp.int32],
-    visible: wp.array2d[wp.float32],
-    rest: wp.array[wp.vec3f],
-    openness: wp.array[wp.float32],
-    radiance: wp.array[wp.vec3f],
+    chosen: wp.array2d(dtype=wp.int32),
+    asked: wp.array2d(dtype=wp.int32),
+    visible: wp.array2d(dtype=wp.float32),
+    rest: wp.array(dtype=wp.vec3f),
+    openness: wp.array(dtype=wp.float32),
+    radiance: wp.array(dtype=wp.vec3f),
 ):
     """Write the radiance that comes along each ray."""
     i = wp.tid()

@@ -11,7 +11,7 @@ import warp as wp
 from pegasus.render.see_through import FILTER
 from pegasus.render.surface_tables import Tables
 
-wp.set_module_options({"enable_backward": False})
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 LANES = 8
 """Rays of a packet."""
@@ -126,15 +126,15 @@ def intersect(
     packet: wp.int32,
     total: wp.int32,
     width: wp.int32,
-    origins: wp.array[wp.vec3f],
-    directions: wp.array[wp.vec3f],
-    passed: wp.array[wp.float32],
+    origins: wp.array(dtype=wp.vec3f),
+    directions: wp.array(dtype=wp.vec3f),
+    passed: wp.array(dtype=wp.float32),
     start: wp.float32,
     cone: wp.float32,
-    limits: wp.array[wp.float32],
-    faces: wp.array[wp.int32],
-    u: wp.array[wp.float32],
-    v: wp.array[wp.float32],
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    u: wp.array(dtype=wp.float32),
+    v: wp.array(dtype=wp.float32),
 ):
     """Cast the rays of a packet, and write what they meet."""
 
@@ -150,14 +150,14 @@ def occluded(
     packet: wp.int32,
     total: wp.int32,
     width: wp.int32,
-    origins: wp.array[wp.vec3f],
-    directions: wp.array[wp.vec3f],
-    passed: wp.array[wp.float32],
+    origins: wp.array(dtype=wp.vec3f),
+    directions: wp.array(dtype=wp.vec3f),
+    passed: wp.array(dtype=wp.float32),
     start: wp.float32,
     cone: wp.float32,
     dark: wp.float32,
-    limits: wp.array[wp.float32],
-    light: wp.array[wp.float32],
+    limits: wp.array(dtype=wp.float32),
+    light: wp.array(dtype=wp.float32),
 ):
     """Cast the rays of a packet, and write how much light comes along them."""
 
@@ -172,15 +172,15 @@ def find_nearest(
     opaque_count: wp.int32,
     first_see_through: wp.int32,
     width: wp.int32,
-    origins: wp.array[wp.vec3f],
-    directions: wp.array[wp.vec3f],
-    passed: wp.array[wp.float32],
+    origins: wp.array(dtype=wp.vec3f),
+    directions: wp.array(dtype=wp.vec3f),
+    passed: wp.array(dtype=wp.float32),
     start: wp.float32,
     cone: wp.float32,
-    limits: wp.array[wp.float32],
-    faces: wp.array[wp.int32],
-    u: wp.array[wp.float32],
-    v: wp.array[wp.float32],
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    u: wp.array(dtype=wp.float32),
+    v: wp.array(dtype=wp.float32),
 ):
     """Find the triangle that each ray meets first, -1 for none; limits become distances.
 
@@ -218,11 +218,11 @@ def shine(
     flags: wp.int32,
     first_see_through: wp.int32,
     dark: wp.float32,
-    origins: wp.array[wp.vec3f],
-    directions: wp.array[wp.vec3f],
-    passed: wp.array[wp.float32],
-    limits: wp.array[wp.float32],
-    light: wp.array[wp.float32],
+    origins: wp.array(dtype=wp.vec3f),
+    directions: wp.array(dtype=wp.vec3f),
+    passed: wp.array(dtype=wp.float32),
+    limits: wp.array(dtype=wp.float32),
+    light: wp.array(dtype=wp.float32),
 ):
     """Write how much light comes along rays, from 0 to 1; `dark` and less is none."""
     occluded(

@@ -7,19 +7,19 @@ Rays are in world coordinates in float64; Embree is handed float32 ones about a 
 
 import warp as wp
 
-wp.set_module_options({"enable_backward": False})
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 
 @wp.kernel
 def turn_rays(
-    local: wp.array[wp.vec3d],
-    corners: wp.array[wp.vec3d],
+    local: wp.array(dtype=wp.vec3d),
+    corners: wp.array(dtype=wp.vec3d),
     first: wp.int32,
     width: wp.int32,
     across: wp.float64,
     down: wp.float64,
     rotation: wp.mat33d,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
 ):
     """Turn a lens's directions into the world: at pixel centres, or between the corners of pixels."""
     i = wp.tid()
@@ -38,16 +38,16 @@ def turn_rays(
 
 @wp.kernel
 def hand_over(
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
     center: wp.vec3d,
     start: wp.float64,
-    reach: wp.array[wp.float32],
+    reach: wp.array(dtype=wp.float32),
     end: wp.float64,
-    short_origins: wp.array[wp.vec3f],
-    short_directions: wp.array[wp.vec3f],
-    limits: wp.array[wp.float32],
+    short_origins: wp.array(dtype=wp.vec3f),
+    short_directions: wp.array(dtype=wp.vec3f),
+    limits: wp.array(dtype=wp.float32),
 ):
     """Write rays as Embree takes them: from `start` on, to `end` or as far as `reach` says if not empty."""
     i = wp.tid()
@@ -78,15 +78,15 @@ def meets(origin: wp.vec3d, direction: wp.vec3d, ball: wp.vec4d, limit: wp.float
 
 @wp.kernel
 def count_meetings(
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
-    limits: wp.array[wp.float32],
+    directions: wp.array(dtype=wp.vec3d),
+    limits: wp.array(dtype=wp.float32),
     begin: wp.float64,
-    balls: wp.array[wp.vec4d],
-    clusters: wp.array[wp.vec4d],
+    balls: wp.array(dtype=wp.vec4d),
+    clusters: wp.array(dtype=wp.vec4d),
     size: wp.int32,
-    counts: wp.array[wp.int32],
+    counts: wp.array(dtype=wp.int32),
 ):
     """Count the bounding spheres that each ray meets; those of a cluster lie within one of its own."""
     i = wp.tid()
@@ -105,23 +105,23 @@ def count_meetings(
 
 @wp.kernel
 def enter_objects(
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
-    limits: wp.array[wp.float32],
+    directions: wp.array(dtype=wp.vec3d),
+    limits: wp.array(dtype=wp.float32),
     begin: wp.float64,
-    balls: wp.array[wp.vec4d],
-    clusters: wp.array[wp.vec4d],
+    balls: wp.array(dtype=wp.vec4d),
+    clusters: wp.array(dtype=wp.vec4d),
     size: wp.int32,
-    rows: wp.array[wp.int32],
-    ends: wp.array[wp.int32],
-    object_inverse: wp.array[wp.mat33d],
-    object_offset: wp.array[wp.vec3d],
-    short_origins: wp.array[wp.vec3f],
-    short_directions: wp.array[wp.vec3f],
-    short_limits: wp.array[wp.float32],
-    starts: wp.array[wp.float32],
-    items: wp.array[wp.int32],
+    rows: wp.array(dtype=wp.int32),
+    ends: wp.array(dtype=wp.int32),
+    object_inverse: wp.array(dtype=wp.mat33d),
+    object_offset: wp.array(dtype=wp.vec3d),
+    short_origins: wp.array(dtype=wp.vec3f),
+    short_directions: wp.array(dtype=wp.vec3f),
+    short_limits: wp.array(dtype=wp.float32),
+    starts: wp.array(dtype=wp.float32),
+    items: wp.array(dtype=wp.int32),
 ):
     """Write each ray in the frames of the objects whose bounding spheres it meets, from the sphere on."""
     i = wp.tid()
@@ -152,19 +152,19 @@ def enter_objects(
 
 @wp.kernel
 def keep_nearest(
-    ends: wp.array[wp.int32],
+    ends: wp.array(dtype=wp.int32),
     first_face: wp.int32,
-    found_limits: wp.array[wp.float32],
-    found_faces: wp.array[wp.int32],
-    found_u: wp.array[wp.float32],
-    found_v: wp.array[wp.float32],
-    starts: wp.array[wp.float32],
-    found_items: wp.array[wp.int32],
-    limits: wp.array[wp.float32],
-    faces: wp.array[wp.int32],
-    u: wp.array[wp.float32],
-    v: wp.array[wp.float32],
-    items: wp.array[wp.int32],
+    found_limits: wp.array(dtype=wp.float32),
+    found_faces: wp.array(dtype=wp.int32),
+    found_u: wp.array(dtype=wp.float32),
+    found_v: wp.array(dtype=wp.float32),
+    starts: wp.array(dtype=wp.float32),
+    found_items: wp.array(dtype=wp.int32),
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    u: wp.array(dtype=wp.float32),
+    v: wp.array(dtype=wp.float32),
+    items: wp.array(dtype=wp.int32),
 ):
     """Take over what was hit in moving objects where it is nearer than what is known."""
     i = wp.tid()
@@ -182,9 +182,9 @@ def keep_nearest(
 
 @wp.kernel
 def dim(
-    ends: wp.array[wp.int32],
-    passing: wp.array[wp.float32],
-    light: wp.array[wp.float32],
+    ends: wp.array(dtype=wp.int32),
+    passing: wp.array(dtype=wp.float32),
+    light: wp.array(dtype=wp.float32),
 ):
     """Lessen the light that comes along rays by what moving objects let pass."""
     i = wp.tid()
@@ -197,17 +197,17 @@ def dim(
 
 @wp.kernel
 def go_on(
-    chosen: wp.array[wp.int32],
-    origins: wp.array[wp.vec3d],
+    chosen: wp.array(dtype=wp.int32),
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
-    distances: wp.array[wp.float64],
-    reach: wp.array[wp.float32],
+    directions: wp.array(dtype=wp.vec3d),
+    distances: wp.array(dtype=wp.float64),
+    reach: wp.array(dtype=wp.float32),
     end: wp.float64,
-    next_origins: wp.array[wp.vec3d],
-    next_directions: wp.array[wp.vec3d],
-    next_reach: wp.array[wp.float32],
-    passed: wp.array[wp.float64],
+    next_origins: wp.array(dtype=wp.vec3d),
+    next_directions: wp.array(dtype=wp.vec3d),
+    next_reach: wp.array(dtype=wp.float32),
+    passed: wp.array(dtype=wp.float64),
 ):
     """Write rays that start just behind what some rays have met."""
     i = wp.tid()

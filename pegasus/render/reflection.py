@@ -17,8 +17,8 @@ PI = wp.constant(wp.float32(3.14159265))
 class SkyLight:
     """The sky as an image and as the irradiance that it gives."""
 
-    image: wp.array2d[wp.vec3f]
-    harmonics: wp.array[wp.vec3f]
+    image: wp.array2d(dtype=wp.vec3f)
+    harmonics: wp.array(dtype=wp.vec3f)
     emission: wp.float32
 
 

@@ -11,7 +11,7 @@ import warp as wp
 
 from pegasus.render.surface_tables import Tables
 
-wp.set_module_options({"enable_backward": False})
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 _OPACITY = """
     const auto* all = &tables;

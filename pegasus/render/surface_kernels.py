@@ -10,7 +10,7 @@ import warp as wp
 from pegasus.render.see_through import opacity_at
 from pegasus.render.surface_tables import Part, Surface, Tables, texture_point
 
-wp.set_module_options({"enable_backward": False})
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 _AHEAD = """
     // What the next rays have met lies anywhere in memory; asked for early, it is there in time.
@@ -31,11 +31,11 @@ _AHEAD = """
 @wp.func_native(_AHEAD)
 def ask_ahead(
     i: wp.int32,
-    faces: wp.array[wp.int32],
-    triangles: wp.array[wp.vec4i],
-    vertices: wp.array[wp.vec3f],
-    normals: wp.array[wp.vec3f],
-    uvs: wp.array[wp.vec2f],
+    faces: wp.array(dtype=wp.int32),
+    triangles: wp.array(dtype=wp.vec4i),
+    vertices: wp.array(dtype=wp.vec3f),
+    normals: wp.array(dtype=wp.vec3f),
+    uvs: wp.array(dtype=wp.vec2f),
     with_normals: wp.int32,
     with_texture: wp.int32,
 ):
@@ -82,16 +82,16 @@ def tangent_of(
 @wp.kernel
 def find_surface(
     tables: Tables,
-    origins: wp.array[wp.vec3d],
+    origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
-    directions: wp.array[wp.vec3d],
+    directions: wp.array(dtype=wp.vec3d),
     start: wp.float64,
-    limits: wp.array[wp.float32],
-    faces: wp.array[wp.int32],
-    u: wp.array[wp.float32],
-    v: wp.array[wp.float32],
-    items: wp.array[wp.int32],
-    passed: wp.array[wp.float32],
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    u: wp.array(dtype=wp.float32),
+    v: wp.array(dtype=wp.float32),
+    items: wp.array(dtype=wp.int32),
+    passed: wp.array(dtype=wp.float32),
     cone: wp.float32,
     with_normals: wp.int32,
     with_texture: wp.int32,

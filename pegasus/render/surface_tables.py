@@ -77,37 +77,37 @@ class Part:
 class Tables:
     """Everything that is known of triangles and materials."""
 
-    triangles: wp.array[wp.vec4i]
-    parts: wp.array[Part]
-    see_through: wp.array[SeeThrough]
-    vertices: wp.array[wp.vec3f]
-    normals: wp.array[wp.vec3f]
-    uvs: wp.array[wp.vec2f]
-    colors: wp.array[wp.vec3f]
-    materials: wp.array[SurfaceMaterial]
-    uses: wp.array[TextureUse]
-    images: wp.array2d[wp.int32]
-    pixels: wp.array[wp.uint32]
-    decoding: wp.array[wp.float32]
-    object_inverse: wp.array[wp.mat33d]
-    object_offset: wp.array[wp.vec3d]
-    object_entity: wp.array[wp.int32]
+    triangles: wp.array(dtype=wp.vec4i)
+    parts: wp.array(dtype=Part)
+    see_through: wp.array(dtype=SeeThrough)
+    vertices: wp.array(dtype=wp.vec3f)
+    normals: wp.array(dtype=wp.vec3f)
+    uvs: wp.array(dtype=wp.vec2f)
+    colors: wp.array(dtype=wp.vec3f)
+    materials: wp.array(dtype=SurfaceMaterial)
+    uses: wp.array(dtype=TextureUse)
+    images: wp.array2d(dtype=wp.int32)
+    pixels: wp.array(dtype=wp.uint32)
+    decoding: wp.array(dtype=wp.float32)
+    object_inverse: wp.array(dtype=wp.mat33d)
+    object_offset: wp.array(dtype=wp.vec3d)
+    object_entity: wp.array(dtype=wp.int32)
 
 
 @wp.struct
 class Surface:
     """What rays meet, one row for each ray."""
 
-    distance: wp.array[wp.float64]
-    facing: wp.array[wp.vec3f]
-    normal: wp.array[wp.vec3f]
-    uv: wp.array[wp.vec2f]
-    footprint: wp.array[wp.float32]
-    opacity: wp.array[wp.float32]
-    material: wp.array[wp.int32]
-    entity: wp.array[wp.int32]
-    tint: wp.array[wp.vec3f]
-    tangent: wp.array[wp.vec4f]
+    distance: wp.array(dtype=wp.float64)
+    facing: wp.array(dtype=wp.vec3f)
+    normal: wp.array(dtype=wp.vec3f)
+    uv: wp.array(dtype=wp.vec2f)
+    footprint: wp.array(dtype=wp.float32)
+    opacity: wp.array(dtype=wp.float32)
+    material: wp.array(dtype=wp.int32)
+    entity: wp.array(dtype=wp.int32)
+    tint: wp.array(dtype=wp.vec3f)
+    tangent: wp.array(dtype=wp.vec4f)
 
 
 @wp.func
@@ -135,8 +135,8 @@ def wrapped(index: wp.int32, count: wp.int32, mode: wp.int32) -> wp.int32:
 
 @wp.func
 def texel(
-    pixels: wp.array[wp.uint32],
-    decoding: wp.array[wp.float32],
+    pixels: wp.array(dtype=wp.uint32),
+    decoding: wp.array(dtype=wp.float32),
     codes: wp.int32,
     wrap: wp.vec2i,
     first: wp.int32,
@@ -161,8 +161,8 @@ def texel(
 
 @wp.func
 def bilinear(
-    pixels: wp.array[wp.uint32],
-    decoding: wp.array[wp.float32],
+    pixels: wp.array(dtype=wp.uint32),
+    decoding: wp.array(dtype=wp.float32),
     codes: wp.int32,
     wrap: wp.vec2i,
     first: wp.int32,

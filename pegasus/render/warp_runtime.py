@@ -20,7 +20,11 @@ def load_kernels() -> None:
         ConfigError: If they cannot be compiled or kept.
     """
     with _LOCK:
-        wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
+        if hasattr(wp.config, "log_level"):
+            wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
+        else:
+            # Before Warp 1.14.
+            wp.config.quiet = True
         if wp.config.kernel_cache_dir is None:
             wp.config.kernel_cache_dir = str(user_cache() / "kernels")
         with _muted():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pxr import Tf, Usd, UsdGeom
+from pxr import Tf, Usd, UsdGeom, UsdUtils
 
 from pegasus.arrays import Array
 from pegasus.errors import ConfigError
@@ -121,18 +121,20 @@ def note_unresolved(stage: Usd.Stage, notices: Notices) -> None:
 
 @contextmanager
 def quiet(notices: Notices) -> Iterator[None]:
-    """Keep OpenUSD from printing; its warnings become notices.
+    """Keep OpenUSD from printing; its warnings become notices, those of other threads included.
 
     Args:
         notices: Where the warnings are noted.
     """
-    with Tf.DiagnosticTrap() as trap:
-        try:
-            yield
-        finally:
-            for warning in trap.GetWarnings():
-                notices.add(" ".join(warning.commentary.split()))
-            trap.Clear()
+    # Tf.DiagnosticTrap would do the same for one thread, but exists only from OpenUSD 26.5.
+    delegate = UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        yield
+    finally:
+        for warning in delegate.TakeUncoalescedDiagnostics():
+            notices.add(" ".join(warning.commentary.split()))
+        # OpenUSD prints again once the delegate is gone.
+        del delegate
 
 
 def _reason(error: Tf.ErrorException, file: Path) -> str:
