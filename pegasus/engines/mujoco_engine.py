@@ -18,6 +18,7 @@ from pegasus.components import require
 from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.engines.mujoco_geoms import MujocoGeoms
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
+from pegasus.errors import ConfigError
 from pegasus.frames import cross, matrix_from_quaternion, rotate_inverse
 from pegasus.machine import free_memory
 from pegasus.scene.scene import Scene
@@ -48,9 +49,20 @@ _ARENA_PER_BODY = 2**18  # [bytes]
 
 
 class MujocoEngine:
-    """Engine on MuJoCo; see `pegasus.engines.engine.Engine` for the contract."""
+    """Engine on MuJoCo; see `pegasus.engines.engine.Engine` for the contract.
+
+    Raises:
+        ConfigError: If the installed MuJoCo is older than 4.0.
+    """
 
     def __init__(self) -> None:
+        if not hasattr(mujoco.mjtEnableBit, "mjENBL_SPECULATIVE"):
+            raise ConfigError(
+                "needs MuJoCo 4.0 or newer",
+                field="engine",
+                value=f"mujoco {mujoco.__version__}",
+                remedy='use engine="isaac" inside Isaac Sim, elsewhere pip install "mujoco>=4.0,<5"',
+            )
         # MuJoCo's own way is a file in whatever folder is the current one.
         mujoco.set_mju_user_warning(_log.warning)
         self._spec = mujoco.MjSpec()

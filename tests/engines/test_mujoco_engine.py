@@ -1,6 +1,7 @@
 """The MuJoCo engine against closed forms, an independent integrator, and its contract."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -403,6 +404,14 @@ def test_a_body_that_cannot_be_added_leaves_nothing_behind():
     engine.step(0.004)
     assert state_of(engine).position[0, 2] < 5
     engine.add_bodies([body("two")])
+
+
+def test_a_mujoco_without_speculative_contacts_is_refused(monkeypatch):
+    """The MuJoCo of Isaac Sim 6.0.1, 3.8.0, would end in an AttributeError when the world is loaded."""
+    monkeypatch.setattr(mujoco_engine.mujoco, "mjtEnableBit", SimpleNamespace())
+    monkeypatch.setattr(mujoco_engine.mujoco, "__version__", "3.8.0")
+    with pytest.raises(ConfigError, match=r"engine = 'mujoco 3\.8\.0': needs MuJoCo 4\.0 or newer"):
+        MujocoEngine()
 
 
 def test_more_bodies_than_memory_are_refused_at_once(monkeypatch):

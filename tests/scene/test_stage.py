@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pxr import Usd, UsdGeom
+from pxr import Tf, Usd, UsdGeom
 
 from pegasus.errors import ConfigError
 from pegasus.scene.notices import Notices
-from pegasus.scene.stage import open_stage, stage_frame
+from pegasus.scene.stage import open_stage, quiet, stage_frame
 from pegasus.scene.translation import translate
 
 CUBE = 'def Cube "Box" {}\n'
@@ -66,6 +66,18 @@ def test_unresolved_references_and_sublayers_are_warnings(
     assert "below.usda" in warnings
     assert "gone.usda" in warnings
     assert capfd.readouterr() == ("", "")
+
+
+def test_openusd_prints_again_once_it_need_not_be_quiet(capfd: pytest.CaptureFixture[str]) -> None:
+    """A capture that outlives its block would keep the diagnostics of other programs from their users."""
+    notices = Notices()
+    with quiet(notices):
+        Tf.Warn("of\n this  block")
+    assert capfd.readouterr() == ("", "")
+    assert notices.lines() == ["of this block"]
+    Tf.Warn("afterwards")
+    assert "afterwards" in capfd.readouterr().err
+    assert notices.lines() == ["of this block"]
 
 
 def test_resolved_references_are_followed(tmp_path: Path) -> None:
