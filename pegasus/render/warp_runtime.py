@@ -24,7 +24,7 @@ def load_kernels() -> None:
             wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
         else:
             # Before Warp 1.14.
-            wp.config.quiet = True
+            wp.config.quiet = True  # type: ignore[attr-defined]
         if wp.config.kernel_cache_dir is None:
             wp.config.kernel_cache_dir = str(user_cache() / "kernels")
         with _muted():
