@@ -5,18 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import platformdirs
 import yaml
 from pydantic import Field, ValidationError
 
 from pegasus.components import StrictModel, config_error
 from pegasus.errors import ConfigError
-
-_PACKAGE = Path(__file__).resolve().parent
-_INSTALLED = _PACKAGE / "_resources"
-_ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
-_CONFIG_VARIABLE = "PEGASUS_CONFIG_DIR"
-_CACHE_VARIABLE = "PEGASUS_CACHE_DIR"
+from pegasus.folders import at_home, resource, user_config
 
 Instance = Annotated[int, Field(ge=0, lt=250)]
 
@@ -72,26 +66,6 @@ class Settings(StrictModel):
     px4: PX4Settings = PX4Settings()
     ardupilot: ArduPilotSettings = ArduPilotSettings()
     panel: PanelSettings = PanelSettings()
-
-
-def user_config() -> Path:
-    """Return the folder of the user's `settings.yaml` and own `vehicles`, `worlds` and `scenarios`.
-
-    It is the environment variable PEGASUS_CONFIG_DIR where that is set, else where the system keeps such
-    things, such as ~/.config/pegasus.
-    """
-    moved = os.environ.get(_CONFIG_VARIABLE)
-    return _at_home(Path(moved)) if moved else platformdirs.user_config_path("pegasus", appauthor=False)
-
-
-def user_cache() -> Path:
-    """Return the folder of what can be made again: generated worlds, unpacked textures, decomposed meshes.
-
-    It is the environment variable PEGASUS_CACHE_DIR where that is set, else where the system keeps such
-    things, such as ~/.cache/pegasus.
-    """
-    moved = os.environ.get(_CACHE_VARIABLE)
-    return _at_home(Path(moved)) if moved else platformdirs.user_cache_path("pegasus", appauthor=False)
 
 
 def user_settings() -> Settings:
@@ -213,15 +187,6 @@ def places(option: str, setting: str, default: str) -> str:
     return f"set the backend's option {option}, {setting} in {_settings_file()}, or {default}"
 
 
-def resource(*parts: str) -> Path:
-    """Return the path of a shipped file or folder.
-
-    Args:
-        parts: Path below the repository root, such as "config", "vehicles", "iris.yaml".
-    """
-    return _ROOT.joinpath(*parts)
-
-
 def names(kind: str) -> list[str]:
     """Return the names of the shipped and the user's own files of a kind, sorted.
 
@@ -305,12 +270,12 @@ def _directory(
     file, home = _settings_file(), Path.home() / folder
     given: list[tuple[Path | None, str | None, str | Path | None]] = [
         (None, "directory", option),
-        (file, f"{section}.directory", setting and file.parent / _at_home(setting)),
+        (file, f"{section}.directory", setting and file.parent / at_home(setting)),
         (None, variable, variables.get(variable)),
         (None, None, home),
     ]
     source, field, chosen = next((source, field, str(path)) for source, field, path in given if path)
-    path = Path.cwd() / _at_home(Path(chosen))
+    path = Path.cwd() / at_home(Path(chosen))
     if path.is_dir():
         return path
     raise ConfigError(
@@ -320,14 +285,6 @@ def _directory(
         value=chosen if field else None,
         remedy=places("directory", f"{section}.directory", f"{variable}, or put it into {home}"),
     )
-
-
-def _at_home(path: Path) -> Path:
-    """Return a path whose ~ stands for the user's home; one whose user is unknown stays as it is."""
-    try:
-        return path.expanduser()
-    except RuntimeError:
-        return path
 
 
 def _settings(content: Mapping[str, Any]) -> Settings:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from pegasus import settings
+from pegasus import folders, settings
 from pegasus.arrays import Array
 from pegasus.cameras.imaging import Imaging, automatic_exposure
 from pegasus.cameras.lens import Pinhole
@@ -245,7 +245,7 @@ def _thumbnail(draw: Callable[[Renderer, str], Colors], name: str, renderer: Ren
 
 
 def _shipped(kind: str) -> list[str]:
-    return sorted(path.stem for path in settings.resource("config", kind).glob("*.yaml"))
+    return sorted(path.stem for path in folders.resource("config", kind).glob("*.yaml"))
 
 
 def _exists(kind: str, name: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from pegasus.cli import main
-from pegasus.settings import resource
+from pegasus.folders import resource
 
 SCENARIO = {"name": "test", "world": "flat", "duration": 1.0, "vehicles": [{"model": "iris"}]}
 GEOMETRIC = {"model": "geometric", "trajectory": [{"takeoff": {"height": 2.0}}]}

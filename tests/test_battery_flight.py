@@ -9,10 +9,10 @@ import yaml
 from pegasus import Multirotor, Simulation
 from pegasus.backends.mavlink.json_fdm import OptionalReadings
 from pegasus.errors import ConfigError
+from pegasus.folders import resource
 from pegasus.propulsion import Battery
 from pegasus.recording import McapRecorder, read_log
 from pegasus.sensors import BatteryMonitor
-from pegasus.settings import resource
 from pegasus.vehicle_sheet import vehicle_sheet
 from tests.flyers import HIGH, Constant
 

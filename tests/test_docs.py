@@ -27,6 +27,7 @@ from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, traject
 from pegasus.dataset.randomizers import RANDOMIZERS
 from pegasus.dataset_spec import DatasetSpec
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
+from pegasus.folders import resource
 from pegasus.propulsion import BATTERIES, MOTORS, THRUST_CURVES, Motor
 from pegasus.rotor_specs import RotorRing, RotorSpec
 from pegasus.scenario import (
@@ -45,7 +46,7 @@ from pegasus.scenario import (
 from pegasus.scene.worlds import GENERATORS
 from pegasus.sensors import Accelerometer, Gyroscope, Vibration
 from pegasus.sensors.registry import SENSORS
-from pegasus.settings import Settings, resource
+from pegasus.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

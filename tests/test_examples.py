@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from pegasus import read_log
-from pegasus.settings import resource
+from pegasus.folders import resource
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -112,7 +112,7 @@ def test_installed_command(wheel, tmp_path):
     assert "courtyard" in installed(command, "list", "worlds")
     assert "courtyard" in installed(command, "run", "--duration", "0.1", "--out", "out")
     assert len(list(tmp_path.glob("out/*/flight.mcap"))) == 1
-    where = installed(python, "-c", "from pegasus.settings import resource; print(resource('config'))")
+    where = installed(python, "-c", "from pegasus.folders import resource; print(resource('config'))")
     assert Path(where.strip()) == packages / "pegasus" / "_resources" / "config"
 
 

@@ -8,10 +8,10 @@ import yaml
 
 from pegasus import Backend, ConfigError, Playback, read_log
 from pegasus.backends.registry import BACKENDS
+from pegasus.folders import resource
 from pegasus.run import Flight, Overrides, plot_run
 from pegasus.scenario import ScenarioSpec
 from pegasus.scene.worlds import GENERATORS, make_world
-from pegasus.settings import resource
 
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
 TAKEOFF = {"model": "geometric", "trajectory": [{"takeoff": {"height": 1.0}}, {"land": {}}]}

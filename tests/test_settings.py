@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from pegasus.errors import ConfigError
+from pegasus.folders import resource, user_cache, user_config
 from pegasus.settings import (
     Settings,
     ardupilot_directory,
@@ -14,9 +15,7 @@ from pegasus.settings import (
     names,
     places,
     px4_directory,
-    resource,
     set_aside_broken_settings,
-    user_config,
     user_settings,
 )
 
@@ -48,6 +47,29 @@ def test_folder_can_be_moved(config, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     assert user_config().name == "pegasus"
     assert user_config().is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("platform", "variable", "config", "cache"),
+    [
+        ("linux", None, "home/.config/pegasus", "home/.cache/pegasus"),
+        ("linux", "XDG_{}_HOME", "xdg/pegasus", "xdg/pegasus"),
+        ("darwin", None, "home/Library/Application Support/pegasus", "home/Library/Caches/pegasus"),
+        ("win32", None, "home/AppData/Local/pegasus", "home/AppData/Local/pegasus/Cache"),
+        ("win32", "LOCALAPPDATA", "xdg/pegasus", "xdg/pegasus/Cache"),
+    ],
+)
+def test_folders_of_the_system(tmp_path, monkeypatch, platform, variable, config, cache):
+    """Settings and made files would lie where the system does not look for them, or elsewhere than before."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("pegasus.folders.sys.platform", platform)
+    for name in ("PEGASUS_{}_DIR", "XDG_{}_HOME", "LOCALAPPDATA"):
+        for kind in "CONFIG", "CACHE":
+            monkeypatch.delenv(name.format(kind), raising=False)
+            if name == variable:
+                monkeypatch.setenv(name.format(kind), str(tmp_path / "xdg"))
+    assert user_config() == tmp_path / config
+    assert user_cache() == tmp_path / cache
 
 
 def test_own_files_take_precedence(config):

@@ -12,7 +12,7 @@ from PIL import Image
 
 from pegasus import thumbnails
 from pegasus.errors import ConfigError
-from pegasus.settings import resource
+from pegasus.folders import resource
 
 KINDS = ("worlds", "vehicles")
 

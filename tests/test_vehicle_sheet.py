@@ -5,7 +5,7 @@ import math
 import pytest
 import yaml
 
-from pegasus.settings import resource
+from pegasus.folders import resource
 from pegasus.vehicle_sheet import vehicle_sheet
 
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())

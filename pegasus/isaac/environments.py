@@ -5,8 +5,8 @@ from pathlib import Path
 from pxr import Usd
 
 from pegasus.errors import ConfigError
+from pegasus.folders import user_cache
 from pegasus.isaac.world_stage import add_world
-from pegasus.settings import user_cache
 
 _FOLDER = "/Isaac/Environments"
 ENVIRONMENTS = {

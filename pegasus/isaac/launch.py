@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasus.errors import ConfigError
-from pegasus.settings import resource, user_cache
+from pegasus.folders import resource, user_cache
 
 _log = logging.getLogger(__name__)
 

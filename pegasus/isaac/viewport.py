@@ -8,11 +8,11 @@ from pxr import Gf, Usd, UsdGeom
 
 from pegasus.arrays import Array
 from pegasus.errors import ConfigError
+from pegasus.folders import user_cache
 from pegasus.isaac import kit
 from pegasus.isaac.compat import isaac_sim
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import CameraMode, ViewPart
-from pegasus.settings import user_cache
 
 Point = tuple[float, float, float]
 

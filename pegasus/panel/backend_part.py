@@ -10,6 +10,7 @@ from pegasus.backends.ros2.names import full_namespace
 from pegasus.components import build
 from pegasus.control import CONTROLLERS
 from pegasus.errors import ConfigError
+from pegasus.folders import user_config
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice, backend_choices
 from pegasus.panel.steering import STEERED
@@ -285,7 +286,7 @@ class BackendPart(Part):
         folders = {PX4: kept.px4.directory, ARDUPILOT: kept.ardupilot.directory}
         folder = folders.get(self.chosen)
         if folder is not None and not str(folder).startswith("~"):
-            folder = settings.user_config() / folder
+            folder = user_config() / folder
         self.directory = "" if folder is None else str(folder)
         self.airframe = (kept.px4.airframe or "") if self.chosen == PX4 else ""
         self.launch = kept.panel.launch

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from pegasus import settings
+from pegasus import folders, settings
 from pegasus.backends.mavlink.ardupilot_program import Program
 from pegasus.errors import ConfigError
 from pegasus.scenario import VehicleSpec, WorldSpec, load_vehicle, load_world
@@ -71,7 +71,7 @@ def thumbnail(kind: str, name: str) -> Path | None:
         kind: `worlds` or `vehicles`.
         name: Its name.
     """
-    places = [settings.user_config() / kind, settings.resource("data", "thumbnails", kind)]
+    places = [folders.user_config() / kind, folders.resource("data", "thumbnails", kind)]
     return next((p for place in places if (p := place / f"{name}.jpg").is_file()), None)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import warp as wp
 
 from pegasus.errors import ConfigError
-from pegasus.settings import user_cache
+from pegasus.folders import user_cache
 
 _LOCK = threading.Lock()
 

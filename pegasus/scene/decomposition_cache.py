@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pegasus.arrays import Array
+from pegasus.folders import user_cache
 from pegasus.scene.surfaces import Faces
-from pegasus.settings import user_cache
 
 _log = logging.getLogger(__name__)
 

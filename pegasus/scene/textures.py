@@ -7,8 +7,8 @@ from pathlib import Path
 from pxr import Ar, Usd
 
 from pegasus.errors import ConfigError
+from pegasus.folders import user_cache
 from pegasus.scene.stage import TIME
-from pegasus.settings import user_cache
 
 
 def texture_file(attribute: Usd.Attribute) -> Path | None:

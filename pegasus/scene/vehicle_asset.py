@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasus.arrays import Array
 from pegasus.errors import ConfigError
+from pegasus.folders import user_cache
 from pegasus.rotor_specs import RotorPrimSpec, RotorRing, RotorSpec
 from pegasus.scenario import VehicleSpec
 from pegasus.scene.airframe_stage import build_vehicle_stage
@@ -17,7 +18,6 @@ from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 from pegasus.scene.stage import open_stage
 from pegasus.scene.translation import translate
 from pegasus.scene.vehicle_model import VehicleModel
-from pegasus.settings import user_cache
 
 _ROTOR = re.compile(r"/rotor_?(\d+)(?:/|$)", re.IGNORECASE)
 _CONTACT = PhysicsMaterial(static_friction=0.8, dynamic_friction=0.7, restitution=0.0)

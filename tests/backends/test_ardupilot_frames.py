@@ -15,8 +15,9 @@ from pegasus.backends.mavlink.ardupilot import ArduPilot
 from pegasus.backends.mavlink.ardupilot_frames import FRAMES, fit_frame, scaled_angles
 from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.environment import Environment
+from pegasus.folders import resource
 from pegasus.scenario import ArduPilotSpec, load_vehicle
-from pegasus.settings import names, resource
+from pegasus.settings import names
 
 DIRECTORY = os.environ.get("ARDUPILOT_DIR")
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -10,8 +10,9 @@ from pegasus.backends.mavlink import PX4
 from pegasus.backends.mavlink.px4_geometry import geometry_parameters
 from pegasus.backends.mavlink.rotor_map import rotor_map
 from pegasus.control import Allocation
+from pegasus.folders import resource
 from pegasus.scenario import PX4Spec, load_vehicle
-from pegasus.settings import names, resource
+from pegasus.settings import names
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 HEXAROTOR = yaml.safe_load(resource("config", "vehicles", "tilted_hexarotor.yaml").read_text())

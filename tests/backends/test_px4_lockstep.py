@@ -16,8 +16,8 @@ from pegasus.backends.mavlink.link import UdpLink
 from pegasus.backends.mavlink.lockstep import HilLockstep
 from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion, RcChannels
 from pegasus.backends.mavlink.rotor_map import RotorMap
+from pegasus.folders import resource
 from pegasus.propulsion import IdealMotor
-from pegasus.settings import resource
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())

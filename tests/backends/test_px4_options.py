@@ -13,8 +13,8 @@ from pegasus.backends.mavlink import PX4
 from pegasus.backends.mavlink.ports import bind_udp, first_free_instance, listen
 from pegasus.backends.registry import BACKENDS
 from pegasus.components import build
+from pegasus.folders import resource
 from pegasus.propulsion import IdealMotor
-from pegasus.settings import resource
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())

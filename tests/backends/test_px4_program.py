@@ -10,8 +10,8 @@ from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink import PX4
 from pegasus.backends.registry import BACKENDS
 from pegasus.components import build
+from pegasus.folders import resource
 from pegasus.sensors import Airspeed
-from pegasus.settings import resource
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())

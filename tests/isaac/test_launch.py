@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from pegasus import ConfigError
 from pegasus.cli import app
+from pegasus.folders import resource
 from pegasus.isaac import launch
-from pegasus.settings import resource
 from pegasus.version import __version__
 
 posix = pytest.mark.skipif(os.name == "nt", reason="the scripts of Windows are others")

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from pxr import Usd, UsdPhysics, UsdShade
 
+from pegasus.folders import resource
 from pegasus.scenario import VehicleSpec, inertia_tensor, load_vehicle
 from pegasus.scene.house_drone import BLADE_TIP_RING, arm, canopy, hull, leg, propeller, skin_height, wings
 from pegasus.scene.house_drone_stage import ROOT, build_house_drone
 from pegasus.scene.scene import Scene
 from pegasus.scene.vehicle_asset import rotor_of, vehicle_scene
-from pegasus.settings import resource
 from tests.stage_validation import complaints
 
 

@@ -8,13 +8,13 @@ import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 from pegasus.errors import ConfigError
+from pegasus.folders import resource
 from pegasus.frames import matrix_from_quaternion
 from pegasus.scenario import VehicleSpec, inertia_tensor, load_vehicle
 from pegasus.scene.airframe_stage import build_vehicle_stage
 from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import ColliderShape, Scene
 from pegasus.scene.vehicle_asset import rotor_of, vehicle_scene
-from pegasus.settings import resource
 from tests.stage_validation import complaints
 
 HERE = Path("vehicle.yaml")

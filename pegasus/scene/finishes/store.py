@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import PIL
 
+from pegasus.folders import user_cache
 from pegasus.scene.finishes.finish import Finish, Images, write_images
-from pegasus.settings import user_cache
 from pegasus.streams import stream
 
 

@@ -17,12 +17,12 @@ from pxr import Usd
 
 from pegasus.components import build
 from pegasus.errors import ConfigError
+from pegasus.folders import user_cache
 from pegasus.machine import free_memory
 from pegasus.scenario import WorldSpec, read_file
 from pegasus.scene.worlds.generator import WorldGenerator
 from pegasus.scene.worlds.registry import GENERATORS
 from pegasus.scene.worlds.site import Site
-from pegasus.settings import user_cache
 
 _LARGE = 50_000
 """Triangles of a world that takes so long to make that it is told of."""

@@ -13,11 +13,11 @@ from scipy.spatial import cKDTree
 
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
+from pegasus.folders import resource
 from pegasus.frames import rotate_inverse
 from pegasus.scenario import load_world
 from pegasus.scene.worlds import GENERATORS, make_world
 from pegasus.scene.worlds.check import check_world
-from pegasus.settings import resource
 from tests.stage_validation import complaints
 
 NAMES = sorted(path.stem for path in resource("config", "worlds").glob("*.yaml"))
