@@ -9,12 +9,33 @@ import numpy.typing as npt
 import omni.ui as ui
 
 from pegasus.arrays import Array
+from pegasus.panel.board import Topic
 
 _LABEL_WIDTH = 110
 _ROW = 24
 # Kit's colours are in the order alpha, blue, green, red.
 _ERROR = 0xFF4040E0
 _GROUND, _CLEAR = 0xFF202020, 0x00000000
+
+
+class Section:
+    """A part of the window."""
+
+    title = ""
+    """What it is folded away under; none where it is always open."""
+    topics: frozenset[Topic] = frozenset()
+    """What it shows; it is built anew when that may have changed."""
+
+    def build(self) -> None:
+        """Fill the section."""
+        raise NotImplementedError
+
+    def seen(self) -> object:
+        """Return what it shows: while that stays as it was it is not built anew; here it is new each time."""
+        return object()
+
+    def look(self) -> None:
+        """Show what changes by itself."""
 
 
 def text(label: str, value: str, act: Callable[[str], object]) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from omni.kit.viewport.utility import capture_viewport_to_file, get_active_viewport
-from pxr import Gf, Usd, UsdGeom
+from pxr import Usd, UsdGeom
 
 from pegasus.arrays import Array
 from pegasus.errors import ConfigError
@@ -13,8 +13,6 @@ from pegasus.isaac import kit
 from pegasus.isaac.compat import isaac_sim
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import CameraMode, ViewPart
-
-Point = tuple[float, float, float]
 
 PERSPECTIVE = "/OmniverseKit_Persp"
 """Kit's own camera of the viewport; those of vehicles are left alone."""
@@ -119,28 +117,6 @@ class Screenshots:
             raise ConfigError(f"cannot be written: {error.strerror}", file=file) from None
         self._capture = capture_viewport_to_file(viewport, file_path=str(file))
         self._file, self._left = file, _PATIENCE
-
-
-def line_of_sight() -> tuple[Point, Point]:
-    """Return where the viewport's camera is [m], and the direction that the middle of its picture lies in.
-
-    Raises:
-        ConfigError: If there is no viewport, or its camera is gone.
-    """
-    viewport, stage = get_active_viewport(), kit.stage()
-    camera = None
-    if viewport is not None and stage is not None:
-        camera = UsdGeom.Camera(stage.GetPrimAtPath(str(viewport.camera_path)))
-    if not camera:
-        raise ConfigError("Isaac Sim shows no viewport", field="view", remedy="open one")
-    pose = camera.ComputeLocalToWorldTransform(Usd.TimeCode.Default())
-    back = pose.GetRow3(2)
-    return _point(pose.ExtractTranslation()), _point(-back.GetNormalized())
-
-
-def _point(vector: Gf.Vec3d) -> Point:
-    x, y, z = vector
-    return float(x), float(y), float(z)
 
 
 def _perspective() -> UsdGeom.Camera | None:

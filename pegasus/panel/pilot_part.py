@@ -100,11 +100,18 @@ class PilotPart(Part):
             origin: Where the ray through the click starts [m].
             direction: Its direction.
         """
-        x, y, z = clicked_point(self._session, origin, direction)
-        followed = self._view.followed_vehicle(self._session.snapshot)
-        height = 0.0 if followed is None else float(followed[0].position[followed[1], 2])
-        point = np.array([x, y, max(height, z + 1.0)])
-        self._command(lambda steering: steering.go_to(point))
+        self._go_over(*clicked_point(self._session, origin, direction))
+
+    @action(Topic.SIMULATION)
+    def go_over(self, x: float, y: float, z: float) -> None:
+        """Fly over a point of the ground, at the present height above the world's origin.
+
+        Args:
+            x: East [m].
+            y: North [m].
+            z: Up [m].
+        """
+        self._go_over(number("x", x), number("y", y), number("z", z))
 
     @action(Topic.SIMULATION)
     def fly(self, forward: float, left: float, up: float, turn: float) -> None:
@@ -162,6 +169,12 @@ class PilotPart(Part):
         if tapped:
             self.steer((*newest.keys, *sorted(tapped)), newest.axes, newest.buttons)
         self.steer(newest.keys, newest.axes, newest.buttons)
+
+    def _go_over(self, x: float, y: float, z: float) -> None:
+        followed = self._view.followed_vehicle(self._session.snapshot)
+        height = 0.0 if followed is None else float(followed[0].position[followed[1], 2])
+        point = np.array([x, y, max(height, z + 1.0)])
+        self._command(lambda steering: steering.go_to(point))
 
     def _obey(self, pressed: Collection[str], sticks: Sequence[float]) -> None:
         if LAND_KEY in pressed:

@@ -132,7 +132,18 @@ class VehiclePart(Part):
             origin: Where the ray through the click starts [m].
             direction: Its direction.
         """
-        self.position, self.on_ground = self._clicked(origin, direction), True
+        self.position, self.on_ground = clicked_point(self._session, origin, direction), True
+
+    @action(Topic.VEHICLES)
+    def place_on(self, x: float, y: float, z: float) -> None:
+        """Set the point of the ground that it will stand on.
+
+        Args:
+            x: East [m].
+            y: North [m].
+            z: Up [m].
+        """
+        self.position, self.on_ground = (number("x", x), number("y", y), number("z", z)), True
 
     @action(Topic.VEHICLES, "adding the vehicle")
     def add(self) -> None:
@@ -166,11 +177,6 @@ class VehiclePart(Part):
         """
         self._session.remove(name)
         self.board.report(f"{name} is removed")
-
-    def _clicked(
-        self, origin: tuple[float, float, float], direction: tuple[float, float, float]
-    ) -> tuple[float, float, float]:
-        return clicked_point(self._session, origin, direction)
 
 
 def clicked_point(

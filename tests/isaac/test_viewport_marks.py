@@ -1,4 +1,4 @@
-"""What the window draws into the viewport, and what it does with the middle of it, on the fakes."""
+"""What the window draws into the viewport; vehicles on the open stage, on the fakes."""
 
 import time
 
@@ -105,30 +105,6 @@ def press(user, fold, name):
     """Press a button of a fold."""
     next(w for w in fold._all() if isinstance(w, interface.Button) and w.text == name)._press()
     user.update(2)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_vehicle_is_placed_where_the_viewport_looks(window, version):
-    """It would stand beside the thing that its user looks at, or where some other camera looks."""
-    user = window(version)
-    steered(user)
-    fold = section(opened(user), "Vehicle")
-    assert user.panel.view.look((4.0, 0.0, 3.0), (4.0, 3.0, 0.0))
-    user.update(2)
-    press(user, fold, "Place at the view's middle")
-    assert "press Play, then Pause" in user.messages
-    user.kit.timeline.play()
-    user.update(3)
-    user.kit.timeline.pause()
-    user.update(3)
-    press(user, section(user.kit.windows[0], "Vehicle"), "Place at the view's middle")
-    np.testing.assert_allclose(user.panel.vehicle.position, (4.0, 3.0, 0.0), atol=1e-4)
-    # The camera that the viewport shows counts, whichever that is.
-    camera = UsdGeom.Camera.Define(user.kit.context.get_stage(), "/World/above")
-    camera.AddTranslateOp().Set((-2.0, 1.0, 9.0))
-    user.kit.viewport.camera_path = "/World/above"
-    press(user, section(user.kit.windows[0], "Vehicle"), "Place at the view's middle")
-    np.testing.assert_allclose(user.panel.vehicle.position, (-2.0, 1.0, 0.0), atol=1e-4)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -321,3 +321,15 @@ def test_a_rate_too_low_for_the_backend(flat):
         "raise it, or set ArduPilot's parameter SCHED_LOOP_RATE to 138 or less"
     )
     assert flat.snapshot.vehicles == ()
+
+
+def test_a_vehicle_stands_on_a_point_of_the_ground(flat):
+    """A window that finds the point by itself would put the body frame there, its legs in the ground."""
+    assert flat.vehicle.choose("heavy_octorotor")
+    assert flat.vehicle.place_on(2.0, 3.0, 0.0)
+    assert flat.vehicle.add()
+    (vehicle,) = flat.snapshot.vehicles
+    made = flat.session.call(lambda simulation: simulation.vehicles["heavy_octorotor"])
+    assert vehicle.position[0].tolist() == [2.0, 3.0, made.standing_height]
+    assert not flat.vehicle.place_on("here", 0.0, 0.0)
+    assert "x = 'here'" in last_error(flat)

@@ -155,10 +155,36 @@ class Timeline:
 
 
 class ViewportAPI:
-    """Stand-in of the viewport's interface: which camera it shows."""
+    """Stand-in of the viewport's interface: which camera it shows, and what lies under a pixel."""
 
-    def __init__(self):
-        self._camera_path = PERSPECTIVE
+    def __init__(self, kit):
+        self._kit, self._camera_path, self._scene_views = kit, PERSPECTIVE, []
+        self._aspects = 1.0, 1.0
+        """Part of the window's width and height that the picture fills."""
+
+    @property
+    def resolution(self):
+        return 1280, 720
+
+    def add_scene_view(self, scene_view):
+        self._scene_views.append(scene_view)
+
+    def remove_scene_view(self, scene_view):
+        self._scene_views.remove(scene_view)
+
+    def map_ndc_to_texture_pixel(self, mouse):
+        x, y = (part / aspect for part, aspect in zip(mouse, self._aspects, strict=True))
+        width, height = self.resolution
+        pixel = int((x + 1) / 2 * width), int((1 - (y + 1) / 2) * height)
+        return pixel, self if -1 <= x <= 1 and -1 <= y <= 1 else None
+
+    def request_query(self, pixel, callback, query_name=""):
+        from tests.isaac.fakes.scene_view import met
+
+        # The renderer answers with a later frame.
+        self._kit.at_next_frame.append(
+            lambda: callback(*met(pixel, self.resolution, self._camera_path), pixel)
+        )
 
     @property
     def camera_path(self):
@@ -296,7 +322,8 @@ class Kit:
         self.frame_dt = 1.0 / 60.0
         self.frames = self.ready_at = 0
         self.assets_root = "omniverse://fake/Isaac"
-        self.viewport, self.app_window = ViewportAPI(), True
+        self.viewport, self.app_window = ViewportAPI(self), True
+        self.viewport_window, self.selection_locks, self.selected_by_click = None, [], []
         self.drawn_lines, self.drawn_points = [], []
         self.keys, self.gamepad = set(), None
         self.products, self.product_count = [], 0

@@ -100,8 +100,9 @@ class ItemModel:
 
 def _given(widget, args, kwargs):
     """Return the arguments that a widget was made with, held against the contract, by name."""
-    kinds = (kind.__name__ for kind in type(widget).__mro__)
-    key = next(f"omni.ui:{kind}" for kind in kinds if f"omni.ui:{kind}" in kit().contract.classes)
+    kinds = [kind.__name__ for kind in type(widget).__mro__]
+    keys = [f"{module}:{kind}" for kind in kinds for module in ("omni.ui", "omni.ui.scene")]
+    key = next(key for key in keys if key in kit().contract.classes)
     start = kit().contract.member(key, "__init__")
     return start.signature.bind(*args, **kwargs).arguments
 
@@ -156,6 +157,9 @@ class Frame(Container):
 
     def rebuild(self):
         self._stale = True
+
+    def clear(self):
+        self._children = []
 
     def _draw(self):
         if self._build is not None and self._stale:

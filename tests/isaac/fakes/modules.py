@@ -20,6 +20,7 @@ from tests.isaac.fakes import (
     replicator,
     rigid_prim,
     rtx_sensors,
+    scene_view,
     simulation_manager,
     stage_tools,
     viewport,
@@ -91,7 +92,9 @@ def members(version):
         "omni.ui": _picked(interface, *_WIDGETS)
         | _picked(plots, "ByteImageProvider", "ImageWithProvider", "IwpFillPolicy", "Plot", "Type"),
         "omni.appwindow": _picked(viewport, "get_default_app_window"),
-        "omni.kit.viewport.utility": _picked(viewport, "capture_viewport_to_file", "get_active_viewport"),
+        "omni.kit.viewport.utility": _picked(viewport, "capture_viewport_to_file", "get_active_viewport")
+        | _picked(scene_view, "disable_selection", "get_active_viewport_window"),
+        "omni.ui.scene": _picked(scene_view, "ClickGesture", "SceneView", "Screen"),
         "isaacsim.util.debug_draw._debug_draw": _picked(viewport, "acquire_debug_draw_interface"),
         "carb.input": _picked(viewport, "GamepadInput", "KeyboardInput", "acquire_input_interface"),
         "omni.kit.menu.utils": _picked(interface, "MenuHelperExtensionFull", "MenuHelperWindow"),
@@ -182,6 +185,9 @@ def objects():
         "omni.replicator.core:Annotator": replicator.Annotator,
         "omni.replicator.core:HydraTexture": replicator.HydraTexture,
         "omni.timeline:Timeline": application.Timeline,
+        "omni.kit.viewport.window:ViewportWindow": scene_view.ViewportWindow,
+        "omni.ui.scene:Scene": scene_view.Scene,
+        "omni.ui.scene:ScreenGesturePayload": scene_view.ScreenGesturePayload,
         "omni.ui:AbstractItemModel": interface.ItemModel,
         "omni.ui:AbstractValueModel": interface.SimpleModel,
         "omni.usd:UsdContext": application.Context,
@@ -204,6 +210,7 @@ def install(version, **options):
             module = ModuleType(name)
             module.__dict__.update(content)
             _put(name, module)
+        running.viewport_window = scene_view.ViewportWindow()
         running.docks["Property"] = interface.WindowHandle("Property")
         running.at_frame += [writers.run_writers, action_graph.run_graphs]
         running.context.new_stage()
