@@ -1,7 +1,7 @@
 """What differs between Isaac Sim 6.0 and 5.1; nothing else in Pegasus knows of it."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,9 @@ class IsaacSim(Protocol):
 
     def render(self) -> None:
         """Draw a frame, and step nothing."""
+
+    def simulation_view(self) -> Any:
+        """Return a new view of physics with the tensors of Warp, after changes to the stage are taken up."""
 
     def look(self, camera: str, eye: _Point, target: _Point) -> None:
         """Put a camera somewhere and turn it to a point, its horizon level."""
@@ -82,6 +85,19 @@ class IsaacSim60:
         from isaacsim.core.rendering_manager import RenderingManager
 
         RenderingManager.render()
+
+    def simulation_view(self) -> Any:
+        """Return a new view of physics with the tensors of Warp, after changes to the stage are taken up."""
+        import omni.physics.core
+        import omni.physics.tensors
+        import omni.usd
+
+        omni.physics.core.get_physics_simulation_interface().flush_changes()
+        view = omni.physics.tensors.create_simulation_view(
+            "warp", stage_id=omni.usd.get_context().get_stage_id(), backend=self.physics_engine()
+        )
+        view.set_subspace_roots("/")
+        return view
 
     def look(self, camera: str, eye: _Point, target: _Point) -> None:
         """Put a camera somewhere and turn it to a point, its horizon level."""
@@ -153,6 +169,19 @@ class IsaacSim51:
             omni.kit.app.get_app().update()
         finally:
             settings.set_bool("/app/player/playSimulations", playing)
+
+    def simulation_view(self) -> Any:
+        """Return a new view of physics with the tensors of Warp, after changes to the stage are taken up."""
+        import omni.physics.tensors
+        import omni.physx
+        import omni.usd
+
+        omni.physx.get_physx_simulation_interface().flush_changes()
+        view = omni.physics.tensors.create_simulation_view(
+            "warp", stage_id=omni.usd.get_context().get_stage_id()
+        )
+        view.set_subspace_roots("/")
+        return view
 
     def look(self, camera: str, eye: _Point, target: _Point) -> None:
         """Put a camera somewhere and turn it to a point, its horizon level."""

@@ -367,17 +367,18 @@ class IsaacEngine:
 
     def _make_view(self) -> None:
         """Make the view over all bodies that have a prim."""
-        table = self._bodies
+        table, isaac = self._bodies, self._isaac
+        assert isaac is not None
         living = list(table.living(table.ids))
         rows = None if len(living) == len(table) else np.array([row for row, _ in living], dtype=np.int64)
         paths = [body.path for _, body in living]
         centers = np.array([body.center_of_mass for _, body in living])
-        self._view = BodyView(paths, rows, centers) if paths else None
+        self._view = BodyView(isaac, paths, rows, centers) if paths else None
         self._view_is_whole = True
 
     def _refresh(self) -> None:
         """Read poses and velocities if physics has stepped since."""
-        if self._started and not self._view_is_whole:
+        if self._started and not (self._view_is_whole and (self._view is None or self._view.valid)):
             self._make_view()
         if self._stale and self._view is not None:
             self._view.read(self._bodies.known, self._bodies.rotation)

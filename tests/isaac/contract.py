@@ -91,7 +91,8 @@ def load(version: str) -> Contract:
         if key in ("about", "shorthand"):
             continue
         if version in entry.get("versions", VERSIONS):
-            told = {name: _written_out(text, extra["shorthand"]) for name, text in entry["members"].items()}
+            members = {n: m if isinstance(m, str) else m[version] for n, m in entry["members"].items()}
+            told = {name: _written_out(text, extra["shorthand"]) for name, text in members.items()}
             _add(contract, key, told)
             contract.bases.setdefault(key, []).extend(entry.get("bases", []))
     return contract

@@ -5,9 +5,11 @@ import inspect
 
 import numpy as np
 import pytest
+import warp as wp
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 from tests.isaac.contract import VERSIONS, load
+from tests.isaac.fakes import kit as current
 from tests.isaac.fakes import modules
 
 
@@ -36,7 +38,7 @@ def public(fake):
 def test_every_fake_is_called_as_the_contract_says(version):
     """A fake that takes more than Isaac Sim does would let a wrong call pass."""
     contract = load(version)
-    classes = dict(modules.objects())
+    classes = dict(modules.objects(version))
     for module, content in modules.members(version).items():
         assert contract.has_module(module), module
         for name, fake in content.items():
@@ -94,26 +96,58 @@ def set_rate(kit, rate=100):
         newton.Set(1.0 / rate)
 
 
-def playing(kit, *paths):
-    """Return a view of bodies of a Kit that plays, at 100 steps per second."""
-    from isaacsim.core.experimental.prims import RigidPrim
+class Bodies:
+    """Bodies as the tensors of physics have them."""
 
+    def __init__(self, *paths):
+        import omni.physics.tensors
+
+        newton = {"backend": "newton"} if current().engine == "newton" else {}
+        self.simulation = omni.physics.tensors.create_simulation_view("warp", **newton)
+        self.view = self.simulation.create_rigid_body_view(list(paths))
+
+    @property
+    def pose(self):
+        return self.view.get_transforms().numpy()
+
+    @property
+    def velocity(self):
+        return self.view.get_velocities().numpy().copy()
+
+    def tensor(self, values, dtype=None):
+        """Return values as the physics takes them."""
+        like = self.view.get_transforms()
+        made = wp.from_numpy(np.array(values), dtype=dtype or like.dtype, device=like.device)
+        if not made.device.is_cpu:
+            wp.synchronize_stream(made.device)
+        return made
+
+    @property
+    def all(self):
+        return self.tensor(np.arange(self.view.count), wp.int32)
+
+    def push(self, force):
+        nothing = self.tensor(np.zeros((self.view.count, 3)))
+        self.view.apply_forces_and_torques_at_position(self.tensor(force), nothing, None, self.all, True)
+
+    def throw(self, velocity):
+        self.view.set_velocities(self.tensor(velocity), self.all)
+
+
+def playing(kit, *paths):
+    """Return bodies of a Kit that plays, at 100 steps per second."""
     set_rate(kit)
-    view = RigidPrim(list(paths))
     kit.timeline.play()
     kit.timeline.commit()
-    return view
+    return Bodies(*paths)
 
 
-def test_poses_are_wxyz_where_tensors_are_xyzw(isaac):
+def test_quaternions_of_tensors_are_xyzw(isaac):
     """Taking one order for the other turns vehicles over; this is where ours is caught."""
     kit = isaac()
     path = add_body(kit.context.get_stage())
     kit.context.get_stage().GetPrimAtPath(path).GetAttribute("xformOp:orient").Set(Gf.Quatd(0.6, 0, 0, 0.8))
-    view = playing(kit, path)
-    np.testing.assert_allclose(view.get_world_poses()[1].numpy(), [[0.6, 0, 0, 0.8]], atol=1e-7)
-    raw = kit.manager.view.create_rigid_body_view([path]).get_transforms().numpy()
-    np.testing.assert_allclose(raw, [[0, 0, 2, 0, 0, 0.8, 0.6]], atol=1e-7)
+    np.testing.assert_allclose(playing(kit, path).pose, [[0, 0, 2, 0, 0, 0.8, 0.6]], atol=1e-7)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -225,105 +259,175 @@ def test_a_time_step_becomes_whole_steps_per_second(isaac, rate, kept):
     assert kit.physics.steps_per_second() == rate
 
 
-def test_without_physics_poses_are_those_of_usd_and_only_the_strict_are_told(isaac):
-    """Who does not ask for an error flies on the poses of the stage, which stand still."""
+def test_without_physics_there_are_no_tensors(isaac):
+    """Who makes a view before physics has started has none."""
     kit = isaac()
-    import isaacsim.core.experimental.utils.backend as backend_utils
-    from isaacsim.core.experimental.prims import RigidPrim
+    path = add_body(kit.context.get_stage())
+    with pytest.raises(Exception, match="create simulation view"):
+        Bodies(path)
+    assert kit.errors()
+    kit.log.clear()
 
-    view = RigidPrim(add_body(kit.context.get_stage()))
-    np.testing.assert_allclose(view.get_world_poses()[0].numpy(), [[0, 0, 2]])
-    strict = backend_utils.use_backend("tensor", raise_on_unsupported=True, raise_on_fallback=True)
-    with strict, pytest.raises(RuntimeError, match="Fallback"):
-        view.get_world_poses()
-    with pytest.raises(AssertionError, match="Play the simulation"):
-        view.apply_forces_and_torques_at_pos([[0, 0, 1]])
+
+def test_bodies_that_physics_has_not_are_left_out(isaac):
+    """Who takes the rows of a view for those that were asked for moves other bodies."""
+    kit = isaac()
+    bodies = playing(kit, add_body(kit.context.get_stage()), "/World/none")
+    assert bodies.view.prim_paths == ["/World/body"]
+    with pytest.raises(AttributeError, match="count"):
+        print(Bodies("/World/none").view.count)
+    assert len(kit.errors()) == 3
+    kit.log.clear()
+
+
+def test_tensors_are_as_physics_takes_them(isaac):
+    """What NumPy would convert is refused there, or read from wrong memory."""
+    kit = isaac()
+    bodies = playing(
+        kit, *(add_body(kit.context.get_stage(), f"/World/b{k}", height=2 + 2 * k) for k in (0, 1))
+    )
+    view, three = bodies.view, bodies.tensor(np.zeros((2, 3)))
+    assert view.get_transforms() is view.get_transforms()
+    with pytest.raises(TypeError, match="float32"):
+        view.set_velocities(bodies.tensor(np.zeros((2, 6)), wp.float64), bodies.all)
+    with pytest.raises(TypeError, match="int32"):
+        view.set_velocities(bodies.tensor(np.zeros((2, 6))), bodies.tensor(np.arange(2), wp.float32))
+    with pytest.raises(AttributeError, match="Warp"):
+        view.set_velocities(np.zeros((2, 6), np.float32), bodies.all)
+    with pytest.raises(AttributeError, match="Warp"):
+        view.apply_forces_and_torques_at_position(three, None, None, None, True)
+    with pytest.raises(Exception, match="Failed to set rigid body velocities"):
+        view.set_velocities(three, bodies.all)
+    with pytest.raises(AssertionError, match="strides"):
+        view.set_velocities(bodies.tensor(np.zeros((2, 7)))[:, :6], bodies.all)
+    with pytest.raises(AssertionError, match="outside"):
+        view.set_velocities(bodies.tensor(np.zeros((2, 6))), bodies.tensor([2], wp.int32))
+    assert len(kit.errors()) == 1
+    kit.log.clear()
+
+
+def test_copies_to_and_from_a_gpu_take_their_time(isaac):
+    """Who does not wait reads the state of the step before, or applies its wrench."""
+    kit = isaac()
+    from isaacsim.core.simulation_manager import SimulationManager
+
+    SimulationManager.set_device("cuda:0")
+    bodies = playing(kit, add_body(kit.context.get_stage()))
+    pose, index = bodies.view.get_transforms(), bodies.all
+    with pytest.raises(TypeError, match="copy it to the host"):
+        np.asarray(pose)
+    host = wp.empty(pose.shape, dtype=pose.dtype, device="cpu", pinned=True)
+    seen = host.numpy()
+    seen[...] = 0
+    wp.copy(host, pose)
+    assert seen[0, 2] == 0
+    wp.synchronize_stream(pose.device)
+    assert seen[0, 2] == pytest.approx(2)
+    wp.copy(pose, host)
+    with pytest.raises(AssertionError, match="still being copied"):
+        bodies.view.set_transforms(pose, index)
+    wp.synchronize_stream(pose.device)
+    on_host = wp.zeros((1, 7), dtype=wp.float32, device="cpu")
+    with pytest.raises(Exception, match="Failed to set rigid body transforms"):
+        bodies.view.set_transforms(on_host, bodies.all)
+    assert len(kit.errors()) == 1
+    kit.log.clear()
 
 
 @pytest.mark.parametrize(
     ("device", "engine", "sum_of_two"),
-    [("cpu", "physx", 2.0), ("cuda:0", "physx", 1.0), ("cpu", "newton", 1.0)],
+    [("cpu", "physx", 2.0), ("cuda:0", "physx", 1.0), ("cpu", "newton", 2.0)],
 )
-def test_two_wrenches_add_up_on_the_cpu_only(isaac, device, engine, sum_of_two):
-    """Who applies forces one after the other loses all but the last on a GPU and with Newton."""
+def test_two_wrenches_do_not_add_up_on_a_gpu(isaac, device, engine, sum_of_two):
+    """Who applies forces one after the other loses all but the last where PhysX runs on a GPU."""
     kit = isaac(engine=engine)
     from isaacsim.core.simulation_manager import SimulationManager
 
     SimulationManager.set_device(device)
-    view = playing(kit, add_body(kit.context.get_stage()))
+    bodies = playing(kit, add_body(kit.context.get_stage()))
     for _ in range(2):
-        view.apply_forces_and_torques_at_pos([[3.0, 0.0, 0.0]])
+        bodies.push([[3.0, 0.0, 0.0]])
     SimulationManager.step()
-    velocity, spin = (part.numpy() for part in view.get_velocities())
+    velocity = bodies.velocity
     # At the centre of mass: no torque. 3 N on 1.5 kg over 10 ms.
     assert velocity[0, 0] == pytest.approx(sum_of_two * 0.02, rel=1e-6)
-    np.testing.assert_allclose(spin, 0.0, atol=1e-7)
+    np.testing.assert_allclose(velocity[:, 3:], 0.0, atol=1e-7)
     SimulationManager.step()
-    assert view.get_velocities()[0].numpy()[0, 0] == pytest.approx(velocity[0, 0], rel=1e-6)
+    assert bodies.velocity[0, 0] == pytest.approx(velocity[0, 0], rel=1e-6)
 
 
 def test_velocities_are_those_of_the_centre_of_mass(isaac):
     """Who takes them for those of the body's origin is wrong wherever the body spins."""
     kit = isaac(exact=True)
-    view = playing(kit, add_body(kit.context.get_stage()))
-    view.set_velocities([[1.0, 2.0, 3.0]], [[0.0, 0.0, 4.0]])
+    bodies = playing(kit, add_body(kit.context.get_stage()))
+    bodies.throw([[1.0, 2.0, 3.0, 0.0, 0.0, 4.0]])
     state = kit.physics.read()
     # The axes of the body are turned round: its x is the world's y. The centre of mass lies 0.25 m along it.
     arm = np.array([0.0, 0.25, 0.0])
     np.testing.assert_allclose(state.velocity[0], [1, 2, 3] - np.cross([0, 0, 4], arm), atol=1e-12)
-    np.testing.assert_allclose(view.get_velocities()[0].numpy(), [[1, 2, 3]], atol=1e-12)
+    np.testing.assert_allclose(bodies.velocity[:, :3], [[1, 2, 3]], atol=1e-12)
 
 
 def test_bodies_fall_and_are_damped_unless_told_otherwise(isaac):
     """Who does not switch PhysX's gravity and damping off has them twice."""
     kit = isaac(exact=True)
     stage = kit.context.get_stage()
-    view = playing(kit, add_body(stage, "/World/a", free=False), add_body(stage, "/World/b", height=9.0))
-    view.set_velocities(0.0, [0.0, 0.0, 1.0])
+    bodies = playing(kit, add_body(stage, "/World/a", free=False), add_body(stage, "/World/b", height=9.0))
+    bodies.throw([[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]] * 2)
     from isaacsim.core.simulation_manager import SimulationManager
 
     SimulationManager.step()
-    velocity, spin = (part.numpy() for part in view.get_velocities())
+    velocity = bodies.velocity
     np.testing.assert_allclose(velocity[:, 2], [-0.0981, 0.0], atol=1e-9)
-    np.testing.assert_allclose(spin[:, 2], [1.0 - 0.05 * 0.01, 1.0], rtol=1e-4)
+    np.testing.assert_allclose(velocity[:, 5], [1.0 - 0.05 * 0.01, 1.0], rtol=1e-4)
 
 
 def test_bodies_join_a_running_simulation_on_the_cpu_only(isaac):
     """Who adds a vehicle while a GPU simulation runs gets no body."""
-    from tests.isaac.fakes import kit as current
-
     kit = isaac()
     stage = kit.context.get_stage()
     playing(kit, add_body(stage, "/World/a"))
-    from isaacsim.core.experimental.prims import RigidPrim
+    import omni.physx
     from isaacsim.core.simulation_manager import SimulationManager
 
-    assert RigidPrim(add_body(stage, "/World/b", height=9.0)).is_physics_tensor_entity_valid()
+    added = add_body(stage, "/World/b", height=9.0)
+    omni.physx.get_physx_simulation_interface().flush_changes()
+    assert Bodies(added).view.check()
     kit.timeline.stop()
     kit.timeline.commit()
     SimulationManager.set_device("cuda:0")
     kit.timeline.play()
     kit.timeline.commit()
-    assert not RigidPrim(add_body(stage, "/World/c", height=15.0)).is_physics_tensor_entity_valid()
-    assert len(current().errors()) >= 1
+    added = add_body(stage, "/World/c", height=15.0)
+    omni.physx.get_physx_simulation_interface().flush_changes()
+    with pytest.raises(AttributeError):
+        Bodies(added).view.check()
+    assert "cannot be added to a GPU simulation" in current().errors()[0]
     kit.log.clear()
 
 
 def test_stop_puts_prims_back_and_play_warms_up_again(isaac):
-    """There is no reset: it is stop and then play."""
+    """There is no reset: it is stop and then play, with new views."""
     kit = isaac()
-    view = playing(kit, add_body(kit.context.get_stage(), free=False))
+    path = add_body(kit.context.get_stage(), free=False)
+    bodies = playing(kit, path)
     for _ in range(6):
         kit.update()
-    assert view.get_world_poses()[0].numpy()[0, 2] < 1.99
+    assert bodies.pose[0, 2] < 1.99
     kit.timeline.stop()
     kit.update()
-    np.testing.assert_allclose(view.get_world_poses()[0].numpy(), [[0, 0, 2]], atol=1e-7)
-    assert not view.is_physics_tensor_entity_valid()
+    place = UsdGeom.Xformable(kit.context.get_stage().GetPrimAtPath(path)).GetLocalTransformation()
+    assert place.ExtractTranslation()[2] == pytest.approx(2)
+    assert not bodies.simulation.is_valid
     kit.timeline.play()
     kit.timeline.commit()
     assert kit.physics.steps_by["warmup"] == 4
-    assert view.is_physics_tensor_entity_valid()
+    assert not bodies.simulation.is_valid
+    assert Bodies(path).simulation.is_valid
+    with pytest.raises(Exception, match="Failed to get rigid body transforms"):
+        print(bodies.pose)
+    assert "invalidated" in kit.errors()[0]
+    kit.log.clear()
 
 
 def test_stepping_by_hand_and_by_frames_steps_twice(isaac):
@@ -340,21 +444,32 @@ def test_stepping_by_hand_and_by_frames_steps_twice(isaac):
     assert kit.physics.steps_by["update"] == 1
 
 
-def test_a_deleted_prim_is_told_and_its_view_is_gone(isaac):
-    """Who keeps a view over prims of which one was deleted by hand fails from then on."""
+def test_a_body_that_is_deleted_ends_every_view_of_its_simulation_view(isaac):
+    """Who shares a simulation view, such as Isaac Sim's own, ends it for all, and has none any more."""
     kit = isaac()
     stage = kit.context.get_stage()
     from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
 
     gone = []
     SimulationManager.register_callback(lambda path: gone.append(path), SimulationEvent.PRIM_DELETED)
-    view = playing(kit, add_body(stage, "/World/a"), add_body(stage, "/World/b", height=9.0))
+    first, second = add_body(stage, "/World/a"), add_body(stage, "/World/b", height=9.0)
+    bodies, other = playing(kit, first, second), Bodies(second)
+    # A view that is not kept counts as well.
+    bodies.view = bodies.simulation.create_rigid_body_view([second])
     stage.RemovePrim("/World/a")
     assert gone == ["/World/a"]
-    assert not view.valid
-    with pytest.raises(AssertionError, match="removed"):
-        view.get_world_poses()
-    kit.update()
+    assert other.simulation.is_valid
+    assert other.pose[0, 2] == pytest.approx(9)
+    assert not bodies.simulation.is_valid
+    with pytest.raises(Exception, match="Failed to get"):
+        print(bodies.pose)
+    # Without its simulation view a view of bodies is of no use.
+    other.simulation = None
+    gc.collect()
+    with pytest.raises(Exception, match="Failed to get"):
+        print(other.pose)
+    assert len(kit.errors()) == 1
+    kit.log.clear()
 
 
 def test_poses_are_in_units_of_the_stage(isaac):
@@ -362,8 +477,8 @@ def test_poses_are_in_units_of_the_stage(isaac):
     kit = isaac()
     stage = kit.context.get_stage()
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
-    view = playing(kit, add_body(stage, height=200.0))
-    np.testing.assert_allclose(view.get_world_poses()[0].numpy(), [[0, 0, 200]], rtol=1e-6)
+    bodies = playing(kit, add_body(stage, height=200.0))
+    np.testing.assert_allclose(bodies.pose[:, :3], [[0, 0, 200]], rtol=1e-6)
     np.testing.assert_allclose(kit.physics.read().position, [[0, 0, 2]], rtol=1e-6)
 
 

@@ -8,7 +8,13 @@ import pytest
 from pegasus import Multirotor, Simulation
 from pegasus.simulation import Playback
 from tests.isaac.contract import VERSIONS
-from tests.isaac.trials import MujocoOfStages, flies_as_in_mujoco, flight, tumbles_as_in_mujoco
+from tests.isaac.trials import (
+    MujocoOfStages,
+    flies_as_in_mujoco,
+    flies_on_a_gpu_as_in_mujoco,
+    flight,
+    tumbles_as_in_mujoco,
+)
 
 
 @pytest.mark.parametrize(("version", "seconds"), [("5.1.0", 1.0), ("6.0.1", 6.0)])
@@ -25,6 +31,12 @@ def test_a_flight_in_single_precision_stays_near(isaac):
     isaac()
     difference = flight("isaac", seconds=3.0) - flight("mujoco", seconds=3.0)
     assert np.abs(difference[:, :3]).max() < 1e-3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_flight_on_a_gpu_agrees_with_mujoco(isaac, version):
+    """A state of the step before is read, or a wrench applied that has not arrived."""
+    flies_on_a_gpu_as_in_mujoco(isaac(version, exact=True))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

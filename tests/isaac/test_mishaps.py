@@ -11,7 +11,7 @@ from pegasus.errors import ConfigError
 from pegasus.simulation import Playback
 from tests.isaac.contract import VERSIONS
 from tests.isaac.fakes import interface
-from tests.isaac.trials import draws_without_stepping, forgets_the_warm_up
+from tests.isaac.trials import draws_without_stepping, forgets_the_warm_up, loses_a_vehicle_in_flight
 
 
 def one_line(error):
@@ -324,6 +324,39 @@ def test_vehicles_join_and_leave_while_others_fly(window):
         user.kit.timeline.stop()
         user.update()
     np.testing.assert_allclose(paths[0], paths[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_vehicle_leaves_while_another_is_read_by_isaac_sim(isaac, version):
+    """PhysX ends a simulation view with any body of it: ours, but nobody else's."""
+    loses_a_vehicle_in_flight(isaac(version))
+
+
+def test_a_collider_of_a_vehicle_that_is_taken_away(isaac):
+    """PhysX ends the view of a body of which any shape goes; the vehicle is still there."""
+    kit = isaac()
+    with Simulation("flat", engine="isaac", rate=250) as simulation:
+        vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        simulation.step(5)
+        body = simulation.engine.path(f"{vehicle.name}/0")
+        kit.context.get_stage().GetPrimAtPath(f"{body}/collider_0").SetActive(False)
+        assert any("invalidated" in text for _, text in kit.log)
+        before = vehicle.state.velocity[0, 2]
+        simulation.step(5)
+        assert vehicle.state.velocity[0, 2] < before
+
+
+def test_physics_without_the_bodies_is_told(isaac):
+    """A body that PhysX did not take up would be read from the row of another."""
+    kit = isaac()
+    with Simulation("flat", engine="isaac", rate=250) as simulation:
+        vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
+        prim = kit.context.get_stage().GetPrimAtPath(simulation.engine.path(f"{vehicle.name}/0"))
+        UsdPhysics.RigidBodyAPI(prim).GetRigidBodyEnabledAttr().Set(False)
+        with pytest.raises(RuntimeError, match="does not have the bodies") as error:
+            simulation.step(1)
+        assert str(prim.GetPath()) in one_line(error)
+        kit.log.clear()
 
 
 def test_no_vehicle_joins_a_gpu_simulation_that_runs(isaac):

@@ -89,6 +89,29 @@ def flies_as_in_mujoco(kit, *, seconds=1.0):
     return np.ptp(direct[:, :2], axis=0)
 
 
+def flies_on_a_gpu_as_in_mujoco(kit):
+    """Fly where tensors are on a GPU."""
+    assert kit.exact
+    from pegasus.isaac.engine import IsaacEngine
+
+    there = flight(IsaacEngine(rate=250, device="cuda:0"), seconds=0.2)
+    np.testing.assert_allclose(there, flight(MujocoOfStages(), seconds=0.2), rtol=0, atol=1e-9)
+    assert kit.device.is_cuda
+
+
+def loses_a_vehicle_in_flight(kit):
+    """Let a vehicle go while another one flies on."""
+    with Simulation("flat", engine="isaac", rate=250) as simulation:
+        first, second = (simulation.add(Multirotor("iris", position=(x, 0.0, 5.0))) for x in (0.0, 5.0))
+        simulation.step(5)
+        theirs = kit.manager.view.create_rigid_body_view([simulation.engine.path(f"{second.name}/0")])
+        simulation.remove(first)
+        simulation.step(5)
+        height = second.state.position[0, 2]
+        assert 4.9 < height < 5.0
+        np.testing.assert_allclose(theirs.get_transforms().numpy()[0, 2], height, rtol=1e-6)
+
+
 def tumbles_as_in_mujoco(kit):
     """Throw bodies whose centre of mass is off their origin and whose axes are not principal."""
     assert kit.exact

@@ -284,6 +284,8 @@ class Context:
             if not path.IsPrimPath():
                 continue
             prim = stage.GetPrimAtPath(path)
+            if not prim or not prim.IsActive():
+                self._kit.physics.forget_shapes_below(str(path))
             if not prim:
                 self._kit.physics.forget_below(str(path))
                 self._kit.prim_deleted.call(str(path))
@@ -332,7 +334,6 @@ class Kit:
         self.windows, self.menu, self.open_containers = [], {}, []
         self.window_makers, self.docks, self.active_tabs = {}, {}, {"Property": "Property"}
         self.built_frames, self.at_next_frame = [], []
-        self.backends = []
         self.manager = None
 
     def update(self):

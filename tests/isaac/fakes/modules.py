@@ -9,8 +9,8 @@ import pxr
 from tests.isaac.fakes import (
     action_graph,
     application,
-    backend,
     events,
+    gpu,
     interface,
     omniverse,
     physics_scene,
@@ -18,11 +18,11 @@ from tests.isaac.fakes import (
     prims,
     rendering,
     replicator,
-    rigid_prim,
     rtx_sensors,
     scene_view,
     simulation_manager,
     stage_tools,
+    tensors,
     viewport,
     writers,
 )
@@ -110,16 +110,8 @@ def members(version):
         "isaacsim.core.simulation_manager": _picked(
             simulation_manager, "IsaacEvents", SimulationManager=f"SimulationManager{suffix}"
         ),
-        "isaacsim.core.experimental.prims": _picked(prims, "Prim", "XformPrim")
-        | _picked(rigid_prim, RigidPrim=f"RigidPrim{suffix}"),
-        "isaacsim.core.experimental.utils.backend": _picked(
-            backend,
-            "use_backend",
-            "get_current_backend",
-            "is_backend_set",
-            "should_raise_on_fallback",
-            "should_raise_on_unsupported",
-        ),
+        "isaacsim.core.experimental.prims": _picked(prims, "Prim", "XformPrim"),
+        "omni.physics.tensors": _picked(tensors, create_simulation_view=f"create_simulation_view_{suffix}"),
         "isaacsim.core.experimental.utils.stage": _picked(
             stage_tools, *stage, add_reference_to_stage=f"add_reference_to_stage_{suffix}"
         ),
@@ -130,6 +122,7 @@ def members(version):
     if new:
         table["isaacsim.core.simulation_manager"] |= _picked(simulation_manager, "SimulationEvent")
         table["isaacsim.core.simulation_manager"] |= _picked(physics_scene, "PhysicsScene", "PhysxScene")
+        table["omni.physics.core"] = _picked(omniverse, "get_physics_simulation_interface")
         table["isaacsim.core.rendering_manager"] = _picked(
             rendering, "RenderingManager", "RenderingEvent"
         ) | _picked(viewport, "ViewportManager")
@@ -163,9 +156,10 @@ def members(version):
     return table
 
 
-def objects():
-    """Return {module:Class: fake} of what is not imported but handed out."""
-    return {
+def objects(version):
+    """Return {module:Class: fake} of what is not imported but handed out by a version."""
+    later = {"omni.physics.core:IPhysicsSimulation": omniverse.PhysicsSimulation}
+    return (later if version == "6.0.1" else {}) | {
         "carb.eventdispatcher:IEventDispatcher": events.Dispatcher,
         "carb.events:IEventStream": events.EventStream,
         "carb.input:IInput": viewport.IInput,
@@ -176,6 +170,8 @@ def objects():
         "omni.kit.widget.viewport.api:ViewportAPI": application.ViewportAPI,
         "isaacsim.util.debug_draw._debug_draw:DebugDraw": viewport.DebugDraw,
         "omni.graph.core:Keys": action_graph.Keys,
+        "omni.physics.tensors:RigidBodyView": tensors.RigidBodyView,
+        "omni.physics.tensors:SimulationView": tensors.SimulationView,
         "omni.physx:ContactData": omniverse.ContactData,
         "omni.physx:ContactEventHeader": omniverse.ContactEventHeader,
         "omni.physx:IPhysxSimulation": omniverse.Simulation,
@@ -205,6 +201,7 @@ def install(version, **options):
     running = application.Kit(version, **options)
     application._running.append(running)
     try:
+        gpu.install()
         running.manager = ManagerState(running)
         for name, content in members(version).items():
             module = ModuleType(name)
@@ -234,6 +231,7 @@ def uninstall():
     if "pegasus" in sys.modules and hasattr(sys.modules["pegasus"], "isaac"):
         del sys.modules["pegasus"].isaac
     application._running.clear()
+    gpu.uninstall()
     importlib.invalidate_caches()
 
 

@@ -177,6 +177,13 @@ class ContactData:
         self.separation = float(separation)
 
 
+class PhysicsSimulation:
+    """Stand-in of the simulation interface of `omni.physics.core`, whatever engine is active."""
+
+    def flush_changes(self):
+        kit().physics.sync()
+
+
 class Simulation:
     """Stand-in of `omni.physx.IPhysxSimulation`."""
 
@@ -204,6 +211,10 @@ class Simulation:
 
 def get_physx_scene_query_interface():
     return SceneQuery()
+
+
+def get_physics_simulation_interface():
+    return PhysicsSimulation()
 
 
 def get_physx_simulation_interface():

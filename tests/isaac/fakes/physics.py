@@ -5,6 +5,7 @@ the defaults of PhysX, so that whoever forgets to switch it off flies differentl
 """
 
 import math
+import weakref
 
 import numpy as np
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
@@ -28,7 +29,7 @@ class Physics:
         self.time = 0.0
         self.steps_by = {"warmup": 0, "update": 0, "step": 0}
         self.before, self.after = Subscribers(kit), Subscribers(kit)
-        self.views = []
+        self.views = weakref.WeakSet()
         self.last_dt = 0.0
         self.fabric_is_fresh = False
         self._numbers = []
@@ -131,9 +132,8 @@ class Physics:
         """Let go of the simulation, and put the prims back to where they started."""
         if not self.running:
             return
-        for view in self.views:
-            view.valid = False
-        self.views = []
+        for view in list(self.views):
+            view.invalidate()
         if self.stage is not None:
             for path, transform in self._start.items():
                 if prim := self.stage.GetPrimAtPath(path):
@@ -146,12 +146,16 @@ class Physics:
         """Drop the bodies that went with a prim."""
         gone = [p for p in self.bodies if p == path or p.startswith(path + "/")]
         if gone:
-            for view in self.views:
-                if set(gone) & set(view.prim_paths):
-                    view.valid = False
+            for view in list(self.views):
+                view._lose(gone)
             self.engine.remove_bodies(np.array([self.bodies.pop(p).handle for p in gone]))
             for row, body in enumerate(self.bodies.values()):
                 body.row = row
+
+    def forget_shapes_below(self, path):
+        """End the views of bodies of which a collider went; what it collided with is left as it was."""
+        for view in list(self.views):
+            view._lose([body for body in self.bodies if path.startswith(body + "/")])
 
     def run_frame(self, dt):
         """Take as many steps as fit into a frame."""

@@ -7,7 +7,7 @@ from enum import Enum
 from tests.isaac.fakes.application import PLAY_SIMULATIONS, TimelineEventType, kit
 from tests.isaac.fakes.arrays import Device
 from tests.isaac.fakes.physics_scene import scene_of
-from tests.isaac.fakes.tensors import SimulationView
+from tests.isaac.fakes.tensors import create_simulation_view_51
 
 
 class SimulationEvent(Enum):
@@ -51,7 +51,7 @@ class _Manager:
         cls._ensure_scene()
         running.physics.begin()
         running.physics.simulate(cls.get_physics_dt(), "warmup")
-        state.view = SimulationView(running)
+        state.view = create_simulation_view_51("warp")
         running.physics.simulate(cls.get_physics_dt(), "warmup")
         state.warmup_needed = False
         state.view_created = True
