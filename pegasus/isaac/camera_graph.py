@@ -1,12 +1,15 @@
 """Cameras of vehicles on the ROS 2 graph by Isaac Sim's own bridge: an action graph for each vehicle."""
 
-from collections.abc import Sequence
+import logging
+import math
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pegasus.backends.ros2.frame_names import Frames
 from pegasus.backends.ros2.names import full_namespace
 from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
+from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import vehicle_path
@@ -14,6 +17,8 @@ from pegasus.isaac.replicator_cameras import MountedCamera, free_path, mounted_c
 
 if TYPE_CHECKING:
     from pegasus.multirotor import Multirotor
+
+_log = logging.getLogger(__name__)
 
 _BRIDGE = "isaacsim.ros2.bridge"
 
@@ -43,7 +48,13 @@ class CameraGraph:
     """The action graphs of a vehicle; see `publish_cameras`."""
 
     def __init__(
-        self, vehicle: "Multirotor", *, namespace: str | None, domain_id: int | None, boxes: bool
+        self,
+        vehicle: "Multirotor",
+        *,
+        namespace: str | None,
+        domain_id: int | None,
+        boxes: bool,
+        frame_rate: float | None,
     ) -> None:
         rep = replicator("publishing cameras")
         self._stage: Any = kit.stage()
@@ -52,12 +63,16 @@ class CameraGraph:
         spaces = copy_namespaces(namespace or default_namespace(vehicle.name), vehicle.count)
         try:
             for copy, space in enumerate(spaces):
-                cameras = mounted_cameras(rep, vehicle, copy)
+                cameras = mounted_cameras(rep, vehicle, copy, ticks=True)
                 self._cameras += cameras
+                skips = {
+                    camera.sensor: 0 if camera.ticks else frames_skipped(camera, frame_rate)
+                    for camera in cameras
+                }
                 self._paths.append(
                     free_path(self._stage, f"{vehicle_path(vehicle.name)}/ros2_cameras_{copy}")
                 )
-                _make_graph(self._paths[-1], _nodes(cameras, space, boxes=boxes), domain_id)
+                _make_graph(self._paths[-1], _nodes(cameras, space, skips, boxes=boxes), domain_id)
         except BaseException:
             self.close()
             raise
@@ -91,17 +106,22 @@ def publish_cameras(
     namespace: str | None = None,
     domain_id: int | None = None,
     boxes: bool = False,
+    frame_rate: float | None = None,
 ) -> CameraGraph:
     """Publish every camera of a vehicle by Isaac Sim's ROS 2 bridge, until the result is closed.
 
-    Topics and frames are those of the backend `ros2`, for the outputs that the bridge has. It publishes with
-    each frame that Kit draws while the timeline plays.
+    Topics and frames are those of the backend `ros2`, for the outputs that the bridge has. While the timeline
+    plays, Isaac Sim 6.0 draws and publishes each camera at its `rate_hz`, at most with every frame of Kit.
+    Isaac Sim 5.1 draws with every frame, and publishes every n-th one where `frame_rate` is a whole multiple
+    n of the camera's rate, else each.
 
     Args:
         vehicle: The vehicle, which is on the stage.
         namespace: Where its topics and frames stand; its name when None.
         domain_id: Domain of the graph; that of `ROS_DOMAIN_ID` when None.
         boxes: Whether 2D and 3D bounding boxes are published too.
+        frame_rate: Frames of Kit per simulated second, such as `engine.frame_rate` of a script [Hz]; not
+            known when None. Isaac Sim 6.0 does without.
 
     Raises:
         ConfigError: If an extension is not enabled, the vehicle is not on the stage, or RTX cannot draw one
@@ -119,7 +139,30 @@ def publish_cameras(
         full_namespace(namespace)
     if domain_id is not None and not 0 <= domain_id <= 232:
         raise ConfigError("must be from 0 to 232", field="domain_id", value=domain_id)
-    return CameraGraph(vehicle, namespace=namespace, domain_id=domain_id, boxes=boxes)
+    valid = frame_rate is None or 0 < frame_rate < math.inf
+    require(valid, "frame_rate", frame_rate, "must be above 0 and finite")
+    return CameraGraph(vehicle, namespace=namespace, domain_id=domain_id, boxes=boxes, frame_rate=frame_rate)
+
+
+def frames_skipped(camera: MountedCamera, frame_rate: float | None) -> int:
+    """Return how many frames to leave out between two that are published; 0 where the rates do not fit.
+
+    Args:
+        camera: The camera, drawn with every frame.
+        frame_rate: Frames of Kit per simulated second [Hz]; not known when None.
+    """
+    if frame_rate is None:
+        return 0
+    ratio = frame_rate / camera.rate_hz
+    if round(ratio) >= 1 and math.isclose(ratio, round(ratio), rel_tol=1e-6):
+        return round(ratio) - 1
+    _log.warning(
+        "camera %s is published with every frame: %g frames per second are no whole multiple of its %g",
+        camera.sensor,
+        frame_rate,
+        camera.rate_hz,
+    )
+    return 0
 
 
 class _Node(NamedTuple):
@@ -128,18 +171,22 @@ class _Node(NamedTuple):
     inputs: dict[str, Any]
 
 
-def _nodes(cameras: Sequence[MountedCamera], space: str, *, boxes: bool) -> list[_Node]:
-    """Return the nodes that publish the cameras of one vehicle."""
+def _nodes(
+    cameras: Sequence[MountedCamera], space: str, skips: Mapping[str, int], *, boxes: bool
+) -> list[_Node]:
+    """Return the nodes that publish the cameras of one vehicle, leaving out frames of each by its name."""
     nodes: list[_Node] = []
     names = Frames().names(space)
     for camera in cameras:
         below = "/".join(part for part in (camera.sensor, camera.eye) if part)
-        common = {
+        common: dict[str, Any] = {
             "nodeNamespace": space.strip("/"),
             "frameId": names.own(camera.frame),
             # The defaults of 5.1 and 6.0 differ.
             "resetSimulationTimeOnStop": True,
         }
+        if skips[camera.sensor] > 0:
+            common["frameSkipCount"] = skips[camera.sensor]
         streams = [_STREAMS[name] for name in camera.outputs if name in _STREAMS]
         for stream in [*streams, *(_BOXES if boxes else ())]:
             inputs = {

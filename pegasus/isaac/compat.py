@@ -4,8 +4,15 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
+from pxr import Sdf, Usd
+
+from pegasus.errors import ConfigError
+from pegasus.isaac import kit
 
 _Point = tuple[float, float, float]
+
+TICK_RATE = "omni:sensor:tickRate"
+"""Attribute of OmniSensorAPI: rate at which RTX draws a sensor, 0 for every frame [Hz]."""
 
 
 class IsaacSim(Protocol):
@@ -38,8 +45,14 @@ class IsaacSim(Protocol):
     def physics_engine(self) -> str:
         """Return the engine that is active: `physx`, or `newton` where Isaac Sim has it."""
 
+    def use_physics_engine(self, name: str) -> None:
+        """Make an engine the active one: `physx`, or `newton` where Isaac Sim has it."""
+
     def switch_gravity_off(self) -> None:
         """Take gravity out of all physics scenes, for engines that cannot do so for a single body."""
+
+    def tick(self, sensor: Usd.Prim, rate_hz: float) -> bool:
+        """Let RTX draw a camera at a rate of its own; return False where it draws with every frame."""
 
 
 class IsaacSim60:
@@ -117,12 +130,44 @@ class IsaacSim60:
 
         return str(SimulationManager.get_active_physics_engine())
 
+    def use_physics_engine(self, name: str) -> None:
+        """Make an engine the active one: `physx`, or `newton` where Isaac Sim has it.
+
+        Raises:
+            ConfigError: If Isaac Sim does not have it.
+        """
+        from isaacsim.core.simulation_manager import SimulationManager
+
+        if SimulationManager.get_active_physics_engine() == name:
+            return
+        if name == "newton":
+            # The first one registers the engine, the second one lets bodies be read by tensors.
+            for extension in ("isaacsim.physics.newton", "isaacsim.physics.newton.tensors"):
+                kit.enable_extension(extension)
+        if not SimulationManager.switch_physics_engine(name):
+            raise ConfigError(
+                "this Isaac Sim could not switch to it; its log says why",
+                field="physics",
+                value=name,
+                remedy="start Isaac Sim with the app isaacsim.exp.full.newton, or stay with physx",
+            )
+
     def switch_gravity_off(self) -> None:
         """Take gravity out of all physics scenes, for engines that cannot do so for a single body."""
         from isaacsim.core.simulation_manager import SimulationManager
 
         for scene in SimulationManager.get_physics_scenes():
             scene.set_enabled_gravity(False)
+
+    def tick(self, sensor: Usd.Prim, rate_hz: float) -> bool:
+        """Let RTX draw a camera at a rate of its own; return False where it draws with every frame.
+
+        The clock of the ticks is that of physics: the simulation manager hands it to RTX with each step.
+        Source: updateMultiTickExternalSimulationTime in isaacsim.core.simulation_manager/plugins.
+        """
+        sensor.AddAppliedSchema("OmniSensorAPI")
+        sensor.CreateAttribute(TICK_RATE, Sdf.ValueTypeNames.Float, custom=False).Set(rate_hz)
+        return True
 
 
 class IsaacSim51:
@@ -199,9 +244,24 @@ class IsaacSim51:
         """Return the engine that is active: `physx`, or `newton` where Isaac Sim has it."""
         return "physx"
 
+    def use_physics_engine(self, name: str) -> None:
+        """Make an engine the active one: `physx`, or `newton` where Isaac Sim has it.
+
+        Raises:
+            ConfigError: If it is not PhysX.
+        """
+        if name != "physx":
+            raise ConfigError(
+                "Isaac Sim 5.1 has PhysX only", field="physics", value=name, remedy="use Isaac Sim 6.0 for it"
+            )
+
     def switch_gravity_off(self) -> None:
         """Take gravity out of all physics scenes, for engines that cannot do so for a single body."""
         raise RuntimeError("PhysX, the only engine of Isaac Sim 5.1, does so for each body")
+
+    def tick(self, sensor: Usd.Prim, rate_hz: float) -> bool:
+        """Let RTX draw a camera at a rate of its own; return False where it draws with every frame."""
+        return False
 
 
 def isaac_sim() -> IsaacSim:

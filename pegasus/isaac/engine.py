@@ -42,6 +42,7 @@ class IsaacEngine:
         device: What physics computes on: `cpu`, which is faster for a few vehicles, or `cuda:0`.
         keep_stage: Whether vehicles are added to the stage that is open, in place of a new one.
         frame_rate: Frames drawn per simulated second in a script [Hz]; none by itself when None.
+        physics: Physics engine of Isaac Sim: `physx`, or `newton` in Isaac Sim 6.0; the active one when None.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -54,6 +55,7 @@ class IsaacEngine:
         device: str = "cpu",
         keep_stage: bool = False,
         frame_rate: float | None = None,
+        physics: str | None = None,
     ) -> None:
         whole = math.isclose(rate, round(rate), rel_tol=1e-12) and rate >= 1
         require(whole, "rate", rate, "must be a whole number of steps per second in Isaac Sim", "such as 250")
@@ -65,10 +67,11 @@ class IsaacEngine:
             frame_rate,
             "must be above 0 frames per second",
         )
+        require(physics in (None, "physx", "newton"), "physics", physics, "must be physx or newton")
         self.rate, self.device = round(rate), device
         self.in_window = False
         """Whether Kit steps, and not `step`."""
-        self._keep_stage = keep_stage
+        self._keep_stage, self._physics = keep_stage, physics
         self._frame_interval = None if frame_rate is None else max(1, round(rate / frame_rate))
         self._steps = 0
         self._isaac: IsaacSim | None = None
@@ -86,6 +89,11 @@ class IsaacEngine:
     def started(self) -> bool:
         """Whether physics runs, so that bodies are read from it."""
         return self._started
+
+    @property
+    def frame_rate(self) -> float | None:
+        """Frames drawn per simulated second in a script, a whole number of steps apart [Hz]; None if none."""
+        return None if self._frame_interval is None else self.rate / self._frame_interval
 
     @property
     def has_stage(self) -> bool:
@@ -156,6 +164,8 @@ class IsaacEngine:
         self._isaac = isaac_sim()
         if not kit.is_stopped():
             kit.stop()
+        if self._physics is not None:
+            self._isaac.use_physics_engine(self._physics)
         if self._keep_stage:
             stage = kit.stage()
             if stage is None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from pxr import Usd
 
+from pegasus.errors import ConfigError
+
 
 class TimelineEvent(Enum):
     """What happens to the timeline."""
@@ -90,6 +92,26 @@ def update_fabric(time: float, elapsed: float) -> None:
         import omni.physxfabric
 
         omni.physxfabric.get_physx_fabric_interface().force_update(time, elapsed)
+
+
+def enable_extension(name: str) -> None:
+    """Enable an extension of Isaac Sim at once; one that is enabled stays so.
+
+    Args:
+        name: Name of the extension.
+
+    Raises:
+        ConfigError: If Isaac Sim does not have it, or it does not start.
+    """
+    import omni.kit.app
+
+    manager = omni.kit.app.get_app().get_extension_manager()
+    if not manager.is_extension_enabled(name) and not manager.set_extension_enabled_immediate(name, True):
+        raise ConfigError(
+            "this Isaac Sim does not have the extension, or it does not start; its log says why",
+            field="extension",
+            value=name,
+        )
 
 
 def on_timeline(event: TimelineEvent, call: Callable[[], None]) -> Any:

@@ -13,6 +13,7 @@ from pegasus.errors import ConfigError
 from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path
+from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.pictures import TO_USD, Film, define_camera, film_of
 from pegasus.render.renderer import View
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MountedCamera:
-    """A camera prim below a vehicle's body with its own render product, which Kit draws with every frame.
+    """A camera prim below a vehicle's body with its own render product, drawn by Kit.
 
     Args:
         rep: Replicator, as `replicator` gives it.
@@ -31,15 +32,24 @@ class MountedCamera:
         eye: Which camera of a stereo pair: `left` or `right`; empty where there is one.
         mounting: Where it is on the body.
         camera: The sensor.
+        ticks: Draw it at the rate of the sensor where Isaac Sim can, in place of with every frame.
 
     Raises:
         ConfigError: If its lens is none that RTX draws as it is.
     """
 
     def __init__(
-        self, rep: ModuleType, body: str, sensor: str, eye: str, mounting: Mounting, camera: Camera
+        self,
+        rep: ModuleType,
+        body: str,
+        sensor: str,
+        eye: str,
+        mounting: Mounting,
+        camera: Camera,
+        *,
+        ticks: bool,
     ) -> None:
-        self.sensor, self.eye = sensor, eye
+        self.sensor, self.eye, self.rate_hz = sensor, eye, camera.rate_hz
         self.frame = mounting.frame
         """Name of its optical frame, below the vehicle's own prefix."""
         self.outputs = camera.outputs
@@ -52,6 +62,8 @@ class MountedCamera:
         prim.CreateClippingRangeAttr(Gf.Vec2f(camera.near, camera.far))
         turn = matrix_from_quaternion(mounting.orientation) @ TO_USD
         put(prim.GetPrim(), mounting.position, quaternion_from_matrix(turn))
+        self.ticks = ticks and isaac_sim().tick(prim.GetPrim(), camera.rate_hz)
+        """Whether it is drawn at the rate of the sensor, in place of with every frame."""
         self._product: Any = rep.create.render_product(self.path, film.resolution)
 
     @property
@@ -67,7 +79,12 @@ class MountedCamera:
 
 
 def mounted_cameras(
-    rep: ModuleType, vehicle: "Multirotor", copy: int, names: Collection[str] | None = None
+    rep: ModuleType,
+    vehicle: "Multirotor",
+    copy: int,
+    names: Collection[str] | None = None,
+    *,
+    ticks: bool = False,
 ) -> list[MountedCamera]:
     """Return the cameras of a copy of a vehicle as prims; a stereo pair has two.
 
@@ -76,6 +93,7 @@ def mounted_cameras(
         vehicle: The vehicle, which is on the stage.
         copy: The copy of the vehicle.
         names: Names of the sensors that are wanted; all cameras when None.
+        ticks: Draw each at the rate of its sensor where Isaac Sim can, in place of with every frame.
 
     Raises:
         ConfigError: If there is no such camera, or RTX cannot draw it.
@@ -96,7 +114,7 @@ def mounted_cameras(
         for name in wanted:
             for eye in ("left", "right") if isinstance(known[name], StereoCamera) else ("",):
                 place = places[optical_frame(name, eye)]
-                made.append(MountedCamera(rep, body, name, eye, place, known[name]))
+                made.append(MountedCamera(rep, body, name, eye, place, known[name], ticks=ticks))
     except BaseException:
         for camera in made:
             camera.close()

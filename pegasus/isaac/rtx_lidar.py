@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from pegasus.arrays import Array
 from pegasus.cameras import Lidar
 from pegasus.cameras.scan_patterns import Spinning
 from pegasus.cameras.sweep import Echoes
+from pegasus.components import require
 from pegasus.errors import ConfigError
 from pegasus.frames import quaternion_from_euler
 from pegasus.isaac import kit
@@ -279,12 +280,21 @@ class RtxLidar:
 class RtxLidars:
     """The lidars of a simulation that RTX measures; see `measure_by_rtx`."""
 
-    def __init__(self, simulation: "Simulation") -> None:
+    def __init__(self, simulation: "Simulation", names: Collection[str] | None) -> None:
         self._lidars: list[RtxLidar] = []
+        known = {
+            name
+            for vehicle in simulation.vehicles
+            for name, sensor in vehicle.sensors.items()
+            if isinstance(sensor, Lidar)
+        }
+        for name in names or ():
+            listed = ", ".join(sorted(known)) or "none"
+            require(name in known, "lidar", name, f"is on no vehicle; there are {listed}")
         try:
             for vehicle in simulation.vehicles:
                 for name, sensor in vehicle.sensors.items():
-                    if not isinstance(sensor, Lidar):
+                    if not isinstance(sensor, Lidar) or (names is not None and name not in names):
                         continue
                     try:
                         lidar_attributes(sensor)
@@ -323,19 +333,20 @@ class RtxLidars:
         self.close()
 
 
-def measure_by_rtx(simulation: "Simulation") -> RtxLidars:
-    """Measure the lidars of all vehicles of a simulation by RTX, until the result is closed.
+def measure_by_rtx(simulation: "Simulation", *, lidars: Collection[str] | None = None) -> RtxLidars:
+    """Measure lidars of all vehicles of a simulation by RTX, until the result is closed.
 
     Readings stay what they are. RTX scans while Kit draws frames; where no scan has come within two turns,
     and for patterns that do not spin, rays are cast as before.
 
     Args:
         simulation: A simulation on Isaac Sim, with its vehicles.
+        lidars: Names of the sensors; all lidars when None.
 
     Raises:
-        ConfigError: If this Isaac Sim has no RTX lidar.
+        ConfigError: If this Isaac Sim has no RTX lidar, or no vehicle has one of the lidars.
     """
-    return RtxLidars(simulation)
+    return RtxLidars(simulation, lidars)
 
 
 def set_attributes(prim: Usd.Prim, needed: dict[str, Any], other: dict[str, Any]) -> None:

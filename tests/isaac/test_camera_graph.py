@@ -68,6 +68,45 @@ def test_topics_and_frames_are_those_of_the_backend(isaac, version):
         assert {product.path for product in kit.products}.isdisjoint(products)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_camera_is_published_at_its_rate(isaac, version):
+    """A camera of 10 Hz that publishes every frame floods the graph, and is no camera of 10 Hz."""
+    kit = isaac(version)
+    kit.extensions.add("isaacsim.ros2.bridge")
+    from pegasus.isaac.camera_graph import publish_cameras
+
+    simulation, vehicle = simulation_of(
+        slow=Camera(resolution=(40, 30), rate_hz=10.0), fast=Camera(resolution=(40, 30), rate_hz=25.0)
+    )
+    with simulation:
+        frame_rate = simulation.engine.frame_rate
+        assert frame_rate == 50.0
+        with publish_cameras(vehicle, frame_rate=frame_rate):
+            # Readings of the cameras would have frames drawn for them.
+            frames = kit.frames
+            simulation.step(500)
+            assert kit.frames - frames == 100
+            messages = kit.graphs[0].messages
+            for name, wanted in (("slow", 20), ("fast", 50)):
+                for kind in ("rgb", "rgb_info"):
+                    assert abs(messages[f"{name}_{kind}"] - wanted) <= 1
+
+
+@pytest.mark.parametrize(("frame_rate", "said"), [(None, 0), (50.0, 1)])
+def test_isaac_sim_5_publishes_every_frame_where_rates_do_not_fit(isaac, caplog, frame_rate, said):
+    """Leaving out frames by a rounded ratio would publish at a rate that nobody asked for."""
+    kit = isaac("5.1.0")
+    kit.extensions.add("isaacsim.ros2.bridge")
+    from pegasus.isaac.camera_graph import publish_cameras
+
+    simulation, vehicle = simulation_of(front=Camera(resolution=(40, 30), rate_hz=15.0))
+    with simulation, publish_cameras(vehicle, frame_rate=frame_rate):
+        simulation.step(250)
+        assert abs(kit.graphs[0].messages["front_rgb"] - 50) <= 1
+    warnings = [record.getMessage() for record in caplog.records if "every frame" in record.getMessage()]
+    assert len(warnings) == said
+
+
 def test_a_stereo_pair_is_calibrated_together(isaac):
     """Two cameras that know nothing of each other would have no baseline."""
     kit = isaac()
@@ -101,7 +140,7 @@ def test_what_is_missing_is_said_in_one_line(isaac):
             publish_cameras(vehicle)
         assert "\n" not in str(error.value)
         kit.extensions.add("isaacsim.ros2.bridge")
-        for wrong in ({"namespace": "2nd drone"}, {"domain_id": 233}):
+        for wrong in ({"namespace": "2nd drone"}, {"domain_id": 233}, {"frame_rate": 0.0}):
             with pytest.raises(ConfigError):
                 publish_cameras(vehicle, **wrong)
         assert not kit.products

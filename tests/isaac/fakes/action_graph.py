@@ -60,6 +60,9 @@ class Graph:
     def __init__(self, path):
         self.path, self.types, self.values, self.links = path, {}, {}, set()
         self.published = {}
+        self.messages = {}
+        """How many messages each node has published."""
+        self._gates = {}
 
     def _input(self, name):
         node, _, port = name.partition(".inputs:")
@@ -95,6 +98,13 @@ class Graph:
                 stage = kit().context.get_stage()
                 if stage.GetPrimAtPath(values["renderProductPath"]):
                     self.published[node] = values
+        for node, values in self.published.items():
+            product = next(p for p in kit().products if p.path == values["renderProductPath"])
+            # As OgnIsaacSimulationGate.cpp counts frames.
+            self._gates[node] = self._gates.get(node, 0) + product._is_fresh
+            if product._is_fresh and self._gates[node] >= values.get("frameSkipCount", 0) + 1:
+                self._gates[node] = 0
+                self.messages[node] = self.messages.get(node, 0) + 1
 
 
 class Controller:
@@ -127,4 +137,4 @@ def run_graphs():
         if kit().timeline.is_playing():
             kit().guarded(graph.tick)
         else:
-            graph.published = {}
+            graph.published, graph.messages, graph._gates = {}, {}, {}

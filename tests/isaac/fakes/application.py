@@ -12,6 +12,7 @@ from tests.isaac.fakes.physics import Physics
 
 PERSPECTIVE = "/OmniverseKit_Persp"
 PLAY_SIMULATIONS = "/app/player/playSimulations"
+_ONLY_6 = ("isaacsim.physics.newton", "isaacsim.sensors.experimental.rtx")
 
 
 class TimelineEventType(IntEnum):
@@ -320,6 +321,8 @@ class Kit:
         self.context = Context(self)
         self.updates = EventStream(self)
         self.extensions = {"omni.physx", "isaacsim.core.simulation_manager"}
+        if engine == "newton":
+            self.extensions.add("isaacsim.physics.newton")
         self.device = Device("cpu")
         self.frame_dt = 1.0 / 60.0
         self.frames = self.ready_at = 0
@@ -354,6 +357,16 @@ class Kit:
         for frame in list(self.built_frames):
             frame._draw()
         self.dispatcher.dispatch_event("omni.kit.app:update", {"dt": self.frame_dt})
+
+    def enable(self, extension, enabled):
+        """Enable or disable an extension; return False for one that the version does not have."""
+        if self.version == "5.1.0" and extension.startswith(_ONLY_6):
+            return False
+        (self.extensions.add if enabled else self.extensions.discard)(extension)
+        if extension == "isaacsim.physics.newton":
+            # Its setting auto_switch_on_startup is true, and it switches back when it ends.
+            self.engine = "newton" if enabled else "physx"
+        return True
 
     def guarded(self, function, *arguments):
         """Call what Kit was given to call: what it raises goes to the log."""

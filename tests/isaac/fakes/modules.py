@@ -209,7 +209,7 @@ def install(version, **options):
             _put(name, module)
         running.viewport_window = scene_view.ViewportWindow()
         running.docks["Property"] = interface.WindowHandle("Property")
-        running.at_frame += [writers.run_writers, action_graph.run_graphs]
+        running.at_frame += [replicator.draw_products, writers.run_writers, action_graph.run_graphs]
         running.context.new_stage()
     except BaseException:
         uninstall()

@@ -59,8 +59,7 @@ class ExtensionManager:
         return ext_name in kit().extensions
 
     def set_extension_enabled_immediate(self, name, enabled, /):
-        (kit().extensions.add if enabled else kit().extensions.discard)(name)
-        return True
+        return kit().enable(name, enabled)
 
     def get_enabled_extension_id(self, ext_name):
         return f"{ext_name}-1.0.0" if ext_name in kit().extensions else ""

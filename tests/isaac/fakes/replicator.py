@@ -43,8 +43,26 @@ class HydraTexture:
         self.path = f"/Render/RenderProduct_{kit().product_count:02d}"
         with Usd.EditContext(stage, stage.GetSessionLayer()):
             stage.DefinePrim(self.path, "RenderProduct")
-        self._stage = stage
+        self._stage, self._drawn = stage, -np.inf
+        self._is_fresh = False
+        """Whether the last frame drew it."""
         kit().products.append(self)
+
+    def _tick(self):
+        """Draw it with a frame, if it is due: 6.0 draws a camera at the rate that its prim says.
+
+        Its clock is that of physics; a rate of 0, or none, is that of the frames.
+        """
+        prim = self._stage.GetPrimAtPath(self._camera) if self._stage else None
+        attribute = prim.GetAttribute("omni:sensor:tickRate") if prim else None
+        has_rate = attribute and "OmniSensorAPI" in prim.GetPrimTypeInfo().GetAppliedAPISchemas()
+        rate = attribute.Get() if has_rate and kit().version == "6.0.1" else 0.0
+        now = kit().physics.time
+        if now < self._drawn:
+            self._drawn = -np.inf
+        self._is_fresh = rate <= 0 or now - self._drawn >= (1 - 1e-6) / rate
+        if self._is_fresh:
+            self._drawn = now
 
     def destroy(self):
         assert not self._destroyed, "destroyed twice"
@@ -53,6 +71,12 @@ class HydraTexture:
         if self._stage:
             with Usd.EditContext(self._stage, self._stage.GetSessionLayer()):
                 self._stage.RemovePrim(self.path)
+
+
+def draw_products():
+    """Draw the render products that are due."""
+    for product in kit().products:
+        product._tick()
 
 
 def render_product(camera, resolution, force_new=False, name=None, render_vars=None):

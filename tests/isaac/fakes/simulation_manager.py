@@ -188,7 +188,9 @@ class SimulationManager60(_Manager):
 
     @classmethod
     def switch_physics_engine(cls, engine_name, verbose=False):
-        if engine_name not in ("physx", "newton"):
+        known = {"physx"} | ({"newton"} if "isaacsim.physics.newton" in kit().extensions else set())
+        if engine_name.lower() not in known:
+            kit().log.append(("error", f"Engine '{engine_name}' not found. Available: {', '.join(known)}"))
             return False
         kit().engine = engine_name
         return True

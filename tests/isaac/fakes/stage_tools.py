@@ -43,8 +43,7 @@ def is_stopped():
 
 
 def enable_extension(name, *, enabled=True):
-    (kit().extensions.add if enabled else kit().extensions.discard)(name)
-    return True
+    return kit().enable(name, enabled)
 
 
 def is_extension_enabled(name):

@@ -1,0 +1,144 @@
+"""The examples that need Isaac Sim, each run in short form on the stand-ins."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pegasus.backends.mavlink import PX4
+from pegasus.errors import ConfigError
+from tests.backends.px4_rig import PX4Tree, phases
+from tests.isaac.contract import VERSIONS
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "isaac"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Return an example's module by its name."""
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def test_every_example_has_its_test():
+    """An example that no test runs would rot."""
+    tests = [name for name in globals() if name.startswith("test_")]
+    for path in EXAMPLES.glob("*.py"):
+        assert any(name.startswith(f"test_{path.stem}") for name in tests), path.name
+
+
+def test_no_example_has_the_name_of_a_package():
+    """Python looks beside a script first: Isaac Sim's own `import newton` would find the example."""
+    taken = {"carb", "isaaclab", "isaacsim", "newton", "omni", "pxr", "rclpy", "torch", "warp"}
+    assert taken.isdisjoint(path.stem for path in EXAMPLES.glob("*.py"))
+    for path in EXAMPLES.glob("*.py"):
+        assert importlib.util.find_spec(path.stem) is None, path.name
+
+
+def test_rtx_lidar(isaac, example, capsys):
+    """The two lidars would look elsewhere, or both cast rays."""
+    kit = isaac()
+    difference = example("rtx_lidar").main(duration=0.3)
+    assert len(difference) > 300
+    # The vehicle climbs a little between the turn that RTX has seen and the rays.
+    assert 0.0 < np.median(difference) < 0.1
+    assert "points by RTX" in capsys.readouterr().out
+    assert not kit.products
+
+
+@pytest.mark.parametrize("name", ["rtx_lidar", "newton_flight"])
+def test_rtx_lidar_and_newton_flight_need_isaac_sim_6(isaac, example, name):
+    """Isaac Sim 5.1 has neither: a traceback of imports would not say so."""
+    isaac("5.1.0")
+    with pytest.raises(ConfigError) as error:
+        example(name).main(duration=0.1)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_ros2_cameras(isaac, example, version, monkeypatch):
+    """A camera would not be on the graph, or at another rate than its own."""
+    kit = isaac(version)
+    module = example("ros2_cameras")
+    seen = {}
+
+    def run(simulation, duration, *, speed):
+        assert speed == 1.0
+        simulation.step(round(duration * simulation.rate))
+        for graph in kit.graphs:
+            for node, values in graph.published.items():
+                topic = f"{values['nodeNamespace']}/{values['topicName']}"
+                seen[topic] = graph.messages[node] / duration
+
+    # Without the pace of the wall clock.
+    monkeypatch.setattr(module.Simulation, "run", run)
+    module.main(duration=2.0, resolution=(40, 30))
+    for drone in ("drone0", "drone1"):
+        assert seen[f"{drone}/front/color/image_raw"] == pytest.approx(25.0, abs=1.0)
+        for topic in ("color/image_raw", "depth/image_raw", "semantic/image_raw", "depth/camera_info"):
+            assert seen[f"{drone}/down/{topic}"] == pytest.approx(5.0, abs=1.0)
+    kit.update()
+    assert not kit.graphs
+    assert not kit.products
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_replicator_dataset(isaac, example, version, tmp_path, capsys):
+    """The writer would write nothing, or more images than the camera takes."""
+    kit = isaac(version)
+    files = example("replicator_dataset").main(tmp_path / "out", duration=2.0, resolution=(40, 30))
+    # Ten images a second, each with a mask and boxes.
+    assert abs(files - 3 * 20) <= 3
+    assert f"{files} files in" in capsys.readouterr().out
+    assert not kit.writers
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_px4_pair(isaac, example, version, tmp_path, capsys):
+    """The two autopilots would share a vehicle, or fall out of step with physics."""
+    kit = isaac(version)
+    module = example("px4_pair")
+    assert module.autopilots().trajectory is not None
+    tree = PX4Tree(tmp_path / "PX4-Autopilot")
+    tree.say("--mission hover --ready 1")
+    px4 = PX4(tree.folder)
+    px4.run_folder = tmp_path / "run"
+    way = module.main(px4, duration=6.0)
+    assert way.shape == (1500, 2, 3)
+    assert kit.physics.steps_by["step"] == 1500
+    for number in (0, 1):
+        at = phases(px4.run_folder / f"px4_{px4.first_instance + number}.log")
+        assert {"CONNECTED", "ARMED", "TAKEOFF"} <= set(at)
+        # Both climb where they stand.
+        assert way[-1, number, 2] > 1.0
+        assert np.abs(way[:, number, 0] - (-4.0, 4.0)[number]).max() < 0.5
+    said = capsys.readouterr().out
+    assert "PX4 0: up to" in said
+    assert "PX4 1: up to" in said
+
+
+def test_newton_flight(isaac, example, capsys):
+    """Newton would not be switched on, or would leave its own gravity to the vehicle."""
+    kit = isaac()
+    engines = []
+    module = example("newton_flight")
+    fly = module.fly
+
+    def watched(physics, duration):
+        way = fly(physics, duration)
+        engines.append(kit.engine)
+        return way
+
+    module.fly = watched
+    assert module.main(duration=3.0) < 0.01
+    assert engines == ["newton", "physx"]
+    assert "apart at most" in capsys.readouterr().out
