@@ -4,9 +4,11 @@ A component is a dataclass whose fields are its parameters. A mapping names it b
 parameters; `model: package.module:Class` names a user's own.
 """
 
+import copy
 import dataclasses
 import importlib
 import inspect
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
 
@@ -18,6 +20,8 @@ T = TypeVar("T")
 
 Vec3 = tuple[float, float, float]
 Positive = Annotated[float, Field(gt=0)]
+
+_BUILT_FROM = "_built_from"
 
 
 class StrictModel(BaseModel):
@@ -48,9 +52,38 @@ def build(base: type[T], kinds: Mapping[str, type[T]], spec: Mapping[str, Any], 
         raise config_error(error, model).within(field=field) from None
     values = {key: _plain(getattr(validated, key)) for key in validated.model_fields_set}
     try:
-        return cls(**_nested(cls, values))
+        made = cls(**_nested(cls, values))
     except ConfigError as error:
         raise error.within(field=field) from None
+    # Past the dataclass, which may be frozen: what it was built from describes it better than its fields.
+    object.__setattr__(made, _BUILT_FROM, copy.deepcopy(dict(spec)))
+    return made
+
+
+def describe(base: type[T], kinds: Mapping[str, type[T]], component: T) -> dict[str, Any] | None:
+    """Return the mapping that a component can be built from again; None where YAML cannot describe it.
+
+    Args:
+        base: Class that every component of this sort derives from.
+        kinds: Shipped components by model name.
+        component: The component.
+    """
+    if (given := getattr(component, _BUILT_FROM, None)) is not None:
+        return dict(copy.deepcopy(given))
+    cls = type(component)
+    shipped = next((name for name, known in kinds.items() if known is cls), None)
+    spec: dict[str, Any] = {"model": shipped or f"{cls.__module__}:{cls.__qualname__}"}
+    if dataclasses.is_dataclass(component):
+        for item in dataclasses.fields(component):
+            value = getattr(component, item.name)
+            if item.init and not (item.default is not dataclasses.MISSING and value == item.default):
+                spec[item.name] = value
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(spec, allow_nan=False))
+        build(base, kinds, plain, field="component")
+    except (TypeError, ValueError):
+        return None
+    return plain
 
 
 def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:

@@ -87,6 +87,8 @@ class Simulation:
             self.environment = Environment.from_spec(world)
         except ConfigError as error:
             raise error.within(file=file) from None
+        self.given_world = world
+        """The world as it was described, before a generator made its scene."""
         self.world, self.scene = scene_of(world, file)
         if alter_scene is not None:
             self.scene = alter_scene(self.scene, self.world)

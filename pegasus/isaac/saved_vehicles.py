@@ -1,10 +1,9 @@
 """What a vehicle is, kept as attributes on its prim, so that a saved stage brings it back."""
 
-import dataclasses
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,15 @@ from pegasus.components import build
 from pegasus.errors import ConfigError
 from pegasus.isaac.bodies import vehicle_path
 from pegasus.multirotor import Multirotor
+from pegasus.scenario_writer import backend_specs, sensor_specs
+from pegasus.sensors import Sensor
+from pegasus.sensors.registry import SENSORS
 from pegasus.vehicle import Vehicle
 
 _log = logging.getLogger(__name__)
 
-_MODEL, _NAME, _COUNT, _BACKENDS = (f"pegasus:{field}" for field in ("model", "name", "count", "backends"))
+_MODEL, _NAME, _COUNT = (f"pegasus:{field}" for field in ("model", "name", "count"))
+_BACKENDS, _SENSORS = "pegasus:backends", "pegasus:sensors"
 _POSITIONS, _HEADINGS = "pegasus:startPositions", "pegasus:startHeadings"
 
 
@@ -39,6 +42,8 @@ class SavedVehicle:
     """Their headings, counter-clockwise from east [rad]."""
     backends: tuple[Mapping[str, Any], ...] = ()
     """Who flies it and who listens, as scenario files have it."""
+    sensors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Sensors that its model has not, by name."""
 
     def make(self) -> Multirotor:
         """Return the vehicle, ready to be added.
@@ -57,13 +62,17 @@ class SavedVehicle:
                     build(Backend, BACKENDS, spec, field=f"backends.{index}")
                     for index, spec in enumerate(self.backends)
                 ],
+                extra_sensors={
+                    name: build(Sensor, SENSORS, spec, field=f"sensors.{name}")
+                    for name, spec in self.sensors.items()
+                },
             )
         except ConfigError as error:
             raise error.within(field=self.path) from None
 
 
 def mark(stage: Usd.Stage, vehicle: Vehicle) -> None:
-    """Keep on the prim of a vehicle what it is; a backend that YAML cannot describe is not kept.
+    """Keep on the prim of a vehicle what it is; a part that YAML cannot describe is not kept.
 
     Args:
         stage: The stage that it is on.
@@ -72,7 +81,10 @@ def mark(stage: Usd.Stage, vehicle: Vehicle) -> None:
     prim = stage.GetPrimAtPath(vehicle_path(vehicle.name))
     if not prim:
         return
-    backends = [spec for backend in vehicle.backends if (spec := _described(backend, vehicle.name))]
+    left_out: list[str] = []
+    backends, sensors = backend_specs(vehicle, left_out), sensor_specs(vehicle, left_out)
+    for part in left_out:
+        _log.warning("%s: a stage cannot keep it, and brings the vehicle back without it once saved", part)
     _, _, z, w = vehicle.start_orientation.T
     # Vehicles start level, so the heading is all of the attitude.
     headings = 2.0 * np.arctan2(z, w)
@@ -87,6 +99,7 @@ def mark(stage: Usd.Stage, vehicle: Vehicle) -> None:
         ),
         _HEADINGS: (Sdf.ValueTypeNames.DoubleArray, headings.tolist()),
         _BACKENDS: (Sdf.ValueTypeNames.String, json.dumps(backends)),
+        _SENSORS: (Sdf.ValueTypeNames.String, json.dumps(sensors)),
     }
     for name, (kind, value) in values.items():
         prim.CreateAttribute(name, kind).Set(value)
@@ -113,6 +126,7 @@ def _read(prim: Usd.Prim) -> SavedVehicle:
             f"lacks {missing}", field=str(prim.GetPath()), remedy="remove the prim and add the vehicle again"
         )
     backends = prim.GetAttribute(_BACKENDS).Get() if prim.HasAttribute(_BACKENDS) else "[]"
+    sensors = prim.GetAttribute(_SENSORS).Get() if prim.HasAttribute(_SENSORS) else "{}"
     return SavedVehicle(
         path=str(prim.GetPath()),
         model=str(values[_MODEL]),
@@ -120,27 +134,5 @@ def _read(prim: Usd.Prim) -> SavedVehicle:
         positions=tuple((float(x), float(y), float(z)) for x, y, z in values[_POSITIONS]),
         headings=tuple(float(heading) for heading in values[_HEADINGS]),
         backends=tuple(json.loads(backends)),
+        sensors=json.loads(sensors),
     )
-
-
-def _described(backend: Backend, vehicle: str) -> dict[str, Any] | None:
-    """Return a backend as scenario files have it; None for one that they cannot describe."""
-    kind = type(backend)
-    shipped = next((name for name, known in BACKENDS.items() if known is kind), None)
-    spec: dict[str, Any] = {"model": shipped or f"{kind.__module__}:{kind.__qualname__}"}
-    if dataclasses.is_dataclass(backend):
-        for field in dataclasses.fields(backend):
-            value = getattr(backend, field.name)
-            if field.init and not (field.default is not dataclasses.MISSING and value == field.default):
-                spec[field.name] = value
-    try:
-        json.dumps(spec)
-        build(Backend, BACKENDS, spec, field="backend")
-    except (TypeError, ConfigError):
-        _log.warning(
-            "%s: a stage cannot keep its backend %s, and brings the vehicle back without it once saved",
-            vehicle,
-            kind.__name__,
-        )
-        return None
-    return spec

@@ -12,6 +12,7 @@ from pegasus.isaac.hand_controls import HandControls
 from pegasus.isaac.viewport import Screenshots, ViewportCamera
 from pegasus.isaac.viewport_click import ViewportClick
 from pegasus.isaac.viewport_marks import ViewportMarks
+from pegasus.isaac.window_extras import ScenarioSection, SensorSection
 from pegasus.isaac.window_run import FleetSection, RunSection, ViewSection
 from pegasus.isaac.window_setup import BackendSection, VehicleSection, WorldSection
 from pegasus.isaac.window_telemetry import CameraSection, TelemetrySection
@@ -101,7 +102,9 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
             for section in (
                 _MessageSection(panel),
                 WorldSection(panel),
+                ScenarioSection(panel),
                 VehicleSection(panel, self._click),
+                SensorSection(panel),
                 BackendSection(panel),
                 FleetSection(panel, self._hands, self._click),
                 ViewSection(panel),

@@ -236,7 +236,8 @@ class BackendPart(Part):
         """Return who flies the next vehicle, where that is not ROS 2."""
         if self.chosen == BUILT_IN:
             if self.flight == STEER:
-                return STEERED[self.controller]()
+                steered = STEERED[self.controller]
+                return self._built(f"{steered.__module__}:{steered.__qualname__}", {})
             return self._built(self.controller, {"trajectory": self._trajectory()})
         options: dict[str, Any] = {}
         options["launch"] = self.launch

@@ -22,7 +22,9 @@ class Topic(StrEnum):
     """What may have changed."""
 
     WORLD = "world"
+    SCENARIOS = "scenarios"
     VEHICLES = "vehicles"
+    SENSORS = "sensors"
     BACKEND = "backend"
     SIMULATION = "simulation"
     VIEW = "view"

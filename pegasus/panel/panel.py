@@ -8,6 +8,8 @@ from pegasus.errors import ConfigError
 from pegasus.panel.backend_part import BackendPart
 from pegasus.panel.board import Board, Listener, Message, Topic
 from pegasus.panel.pilot_part import PilotPart
+from pegasus.panel.scenario_part import ScenarioPart
+from pegasus.panel.sensor_part import SensorPart
 from pegasus.panel.session import Session
 from pegasus.panel.simulation_part import SimulationPart
 from pegasus.panel.snapshot import Snapshot
@@ -41,8 +43,10 @@ class Panel:
         self.history = History()
         """The last minute of the followed vehicle."""
         self.world = WorldPart(self._board, session, seed=seed)
+        self.scenario = ScenarioPart(self._board, session, self.world)
         self.backend = BackendPart(self._board)
-        self.vehicle = VehiclePart(self._board, session, self.backend)
+        self.sensors = SensorPart(self._board)
+        self.vehicle = VehiclePart(self._board, session, self.backend, self.sensors)
         self.simulation = SimulationPart(self._board, session, out=folder)
         self.view = ViewPart(self._board, session, out=folder)
         self.pilot = PilotPart(self._board, session, self.view)

@@ -10,6 +10,7 @@ from pegasus.multirotor import Multirotor
 from pegasus.panel.backend_part import BackendPart
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, vehicle_choices
+from pegasus.panel.sensor_part import SensorPart
 from pegasus.panel.session import Session
 from pegasus.panel.snapshot import VehicleSnapshot
 from pegasus.scenario import load_vehicle
@@ -26,11 +27,12 @@ class VehiclePart(Part):
         board: What all parts share.
         session: Runs the simulation.
         backend: Who will fly it.
+        sensors: Which further sensors it will have.
     """
 
-    def __init__(self, board: Board, session: Session, backend: BackendPart) -> None:
+    def __init__(self, board: Board, session: Session, backend: BackendPart, sensors: SensorPart) -> None:
         super().__init__(board)
-        self._session, self._backend = session, backend
+        self._session, self._backend, self._sensors = session, backend, sensors
         self.choices: list[Choice] = vehicle_choices()
         self.chosen = "iris"
         """Name or path of the vehicle to add."""
@@ -159,6 +161,7 @@ class VehiclePart(Part):
             heading=None if self.position is None and not self.heading else self.heading,
             spacing=self.spacing,
             backends=backends,
+            extra_sensors=self._sensors.make(),
         )
         if self.position is not None and self.on_ground:
             place = np.array(self.position)

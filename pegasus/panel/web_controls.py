@@ -10,6 +10,7 @@ from pegasus.panel.panel import Panel
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
 from pegasus.panel.web import WebView
+from pegasus.panel.web_extras import ScenarioSection, SensorSection
 from pegasus.panel.web_fields import Section, paragraph, put_content
 from pegasus.panel.web_pilot import PilotSection
 from pegasus.panel.web_run import FleetSection, RunSection, StatusSection, ViewSection
@@ -36,8 +37,12 @@ class WebControls:
         tabs = gui.add_tab_group()
         with tabs.add_tab("World"):
             self._sections.append(WorldSection(gui, panel))
+            with gui.add_folder("Scenario", expand_by_default=False):
+                self._sections.append(ScenarioSection(gui, panel))
         with tabs.add_tab("Vehicle"):
             self._sections.append(VehicleSection(gui, panel, self._pick))
+            with gui.add_folder("Cameras and lidars", expand_by_default=False):
+                self._sections.append(SensorSection(gui, panel))
             with gui.add_folder("Backend"):
                 self._sections.append(BackendSection(gui, panel))
         with tabs.add_tab("Fly"):

@@ -108,6 +108,17 @@ def put_options(handle: Any, options: list[str], value: str) -> None:
     put(handle, value)
 
 
+def appear(handle: Any, *, shown: bool) -> None:
+    """Show or hide a field unless it is so already.
+
+    Args:
+        handle: The field.
+        shown: Whether it is shown.
+    """
+    if handle.visible != shown:
+        handle.visible = shown
+
+
 def described(choice: Choice | None, path: str = "") -> str:
     """Return a description as HTML: what it is, or why it cannot be used and what to do about it.
 

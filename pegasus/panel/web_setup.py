@@ -17,6 +17,7 @@ from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice
 from pegasus.panel.panel import Panel
 from pegasus.panel.web_fields import (
     Section,
+    appear,
     described,
     on_buttons,
     on_press,
@@ -216,16 +217,16 @@ class BackendSection(Section):
             (self._on_timeout, part.on_timeout),
         ):
             put(field, value)
-        _appear(self._controller, shown=part.chosen == BUILT_IN)
+        appear(self._controller, shown=part.chosen == BUILT_IN)
         for field in (self._size, self._height, self._speed, self._laps):
-            _appear(field, shown=part.flight != FLIGHTS[0] and part.chosen != ROS2)
-        _appear(self._flight, shown=part.chosen != ROS2)
-        _appear(self._launch, shown=part.chosen in (PX4, ARDUPILOT))
+            appear(field, shown=part.flight != FLIGHTS[0] and part.chosen != ROS2)
+        appear(self._flight, shown=part.chosen != ROS2)
+        appear(self._launch, shown=part.chosen in (PX4, ARDUPILOT))
         put_content(self._program, "".join(paragraph(line) for line in part.program))
-        _appear(self._too, shown=part.chosen != ROS2)
+        appear(self._too, shown=part.chosen != ROS2)
         for field in (self._namespace, self._domain):
-            _appear(field, shown=part.chosen == ROS2 or part.ros2_too)
-        _appear(self._on_timeout, shown=part.chosen == ROS2)
+            appear(field, shown=part.chosen == ROS2 or part.ros2_too)
+        appear(self._on_timeout, shown=part.chosen == ROS2)
 
     def _set_flight(self) -> bool:
         return self._part.set_flight(
@@ -273,8 +274,3 @@ class _Thumbnail:
 def _show_choice(thumbnail: _Thumbnail, about: Any, choice: Choice | None, path: str) -> None:
     thumbnail.show(None if choice is None else choice.thumbnail)
     put_content(about, described(choice, path))
-
-
-def _appear(field: Any, *, shown: bool) -> None:
-    if field.visible != shown:
-        field.visible = shown

@@ -10,6 +10,7 @@ import viser
 from pegasus import Multirotor, Simulation
 from pegasus.panel.web import WebView
 from pegasus.panel.web_controls import WebControls
+from pegasus.panel.web_extras import ScenarioSection, SensorSection
 from pegasus.panel.web_run import FleetSection, RunSection
 from pegasus.panel.web_setup import BackendSection, WorldSection
 from pegasus.panel.web_telemetry import CameraSection, PlotSection
@@ -231,3 +232,25 @@ SECRETS = {
     "value.usda": '#usda 1.0\ndef Xform "root" {\n  custom string password = hunter2\n}\n',
     "quote.usda": "#usda 1.0\nit's 'root' hunter2\n",
 }
+
+
+def test_a_camera_is_mounted_and_the_scenario_saved_in_the_browser(panel, browser):
+    """If this fails, only the window of Isaac Sim has what a page should have too."""
+    sensors, scenarios = browser.section(SensorSection), browser.section(ScenarioSection)
+    browser.write(sensors._pitch, 90.0)
+    wait_until(lambda: panel.sensors.pitch == pytest.approx(np.pi / 2), "the pitch")
+    browser.write(sensors._outputs["depth"], True)
+    wait_until(lambda: panel.sensors.outputs == ("rgb", "depth"), "the output")
+    browser.write(sensors._kind, "lidar")
+    wait_until(lambda: sensors._pattern.visible and not sensors._size.visible, "the fields of a lidar")
+    browser.write(sensors._kind, "camera")
+    wait_until(lambda: sensors._size.visible, "the fields of a camera")
+    assert panel.sensors.mount()
+    wait_until(lambda: "camera: camera, 10 Hz" in sensors._listed.content, "the list")
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    assert panel.vehicle.add(), panel.messages
+    browser.write(scenarios._name, "from_a_page")
+    wait_until(lambda: panel.scenario.name == "from_a_page", "the name")
+    assert panel.scenario.save(), panel.messages
+    wait_until(lambda: "from_a_page" in scenarios._list.options, "the list of scenarios")

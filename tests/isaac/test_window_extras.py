@@ -1,0 +1,84 @@
+"""Scenarios and further sensors in the window of the extension, on the fakes."""
+
+import pytest
+
+from pegasus.cameras import Camera, Lidar
+from tests.isaac.contract import VERSIONS
+from tests.isaac.fakes import interface
+from tests.isaac.window_user import opened, rows, section, texts
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path, monkeypatch):
+    """Return the user's folder."""
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(tmp_path / "config"))
+    return tmp_path / "config"
+
+
+def press(user, title, name):
+    """Press a button of a section."""
+    fold = section(user.kit.windows[0], title)
+    next(w for w in fold._all() if isinstance(w, interface.Button) and w.text == name)._press()
+    user.update(2)
+
+
+def field(user, title, label, index=0):
+    """Return the model of a field of a section."""
+    return rows(section(user.kit.windows[0], title))[label][index].model
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, config):
+    """Sensors would have to be written into files, and what was put together would be gone at the end."""
+    user = window(version)
+    assert user.panel.world.choose("flat")
+    assert user.panel.world.load(), user.messages
+    opened(user)
+    title = "Cameras and lidars"
+    field(user, title, "depth").set_value(True)
+    user.update(2)
+    field(user, title, "Pitch, yaw [deg]")._type(90.0)
+    user.update(2)
+    press(user, title, "Mount")
+    field(user, title, "Sensor")._choose("lidar")
+    user.update(2)
+    field(user, title, "Name")._type("top")
+    user.update(2)
+    press(user, title, "Mount")
+    press(user, title, "Mount")
+    press(user, title, "Take lidar off")
+    assert "camera: camera, 10 Hz" in texts(section(user.kit.windows[0], title))
+    press(user, "Vehicle", "Add")
+    made = user.vehicle.sensors
+    assert isinstance(made["camera"], Camera)
+    assert made["camera"].outputs == ("rgb", "distance_to_image_plane")
+    assert isinstance(made["top"], Lidar)
+    assert "lidar" not in made
+    field(user, "Scenario", "Save as")._type("seen")
+    user.update(2)
+    press(user, "Scenario", "Save")
+    assert (config / "scenarios" / "seen.yaml").is_file(), user.messages
+    assert user.panel.world.clear()
+    user.update(2)
+    field(user, "Scenario", "Scenario")._choose("seen")
+    press(user, "Scenario", "Open")
+    assert set(user.vehicle.sensors) == set(made)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_saved_stage_brings_sensors_and_trajectories_back(window, version, tmp_path):
+    """A vehicle would come back without its camera, or without anybody to fly it."""
+    user = window(version)
+    assert user.panel.world.choose("flat")
+    assert user.panel.world.load(), user.messages
+    assert user.panel.sensors.mount()
+    assert user.panel.backend.set_flight("square", size=1.5, height=1.0, speed=2.0)
+    assert user.panel.vehicle.add(), user.messages
+    user.update(2)
+    stage = str(tmp_path / "kept.usda")
+    user.kit.context.save_as_stage(stage)
+    user.kit.context.open_stage(stage)
+    user.update(2)
+    assert isinstance(user.vehicle.sensors["camera"], Camera)
+    (pilot,) = user.vehicle.backends
+    assert pilot.mission.duration > 1.0

@@ -1,0 +1,100 @@
+"""The panel's parts for scenarios and further sensors, without any toolkit."""
+
+import pytest
+
+from pegasus.scenario import load_scenario
+from tests.panel.panel_rig import last_error
+
+
+def test_a_camera_and_a_lidar_are_mounted(flat):
+    """A vehicle could have the sensors of its file only."""
+    sensors = flat.sensors
+    assert sensors.place(0.1, 0.0, -0.05)
+    assert sensors.turn(0.5, -0.25)
+    assert sensors.set_resolution("320", 200)
+    assert sensors.set_output("depth", on=True)
+    assert sensors.set_rate(5)
+    assert sensors.mount()
+    assert sensors.mount()
+    assert sensors.set_kind("lidar")
+    assert sensors.set_name("top")
+    assert sensors.set_pattern("mid360") or sensors.set_pattern("vlp16")
+    assert sensors.mount()
+    assert list(sensors.mounted) == ["camera", "camera1", "top"]
+    assert sensors.remove("camera1")
+    assert flat.vehicle.add(), flat.messages
+    made = flat.session.call(lambda simulation: simulation.vehicles["iris"].sensors)
+    camera, lidar = made["camera"], made["top"]
+    assert (camera.position, camera.orientation) == ((0.1, 0.0, -0.05), (0.0, 0.5, -0.25))
+    assert (camera.resolution, camera.rate_hz) == ((320, 200), 5.0)
+    assert camera.outputs == ("rgb", "distance_to_image_plane")
+    assert lidar.position == (0.1, 0.0, -0.05)
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda part: part.set_kind("radar"), "must be one of camera, lidar"),
+        (lambda part: part.set_resolution(640, 0.5), "must be a whole number from 1 up"),
+        (lambda part: part.set_pattern("spiral"), "must be one of"),
+        (lambda part: part.set_output("smell", on=True), "must be one of rgb"),
+        (lambda part: part.set_rate(-1) and part.mount(), "rate_hz"),
+        (lambda part: part.set_output("rgb", on=False) and part.mount(), "must name at least one output"),
+        (lambda part: part.set_name("a") and part.mount() and part.set_name("a") and part.mount(), "taken"),
+        (lambda part: part.remove("front"), "no such sensor; there are none"),
+        (lambda part: part.place("x", 0, 0), "must be a finite number"),
+    ],
+)
+def test_what_cannot_be_mounted_is_one_line(panel, act, said):
+    """A wrong value would end in a trace, or in a vehicle that cannot be added."""
+    assert not act(panel.sensors)
+    assert said in last_error(panel)
+    assert "\n" not in last_error(panel)
+
+
+def test_a_scenario_is_saved_and_opened(flat, config):
+    """What was put together would be gone with the panel."""
+    part = flat.scenario
+    assert flat.backend.set_flight("circle", size=2.0, height=1.5, speed=1.0)
+    assert flat.sensors.mount()
+    assert flat.vehicle.set_position(1.0, 2.0, 0.2)
+    assert flat.vehicle.add()
+    assert flat.simulation.set_wind(2.0, 0.0)
+    assert part.set_name("mine")
+    assert part.save(), flat.messages
+    assert "mine" in part.choices
+    assert str(config / "scenarios" / "mine.yaml") in flat.messages[-1].text
+    assert not part.save()
+    assert "is there already" in last_error(flat)
+    assert part.set_replace(True)
+    assert part.save()
+    assert flat.world.clear()
+    assert part.open("mine"), flat.messages
+    (vehicle,) = flat.snapshot.vehicles
+    assert vehicle.position[0].tolist() == [1.0, 2.0, 0.2]
+    assert "camera" in flat.session.call(lambda simulation: simulation.vehicles["iris"].sensors)
+    assert flat.snapshot.mean_wind == (2.0, 0.0, 0.0)
+    flight = load_scenario("mine")[0].vehicles[0].backends[0]["trajectory"]
+    assert [next(iter(part)) for part in flight] == ["takeoff", "circle", "land"]
+
+
+def test_flight_by_hand_is_saved_too(flat):
+    """The pilot that the panel begins with would be lost."""
+    assert flat.vehicle.add()
+    assert flat.scenario.set_name("by_hand")
+    assert flat.scenario.save()
+    assert not any(message.error for message in flat.messages)
+    assert flat.scenario.open("by_hand")
+    assert flat.snapshot.vehicles[0].pilot == "SteeredGeometricController"
+
+
+def test_nothing_to_save_is_one_line(panel, flat):
+    """An empty file would be written, or a trace."""
+    assert panel.scenario.set_name("empty")
+    assert not panel.scenario.save()
+    assert "has no vehicles" in last_error(flat)
+    assert panel.world.clear()
+    assert not panel.scenario.save()
+    assert "no world is loaded" in last_error(panel)
+    assert not panel.scenario.open("nothing_like_it")
+    assert "no such scenario" in last_error(panel)

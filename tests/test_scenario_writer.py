@@ -1,0 +1,154 @@
+"""Scenarios that are written from what is in a simulation."""
+
+import numpy as np
+import pytest
+import yaml
+
+from pegasus import Multirotor, Simulation
+from pegasus.cameras import Camera
+from pegasus.components import build, describe
+from pegasus.control import CONTROLLERS, GeometricController, trajectories
+from pegasus.environment import Environment
+from pegasus.errors import ConfigError
+from pegasus.run import Flight
+from pegasus.scenario import load_scenario
+from pegasus.scenario_writer import save_scenario
+from pegasus.sensors import Sensor
+from pegasus.sensors.registry import SENSORS
+
+SCENARIO = """
+name: pair
+world: flat
+rate: 500.0
+seed: 7
+duration: 0.2
+vehicles:
+  - model: iris
+    name: leader
+    position: [1.0, 2.0, 0.3]
+    heading: 0.5
+    backends: [{model: geometric, trajectory: [{takeoff: {height: 2.0}}, {hold: {height: 2.0}}]}]
+    sensors: {front: {model: camera, resolution: [64, 48], outputs: [rgb, depth], rate_hz: 5.0}}
+  - model: crazyflie
+    count: 5
+    spacing: 0.7
+    position: [-4.0, 0.0, 0.2]
+"""
+
+
+@pytest.fixture(autouse=True)
+def config(tmp_path, monkeypatch):
+    """Return the user's folder."""
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(tmp_path / "config"))
+    return tmp_path / "config"
+
+
+def flown(simulation, steps):
+    """Return where everything is after some steps."""
+    simulation.step(steps)
+    return np.concatenate([vehicle.state.position for vehicle in simulation.vehicles])
+
+
+def test_a_saved_scenario_flies_as_what_was_saved(tmp_path, config):
+    """What is opened again would be another flight than the one that was put together."""
+    (tmp_path / "pair.yaml").write_text(SCENARIO)
+    with Flight(tmp_path / "pair.yaml").simulation as first:
+        saved = save_scenario(first, "again", speed=None)
+        assert saved.left_out == ()
+        assert saved.file == config / "scenarios" / "again.yaml"
+        path = flown(first, 60)
+        camera = first.vehicles["leader"].sensors["front"]
+    spec, _ = load_scenario("again")
+    assert (spec.world, spec.rate, spec.seed, spec.speed, spec.duration) == ("flat", 500.0, 7, "max", 60.0)
+    assert [(v.name, v.count, v.model) for v in spec.vehicles] == [
+        ("leader", 1, "iris"),
+        ("crazyflie", 5, "crazyflie"),
+    ]
+    with Flight("again").simulation as second:
+        np.testing.assert_array_equal(flown(second, 60), path)
+        again = second.vehicles["leader"].sensors["front"]
+        assert (again.resolution, again.outputs, again.rate_hz) == ((64, 48), camera.outputs, 5.0)
+
+
+def test_wind_and_origin_are_saved_as_a_world(config):
+    """The scenario would fly elsewhere on Earth, or in calm air."""
+    with Simulation("flat") as simulation:
+        simulation.add(Multirotor("iris", position=(0, 0, 1.0)))
+        moved = simulation.given_world.model_copy(
+            update={"origin": simulation.given_world.origin.model_copy(update={"altitude": 1500.0})}
+        )
+    with Simulation(moved) as simulation:
+        simulation.add(Multirotor("iris", position=(0, 0, 1.0)))
+        simulation.environment.wind = Environment.from_spec(
+            moved.model_copy(update={"wind": {"model": "constant", "mean_velocity": [3.0, 0.0, 0.0]}})
+        ).wind
+        saved = save_scenario(simulation, "windy")
+        path = flown(simulation, 50)
+    assert yaml.safe_load(saved.file.read_text())["world"] == "windy_world"
+    assert (config / "worlds" / "windy_world.yaml").is_file()
+    with Flight("windy").simulation as again:
+        assert again.environment.origin.altitude == 1500.0
+        np.testing.assert_array_equal(flown(again, 50), path)
+
+
+def test_copies_in_no_grid_are_saved_one_by_one():
+    """They would be put into a grid that they never stood in."""
+    places = np.array([[0.0, 0.0, 0.2], [3.0, 1.0, 0.4], [-2.0, 5.0, 0.2]])
+    headings = [0.1, 0.2, 0.3]
+    with Simulation("flat") as simulation:
+        simulation.add(Multirotor("iris", name="lot", count=3, position=places, heading=headings))
+        save_scenario(simulation, "lot")
+    with Flight("lot").simulation as again:
+        assert [vehicle.name for vehicle in again.vehicles] == ["lot_0", "lot_1", "lot_2"]
+        starts = np.concatenate([vehicle.start_position for vehicle in again.vehicles])
+        np.testing.assert_allclose(starts, places, atol=1e-12)
+        turned = np.concatenate([vehicle.start_orientation for vehicle in again.vehicles])
+        np.testing.assert_allclose(turned[:, 2], np.sin(np.array(headings) / 2), atol=1e-12)
+
+
+def test_what_a_file_cannot_describe_is_named():
+    """A vehicle would be opened again without its pilot, and nobody would know why it falls."""
+    with Simulation("flat") as simulation:
+        pilot = GeometricController(trajectories.hold(height=1.0))
+        simulation.add(Multirotor("iris", backends=[pilot], extra_sensors={"eye": Camera(lens=None)}))
+        saved = save_scenario(simulation, "half")
+    assert saved.left_out[0] == "iris: backend GeometricController"
+    assert load_scenario("half")[0].vehicles[0].backends == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("../evil", "must be made of"), ("", "must be made of"), ("a b", "must be made of")]
+)
+def test_names_stay_in_the_folder(name, said, config):
+    """A page could write any file of the machine."""
+    with Simulation("flat") as simulation:
+        simulation.add(Multirotor("iris"))
+        with pytest.raises(ConfigError, match=said):
+            save_scenario(simulation, name)
+    assert not config.exists()
+
+
+def test_a_file_is_replaced_only_when_that_is_wanted():
+    """A scenario of the user's would be gone by a name that was chosen twice."""
+    with Simulation("flat") as simulation:
+        with pytest.raises(ConfigError, match="has no vehicles; add one first"):
+            save_scenario(simulation, "one")
+        simulation.add(Multirotor("iris"))
+        save_scenario(simulation, "one")
+        with pytest.raises(ConfigError, match="is there already; choose another name"):
+            save_scenario(simulation, "one")
+        simulation.add(Multirotor("crazyflie", position=(3.0, 3.0, 0.2)))
+        save_scenario(simulation, "one", replace=True)
+    assert len(load_scenario("one")[0].vehicles) == 2
+
+
+def test_a_component_is_described_by_what_it_was_built_from():
+    """A trajectory that was written down could not be written down again."""
+    spec = {"model": "geometric", "trajectory": [{"takeoff": {"height": 2.0}}, {"land": {}}]}
+    made = build(GeometricController, CONTROLLERS, spec, field="backend")
+    assert describe(GeometricController, CONTROLLERS, made) == spec
+    given = {"model": "lidar", "pattern": "vlp16", "position": [0.0, 0.0, 0.1]}
+    assert describe(Sensor, SENSORS, build(Sensor, SENSORS, given, field="sensor")) == given
+    from pegasus.sensors import GPS
+
+    assert describe(Sensor, SENSORS, GPS(rate_hz=2.0)) == {"model": "gps", "rate_hz": 2.0}
