@@ -18,7 +18,13 @@ def main() -> None:
     if heeded:
         signal.signal(signal.SIGINT, _leave)
     # `pegasus.sh` blocks it until now.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if os.name != "nt":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if sys.argv[1:2] == ["isaac"]:
+        # Isaac Sim's Python may lack all packages that the other commands need.
+        from pegasus.isaac.command import main as isaac
+
+        sys.exit(isaac(sys.argv[2:]))
     from pegasus.cli import main as command
 
     if not heeded:

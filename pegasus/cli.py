@@ -36,7 +36,9 @@ app.add_typer(show, name="show")
 app.add_typer(make, name="make")
 app.command()(dataset)
 app.command()(view)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(isaac)
+app.command(
+    add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)(isaac)
 check = typer.Typer(help="Look something over.", no_args_is_help=True)
 app.add_typer(check, name="check")
 

@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from pegasus.errors import ConfigError
 from pegasus.settings import ardupilot_directory, px4_directory
 from pegasus.version import __version__
+from pegasus_multirotor import other_package
 
 _DISTRIBUTION = "pegasus-multirotor"
 _OLDEST, _NEWEST = (3, 11), (3, 13)
@@ -58,6 +59,7 @@ def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:
     environment = os.environ if environment is None else environment
     return [
         Finding(Status.OK, "Pegasus", f"{__version__} ({Path(__file__).parent})"),
+        *_name(),
         _python(),
         *_packages(),
         _gpu(),
@@ -66,6 +68,11 @@ def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:
         _ros2(environment),
         *(_port(*port) for port in _PORTS),
     ]
+
+
+def _name() -> list[Finding]:
+    other = other_package()
+    return [] if other is None else [Finding(Status.MISSING, "package name", *other.split("; ", 1))]
 
 
 def _python() -> Finding:

@@ -38,8 +38,9 @@ def test_pegasus_loads_nothing_of_kit():
     assert done.returncode == 0, done.stderr
     loaded, own = (ast.literal_eval(line) for line in done.stdout.splitlines()[-2:])
     assert loaded == []
-    # Only what finds Isaac Sim.
-    assert set(own) <= {"pegasus.isaac.launch"}
+    # Only what finds Isaac Sim and starts it.
+    rooms = ("command", "extension_folder", "installation", "kit_options", "launch", "packages", "process")
+    assert set(own) <= {f"pegasus.isaac.{room}" for room in rooms}
 
 
 def test_this_suite_has_loaded_nothing_of_kit():
@@ -68,7 +69,8 @@ def manifest():
 
 def test_the_manifest_stands_where_kit_looks(manifest):
     """Kit takes a folder for an extension by this file."""
-    assert (ROOT / "extension.toml").resolve() == (ROOT / "config" / "extension.toml").resolve()
+    # A link beside it, at the top, becomes a text file in a clone on Windows.
+    assert not (ROOT / "extension.toml").exists()
     package = manifest["package"]
     order = list(package)
     assert order[:4] == ["version", "category", "title", "description"]
@@ -108,9 +110,6 @@ def test_the_manifest_asks_for_what_is_imported(manifest):
 
 def test_the_manifest_has_its_packages_installed(manifest):
     """Kit installs nothing for an extension that comes before its installer, and the import of it fails."""
-    assert manifest["python"]["pipapi"]["use_online_index"] is True
+    # Which packages: see test_packages.py.
+    assert manifest["python"]["pipapi"]["requirements"]
     assert "omni.kit.pipapi" in manifest["dependencies"]
-    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    # Isaac Sim has numpy.
-    wanted = [line for line in package["dependencies"] if not line.startswith("numpy")]
-    assert manifest["python"]["pipapi"]["requirements"] == wanted

@@ -1,0 +1,200 @@
+"""Run Isaac Sim as another process: signals reach all of it, its exit code arrives, nothing stays behind."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from pegasus.errors import ConfigError
+
+EXIT_CODE_VARIABLE = "PEGASUS_EXIT_CODE_FILE"
+"""Environment variable that names the file for the exit code of a flight: python.sh replaces codes by 1."""
+PATIENCE = 60.0
+"""How long Isaac Sim may take to end once it was told to [s]."""
+_POLL = 0.05
+_PR_SET_CHILD_SUBREAPER = 36
+_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], *, patience: float = PATIENCE) -> int:
+    """Run a command in a process group of its own, and return its exit code.
+
+    Signals that would end this process are passed on to the whole group. What is left of the group when
+    the command has ended is told to end as well, and is killed when it takes too long.
+
+    Args:
+        command: The command.
+        environment: Its environment variables.
+        patience: How long the group may take to end once it was told to [s].
+
+    Raises:
+        ConfigError: If the command cannot be run.
+    """
+    with tempfile.TemporaryDirectory(prefix="pegasus-") as folder:
+        handed_over = Path(folder) / "exit_code"
+        variables = {**environment, EXIT_CODE_VARIABLE: str(handed_over)}
+        try:
+            code = _wait(command, variables, _Group(handed_over, patience))
+        except OSError as error:
+            raise ConfigError(f"cannot be run: {error.strerror}", value=command[0]) from None
+        if handed_over.is_file() and (text := handed_over.read_text(encoding="utf-8").strip()).isdigit():
+            return int(text)
+        return code if code >= 0 else 128 - code
+
+
+def hand_over(code: int) -> None:
+    """Write the exit code of this process where `run` looks for it.
+
+    Args:
+        code: The exit code.
+    """
+    if file := os.environ.get(EXIT_CODE_VARIABLE):
+        with contextlib.suppress(OSError):
+            Path(file).write_text(str(code), encoding="utf-8")
+
+
+class _Group:
+    """A process group, its leader, and when it has to have ended."""
+
+    def __init__(self, handed_over: Path, patience: float) -> None:
+        self.leader: subprocess.Popen[bytes] | None = None
+        self.handed_over, self.patience = handed_over, patience
+        self.told: list[int] = []
+        self.until = float("inf")
+
+    def tell(self, number: int, _: FrameType | None = None) -> None:
+        """Pass a signal on."""
+        self.told.append(number)
+        self.limit()
+        if self.leader is not None:
+            self.send(number)
+
+    def limit(self) -> None:
+        """Let the time to end run from now on, unless it does already."""
+        self.until = min(self.until, time.monotonic() + self.patience)
+
+    def send(self, number: int) -> bool:
+        """Send a signal to all processes of the group; return whether there is any."""
+        assert self.leader is not None
+        if os.name == "nt":
+            if self.leader.poll() is None:
+                self.leader.terminate()
+            return self.leader.poll() is None
+        try:
+            os.killpg(self.leader.pid, number)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def watch(self) -> None:
+        """Wait for the leader to end; kill the group when it takes too long."""
+        assert self.leader is not None
+        terminal = _Terminal(self.leader.pid)
+        try:
+            while self.leader.poll() is None:
+                if self.until == float("inf") and self.handed_over.exists():
+                    self.limit()
+                if time.monotonic() > self.until:
+                    self.send(signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+                terminal.stop_with_the_leader()
+                time.sleep(_POLL)
+        finally:
+            terminal.take()
+
+    def finish(self) -> None:
+        """Wait for the processes that the leader has left behind, and kill them when they take too long."""
+        if os.name == "nt" or not self._left():
+            return
+        if not self.told:
+            self.tell(signal.SIGTERM)
+        while self._left():
+            if time.monotonic() > self.until:
+                self.send(signal.SIGKILL)
+            time.sleep(_POLL)
+
+    def _left(self) -> bool:
+        """Return whether processes of the group are left, without those that have ended."""
+        assert self.leader is not None
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-self.leader.pid, os.WNOHANG)[0]:
+                pass
+        return self.send(0)
+
+
+class _Terminal:
+    """The terminal of this process, given to a group that may then read from it and hears Ctrl-C at once."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self._input = sys.__stdin__.fileno() if sys.__stdin__ is not None else -1
+        self._given = False
+        # A process that is not in front may not take the terminal back unless it ignores this signal.
+        self._before = None if os.name == "nt" else signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        self._give()
+
+    def _give(self) -> None:
+        if os.name == "nt":
+            return
+        with contextlib.suppress(OSError):
+            if os.tcgetpgrp(self._input) == os.getpgrp():
+                os.tcsetpgrp(self._input, self._leader)
+                self._given = True
+                os.killpg(self._leader, signal.SIGCONT)
+
+    def take(self) -> None:
+        """Take the terminal back."""
+        if self._given:
+            with contextlib.suppress(OSError):
+                os.tcsetpgrp(self._input, os.getpgrp())
+        if self._before is not None:
+            signal.signal(signal.SIGTTOU, self._before)
+
+    def stop_with_the_leader(self) -> None:
+        """Stop when Ctrl-Z has stopped the leader, and go on with it."""
+        if not self._given or os.waitid(os.P_PID, self._leader, os.WSTOPPED | os.WNOHANG) is None:
+            return
+        os.tcsetpgrp(self._input, os.getpgrp())
+        self._given = False
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._give()
+        os.killpg(self._leader, signal.SIGCONT)
+
+
+def _wait(command: Sequence[str], environment: Mapping[str, str], group: _Group) -> int:
+    """Run a command until its group has ended, and return the exit code of its leader."""
+    with _passing_on(group):
+        if sys.platform == "linux":
+            # What a leader that ends leaves behind becomes a child of this process.
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        own: dict[str, Any] = {} if os.name == "nt" else {"process_group": 0}
+        group.leader = subprocess.Popen(command, env=environment, **own)
+        for number in list(group.told):
+            group.send(number)
+        group.watch()
+        group.finish()
+    return int(group.leader.returncode)
+
+
+@contextlib.contextmanager
+def _passing_on(group: _Group) -> Iterator[None]:
+    """Pass signals on to a group, but those that this process ignores, which the group ignores too."""
+    before = {}
+    for name in _PASSED_ON:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, group.tell)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

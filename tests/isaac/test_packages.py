@@ -1,0 +1,126 @@
+"""Packages that Isaac Sim's Python lacks: which, and how they get there."""
+
+import subprocess
+import sys
+import tomllib
+from shlex import quote
+
+import pytest
+
+from pegasus.errors import ConfigError
+from pegasus.folders import resource
+from pegasus.isaac import packages
+from pegasus.isaac.installation import Installation
+from tests.isaac.installations import executable
+from tests.test_packaging import ROOT
+
+# Stands for pip: notes its arguments; installs from a folder of wheels only once that is filled.
+PIP = """#!/bin/sh
+if [ "$1" = "-c" ]; then exec {python} -S -E -I "$@"; fi
+echo "$@" >>{calls}
+case "$*" in
+*" download "*)
+    {download}
+    touch {wheels}/filled ;;
+*" install "*)
+    if [ ! -e {wheels}/filled ]; then echo "ERROR: No matching distribution found for mcap" >&2; exit 1; fi ;;
+esac
+"""
+
+
+@pytest.fixture
+def bare(tmp_path, monkeypatch):
+    """Return how to make an Isaac Sim whose Python has no packages, and what its pip was asked for."""
+    monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "cache"))
+
+    def make(download=":"):
+        calls = tmp_path / "calls"
+        text = PIP.format(
+            python=quote(sys.executable), calls=quote(str(calls)), wheels=packages.wheels(), download=download
+        )
+        script = executable(tmp_path / "python.sh", text)
+        return Installation(tmp_path, (str(script),)), lambda: calls.read_text().splitlines()
+
+    return make
+
+
+def test_missing_packages_are_named(bare):
+    """The flight would end in a traceback of an import."""
+    installation, _ = bare()
+    with pytest.raises(ConfigError, match=r"lacks array-api-compat==.*typer>=.*; pegasus isaac --prepare"):
+        packages.require_packages(installation)
+
+
+def test_present_packages_are_fine(caplog):
+    """A Python that has all would be refused, or a second OpenUSD pass in silence."""
+    packages.require_packages(Installation(ROOT, (sys.executable,)))
+    assert "usd-core beside Isaac Sim's own OpenUSD" in caplog.text
+
+
+def test_a_python_that_does_not_run(tmp_path):
+    """A broken installation would count as one that has all packages."""
+    script = executable(tmp_path / "python.sh", "#!/bin/sh\necho no driver >&2\nexit 3\n")
+    with pytest.raises(ConfigError, match="does not run: no driver"):
+        packages.require_packages(Installation(tmp_path, (str(script),)))
+
+
+def test_they_are_fetched_once_and_kept(bare):
+    """A machine without network, to which the wheels are copied, could not be prepared."""
+    installation, calls = bare()
+    said = packages.prepare(installation, environment={"PATH": "/usr/bin:/bin"})
+    assert "installed array-api-compat==" in said
+    assert str(packages.wheels()) in said
+    first, download, last = calls()
+    assert first == last
+    assert "--no-index --find-links" in first
+    assert "--only-binary :all: --dest" in download
+    packages.prepare(installation, environment={"PATH": "/usr/bin:/bin"})
+    # From the folder alone.
+    assert calls()[3:] == [first]
+
+
+def test_without_a_network_the_reason_is_said(bare):
+    """Pip's failure would be a traceback, or pass as success."""
+    installation, _ = bare(download="echo 'ERROR: no route to host' >&2; exit 1")
+    with pytest.raises(ConfigError, match="ERROR: no route to host"):
+        packages.prepare(installation, environment={"PATH": "/usr/bin:/bin"})
+
+
+def test_nothing_is_done_where_nothing_is_missing():
+    """Packages of Isaac Sim would be replaced at each call."""
+    said = packages.prepare(Installation(ROOT, (sys.executable,)), environment={})
+    assert said == f"{ROOT}: nothing is missing"
+
+
+def test_the_manifest_asks_for_what_isaac_sim_lacks():
+    """Kit would install what it has already in other versions, or see nothing of what it has installed."""
+    pipapi = tomllib.loads(resource("config", "extension.toml").read_text(encoding="utf-8"))["python"][
+        "pipapi"
+    ]
+    # Kit takes the words of a requirement for the name of a module where it is not told another one.
+    assert len(pipapi["modules"]) == len(pipapi["requirements"])
+    assert pipapi["use_online_index"] is True
+    assert pipapi["archiveDirs"] == [packages.wheels().name]
+    pinned = (ROOT / "constraints.txt").read_text().splitlines()
+    assert all(line in pinned for line in pipapi["requirements"])
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    # What 6.0.1 and 5.1.0 ship.
+    theirs = {"matplotlib", "numpy", "packaging", "pillow", "pydantic", "pyyaml"}
+    command = set(packages._OF_THE_COMMAND)
+    wanted = {line.partition(">=")[0] for line in core} - theirs - command
+    assert {line.partition("==")[0] for line in pipapi["requirements"]} == wanted
+    assert set(packages._OF_THE_COMMAND.values()) <= set(core)
+    for module in pipapi["modules"]:
+        __import__(module)
+
+
+def test_the_window_does_without_the_packages_of_the_command():
+    """Kit would fail to import the extension, since nobody has installed what only `pegasus run` needs."""
+    line = (
+        "import sys; sys.modules.update(dict.fromkeys(('rich', 'typer', 'coacd')));"
+        "from tests.isaac import fakes; kit = fakes.install('6.0.1');"
+        "from tests.isaac.user import User; user = User(kit); user.fly_square(); kit.timeline.play();"
+        "user.update(20); print(user.simulation.step_count > 10, user.messages); user.extension.on_shutdown()"
+    )
+    done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("True"), done.stdout + done.stderr

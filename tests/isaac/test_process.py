@@ -1,0 +1,209 @@
+"""Isaac Sim as another process: signals, exit codes, the terminal, and what is left behind."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pegasus.errors import ConfigError
+from pegasus.isaac import process
+from tests.isaac.installations import executable, unpacked
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups")
+
+LAUNCHER = """
+import os, signal, sys
+from pegasus.isaac import process
+sys.exit(process.run(sys.argv[2:], os.environ, patience=float(sys.argv[1])))
+"""
+# Flies until it is told to end, takes its time, and hands its code over as the module pegasus.isaac does.
+FLIGHT = """
+import os, pathlib, signal, sys, time
+from pegasus.isaac.process import hand_over
+here = pathlib.Path({folder!r})
+def end(number, _):
+    time.sleep(0.3)
+    (here / "kept").write_text(str(number))
+    hand_over(128 + number)
+    os._exit(128 + number)
+if {deaf}:
+    end = signal.SIG_IGN
+signal.signal(signal.SIGINT, end)
+signal.signal(signal.SIGTERM, end)
+(here / "flies").write_text(str(os.getpid()))
+while True:
+    time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def isaac_sim(tmp_path):
+    """Return a python.sh that runs this Python as a child, as NVIDIA's does."""
+    return unpacked(tmp_path / "isaac sim", python=sys.executable) / "python.sh"
+
+
+@pytest.fixture
+def fly(tmp_path, isaac_sim):
+    """Return how to start a flight in a process of its own; it gives the process, once it flies."""
+    started = []
+
+    def start(*, deaf=False, patience=20.0, **options):
+        code = FLIGHT.format(folder=str(tmp_path), deaf=deaf)
+        line = [sys.executable, "-c", LAUNCHER, str(patience), str(isaac_sim), "-c", code]
+        started.append(subprocess.Popen(line, **options))
+        wait_until((tmp_path / "flies").exists, "the flight")
+        wait_until(lambda: (tmp_path / "flies").read_text(), "its number")
+        return started[-1]
+
+    yield start
+    for launcher in started:
+        launcher.kill()
+        launcher.wait()
+    if (tmp_path / "flies").exists() and alive(number := int((tmp_path / "flies").read_text())):
+        os.kill(number, signal.SIGKILL)
+
+
+def wait_until(condition, what):
+    """Wait for a condition, for half a minute at most."""
+    end = time.monotonic() + 30.0
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def alive(number):
+    """Return whether a process runs; one that has ended and that nobody asked for its code does not."""
+    try:
+        return facts(number)[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def facts(number):
+    """Return state, parent and more of a process, as Linux tells them."""
+    return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, None)]
+)
+def test_who_is_told_to_end_leaves_what_was_flown(fly, tmp_path, number, code):
+    """python.sh would end alone: Isaac Sim would fly on, with nobody to end it, or lose log and summary."""
+    launcher = fly()
+    flight = int((tmp_path / "flies").read_text())
+    launcher.send_signal(number)
+    ended = launcher.wait(timeout=30)
+    assert not alive(flight)
+    if code is not None:
+        assert ended == code
+        assert (tmp_path / "kept").read_text() == str(int(number))
+
+
+def test_a_script_that_is_killed_ends_the_flight(fly, tmp_path):
+    """Isaac Sim would stay behind when python.sh dies."""
+    launcher = fly()
+    flight = int((tmp_path / "flies").read_text())
+    script = int(facts(flight)[1])
+    assert script != launcher.pid
+    os.kill(script, signal.SIGKILL)
+    assert launcher.wait(timeout=30) == 143
+    assert not alive(flight)
+    assert (tmp_path / "kept").is_file()
+
+
+def test_who_does_not_end_is_killed(fly, tmp_path):
+    """An Isaac Sim that hangs would hold the GPU until the machine is started anew."""
+    launcher = fly(deaf=True, patience=0.5)
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.wait(timeout=30) != 0
+    assert not alive(int((tmp_path / "flies").read_text()))
+
+
+def test_an_end_that_takes_too_long(isaac_sim):
+    """An Isaac Sim that hangs while it closes would keep a flight that is over from ending."""
+    line = "import time; from pegasus.isaac.process import hand_over; hand_over(0); time.sleep(600)"
+    assert process.run([str(isaac_sim), "-c", line], os.environ, patience=0.3) == 0
+
+
+@pytest.mark.parametrize("code", [0, 2, 3, 130])
+def test_exit_codes_pass_python_sh(isaac_sim, code):
+    """python.sh makes 1 of each code: who starts flights could not tell wrong input from a crash."""
+    line = f"import sys; from pegasus.isaac.process import hand_over; hand_over({code}); sys.exit({code})"
+    assert process.run([str(isaac_sim), "-c", line], os.environ) == code
+
+
+def test_a_crash_is_no_success(isaac_sim):
+    """An Isaac Sim that ends before it has a code, or by a signal, would count as a flight."""
+    assert process.run([str(isaac_sim), "-c", "import os; os.abort()"], os.environ) == 1
+    assert process.run([sys.executable, "-c", "import os; os.abort()"], os.environ) == 134
+
+
+def test_what_cannot_be_run_is_said(tmp_path):
+    """A script without permission would end in a traceback."""
+    script = executable(tmp_path / "python.sh", "")
+    script.chmod(0o644)
+    with pytest.raises(ConfigError, match=r"python\.sh': cannot be run: Permission denied"):
+        process.run([str(script)], os.environ)
+
+
+def test_signals_are_handled_as_before():
+    """A program that starts a flight would not hear Ctrl-C any more."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGTTOU)]
+    assert process.run([sys.executable, "-c", ""], os.environ) == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGTTOU)] == before
+
+
+class Terminal:
+    """A program in front of a terminal of its own."""
+
+    def __init__(self, *line):
+        self.number, self.screen = pty.fork()
+        if self.number == 0:
+            os.execv(line[0], line)
+        self.seen = ""
+
+    def wait_for(self, text):
+        """Read what is shown until a text comes."""
+        while text not in self.seen:
+            self.seen += os.read(self.screen, 1000).decode()
+
+    def end(self):
+        """Return the exit code."""
+        return os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+
+
+def test_the_terminal_is_handed_on(isaac_sim):
+    """Who is asked for the licence at the first start could not answer, and Isaac Sim would wait for ever."""
+    line = "print('agree?', flush=True); from pegasus.isaac.process import hand_over; hand_over(len(input()))"
+    terminal = Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", line)
+    terminal.wait_for("agree?")
+    os.write(terminal.screen, b"yes\n")
+    assert terminal.end() == 3
+
+
+def test_ctrl_c_in_a_terminal(isaac_sim, tmp_path):
+    """Ctrl-C would end python.sh or the launcher alone, and leave Isaac Sim flying."""
+    code = FLIGHT.format(folder=str(tmp_path), deaf=False)
+    terminal = Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", code)
+    wait_until((tmp_path / "flies").exists, "the flight")
+    os.write(terminal.screen, b"\x03")
+    assert terminal.end() == 130
+    assert (tmp_path / "kept").read_text() == str(int(signal.SIGINT))
+
+
+def test_ctrl_z_in_a_terminal(isaac_sim, tmp_path):
+    """The shell would not get its terminal back, which hangs."""
+    code = FLIGHT.format(folder=str(tmp_path), deaf=False)
+    terminal = Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", code)
+    wait_until((tmp_path / "flies").exists, "the flight")
+    os.write(terminal.screen, b"\x1a")
+    number, status = os.waitpid(terminal.number, os.WUNTRACED)
+    assert os.WIFSTOPPED(status)
+    os.kill(number, signal.SIGCONT)
+    os.kill(number, signal.SIGTERM)
+    assert terminal.end() == 143
