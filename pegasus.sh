@@ -41,7 +41,7 @@ working() {
     job=$!
     set +m
     [ -t 2 ] || echo "pegasus.sh: $what ..." >&2
-    while kill -0 "$job" 2>/dev/null; do
+    while :; do
         latest="$(tail -n 1 "$log" | sed 's/^ *//' | cut -c 1-50)"
         if [ -t 2 ]; then
             printf '\r\033[Kpegasus.sh: %s, %s s: %s' "$what" $((SECONDS - began)) "$latest" >&2
@@ -49,6 +49,7 @@ working() {
             said=$(((SECONDS - began) / 15))
             echo "pegasus.sh: $what, $((SECONDS - began)) s: $latest" >&2
         fi
+        kill -0 "$job" 2>/dev/null || break
         sleep 0.2
     done
     wait "$job" 2>/dev/null || status=$?
