@@ -18,8 +18,18 @@ _LONGEST_ANSWER = 120.0
 """How long Isaac Sim's Python may take to say which packages it has [s]."""
 _LONGEST_INSTALLATION = 600.0
 """How long pip may take [s]."""
-_OF_THE_COMMAND = {"rich": "rich>=13.7", "typer": "typer>=0.15"}
+_OF_THE_COMMAND = {
+    "annotated_doc": "annotated-doc==0.0.6",
+    "markdown_it": "markdown-it-py==4.3.0",
+    "mdurl": "mdurl==0.1.2",
+    "pygments": "Pygments==2.21.0",
+    "rich": "rich==14.3.4",
+    "shellingham": "shellingham==1.5.4",
+    "typer": "typer==0.29.1",
+}
 """Requirements by module of what only `pegasus run` needs, not the window."""
+_OF_ISAAC_SIM = ("PIL", "matplotlib", "numpy", "packaging", "pydantic", "yaml")
+"""Modules that Isaac Sim brings along."""
 _OPENUSD = "usd-core"
 _LOOK = """
 import importlib.metadata, importlib.util, sys
@@ -40,6 +50,8 @@ class Missing:
 
     requirements: Sequence[str]
     """What pip has to install."""
+    of_isaac_sim: Sequence[str]
+    """Modules that Isaac Sim brings along when it is complete."""
     second_openusd: bool
     """Whether OpenUSD is installed beside Isaac Sim's own."""
 
@@ -61,9 +73,13 @@ def missing_packages(installation: Installation) -> Missing:
         ConfigError: If that Python does not answer.
     """
     wanted = window_packages() | _OF_THE_COMMAND
-    command = [*installation.python, "-c", _LOOK, _OPENUSD, *wanted]
+    command = [*installation.python, "-c", _LOOK, _OPENUSD, *wanted, *_OF_ISAAC_SIM]
     said = _ask(installation, command, _LONGEST_ANSWER).split()
-    return Missing([wanted[name] for name in said if name in wanted], _OPENUSD in said)
+    return Missing(
+        requirements=[wanted[name] for name in said if name in wanted],
+        of_isaac_sim=[name for name in said if name in _OF_ISAAC_SIM],
+        second_openusd=_OPENUSD in said,
+    )
 
 
 def require_packages(installation: Installation) -> None:
@@ -81,6 +97,11 @@ def require_packages(installation: Installation) -> None:
             "the Python of Isaac Sim has the package %s beside Isaac Sim's own OpenUSD; if it crashes: %s",
             _OPENUSD,
             shlex.join([*installation.python, "-m", "pip", "uninstall", _OPENUSD]),
+        )
+    if missing.of_isaac_sim:
+        raise ConfigError(
+            f"the Python of Isaac Sim lacks {', '.join(missing.of_isaac_sim)}, which a whole Isaac Sim has",
+            remedy=f"{shlex.join(installation.python)} -m pip install 'pegasus-multirotor[isaac]'",
         )
     if missing.requirements:
         raise ConfigError(
@@ -106,8 +127,10 @@ def prepare(installation: Installation, *, environment: Mapping[str, str]) -> st
     if not missing:
         return f"{installation.place}: nothing is missing"
     pip = [*installation.python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    install = [*pip, "install", "--quiet", "--no-index", "--find-links", str(folder), *missing]
-    download = [*pip, "download", "--quiet", "--only-binary", ":all:", "--dest", str(folder), *wanted]
+    # What they need themselves is named too: nothing of Isaac Sim's own is touched.
+    quiet = ["--quiet", "--no-deps"]
+    install = [*pip, "install", *quiet, "--no-index", "--find-links", str(folder), *missing]
+    download = [*pip, "download", *quiet, "--only-binary", ":all:", "--dest", str(folder), *wanted]
     try:
         _ask(installation, install, _LONGEST_INSTALLATION, environment)
     except ConfigError:
