@@ -13,6 +13,7 @@ from pegasus.isaac import kit, running
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
 from pegasus.isaac.opened_stage import bring_back
+from pegasus.isaac.replicator_part import ReplicatorPart
 from pegasus.isaac.window import SHOWN_SETTING, TITLE, PegasusWindow
 from pegasus.panel.panel import Panel
 
@@ -34,10 +35,12 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         """
         self.session = KitSession()
         out = kit.setting(OUT_SETTING)
-        self.panel = Panel(self.session, out=Path(out) if out else None)
+        folder = Path(out) if out else None
+        self.panel = Panel(self.session, out=folder)
+        self.replicator = ReplicatorPart(self.panel, self.session, out=folder)
         self._subscriptions: list[Any] = [kit.on_stage_opened(self._on_stage_opened)]
         self._frames = 0
-        self.menu_startup(lambda: PegasusWindow(self.panel), TITLE, TITLE, _MENU)
+        self.menu_startup(lambda: PegasusWindow(self.panel, self.replicator), TITLE, TITLE, _MENU)
         running.announce(self.session)
         self._starting: Any = kit.on_frame(self._start)
         _log.info("%s is on", ext_id)
@@ -47,6 +50,7 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         running.withdraw(self.session)
         self._subscriptions, self._starting = [], None
         self.menu_shutdown()
+        self.replicator.close()
         self.panel.close()
         self.session.close()
 

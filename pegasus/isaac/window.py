@@ -9,10 +9,11 @@ from omni.kit.menu.utils import MenuHelperWindow
 
 from pegasus.isaac import fields, kit
 from pegasus.isaac.hand_controls import HandControls
+from pegasus.isaac.replicator_part import ReplicatorPart
 from pegasus.isaac.viewport import Screenshots, ViewportCamera
 from pegasus.isaac.viewport_click import ViewportClick
 from pegasus.isaac.viewport_marks import ViewportMarks
-from pegasus.isaac.window_extras import ScenarioSection, SensorSection
+from pegasus.isaac.window_extras import ReplicatorSection, ScenarioSection, SensorSection
 from pegasus.isaac.window_run import FleetSection, RunSection, ViewSection
 from pegasus.isaac.window_setup import BackendSection, VehicleSection, WorldSection
 from pegasus.isaac.window_telemetry import CameraSection, TelemetrySection
@@ -43,11 +44,12 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
 
     Args:
         panel: The panel. It goes on when the window is closed.
+        replicator: Starts and stops a writer of Replicator; it goes on, too.
     """
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: Panel, replicator: ReplicatorPart) -> None:
         super().__init__(TITLE, width=_WIDTH, height=_HEIGHT)
-        self._panel = panel
+        self._panel, self._replicator = panel, replicator
         self._sections: list[_Shown] = []
         self._changed: set[Topic] = set()
         self._frames = 0
@@ -109,6 +111,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
                 FleetSection(panel, self._hands, self._click),
                 ViewSection(panel),
                 RunSection(panel),
+                ReplicatorSection(self._replicator),
             ):
                 self._add(section)
             with ui.CollapsableFrame("Telemetry", height=0), ui.VStack(spacing=4, height=0):

@@ -1,10 +1,11 @@
-"""The window's sections for scenarios, and for further sensors of the next vehicle."""
+"""The window's sections for scenarios, further sensors of the next vehicle, and Replicator."""
 
 import math
 from collections.abc import Callable
 from functools import partial
 
 from pegasus.isaac import fields
+from pegasus.isaac.replicator_part import BASIC_OUTPUTS, BASIC_WRITER, ReplicatorPart
 from pegasus.panel.board import Topic
 from pegasus.panel.panel import Panel
 from pegasus.panel.sensor_part import CAMERA, CAMERA_OUTPUTS, KINDS, PATTERNS
@@ -78,6 +79,33 @@ class SensorSection(fields.Section):
         for name, spec in part.mounted.items():
             fields.line(f"{name}: {spec['model']}, {spec['rate_hz']:g} Hz")
             fields.buttons({f"Take {name} off": partial(part.remove, name)})
+
+    def _output(self, name: str) -> Callable[[bool], object]:
+        return lambda on: self._part.set_output(name, on=on)
+
+
+class ReplicatorSection(fields.Section):
+    """A writer of Replicator on the cameras of the followed vehicle.
+
+    Args:
+        part: Starts and stops the writer.
+    """
+
+    title, topics = "Replicator", frozenset({Topic.SENSORS})
+
+    def __init__(self, part: ReplicatorPart) -> None:
+        self._part = part
+
+    def build(self) -> None:
+        """Fill the section."""
+        part = self._part
+        fields.text("Writer", part.writer, part.set_writer)
+        if part.writer == BASIC_WRITER:
+            for name in BASIC_OUTPUTS:
+                fields.check(name, name in part.outputs, self._output(name))
+        fields.buttons({"Start": part.start, "Stop": part.stop})
+        if part.folder is not None:
+            fields.line(f"into {part.folder}")
 
     def _output(self, name: str) -> Callable[[bool], object]:
         return lambda on: self._part.set_output(name, on=on)

@@ -82,3 +82,80 @@ def test_a_saved_stage_brings_sensors_and_trajectories_back(window, version, tmp
     assert isinstance(user.vehicle.sensors["camera"], Camera)
     (pilot,) = user.vehicle.backends
     assert pilot.mission.duration > 1.0
+
+
+def eyes(user):
+    """Load a world with a vehicle that has a camera."""
+    assert user.panel.world.choose("flat")
+    assert user.panel.world.load(), user.messages
+    assert user.panel.sensors.set_resolution(40, 30)
+    assert user.panel.sensors.mount()
+    assert user.panel.vehicle.add(), user.messages
+    user.update(2)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_replicator_writes_from_start_to_stop(window, version, tmp_path):
+    """A data set could be made by a script only, or the writer would go on for ever."""
+    user = window(version)
+    user.extension.replicator.out = tmp_path / "runs"
+    eyes(user)
+    opened(user)
+    field(user, "Replicator", "semantic_segmentation").set_value(True)
+    user.update(2)
+    press(user, "Replicator", "Start")
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert f"into {folder}" in texts(section(user.kit.windows[0], "Replicator"))
+    user.kit.timeline.play()
+    user.update(10)
+    assert len(list(folder.glob("*semantic_segmentation*"))) >= 8
+    press(user, "Replicator", "Start")
+    assert "writes already; stop it first" in user.messages
+    press(user, "Replicator", "Stop")
+    count = len(list(folder.iterdir()))
+    user.update(10)
+    assert len(list(folder.iterdir())) == count
+    assert not user.kit.writers
+
+
+def test_a_writer_goes_with_its_vehicle_and_not_with_the_window(window, tmp_path):
+    """Its cameras would be prims of a vehicle that is gone; a closed window would end a data set."""
+    user = window()
+    user.extension.replicator.out = tmp_path / "runs"
+    eyes(user)
+    opened(user)
+    press(user, "Replicator", "Start")
+    user.kit.menu["Pegasus"].show_window(None, False, 0)
+    user.update(3)
+    assert user.kit.writers
+    assert user.panel.vehicle.remove("iris")
+    user.update(3)
+    assert not user.kit.writers
+    eyes(user)
+    assert user.extension.replicator.start(), user.messages
+    assert user.panel.world.load(), user.messages
+    user.update(3)
+    assert not user.kit.writers
+    assert not user.kit.errors()
+
+
+def test_a_writer_that_cannot_be_started_is_one_line(window, tmp_path):
+    """A trace in the log, and a folder with nothing in it."""
+    user = window()
+    part = user.extension.replicator
+    part.out = tmp_path / "runs"
+    assert not part.start()
+    assert "there is no vehicle; add one with a camera first" in user.messages
+    assert user.panel.world.choose("flat")
+    assert user.panel.world.load()
+    assert user.panel.vehicle.add()
+    user.update(2)
+    assert not part.start()
+    assert "has no camera; mount one" in user.messages
+    assert user.panel.vehicle.remove("iris")
+    eyes(user)
+    assert part.set_writer("KittyWriter")
+    assert not part.start()
+    assert "'KittyWriter': cannot be started" in user.messages
+    assert list((tmp_path / "runs").iterdir()) == []
+    assert not user.kit.products

@@ -4,6 +4,7 @@ import omni.kit.app
 import omni.kit.test
 
 from pegasus.isaac.kit_session import KitSession
+from pegasus.isaac.replicator_part import ReplicatorPart
 from pegasus.isaac.window import PegasusWindow
 from pegasus.panel.panel import Panel
 
@@ -15,11 +16,13 @@ class TestWindow(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
         """Open a window on a session of its own."""
         self.session = KitSession()
         self.panel = Panel(self.session)
-        self.window = PegasusWindow(self.panel)
+        self.replicator = ReplicatorPart(self.panel, self.session)
+        self.window = PegasusWindow(self.panel, self.replicator)
 
     async def tearDown(self) -> None:
         """Close all of it."""
         self.window.destroy()
+        self.replicator.close()
         self.panel.close()
         self.session.clear()
         self.session.close()
@@ -47,7 +50,8 @@ class TestWindow(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
         self.window.destroy()
         await self._frames(10)
         assert len(self.session.snapshot.vehicles) == 1
-        self.window = PegasusWindow(self.panel)
+        self.replicator = ReplicatorPart(self.panel, self.session)
+        self.window = PegasusWindow(self.panel, self.replicator)
 
     async def test_every_section_is_drawn(self) -> None:
         """A widget that Kit does not make as it is asked to would leave the window empty below it."""
