@@ -1,12 +1,16 @@
-"""Isaac Sim's own environments: where its asset root has them, as worlds."""
+"""Isaac Sim's own environments: listed and opened in the background, from its asset root, as worlds."""
 
-from pathlib import Path
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pxr import Usd
 
 from pegasus.errors import ConfigError
 from pegasus.folders import user_cache
 from pegasus.isaac.world_stage import add_world
+from pegasus.panel.board import Board, Topic
 
 _FOLDER = "/Isaac/Environments"
 ENVIRONMENTS = {
@@ -25,51 +29,126 @@ ENVIRONMENTS = {
     "Terrain, slope": "Terrains/slope.usd",
     "Terrain, stairs": "Terrains/stairs.usd",
 }
-"""Environments by name, below the folder of environments of the asset root."""
+"""Environments of 5.1 and 6.0 by name, below the folder of environments of the asset root."""
+_USD = {".usd", ".usda", ".usdc", ".usdz"}
+_NO_ENVIRONMENTS = {".thumbs", "Assets", "Materials", "Props", "SubUSDs", "Textures", "materials", "textures"}
+_DEPTH = 3
+"""Folders below that of environments in which one may lie."""
+_ANSWER, _SEARCH, _OPENING = 10.0, 60.0, 120.0
+"""Longest wait for one answer of the asset server, for the list, and for the file of an environment [s]."""
+_REMEDY = (
+    "connect to the network, set /persistent/isaac/asset_root/default to a local copy of the assets, or load "
+    "one of the worlds of Pegasus"
+)
+
+
+class Environments:
+    """The environments that can be chosen; the asset server is asked in the background, for a limited time.
+
+    Args:
+        board: Takes what is to be said, and tells of lists that have changed.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self.known: dict[str, str] = dict(ENVIRONMENTS)
+        """Their paths below the folder of environments, by name."""
+        self._task: asyncio.Future[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the asset server is being asked."""
+        return self._task is not None and not self._task.done()
+
+    def look(self) -> None:
+        """List what the asset root has, in the place of the list of what it is known to have."""
+        self._begin(self._list(), _SEARCH, "the environments cannot be listed")
+
+    def open(self, name: str, use: Callable[[Path, str | None], object]) -> None:
+        """Make an environment a world.
+
+        Args:
+            name: Its name.
+            use: Called with the USD file of the world, and the address of its thumbnail where it has one.
+        """
+        self._begin(self._open(name, use), _OPENING, f"{name} cannot be opened")
+
+    def cancel(self) -> None:
+        """Wait for no answer any more."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _begin(self, work: Coroutine[Any, Any, None], limit: float, problem: str) -> None:
+        self.cancel()
+        self._task = asyncio.ensure_future(self._told(work, limit, problem))
+
+    async def _told(self, work: Coroutine[Any, Any, None], limit: float, problem: str) -> None:
+        try:
+            await asyncio.wait_for(work, limit)
+        except TimeoutError:
+            said = f"{problem}: the asset server has not answered in time"
+            self._board.fail(ConfigError(said, field="world", remedy=_REMEDY))
+        except Exception as error:  # Nobody waits for the task: what it raises would be lost.
+            self._board.fail(error)
+
+    async def _list(self) -> None:
+        root = asset_root() + _FOLDER
+        found = sorted(await _usd_files(root, "", _DEPTH))
+        if not found:
+            raise ConfigError(f"{root} has none", field="world", remedy=_REMEDY)
+        names = {path: name for name, path in ENVIRONMENTS.items()}
+        self.known = {names.get(path, _named(path)): path for path in found}
+        self._board.report(f"Isaac Sim's assets have {len(found)} environments")
+        self._board.notify(Topic.WORLD)
+
+    async def _open(self, name: str, use: Callable[[Path, str | None], object]) -> None:
+        address = f"{asset_root()}{_FOLDER}/{self.known[name]}"
+        if not await _is_there(address):
+            raise _cannot_be_opened(name, address)
+        folder, _, file = address.rpartition("/")
+        picture = f"{folder}/.thumbs/256x256/{file}.png"
+        shown = picture if await _is_there(picture) else None
+        # Opening takes as long as the file takes to come.
+        made = asyncio.get_running_loop().run_in_executor(None, environment_file, name, address)
+        use(await made, shown)
+        self._board.report(f"{name} can be loaded now")
 
 
 def asset_root() -> str:
-    """Return the address of Isaac Sim's assets.
+    """Return the address of Isaac Sim's assets, without asking whether they are there.
 
     Raises:
-        ConfigError: If there is no asset server.
+        ConfigError: If none is set.
     """
     from isaacsim.storage.native import get_assets_root_path
 
     try:
-        root = get_assets_root_path()
+        root = get_assets_root_path(skip_check=True)
     except RuntimeError as error:
         raise ConfigError(
-            f"Isaac Sim finds no asset server: {error}",
-            field="world",
-            remedy="connect to the network, set /persistent/isaac/asset_root/default to a local copy of the "
-            "assets, or load one of the worlds of Pegasus",
+            f"Isaac Sim knows of no asset server: {error}", field="world", remedy=_REMEDY
         ) from None
     return str(root)
 
 
-def environment_file(name: str) -> Path:
+def environment_file(name: str, address: str) -> Path:
     """Return a USD file of an environment as a world: in metres with z up.
 
     Args:
-        name: Name in `ENVIRONMENTS`.
+        name: Its name, for messages.
+        address: Where its own file is.
 
     Raises:
-        ConfigError: If there is no such environment, no asset server, the asset server has it not, or the
-            cache cannot be written.
+        ConfigError: If the file cannot be opened, or the cache cannot be written.
     """
-    address = _address(name)
-    file = user_cache() / "isaac_sim" / "worlds" / f"{Path(ENVIRONMENTS[name]).stem}.usda"
+    path = PurePosixPath(address.partition(f"{_FOLDER}/")[2] or address)
+    file = user_cache() / "isaac_sim" / "worlds" / f"{'_'.join(path.with_suffix('').parts)}.usda"
     stage = Usd.Stage.CreateInMemory()
     try:
         add_world(stage, address)
     except RuntimeError:  # OpenUSD's own error names its source files at length.
-        raise ConfigError(
-            f"{address} cannot be opened",
-            field="world",
-            value=name,
-            remedy="check that the asset server is reached, or load one of the worlds of Pegasus",
-        ) from None
+        raise _cannot_be_opened(name, address) from None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         stage.GetRootLayer().Export(str(file))
@@ -78,20 +157,42 @@ def environment_file(name: str) -> Path:
     return file
 
 
-def environment_picture(name: str) -> str:
-    """Return the address of an environment's thumbnail, which lies where those of Isaac Sim's assets do.
-
-    Args:
-        name: Name in `ENVIRONMENTS`.
-
-    Raises:
-        ConfigError: If there is no such environment, or no asset server.
-    """
-    folder, _, file = _address(name).rpartition("/")
-    return f"{folder}/.thumbs/256x256/{file}.png"
+def _cannot_be_opened(name: str, address: str) -> ConfigError:
+    return ConfigError(f"{address} cannot be opened", field="world", value=name, remedy=_REMEDY)
 
 
-def _address(name: str) -> str:
-    if name not in ENVIRONMENTS:
-        raise ConfigError(f"must be one of {', '.join(ENVIRONMENTS)}", field="world", value=name)
-    return f"{asset_root()}{_FOLDER}/{ENVIRONMENTS[name]}"
+def _named(path: str) -> str:
+    """Return a name for an environment from its path: the folders, and the file without its ending."""
+    return str(PurePosixPath(path).with_suffix("")).replace("_", " ")
+
+
+async def _is_there(address: str) -> bool:
+    import omni.client
+
+    result, _ = await asyncio.wait_for(omni.client.stat_async(address), _ANSWER)
+    return bool(result == omni.client.Result.OK)
+
+
+async def _usd_files(root: str, folder: str, depth: int) -> list[str]:
+    """Return the paths of the USD files in a folder and the folders below it, seen from the root."""
+    import omni.client
+
+    address = f"{root}/{folder}" if folder else root
+    result, entries = await asyncio.wait_for(omni.client.list_async(address), _ANSWER)
+    if result != omni.client.Result.OK:
+        if folder:
+            return []
+        raise ConfigError(f"{address} cannot be listed", field="world", remedy=_REMEDY)
+    files, folders = [], []
+    for entry in entries:
+        name = str(entry.relative_path)
+        path = f"{folder}/{name}" if folder else name
+        if entry.flags & omni.client.ItemFlags.CAN_HAVE_CHILDREN:
+            if name not in _NO_ENVIRONMENTS:
+                folders.append(path)
+        elif folder and PurePosixPath(name).suffix in _USD:
+            files.append(path)
+    if depth > 0:
+        below = await asyncio.gather(*(_usd_files(root, path, depth - 1) for path in folders))
+        files += [path for paths in below for path in paths]
+    return files

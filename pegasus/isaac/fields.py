@@ -37,6 +37,9 @@ class Section:
     def look(self) -> None:
         """Show what changes by itself."""
 
+    def close(self) -> None:
+        """End what goes on for it, when the window is closed."""
+
 
 def text(label: str, value: str, act: Callable[[str], object]) -> Any:
     """Add a field for text.

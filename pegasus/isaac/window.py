@@ -85,6 +85,8 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         self._click.cancel()
         self._marks.clear()
         self._subscription = None
+        for shown in self._sections:
+            shown.section.close()
         self._sections = []
         super().destroy()
 

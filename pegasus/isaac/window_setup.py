@@ -6,7 +6,7 @@ from pathlib import Path
 from pegasus.control import CONTROLLERS
 from pegasus.errors import ConfigError
 from pegasus.isaac import fields
-from pegasus.isaac.environments import ENVIRONMENTS, environment_file, environment_picture
+from pegasus.isaac.environments import Environments
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.opened_stage import take_stage
 from pegasus.isaac.viewport_click import ViewportClick
@@ -29,7 +29,8 @@ class WorldSection(fields.Section):
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
-        self._environment: tuple[Path, str, str] | None = None
+        self._environments = Environments(panel.world.board)
+        self._environment: tuple[Path, str, str | None] | None = None
 
     def build(self) -> None:
         """Fill the section."""
@@ -42,7 +43,9 @@ class WorldSection(fields.Section):
             environment = None
             _about(part.choice, part.chosen)
         chosen = _NONE if environment is None else environment[1]
-        fields.choice("Of Isaac Sim", [_NONE, *ENVIRONMENTS], chosen, self._choose_environment)
+        known = [_NONE, *self._environments.known]
+        fields.choice("Of Isaac Sim", known, chosen, self._choose_environment)
+        fields.buttons({"Look for environments": self._environments.look})
         fields.text("File", "", part.choose)
         fields.buttons({"Load": part.load, "Clear": part.clear, "Look again": part.refresh})
         fields.buttons({"Fly on the open stage": self._take_stage})
@@ -61,15 +64,19 @@ class WorldSection(fields.Section):
         )
         fields.number("Rate [Hz]", part.rate, part.set_rate)
 
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        self._environments.cancel()
+
     def _choose_environment(self, name: str) -> None:
         if name == _NONE:
             return
-        try:
-            self._environment = environment_file(name), name, environment_picture(name)
-        except ConfigError as error:
-            self._panel.world.board.fail(error)
-            return
-        self._panel.world.choose(self._environment[0])
+
+        def use(file: Path, picture: str | None) -> None:
+            self._environment = file, name, picture
+            self._panel.world.choose(file)
+
+        self._environments.open(name, use)
 
     def _take_stage(self) -> None:
         """Take the stage that is open for the world."""

@@ -1,5 +1,7 @@
 """What Kit keeps for an application: settings, log, timeline, stage, frames."""
 
+import asyncio
+import contextlib
 import traceback
 from enum import IntEnum
 
@@ -327,6 +329,9 @@ class Kit:
         self.frame_dt = 1.0 / 60.0
         self.frames = self.ready_at = 0
         self.assets_root = "omniverse://fake/Isaac"
+        self.asked, self.answers_after = [], 0.0
+        self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
         self.viewport, self.app_window = ViewportAPI(self), True
         self.viewport_window, self.selection_locks, self.selected_by_click = None, [], []
         self.drawn_lines, self.drawn_points = [], []
@@ -357,6 +362,26 @@ class Kit:
         for frame in list(self.built_frames):
             frame._draw()
         self.dispatcher.dispatch_event("omni.kit.app:update", {"dt": self.frame_dt})
+        self._run_tasks()
+
+    def _run_tasks(self):
+        """Let tasks go on, as Kit's own loop does with each frame; one that runs a test does so by itself."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self.loop.call_soon(self.loop.stop)
+            self.loop.run_forever()
+
+    def end_tasks(self):
+        """End what still goes on in the background."""
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                self.loop.run_until_complete(task)
+        self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        self.loop.close()
+        asyncio.set_event_loop(None)
 
     def enable(self, extension, enabled):
         """Enable or disable an extension; return False for one that the version does not have."""

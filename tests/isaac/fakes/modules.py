@@ -9,6 +9,7 @@ import pxr
 from tests.isaac.fakes import (
     action_graph,
     application,
+    client,
     events,
     gpu,
     interface,
@@ -85,6 +86,7 @@ def members(version):
         "carb": _picked(omniverse, "Float3", "log_info", "log_warn", "log_error"),
         "carb.settings": _picked(omniverse, "get_settings"),
         "carb.eventdispatcher": _picked(omniverse, "get_eventdispatcher"),
+        "omni.client": _picked(client, "ItemFlags", "Result", "list_async", "stat_async"),
         "omni.ext": _picked(omniverse, "IExt"),
         "omni.kit.app": _picked(omniverse, "get_app"),
         "omni.kit.test": _picked(omniverse, "AsyncTestCase"),
@@ -169,6 +171,7 @@ def objects(version):
         "omni.kit.app:IApp": omniverse.App,
         "omni.kit.widget.viewport.api:ViewportAPI": application.ViewportAPI,
         "isaacsim.util.debug_draw._debug_draw:DebugDraw": viewport.DebugDraw,
+        "omni.client:ListEntry": client.ListEntry,
         "omni.graph.core:Keys": action_graph.Keys,
         "omni.physics.tensors:RigidBodyView": tensors.RigidBodyView,
         "omni.physics.tensors:SimulationView": tensors.SimulationView,
@@ -220,6 +223,7 @@ def install(version, **options):
 def uninstall():
     """Take the fakes out, and what was imported on top of them."""
     running = application.kit()
+    running.end_tasks()
     if running.context.get_stage() is not None:
         running.context.close_stage()
     for name in list(sys.modules):

@@ -1,0 +1,162 @@
+"""Isaac Sim's own environments: listed and opened in the background, on the fakes."""
+
+import time
+
+import pytest
+from pxr import Usd, UsdGeom
+
+from tests.isaac.contract import VERSIONS
+from tests.isaac.fakes import interface
+from tests.isaac.window_user import opened, rows, section
+
+FILES = (
+    "Hospital/hospital.usd",
+    "Hospital/Props/bed.usd",
+    "Simple_Warehouse/warehouse.usd",
+    "Outdoor/Rivermark/rivermark.usd",
+    "Outdoor/Rivermark/materials/stone.usd",
+    "loose.usd",
+)
+
+
+@pytest.fixture
+def assets(tmp_path):
+    """Return a folder with the layout of the asset root."""
+    folder = tmp_path / "Isaac" / "Environments"
+    for name in FILES:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stage = Usd.Stage.CreateNew(str(path))
+        UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+        UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+        stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/Root").GetPrim())
+        UsdGeom.Cube.Define(stage, "/Root/floor")
+        stage.Save()
+    thumbs = folder / "Hospital" / ".thumbs" / "256x256"
+    thumbs.mkdir(parents=True)
+    (thumbs / "hospital.usd.png").touch()
+    (thumbs / "no_world.usd").touch()
+    return tmp_path
+
+
+def offered(user):
+    """Return the list of environments."""
+    return rows(section(user.kit.windows[0], "World"))["Of Isaac Sim"][0].model
+
+
+def press(user, name):
+    """Press a button of the section."""
+    fold = section(user.kit.windows[0], "World")
+    next(w for w in fold._all() if isinstance(w, interface.Button) and w.text == name)._press()
+
+
+def waited(user, condition):
+    """Let frames go by until something has come in the background."""
+    end = time.monotonic() + 20.0
+    while not condition():
+        assert time.monotonic() < end, user.messages
+        user.update()
+        time.sleep(0.001)
+    user.update(2)
+
+
+def images(user):
+    """Return the pictures that the section shows."""
+    return [w for w in section(user.kit.windows[0], "World")._all() if isinstance(w, interface.Image)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_the_asset_root_has_is_listed(window, assets, version):
+    """A fixed list misses what a local copy or another version has, and offers what it has not."""
+    user = window(version)
+    user.kit.assets_root = str(assets)
+    opened(user)
+    assert "Office" in offered(user)._names
+    press(user, "Look for environments")
+    waited(user, lambda: "have 3 environments" in user.messages)
+    assert offered(user)._names == ["(none)", "Hospital", "Outdoor/Rivermark/rivermark", "Warehouse"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_environment_is_opened_in_the_background(window, assets, version):
+    """Kit would stand still until the server has sent the file, or for ever."""
+    user = window(version)
+    user.kit.assets_root = str(assets)
+    user.kit.answers_after = 0.2
+    opened(user)
+    began = user.kit.frames
+    offered(user)._choose("Hospital")
+    # The call has come back before the server has answered.
+    assert user.panel.world.chosen == "courtyard"
+    waited(user, lambda: "Hospital can be loaded now" in user.messages)
+    assert user.kit.frames - began > 5
+    assert user.panel.world.chosen.endswith("Hospital_hospital.usda")
+    (image,) = images(user)
+    folder = assets / "Isaac" / "Environments" / "Hospital"
+    assert image.source_url == f"{folder}/.thumbs/256x256/hospital.usd.png"
+    assert offered(user)._names[offered(user).get_item_value_model().as_int] == "Hospital"
+    assert user.panel.world.load(), user.messages
+    user.update(2)
+    assert user.kit.context.get_stage().GetRootLayer().subLayerPaths
+    # Another world takes its place, with a picture of its own.
+    rows(section(user.kit.windows[0], "World"))["World"][0].model._choose("flat")
+    user.update(2)
+    (image,) = images(user)
+    assert image.source_url.endswith("worlds/flat.jpg")
+
+
+def test_without_a_thumbnail_there_is_no_picture(window, assets):
+    """An empty box would stand there for a picture that the server has not."""
+    user = window()
+    user.kit.assets_root = str(assets)
+    opened(user)
+    offered(user)._choose("Warehouse")
+    waited(user, lambda: "Warehouse can be loaded now" in user.messages)
+    assert images(user) == []
+
+
+def test_a_server_that_does_not_answer_is_waited_for_no_longer(window, assets, monkeypatch):
+    """A lost network would leave the window waiting for ever, without a word."""
+    user = window()
+    import pegasus.isaac.environments as environments
+
+    monkeypatch.setattr(environments, "_ANSWER", 0.05)
+    user.kit.assets_root, user.kit.answers_after = str(assets), 1e6
+    opened(user)
+    press(user, "Look for environments")
+    waited(user, lambda: "cannot be listed: the asset server has not answered in time" in user.messages)
+    offered(user)._choose("Hospital")
+    waited(user, lambda: "Hospital cannot be opened: the asset server has not answered" in user.messages)
+    assert "\n" not in user.messages
+
+
+def test_what_the_server_has_not_is_one_line(window, assets):
+    """What OpenUSD raises ends in the log of Kit, and the list seems to do nothing."""
+    user = window()
+    user.kit.assets_root = str(assets)
+    opened(user)
+    offered(user)._choose("Office")
+    waited(user, lambda: "office.usd cannot be opened" in user.messages)
+    assert user.panel.world.chosen == "courtyard"
+    (assets / "Isaac" / "Environments" / "Hospital" / "hospital.usd").write_text("no USD")
+    offered(user)._choose("Hospital")
+    waited(user, lambda: "hospital.usd cannot be opened" in user.messages)
+    assert "\n" not in user.messages
+    user.kit.assets_root = str(assets / "nowhere")
+    press(user, "Look for environments")
+    waited(user, lambda: "cannot be listed" in user.messages)
+
+
+def test_a_closed_window_waits_for_nothing(window, assets):
+    """A task would go on for a window that is gone."""
+    user = window()
+    user.kit.assets_root, user.kit.answers_after = str(assets), 5.0
+    shown = opened(user)
+    press(user, "Look for environments")
+    user.update()
+    (task,) = [s.section._environments for s in shown._sections if s.section.title == "World"]
+    assert task.busy
+    user.kit.menu["Pegasus"].show_window(None, False, 0)
+    user.update(3)
+    assert not task.busy
+    assert "cannot" not in user.messages
