@@ -1,6 +1,7 @@
 """What a simulation is made of: its world, scene, engine and renderer, found by what a user says."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pegasus.engines.engine import Engine
 from pegasus.errors import ConfigError, standalone_error
@@ -9,6 +10,9 @@ from pegasus.recording.observer import Observer
 from pegasus.render import Renderer
 from pegasus.scenario import SpawnPoint, WorldSpec, load_world
 from pegasus.scene.scene import Scene
+
+if TYPE_CHECKING:
+    from pegasus.isaac.engine import IsaacEngine
 
 
 def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
@@ -25,36 +29,62 @@ def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
     return load_world(world)
 
 
-def scene_of(world: WorldSpec, file: Path | None) -> tuple[WorldSpec, Scene]:
-    """Return a world with its USD file and spawn points, made now if a generator makes it, and its scene.
+def placed_world(world: WorldSpec, file: Path | None) -> WorldSpec:
+    """Return a world with its USD file and spawn points, made now if a generator makes it.
 
     Args:
         world: The world.
         file: The file that it came from.
 
     Raises:
-        ConfigError: If the scene cannot be made or loaded.
+        ConfigError: If the world cannot be made.
     """
+    if world.generator is None:
+        if world.spawn_points is None:
+            world = world.model_copy(update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]})
+        return world
     # OpenUSD is not imported before it is used: see pegasus.scene.
     try:
-        from pegasus.scene.translation import translate
         from pegasus.scene.worlds import made_world
     except ModuleNotFoundError as error:
         raise standalone_error(error) from None
 
-    if world.generator is not None:
-        try:
-            world = made_world(world)
-        except ConfigError as error:
-            raise error.within(file=file) from None
-    elif world.spawn_points is None:
-        world = world.model_copy(update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]})
+    try:
+        return made_world(world)
+    except ConfigError as error:
+        raise error.within(file=file) from None
+
+
+def scene_of(world: WorldSpec, file: Path | None, engine: Engine) -> Scene:
+    """Return the scene of a world; in Isaac Sim, which has the stage, nothing is read before it is needed.
+
+    Args:
+        world: The world, with its USD file.
+        file: The file that it came from.
+        engine: Engine of the simulation.
+
+    Raises:
+        ConfigError: If the scene cannot be loaded.
+    """
     usd = world.usd
     assert usd is not None
+    isaac = _isaac_engine(engine)
+    if isaac is not None and isaac.keeps_stage:
+        from pegasus.isaac.world_scene import scene_of_open_stage
+
+        return scene_of_open_stage(isaac)
     if not usd.is_file():
         raise ConfigError("no such file", file=file, field="usd", value=str(usd), remedy="correct the path")
     try:
-        return world, translate(usd)
+        if isaac is not None:
+            from pegasus.isaac.world_scene import scene_of_file
+
+            return scene_of_file(usd)
+        from pegasus.scene.translation import translate
+
+        return translate(usd)
+    except ModuleNotFoundError as error:
+        raise standalone_error(error) from None
     except MemoryError:
         raise ConfigError("does not fit into memory", file=usd, remedy="open a smaller world") from None
 
@@ -100,12 +130,19 @@ def renderer_of(renderer: str | Renderer, engine: Engine) -> tuple[str | Rendere
         renderer: Name of a renderer, `auto`, or a renderer.
         engine: Engine of the simulation.
     """
-    if renderer != "auto" or not inside_isaac_sim():
+    isaac = _isaac_engine(engine)
+    if renderer != "auto" or isaac is None:
         return renderer, []
-    from pegasus.isaac.engine import IsaacEngine
     from pegasus.isaac.present_pictures import PresentPictures
     from pegasus.isaac.renderer import IsaacRenderer
 
-    if not isinstance(engine, IsaacEngine):
-        return renderer, []
-    return IsaacRenderer(engine), [PresentPictures(engine)]
+    return IsaacRenderer(isaac), [PresentPictures(isaac)]
+
+
+def _isaac_engine(engine: Engine) -> "IsaacEngine | None":
+    """Return an engine if it is that of Isaac Sim."""
+    if not inside_isaac_sim():
+        return None
+    from pegasus.isaac.engine import IsaacEngine
+
+    return engine if isinstance(engine, IsaacEngine) else None

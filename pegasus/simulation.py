@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pegasus.assembly import engine_of, renderer_of, scene_of, world_of
+from pegasus.assembly import engine_of, placed_world, renderer_of, scene_of, world_of
 from pegasus.backends.backend import Failure
 from pegasus.components import require
 from pegasus.engines.engine import Engine
@@ -89,11 +89,7 @@ class Simulation:
             raise error.within(file=file) from None
         self.given_world = world
         """The world as it was described, before a generator made its scene."""
-        self.world, self.scene = scene_of(world, file)
-        if alter_scene is not None:
-            self.scene = alter_scene(self.scene, self.world)
-        for line in self.scene.warnings:
-            _log.warning(line)
+        self.world = placed_world(world, file)
         if alter_scene is not None and isinstance(engine, str) and engine != "mujoco" and inside_isaac_sim():
             raise ConfigError(
                 "Isaac Sim flies in worlds as their files have them",
@@ -101,6 +97,12 @@ class Simulation:
                 remedy="use the engine mujoco",
             )
         self.engine = engine_of(engine, self.rate)
+        self.scene = scene_of(self.world, file, self.engine)
+        if alter_scene is not None:
+            self.scene = alter_scene(self.scene, self.world)
+        # What is read later tells by itself.
+        for line in self.scene.warnings if self.scene.is_whole else ():
+            _log.warning(line)
         self.engine.load(self.scene)
         self.environment.bind(stream(self.seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)

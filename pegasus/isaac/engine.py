@@ -96,6 +96,11 @@ class IsaacEngine:
         return None if self._frame_interval is None else self.rate / self._frame_interval
 
     @property
+    def keeps_stage(self) -> bool:
+        """Whether vehicles are added to the stage that is open, in place of a new one."""
+        return self._keep_stage
+
+    @property
     def has_stage(self) -> bool:
         """Whether its stage is the one that is open."""
         return self._stage is not None and kit.stage() == self._stage

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pegasus.cameras import Lidar
 from pegasus.errors import ConfigError
 from pegasus.isaac import kit
 from pegasus.isaac.compat import isaac_sim
@@ -154,6 +155,9 @@ class KitSession(Session):
         """
         super().add(vehicle)
         _furnish(vehicle)
+        if any(isinstance(sensor, Lidar) for sensor in vehicle.sensors.values()):
+            # Its first scan waits for the materials that rays meet.
+            self._required().scene.begin()
 
     def clear(self) -> None:
         """Close the simulation, its vehicles and its world: an empty stage is left."""
@@ -247,6 +251,7 @@ class KitSession(Session):
             self._link = None
         super()._install(new)
         if new is not None:
+            new.visuals.prepare()
             for vehicle in new.vehicles:
                 _furnish(vehicle)
             self._link = TimelineLink(

@@ -1,9 +1,6 @@
 """A stage that somebody has opened, with the vehicles that it was saved with."""
 
-import tempfile
 from pathlib import Path
-
-from pxr import Usd
 
 from pegasus.errors import ConfigError
 from pegasus.isaac import kit
@@ -12,6 +9,7 @@ from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.saved_vehicles import saved_vehicles
 from pegasus.isaac.world_stage import require_metric
 from pegasus.scenario import WorldSpec
+from pegasus.scene.stage import stage_source
 from pegasus.simulation import Simulation
 
 _RATE = 250
@@ -69,20 +67,5 @@ def simulation_of_stage(*, rate: float | None = None, seed: int = 0) -> Simulati
         rates = [prim.GetAttribute(_RATE_ATTRIBUTE).Get() for prim in stage.Traverse()]
         rate = next((float(value) for value in rates if value), float(_RATE))
     engine = IsaacEngine(rate=rate, keep_stage=True)
-    # Its geometry is read from a copy: what is open may hold changes that no file has.
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "stage.usdc"
-        copy = Usd.Stage.Open(stage.Flatten())
-        for entry in saved_vehicles(copy):
-            copy.RemovePrim(entry.path)
-        copy.GetRootLayer().Export(str(file))
-        name = Path(stage.GetRootLayer().identifier).stem
-        try:
-            return Simulation(WorldSpec(name=name, usd=file), engine=engine, rate=rate, seed=seed)
-        except ConfigError as error:
-            if str(error.file) != str(file):
-                raise
-            # The copy is nothing that its user knows of.
-            raise ConfigError(
-                f"the open stage {error.problem}", field="stage", value=name, remedy=error.remedy
-            ) from None
+    world = WorldSpec(name=Path(stage.GetRootLayer().identifier).stem, usd=Path(stage_source(stage)))
+    return Simulation(world, engine=engine, rate=rate, seed=seed)

@@ -38,6 +38,8 @@ class IsaacRenderer:
     def __init__(self, engine: IsaacEngine, *, frame_count: int = 4) -> None:
         self._engine, self._frame_count = engine, frame_count
         self._cameras: dict[CameraKey, RtxCamera] = {}
+        self._scene: Scene | None = None
+        self._added: list[RenderObject] = []
         self._entities: list[Entity] = []
         self._materials: list[str] = []
         self._by_path: dict[str, int] = {}
@@ -48,40 +50,37 @@ class IsaacRenderer:
 
     @property
     def entities(self) -> Sequence[Entity]:
-        """Everything that pixels can belong to, also vehicles removed since."""
+        """Everything that pixels can belong to, also vehicles removed since.
+
+        In the window there are none while the world's are being read.
+        """
+        self._take_world()
         return self._entities
 
     @property
     def materials(self) -> Sequence[str]:
         """Paths of the materials that rays can meet."""
+        self._take_world(wait=True)
         return self._materials
 
     def load(self, scene: Scene) -> None:
-        """Take over what belongs together in a scene; the stage has it already."""
+        """Take over a scene; the stage has it already, so it is read only for what belongs together."""
         self.close()
-        self._entities, self._by_path = [], {}
+        self._scene = scene
+        self._entities, self._by_path, self._added = [], {}, []
         self._materials, self._material_of = [], {}
-        for entity in scene.entities.values():
-            self._keep(entity)
-        self._take_materials(scene)
 
     def add(self, objects: Sequence[RenderObject]) -> None:
         """Show vehicles; their prims are there already."""
         for item in objects:
             if item.path.endswith("/body"):
-                index = self._keep(item.entity)
-                self._take_materials(item.scene)
-                used = next((part.material for part in item.scene.instances), None)
-                if used is not None:
-                    path = item.scene.materials[used].path
-                    self._material_of_entity[index] = self._materials.index(path)
                 name = _body_name(item.entity.path)
-                if self._engine.pose(name) is None:
-                    # Gone since; `move` says so.
-                    continue
-                place = self._engine.path(name)
-                self._vehicles[item.entity.path] = place
-                self._by_path[place] = index
+                # Of one that is gone since, `move` says so.
+                if self._engine.pose(name) is not None:
+                    self._vehicles[item.entity.path] = self._engine.path(name)
+                self._added.append(item)
+        if self._scene is None:
+            self._take_added()
 
     def remove(self, paths: Collection[str]) -> None:
         """Draw vehicles no more; on the stage they stay."""
@@ -119,8 +118,11 @@ class IsaacRenderer:
         render = None if self._engine.in_window else self._engine.draw_frame
         with self._without_hidden():
             drawn = camera.draw(self._wanted(channels), render, self._frame_count)
+        known = "entity" not in drawn or self._take_world()
         distance = drawn.get("distance")
-        entity = self._entity_image(drawn["entity"], camera.labels) if "entity" in drawn else None
+        entity = None
+        if "entity" in drawn:
+            entity = self._entity_image(drawn["entity"], camera.labels if known else {})
         return Images(
             radiance=film.sampled(drawn["radiance"]) if "radiance" in channels else None,
             distance=film.sampled(distance) if "distance" in channels and distance is not None else None,
@@ -143,6 +145,7 @@ class IsaacRenderer:
             ConfigError: If they are of another instant.
         """
         self._require_present("PhysX casts rays in", field="lidar")
+        self._take_world(wait=True)
         starts = np.broadcast_to(origins, directions.shape)
         found = nearest_shapes(starts, directions, max_range, [self._hidden] * len(directions))
         distance = np.array([item.distance if item is not None else math.inf for item in found])
@@ -209,6 +212,37 @@ class IsaacRenderer:
             self._by_path[entity.path] = len(self._entities)
             self._entities.append(entity)
         return self._by_path[entity.path]
+
+    def _take_world(self, *, wait: bool = False) -> bool:
+        """Take over what belongs together in the world, and return whether it is known.
+
+        Args:
+            wait: Whether it is waited for in the window too, where it is read in the background.
+        """
+        scene = self._scene
+        if scene is None:
+            return True
+        if self._engine.in_window and not wait and not scene.has_outline:
+            scene.begin()
+            return False
+        for entity in scene.entities.values():
+            self._keep(entity)
+        self._take_materials(scene)
+        self._scene = None
+        self._take_added()
+        return True
+
+    def _take_added(self) -> None:
+        """Number the vehicles that were added, which come after the world."""
+        added, self._added = self._added, []
+        for item in added:
+            index = self._keep(item.entity)
+            self._take_materials(item.scene)
+            used = next((part.material for part in item.scene.instances), None)
+            if used is not None:
+                self._material_of_entity[index] = self._materials.index(item.scene.materials[used].path)
+            if (place := self._vehicles.get(item.entity.path)) is not None:
+                self._by_path[place] = index
 
     def _take_materials(self, scene: Scene) -> None:
         for material in scene.materials.values():

@@ -159,6 +159,8 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
             self._status.text = "No world is loaded."
         else:
             said = f"{snapshot.world}: {snapshot.playback.value}, {snapshot.time:.1f} s"
+            if snapshot.scene is not None and (share := snapshot.scene.progress) is not None:
+                said += f", reading the world for its sensors: {share:.0%}"
             factor = snapshot.real_time_factor
             self._status.text = f"{said}, {factor:.2f} times real time" if factor > 0 else said
         for shown in self._sections:

@@ -230,7 +230,8 @@ class Visuals:
         """
         if eye in self._warned:
             return
-        around = self._enclosures.around(point)
+        # A world that nobody has read yet is not read for a warning.
+        around = self._enclosures.around(point) if self.scene.is_whole else None
         if around is None and carrier is not None:
             around = snapshot.vehicle(carrier).enclosures.around(mount)
         if around is not None:
@@ -255,6 +256,11 @@ class Visuals:
         """Paths of the materials that pixels and returns can show, by index."""
         with self._lock:
             return self._made().materials
+
+    def prepare(self) -> None:
+        """Begin to read the world in the background, where it is read later and the renderer needs it."""
+        if isinstance(self._choice, str) and not self.scene.is_whole:
+            self.scene.begin(whole=True)
 
     def close(self) -> None:
         """Free the renderer; calling it twice is allowed."""
@@ -296,7 +302,8 @@ class Visuals:
             raise RuntimeError("this simulation is closed; look at its pictures before closing it")
         if self._renderer is None:
             made = _renderer(self._choice)
-            made.load(self.scene)
+            # One that is given may have its world from elsewhere, as RTX has.
+            made.load(self.scene.whole() if isinstance(self._choice, str) else self.scene)
             self._renderer = made
         return self._renderer
 

@@ -208,3 +208,29 @@ class Scene:
     cameras: list[SceneCamera] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     """What could not be translated as authored, one line each."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it can be had without waiting."""
+        return True
+
+    @property
+    def has_outline(self) -> bool:
+        """Whether all but geometries and colliders can be had without waiting."""
+        return True
+
+    @property
+    def progress(self) -> float | None:
+        """Share that has been read, from 0 to 1; None while nothing is being read."""
+        return None
+
+    def whole(self) -> "Scene":
+        """Return all of it, read now where it is not yet."""
+        return self
+
+    def begin(self, *, whole: bool = False) -> None:
+        """Begin to read in a thread of its own, unless that is done or under way.
+
+        Args:
+            whole: Whether geometries and colliders are read too.
+        """

@@ -1,7 +1,9 @@
 """Walk a stage once and return it as plain geometry for the engine and the renderers."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdShade
@@ -18,6 +20,8 @@ from pegasus.scene.prim_facts import PROTOTYPE, PrimFacts, PrimReader, column_ma
 from pegasus.scene.primitives import Primitive, read_primitive
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
 from pegasus.scene.stage import TIME, note_unresolved, open_stage, quiet, stage_frame, stage_source
+
+T = TypeVar("T")
 
 _DRAWN = (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
 _DEFINED = Usd.PrimIsActive & Usd.PrimIsDefined & Usd.PrimIsLoaded & ~Usd.PrimIsAbstract
@@ -39,7 +43,13 @@ class _Place:
     predicate: object = _DEFINED
 
 
-def translate(source: Usd.Stage | str | Path, *, root: str | None = None) -> Scene:
+def translate(
+    source: Usd.Stage | str | Path,
+    *,
+    root: str | None = None,
+    geometry: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Scene:
     """Return a stage as plain geometry: world ENU, metres, z up.
 
     Every prim with an enabled UsdPhysicsCollisionAPI becomes a collider, also an invisible one or a guide.
@@ -50,6 +60,9 @@ def translate(source: Usd.Stage | str | Path, *, root: str | None = None) -> Sce
         source: A stage, or the path of a USD file.
         root: Path of the prim that is one rigid body: only what lies below it is taken, in its own frame. The
             whole stage, all of it at rest, when left out.
+        geometry: Whether geometries and colliders are read; without, instances name geometries that the scene
+            has not, and what is no valid mesh may be among them.
+        progress: Called with the share that is done, from 0 to 1.
 
     Raises:
         ConfigError: If the file does not exist, does not parse or holds no geometry, if a texture does not
@@ -59,11 +72,13 @@ def translate(source: Usd.Stage | str | Path, *, root: str | None = None) -> Sce
     notices = Notices()
     with quiet(notices):
         note_unresolved(stage, notices)
-        translator = _Translator(stage, notices, is_body=root is not None)
+        translator = _Translator(
+            stage, notices, is_body=root is not None, geometry=geometry, progress=progress
+        )
         translator.walk(root or "/")
         translator.finish()
     scene = translator.scene
-    if root is None and not scene.colliders:
+    if root is None and geometry and not scene.colliders:
         notices.add("no collider: vehicles fall through everything", stage_source(stage))
     return replace(scene, materials=translator.materials.items, warnings=notices.lines())
 
@@ -71,12 +86,21 @@ def translate(source: Usd.Stage | str | Path, *, root: str | None = None) -> Sce
 class _Translator:
     """State of one translation."""
 
-    def __init__(self, stage: Usd.Stage, notices: Notices, *, is_body: bool) -> None:
+    def __init__(
+        self,
+        stage: Usd.Stage,
+        notices: Notices,
+        *,
+        is_body: bool,
+        geometry: bool,
+        progress: Callable[[float], None] | None,
+    ) -> None:
         self.scene = Scene(source=stage_source(stage))
         self.materials = Materials(notices)
         self._stage = stage
         self._notices = notices
-        self._is_body = is_body
+        self._is_body, self._reads_geometry = is_body, geometry
+        self._progress = progress
         self._frame = stage_frame(stage, notices)
         self._prims = PrimReader()
         self._physics_scene: Sdf.Path | None = None
@@ -109,11 +133,15 @@ class _Translator:
 
     def finish(self) -> None:
         """Add what was found to the scene, in the order in which it was found."""
-        self._add_colliders()
+        if self._reads_geometry:
+            self._add_colliders()
         drawn, self._drawn = self._drawn, []
         materials = bound_materials([prim for prim, _, _ in drawn])
-        for (prim, facts, place), material in zip(drawn, materials, strict=True):
-            if facts.is_mesh:
+        pairs = list(zip(drawn, materials, strict=True))
+        for (prim, facts, place), material in self._counted(pairs, 0.5):
+            if facts.is_mesh and not self._reads_geometry:
+                self._outline_mesh(prim, facts, place, material)
+            elif facts.is_mesh:
                 self._add_mesh(prim, facts, place, material)
             else:
                 self._add_primitive(prim, facts, place, material)
@@ -124,7 +152,7 @@ class _Translator:
         found, self._solid = self._solid, []
         physics, solids = PhysicsMaterials(), []
         materials = bound_materials([prim for prim, _, _ in found], "physics")
-        for (prim, facts, place), material in zip(found, materials, strict=True):
+        for (prim, facts, place), material in self._counted(list(zip(found, materials, strict=True)), 0.0):
             shape: Polygons | Primitive | None
             if facts.is_mesh:
                 shape = self._read_polygons(prim, facts, place)
@@ -132,6 +160,15 @@ class _Translator:
                 shape = self._read_primitive(prim, facts)
             solids.append(CollidingPrim(prim, place.path, place.transform, shape, physics.of(material)))
         self.scene.colliders.extend(colliders(solids, self._frame, self._notices, is_body=self._is_body))
+
+    def _counted(self, items: list[T], begin: float) -> Iterable[T]:
+        """Give items, and tell how far that half of the work has come which they are."""
+        return items if self._progress is None else self._telling(items, begin, self._progress)
+
+    def _telling(self, items: list[T], begin: float, progress: Callable[[float], None]) -> Iterator[T]:
+        for number, item in enumerate(items):
+            progress(begin + 0.5 * number / len(items))
+            yield item
 
     def _visit(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> None:
         if facts.is_hidden or facts.purpose is not None:
@@ -247,6 +284,25 @@ class _Translator:
         elif rest[polygons.faces].any():
             self._add_part(polygons, rest, name, self.materials.of(prim, material), place)
 
+    def _outline_mesh(
+        self, prim: Usd.Prim, facts: PrimFacts, place: _Place, material: UsdShade.Material
+    ) -> None:
+        """Note what a mesh is and shows, but not its shape."""
+        name = self._sources.setdefault(facts.path, place.path)
+        subsets = UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets()
+        face_count = len(UsdGeom.Mesh(prim).GetFaceVertexCountsAttr().Get(TIME) or ()) if subsets else 1
+        rest = np.ones(face_count, dtype=np.bool_)
+        looks = bound_materials([subset.GetPrim() for subset in subsets])
+        for subset, look in zip(subsets, looks, strict=True):
+            faces = face_mask(subset, face_count) & rest
+            rest &= ~faces
+            if faces.any():
+                labelled = _labelled(place, subset.GetPrim())
+                part = f"{name}/{subset.GetPrim().GetName()}"
+                self._placed.append((part, self.materials.of(subset.GetPrim(), look).key, labelled))
+        if rest.any():
+            self._placed.append((name, self.materials.of(prim, material).key, place))
+
     def _add_part(
         self,
         polygons: Polygons,
@@ -281,7 +337,7 @@ class _Translator:
         if primitive is None:
             self._notices.add(f"{prim.GetTypeName()} left out", place.path)
             return
-        if primitive.key not in self.scene.geometries:
+        if self._reads_geometry and primitive.key not in self.scene.geometries:
             self.scene.geometries[primitive.key] = primitive.geometry()
         self._placed.append((primitive.key, self.materials.of(prim, material).key, place))
 
@@ -294,7 +350,7 @@ class _Translator:
         things: dict[str, _Place] = {}
         for (key, material, place), transform, flipped in zip(self._placed, transforms, flips, strict=True):
             geometry = f"{key}:mirrored" if flipped else key
-            if geometry not in self.scene.geometries:
+            if self._reads_geometry and geometry not in self.scene.geometries:
                 self.scene.geometries[geometry] = _mirrored(self.scene.geometries[key])
             entity = place.entity or place.path
             things.setdefault(entity, place)
