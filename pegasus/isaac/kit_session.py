@@ -12,6 +12,7 @@ from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.engine import IsaacEngine
 from pegasus.isaac.propellers import prepare_propellers, turn_propellers
 from pegasus.isaac.saved_vehicles import mark
+from pegasus.isaac.state_attributes import write_states
 from pegasus.isaac.timeline_link import TimelineLink
 from pegasus.panel.scenarios import load_into
 from pegasus.panel.session import Session
@@ -226,6 +227,7 @@ class KitSession(Session):
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:
             turn_propellers(kit.stage(), simulation.vehicles, simulation.time)
+            write_states(kit.stage(), simulation.vehicles)
         self._look()
         return 0.0
 
