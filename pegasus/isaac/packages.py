@@ -63,6 +63,11 @@ def window_packages() -> dict[str, str]:
     return dict(zip(pipapi["modules"], pipapi["requirements"], strict=True))
 
 
+def own_packages() -> dict[str, str]:
+    """Return the requirements of all that Pegasus needs and Isaac Sim lacks, by their modules."""
+    return window_packages() | _OF_THE_COMMAND
+
+
 def missing_packages(installation: Installation) -> Missing:
     """Return what a Python of Isaac Sim lacks to fly a scenario.
 
@@ -72,7 +77,7 @@ def missing_packages(installation: Installation) -> Missing:
     Raises:
         ConfigError: If that Python does not answer.
     """
-    wanted = window_packages() | _OF_THE_COMMAND
+    wanted = own_packages()
     command = [*installation.python, "-c", _LOOK, _OPENUSD, *wanted, *_OF_ISAAC_SIM]
     said = _ask(installation, command, _LONGEST_ANSWER).split()
     return Missing(
@@ -122,7 +127,7 @@ def prepare(installation: Installation, *, environment: Mapping[str, str]) -> st
     Raises:
         ConfigError: If they cannot be installed.
     """
-    folder, wanted = wheels(), [*window_packages().values(), *_OF_THE_COMMAND.values()]
+    folder, wanted = wheels(), list(own_packages().values())
     missing = missing_packages(installation).requirements
     if not missing:
         return f"{installation.place}: nothing is missing"

@@ -1,6 +1,7 @@
 """Packages that Isaac Sim's Python lacks: which, and how they get there."""
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 import tomllib
@@ -140,6 +141,15 @@ def test_the_manifest_asks_for_what_isaac_sim_lacks():
     assert {Requirement(line).name.lower() for line in pipapi["requirements"] + command} == needed
     for module in pipapi["modules"]:
         __import__(module)
+
+
+def test_the_container_installs_them():
+    """The container would lack packages that have come to the list since, or fail to be built."""
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    (line,) = re.findall(r'python3 -c "(.*)"\)', dockerfile)
+    said = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True).stdout
+    assert said.split() == list(packages.own_packages().values())
+    assert "-m pegasus isaac" in dockerfile
 
 
 def test_the_window_does_without_the_packages_of_the_command():
