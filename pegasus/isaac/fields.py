@@ -233,7 +233,8 @@ class Pixels:
         height, width = image.shape[:2]
         opaque = np.full((height, width, 4), 255, np.uint8)
         opaque[..., :3] = image
-        self._provider.set_bytes_data(opaque.ravel().tolist(), [width, height])
+        # Copied as it lies; set_bytes_data would take one Python number for each byte.
+        self._provider.set_data_array(opaque, [width, height])
 
 
 def _done(result: object) -> None:

@@ -91,6 +91,7 @@ def update_fabric(time: float, elapsed: float) -> None:
     if omni.kit.app.get_app().get_extension_manager().is_extension_enabled("omni.physx.fabric"):
         import omni.physxfabric
 
+        # In the order of IPhysxFabric.h; its bindings use neither.
         omni.physxfabric.get_physx_fabric_interface().force_update(time, elapsed)
 
 

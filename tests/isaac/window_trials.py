@@ -46,7 +46,7 @@ def shows_pixels(kit):
     pixels = Pixels("front")
     pixels.show(image)
     assert pixels._provider._size == (3, 2)
-    assert pixels._provider._bytes[:8] == [0, 1, 2, 255, 3, 4, 5, 255]
+    assert pixels._provider._bytes[:8].tolist() == [0, 1, 2, 255, 3, 4, 5, 255]
     assert not kit.errors()
 
 

@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+import numpy as np
+
 from tests.isaac.fakes.interface import Widget
 
 
@@ -35,13 +37,16 @@ class ByteImageProvider:
     """A picture in memory: rows of red, green, blue and alpha, its size given as width and height."""
 
     def __init__(self):
-        self._bytes, self._size = [], (0, 0)
+        self._bytes, self._size = np.zeros(0, np.uint8), (0, 0)
 
-    def set_bytes_data(self, bytes, sizes, format=0, stride=-1):
+    def set_data_array(self, bytes, sizes, /):
         width, height = sizes
-        assert len(bytes) == 4 * width * height
-        assert all(type(value) is int for value in bytes[:8])
-        self._bytes, self._size = bytes, (width, height)
+        # The bindings would turn numbers of another type, and read memory as it lies.
+        assert type(bytes) is np.ndarray
+        assert bytes.dtype == np.uint8
+        assert bytes.flags.c_contiguous
+        assert bytes.size == 4 * width * height
+        self._bytes, self._size = bytes.ravel().copy(), (width, height)
 
 
 class ImageWithProvider(Widget):
