@@ -9,7 +9,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 VERSIONS = ("5.1.0", "6.0.1")
-ROOTS = ("omni", "isaacsim", "carb", "usdrt")
+ROOTS = ("omni", "isaacsim", "carb", "usdrt", "isaaclab", "isaaclab_newton", "isaaclab_physx")
+ADDED = ("contract_extra.json", "lab_contract.json")
+"""What isaac_api.json does not have; Isaac Lab is in the second one."""
 # Modules of pxr that Kit has and OpenUSD alone has not.
 KIT_PXR = ("PhysxSchema", "PhysicsSchemaTools")
 
@@ -81,21 +83,26 @@ class Contract:
 
 @cache
 def load(version: str) -> Contract:
-    """Return the contract of a version, from both files; nobody changes it."""
+    """Return the contract of a version, from all files; nobody changes it."""
     contract = Contract(version)
     api = json.loads((FOLDER / "isaac_api.json").read_text(encoding="utf-8"))
     for key, members in api[version].items():
         _add(contract, key, members)
-    extra = json.loads((FOLDER / "contract_extra.json").read_text(encoding="utf-8"))
+    for file in ADDED:
+        _add_file(contract, json.loads((FOLDER / file).read_text(encoding="utf-8")))
+    return contract
+
+
+def _add_file(contract: Contract, extra: dict) -> None:
+    version, shorthand = contract.version, extra.get("shorthand", {})
     for key, entry in extra.items():
         if key in ("about", "shorthand"):
             continue
         if version in entry.get("versions", VERSIONS):
             members = {n: m if isinstance(m, str) else m[version] for n, m in entry["members"].items()}
-            told = {name: _written_out(text, extra["shorthand"]) for name, text in members.items()}
+            told = {name: _written_out(text, shorthand) for name, text in members.items()}
             _add(contract, key, told)
             contract.bases.setdefault(key, []).extend(entry.get("bases", []))
-    return contract
 
 
 def _written_out(text: str, shorthand: dict[str, str]) -> str:

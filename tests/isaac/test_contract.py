@@ -9,8 +9,9 @@ import pytest
 
 import pegasus
 from tests.isaac.calls import Checker
-from tests.isaac.contract import FOLDER, VERSIONS, is_kit, load
+from tests.isaac.contract import ADDED, FOLDER, VERSIONS, is_kit, load
 
+EXAMPLES = FOLDER.parents[1] / "examples" / "isaac"
 PACKAGE = Path(pegasus.__file__).parent / "isaac"
 # Classes of compat.py that are used with one version only; every other line has to fit both.
 ONLY = {"IsaacSim60": "6.0.1", "IsaacSim51": "5.1.0", "RtxScanner": "6.0.1"}
@@ -31,6 +32,13 @@ def test_pegasus_keeps_to_the_contract(version):
     faults = checker.faults()
     assert not faults, "\n".join(map(str, faults))
     assert checker.call_count > 20
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_examples_keep_to_the_contract(version):
+    """An example that calls what Isaac Sim or Isaac Lab does not have would fail at the user's only."""
+    faults = Checker(EXAMPLES, "examples", load(version), only=ONLY).faults()
+    assert not faults, "\n".join(map(str, faults))
 
 
 def test_names_of_isaac_sim_are_imported_in_one_place_only():
@@ -225,8 +233,9 @@ def test_a_class_of_compat_counts_for_its_version(tmp_path, version, count):
     assert len(faults_of(tmp_path, version, planted=text)) == count
 
 
-def test_what_the_contract_adds_names_its_source():
+@pytest.mark.parametrize("file", ADDED)
+def test_what_the_contract_adds_names_its_source(file):
     """Signatures without a source are guesses."""
-    entries = json.loads((FOLDER / "contract_extra.json").read_text(encoding="utf-8"))
+    entries = json.loads((FOLDER / file).read_text(encoding="utf-8"))
     for key, entry in entries.items():
         assert key in ("about", "shorthand") or entry["source"].startswith("https://"), key

@@ -1,0 +1,208 @@
+"""Vehicles of Pegasus in a task of Isaac Lab, on stand-ins with MuJoCo behind the physics."""
+
+import importlib.util
+import inspect
+import sys
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends.mavlink import PX4
+from pegasus.errors import ConfigError
+from pegasus.isaac.lab import LabEngine, LabVehicle
+from pegasus.sensors import ImuReading
+from tests.backends.px4_rig import PX4Tree, phases, processes
+from tests.isaac.contract import load
+from tests.isaac.fakes import lab
+from tests.isaac.test_fakes import alike, public
+from tests.isaac.test_isaac_examples import EXAMPLES
+
+
+@pytest.fixture
+def hover():
+    """Return the example, on the stand-ins of Isaac Lab."""
+    lab.install()
+    try:
+        spec = importlib.util.spec_from_file_location("lab_hover", EXAMPLES / "lab_hover.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield module
+    finally:
+        lab.uninstall()
+
+
+@pytest.fixture
+def make(hover):
+    """Return what makes the example's task, closed at the end."""
+    made = []
+
+    def make(count=3, **fields):
+        cfg = hover.HoverCfg(**fields)
+        cfg.scene.num_envs = count
+        made.append(hover.HoverEnv(cfg))
+        made[-1].reset()
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()
+
+
+def actions(env, speeds):
+    """Return the actions for rotor speeds."""
+    speeds = np.broadcast_to(speeds, (env.num_envs, 4))
+    return lab.as_tensor(2.0 * speeds / env.drones.vehicle.motor.max_speed - 1.0, dtype=np.float32)
+
+
+def test_the_stand_ins_are_called_as_isaac_lab_is():
+    """A stand-in that takes more than Isaac Lab does would let a wrong call pass."""
+    contract = load("6.0.1")
+    for module, content in lab.members().items():
+        for name, fake in content.items():
+            key = f"{module}:{name}"
+            if not inspect.isclass(fake):
+                assert str(inspect.signature(fake)) == str(contract.modules[module][name].signature), key
+                continue
+            assert key in contract.classes, key
+            if issubclass(fake, lab._Cfg):
+                continue  # Its fields are bound to the contract when it is made.
+            for part in set(public(fake)) - {"folds_decimation"}:
+                member = contract.member(key, part)
+                assert member is not None, f"{key}.{part}"
+                if member.signature is not None:
+                    assert alike(inspect.signature(getattr(fake, part)), member.signature), f"{key}.{part}"
+
+
+def test_an_unknown_field_is_refused(hover):
+    """A stand-in that takes any field would hide one that Isaac Lab does not have."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'linear_dampening'"):
+        hover.PhysxRigidBodyCfg(linear_dampening=0.0)
+    assert hover.HoverCfg(px4=True).px4
+
+
+def test_lab_hover(hover, capsys):
+    """The hand-made policy would not hover: a sign, a frame or gravity twice."""
+    cfg = hover.HoverCfg()
+    cfg.scene.num_envs = 4
+    heights = hover.fly(cfg, 900)
+    assert heights.shape == (900, 4)
+    assert np.abs(heights[-100:] - 2.0).max() < 0.1
+    assert "4 drones are 2.0" in capsys.readouterr().out
+
+
+def test_it_flies_as_in_a_simulation_of_its_own(make):
+    """A wrench in another frame, at another place, or a step late: the flight would be another one."""
+    env = make(count=2)
+    rng = np.random.default_rng(3)
+    commands = rng.uniform(560.0, 720.0, (100, 4))
+    for speeds in commands:
+        env.step(actions(env, speeds))
+    lab_state = env.drones.vehicle.state
+    start = env.scene["drone"].data.default_root_pose.torch[:, :3] + env.scene.env_origins
+    with Simulation("flat", rate=250) as simulation:
+        from pegasus.isaac.lab import RotorSpeeds
+
+        held = RotorSpeeds()
+        alone = simulation.add(Multirotor("iris", count=2, position=start, backends=[held]))
+        for speeds in commands:
+            held.speeds = np.tile(speeds, (2, 1))
+            simulation.step()
+        assert np.abs(alone.state.position - start).max() > 0.02
+        # Isaac Lab's arrays are of single precision.
+        np.testing.assert_allclose(lab_state.position, alone.state.position, atol=2e-5)
+        np.testing.assert_allclose(lab_state.orientation, alone.state.orientation, atol=2e-5)
+        np.testing.assert_allclose(lab_state.angular_velocity, alone.state.angular_velocity, atol=2e-4)
+        assert env.drones.simulation.time == pytest.approx(simulation.time)
+
+
+def test_sensors_read_what_the_bodies_do(make):
+    """Readings of a body that Isaac Lab owns would be empty, or those of another one."""
+    env = make(count=2)
+    vehicle = env.drones.vehicle
+    speed = np.sqrt(vehicle.mass * 9.81 / 4.0 / vehicle.thrust_curve.thrust_constant)
+    for _ in range(100):
+        env.step(actions(env, speed))
+    imu = vehicle.reading(ImuReading)
+    assert imu.specific_force.shape == (2, 3)
+    np.testing.assert_allclose(imu.specific_force[:, 2], 9.81, atol=0.5)
+    assert {"imu", "gps", "barometer", "magnetometer"} <= set(vehicle.readings)
+    # Rays meet the world, and pass through the vehicle.
+    hits = vehicle.raycast(np.array([[0.0, 0.0, -1.0]]), 10.0)
+    below = hits.distance * vehicle.state.rotation[:, 2, 2]
+    np.testing.assert_allclose(below, vehicle.state.position[:, 2], atol=1e-3)
+
+
+def test_a_reset_of_one_leaves_the_others_alone(make):
+    """A copy that is put back would feel the jump as an acceleration, or stop its neighbours."""
+    env = make(count=3)
+    for _ in range(50):
+        env.step(actions(env, 800.0))
+    state = env.drones.vehicle.state
+    before, speeds = state.position.copy(), state.rotor_speed.copy()
+    env._reset_idx(lab.as_tensor([1]))
+    start = env.scene["drone"].data.default_root_pose.torch[:, :3] + env.scene.env_origins
+    np.testing.assert_allclose(state.position[1], start[1], atol=1e-6)
+    assert (state.rotor_speed[1] == 0).all()
+    assert (state.velocity[1] == 0).all()
+    for other in (0, 2):
+        np.testing.assert_array_equal(state.position[other], before[other])
+        np.testing.assert_array_equal(state.rotor_speed[other], speeds[other])
+    env.step(actions(env, 0.0))
+    assert np.abs(state.acceleration[1]).max() < 10.0
+
+
+def test_the_episode_of_a_drone_ends(make):
+    """A drone that has flown away would stay away."""
+    env = make(count=2)
+    died = np.zeros(2, dtype=bool)
+    for _ in range(400):
+        _, _, terminated, _, _ = env.step(actions(env, [[1100.0] * 4, [650.0] * 4]))
+        died |= np.asarray(terminated)
+        if died[0]:
+            break
+    assert died.tolist() == [True, False]
+    assert env.drones.vehicle.state.position[0, 2] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_px4_flies_in_lockstep(hover, tmp_path):
+    """PX4 would wait for a step that Isaac Lab never makes, or outlive the task."""
+    tree = PX4Tree(tmp_path / "PX4-Autopilot")
+    tree.say("--mission hover --ready 1")
+    px4 = PX4(tree.folder)
+    px4.run_folder = tmp_path / "run"
+    cfg = hover.HoverCfg(px4=True)
+    cfg.scene.num_envs = 2
+    heights = hover.fly(cfg, 1500, (px4,))
+    for number in (0, 1):
+        at = phases(px4.run_folder / f"px4_{px4.first_instance + number}.log")
+        assert {"CONNECTED", "ARMED", "TAKEOFF"} <= set(at)
+    # They fall to the ground first, since PX4 arms later.
+    assert heights[250].max() < 0.3
+    assert heights[-1].min() > 0.8
+    assert not processes(tree.folder)
+
+
+def test_what_does_not_fit_is_said_in_one_line(make):
+    """A task on the wrong body, or with a force that is held too long, would fly like nothing real."""
+    env = make(count=2)
+    asset = env.scene["drone"]
+    with pytest.raises(ConfigError, match="mass of the asset") as error:
+        LabVehicle(env, asset, "crazyflie")
+    assert "\n" not in str(error.value)
+    env.drones._held = None
+    with pytest.raises(ConfigError, match="a backend drives"):
+        env.drones.set_rotor_speeds(np.zeros((2, 4)))
+    with pytest.raises(ConfigError, match="no rigid object of Isaac Lab 3"):
+        LabEngine(object())
+    with pytest.raises(ConfigError, match="steps this simulation"):
+        env.drones.simulation.engine.step(0.004)
+    lab.PhysicsManager.folds_decimation = True
+    with pytest.raises(ConfigError, match="set decimation to 1"):
+        make(count=1, decimation=4)
+    assert make(count=1).drones.vehicle.count == 1
+
+
+def test_no_module_of_isaac_lab_is_needed_elsewhere():
+    """Whoever has no Isaac Lab could not import pegasus.isaac.lab."""
+    assert not any(name.partition(".")[0] in lab.ROOTS for name in sys.modules)
