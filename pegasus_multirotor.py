@@ -53,8 +53,8 @@ def _imports_own() -> bool:
     return spec is not None and (Path(spec.origin or ".").parent / "isaac" / "extension.py").is_file()
 
 
-if __name__ != "__main__" and "omni.kit.app" in sys.modules and (_message := other_package()) is not None:
-    # Kit imports this module before the extension's own, which fails where the other package comes first.
+if "omni.kit.app" in sys.modules and not _imports_own():
+    # Kit imports this module before the extension's own, which fails now; nothing of the package can say why.
     import logging
 
-    logging.getLogger(__name__).error(_message)
+    logging.getLogger(__name__).error(other_package())

@@ -16,6 +16,7 @@ from pegasus.isaac.opened_stage import bring_back
 from pegasus.isaac.replicator_part import ReplicatorPart
 from pegasus.isaac.window import SHOWN_SETTING, TITLE, PegasusWindow
 from pegasus.panel.panel import Panel
+from pegasus_multirotor import other_package
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +62,8 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         if self._frames < _SETTLED:
             return
         self._starting = None
+        if (other := other_package()) is not None:
+            _log.error(other)
         self._show()
         if scenario := kit.setting(SCENARIO_SETTING):
             self._load(str(scenario))

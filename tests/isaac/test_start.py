@@ -66,6 +66,18 @@ def test_runs_are_recorded_where_it_was_started(isaac, tmp_path):
         user.extension.on_shutdown()
 
 
+def test_the_pegasus_simulator_beside_it_is_told(started, tmp_path, monkeypatch, caplog):
+    """Its extension would fail with the message that it has no module, and nobody would know why."""
+    user = started("6.0.1", ready_at=0)
+    # What Kit does when it enables an extension after this one.
+    (tmp_path / "pegasus" / "simulator").mkdir(parents=True)
+    (tmp_path / "pegasus" / "simulator" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    user.update(20)
+    assert f"is at {tmp_path / 'pegasus'} and at " in caplog.text
+    assert "pegasus.simulator of the first cannot be imported" in caplog.text
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_scenario_that_is_wrong_is_told(started, version):
     """Isaac Sim would stand there empty, and nobody would know why."""
