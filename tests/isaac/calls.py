@@ -31,7 +31,7 @@ class Checker:
         self.call_count = 0
         self._calls: set[tuple[str, int, int]] = set()
         self._modules: dict[str, Module] = {}
-        self._attributes: dict[tuple[str, str], Value] = {}
+        self._attributes: dict[tuple[ast.AST | None, str], Value] = {}
         self._parameters: dict[tuple[ast.AST, str], Value] = {}
         self._returns: dict[ast.AST, Value | None] = {}
         self._classes: dict[ast.AST, str] = {}
@@ -43,9 +43,13 @@ class Checker:
             tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
             self._modules[name] = Module(name, str(path), tree)
 
-    def faults(self) -> list[Fault]:
-        """Return what the contract does not allow, in the order of the files."""
-        for _ in range(8):
+    def faults(self, *, passes: int = 8) -> list[Fault]:
+        """Return what the contract does not allow, in the order of the files.
+
+        Args:
+            passes: How often the files are walked at most, to follow values from one function to the next.
+        """
+        for _ in range(passes):
             self._changed = False
             self._pass()
             if not self._changed:

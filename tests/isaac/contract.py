@@ -132,13 +132,18 @@ def _member(name: str, text: str, home: str) -> Member:
     if not text.startswith("("):
         return Member(name, None, text.partition("->")[2].strip(), home)
     called, _, returns = text.partition("  #")[0].partition(" -> ")
-    definition = ast.parse(f"def f{called}: pass").body[0]
+    return Member(name, signature_of(called), returns.strip() or "?", home)
+
+
+def signature_of(text: str) -> inspect.Signature:
+    """Return the signature of a definition; defaults that are no literals stand as their source text.
+
+    Args:
+        text: The parameters, such as `(path, *, scale=1.0)`.
+    """
+    definition = ast.parse(f"def f{text}: pass").body[0]
     assert isinstance(definition, ast.FunctionDef)
-    return Member(name, _signature(definition.args), returns.strip() or "?", home)
-
-
-def _signature(arguments: ast.arguments) -> inspect.Signature:
-    """Return the signature of a definition; defaults that are no literals stand as their source text."""
+    arguments = definition.args
     kinds = inspect.Parameter
     made = []
     positional = [*arguments.posonlyargs, *arguments.args]

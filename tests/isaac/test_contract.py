@@ -41,6 +41,15 @@ def test_the_examples_keep_to_the_contract(version):
     assert not faults, "\n".join(map(str, faults))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_rest_of_pegasus_keeps_to_the_contract(version):
+    """What the extension hands on would be called there without a look at the contract."""
+    checker = Checker(PACKAGE.parent, "pegasus", load(version), only=ONLY)
+    # Classes that users name as package.module:Class.
+    faults = [fault for fault in checker.faults(passes=3) if "/pegasus/components.py" not in fault.file]
+    assert not faults, "\n".join(map(str, faults))
+
+
 def test_names_of_isaac_sim_are_imported_in_one_place_only():
     """Whatever else imports omni or isaacsim would not load without Kit, and would escape the contract."""
     for path in PACKAGE.parent.rglob("*.py"):

@@ -101,7 +101,7 @@ class Expressions:
         return None
 
     def _of_object(self, node: ast.AST, owner: Value, name: str) -> Value | None:
-        found = self._checker._attributes.get((owner.name, name)) or self._method(owner, name)
+        found = self._checker._attributes.get((owner.node, name)) or self._method(owner, name)
         if found is not None:
             return found
         assert owner.node is not None

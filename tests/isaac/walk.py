@@ -156,7 +156,7 @@ class Walk(CallSites):
         elif isinstance(target, ast.Attribute):
             owner = self._value(target.value)
             if owner is not None and owner.kind == "own_object":
-                self._checker.learn(self._checker._attributes, (owner.name, target.attr), value)
+                self._checker.learn(self._checker._attributes, (owner.node, target.attr), value)
         elif isinstance(target, ast.Subscript):
             self._value(target.slice)
             holder = target.value

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -146,7 +147,7 @@ def _key(generator: WorldGenerator) -> str:
     """Return what tells generated worlds apart: parameters, the code that made them, OpenUSD's version."""
     digest = hashlib.sha256(json.dumps(_parameters(generator), sort_keys=True, default=str).encode())
     digest.update(repr(Usd.GetVersion()).encode())
-    source = Path(__import__(type(generator).__module__, fromlist=["_"]).__file__ or "")
+    source = Path(sys.modules[type(generator).__module__].__file__ or "")
     files = {*_SCENE.rglob("worlds/**/*.py"), *_SCENE.rglob("finishes/*.py"), source}
     for file in sorted(files | {_SCENE / f"{name}.py" for name in SHAPES}):
         digest.update(file.read_bytes())
