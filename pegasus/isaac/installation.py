@@ -55,12 +55,13 @@ class Installation:
             ConfigError: If there is no such app.
         """
         file = self.app_file(app or _FULL_APP)
+        shipped = file.parent == self.place / "apps"
         if self.packaged:
-            return [*self.python, *_OPEN_PACKAGE, str(file)]
+            # By its name: it hands a path on to Kit a second time.
+            return [*self.python, *_OPEN_PACKAGE, file.stem if shipped else str(file)]
         # A script of its own sets up ROS 2 before it starts Kit.
-        suffix = file.stem.removeprefix(_FULL_APP)
-        script = self.place / _script(f"isaac-sim{suffix}")
-        if file.parent == self.place / "apps" and file.stem.startswith(_FULL_APP) and script.is_file():
+        script = self.place / _script(f"isaac-sim{file.stem.removeprefix(_FULL_APP)}")
+        if shipped and file.stem.startswith(_FULL_APP) and script.is_file():
             return [str(script)]
         return [str(self.place / "kit" / ("kit.exe" if os.name == "nt" else "kit")), str(file)]
 

@@ -20,6 +20,7 @@ EXIT_CODE_VARIABLE = "PEGASUS_EXIT_CODE_FILE"
 PATIENCE = 60.0
 """How long Isaac Sim may take to end once it was told to [s]."""
 _POLL = 0.05
+_INPUT = 0
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -136,7 +137,6 @@ class _Terminal:
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
-        self._input = sys.__stdin__.fileno() if sys.__stdin__ is not None else -1
         self._given = False
         # A process that is not in front may not take the terminal back unless it ignores this signal.
         self._before = None if os.name == "nt" else signal.signal(signal.SIGTTOU, signal.SIG_IGN)
@@ -146,8 +146,8 @@ class _Terminal:
         if os.name == "nt":
             return
         with contextlib.suppress(OSError):
-            if os.tcgetpgrp(self._input) == os.getpgrp():
-                os.tcsetpgrp(self._input, self._leader)
+            if os.tcgetpgrp(_INPUT) == os.getpgrp():
+                os.tcsetpgrp(_INPUT, self._leader)
                 self._given = True
                 os.killpg(self._leader, signal.SIGCONT)
 
@@ -155,7 +155,7 @@ class _Terminal:
         """Take the terminal back."""
         if self._given:
             with contextlib.suppress(OSError):
-                os.tcsetpgrp(self._input, os.getpgrp())
+                os.tcsetpgrp(_INPUT, os.getpgrp())
         if self._before is not None:
             signal.signal(signal.SIGTTOU, self._before)
 
@@ -163,7 +163,7 @@ class _Terminal:
         """Stop when Ctrl-Z has stopped the leader, and go on with it."""
         if not self._given or os.waitid(os.P_PID, self._leader, os.WSTOPPED | os.WNOHANG) is None:
             return
-        os.tcsetpgrp(self._input, os.getpgrp())
+        os.tcsetpgrp(_INPUT, os.getpgrp())
         self._given = False
         os.kill(os.getpid(), signal.SIGSTOP)
         self._give()

@@ -43,7 +43,9 @@ def test_a_python_environment_that_has_it(tmp_path, named):
         # Not what the link leads to: that Python has no Isaac Sim.
         assert found.python == (str(tmp_path / "env isaac" / "bin" / "python"),)
     assert found.window()[:3] == [*found.python, "-c", "from isaacsim import main; main()"]
-    assert found.window("isaacsim.exp.full.newton")[-1] == str(package / "apps/isaacsim.exp.full.newton.kit")
+    assert found.window("isaacsim.exp.full.newton.kit")[3:] == ["isaacsim.exp.full.newton"]
+    (tmp_path / "own.kit").touch()
+    assert found.window(str(tmp_path / "own.kit"))[3:] == [str(tmp_path / "own.kit")]
 
 
 def test_a_wrapper_of_a_python(tmp_path):
