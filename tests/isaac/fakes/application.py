@@ -329,6 +329,7 @@ class Kit:
         self.frame_dt = 1.0 / 60.0
         self.frames = self.ready_at = 0
         self.assets_root = "omniverse://fake/Isaac"
+        self.characters = {}
         self.asked, self.answers_after = [], 0.0
         self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)

@@ -26,6 +26,20 @@ class ListEntry:
         self.flags = int(ItemFlags.CAN_HAVE_CHILDREN if path.is_dir() else ItemFlags.READABLE_FILE)
 
 
+def list(url):
+    path = Path(url)
+    if "://" in url:
+        return Result.ERROR_CONNECTION, ()
+    return (
+        (Result.OK, tuple(map(ListEntry, sorted(path.iterdir()))))
+        if path.is_dir()
+        else (
+            Result.ERROR_NOT_FOUND,
+            (),
+        )
+    )
+
+
 async def list_async(url):
     result, _ = await stat_async(url)
     return result, tuple(map(ListEntry, sorted(Path(url).iterdir()))) if result is Result.OK else ()

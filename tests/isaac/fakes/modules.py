@@ -14,6 +14,7 @@ from tests.isaac.fakes import (
     gpu,
     interface,
     omniverse,
+    people,
     physics_scene,
     plots,
     prims,
@@ -83,10 +84,12 @@ def members(version):
     suffix = "60" if new else "51"
     stage = [name for name in _STAGE if name != "add_reference_to_stage"]
     table = {
-        "carb": _picked(omniverse, "Float3", "log_info", "log_warn", "log_error"),
+        "carb": _picked(omniverse, "Float3", "Float4", "log_info", "log_warn", "log_error"),
         "carb.settings": _picked(omniverse, "get_settings"),
         "carb.eventdispatcher": _picked(omniverse, "get_eventdispatcher"),
-        "omni.client": _picked(client, "ItemFlags", "Result", "list_async", "stat_async"),
+        "omni.client": _picked(client, "ItemFlags", "Result", "list", "list_async", "stat_async"),
+        "omni.anim.graph.core": _picked(people, "get_character"),
+        "omni.kit.commands": _picked(people, "execute"),
         "omni.ext": _picked(omniverse, "IExt"),
         "omni.kit.app": _picked(omniverse, "get_app"),
         "omni.kit.test": _picked(omniverse, "AsyncTestCase"),
@@ -171,6 +174,7 @@ def objects(version):
         "omni.kit.app:IApp": omniverse.App,
         "omni.kit.widget.viewport.api:ViewportAPI": application.ViewportAPI,
         "isaacsim.util.debug_draw._debug_draw:DebugDraw": viewport.DebugDraw,
+        "omni.anim.graph.core:Character": people.Character,
         "omni.client:ListEntry": client.ListEntry,
         "omni.graph.core:Keys": action_graph.Keys,
         "omni.physics.tensors:RigidBodyView": tensors.RigidBodyView,
@@ -212,7 +216,12 @@ def install(version, **options):
             _put(name, module)
         running.viewport_window = scene_view.ViewportWindow()
         running.docks["Property"] = interface.WindowHandle("Property")
-        running.at_frame += [replicator.draw_products, writers.run_writers, action_graph.run_graphs]
+        running.at_frame += [
+            people.walk,
+            replicator.draw_products,
+            writers.run_writers,
+            action_graph.run_graphs,
+        ]
         running.context.new_stage()
     except BaseException:
         uninstall()

@@ -99,6 +99,13 @@ class Float3:
         return 3
 
 
+class Float4:
+    """Stand-in of `carb.Float4`."""
+
+    def __init__(self, x=0.0, y=0.0, z=0.0, w=0.0, /):
+        self.x, self.y, self.z, self.w = float(x), float(y), float(z), float(w)
+
+
 class SceneQuery:
     """Stand-in of `omni.physx.PhysXSceneQuery`: rays through what physics knows, in units of the stage."""
 
