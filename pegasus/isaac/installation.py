@@ -105,8 +105,8 @@ def find_app(app: str, folder: Path) -> Path:
 def find(option: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Installation:
     """Return the Isaac Sim of this machine.
 
-    It is the option, else what ISAACSIM_PATH or ISAAC_SIM_PATH say, else the package `isaacsim` of this
-    Python, else what lies in one of the usual folders.
+    It is the option, else what ISAACSIM_PATH or ISAAC_SIM_PATH say, else the one whose Python this is, else
+    what lies in one of the usual folders.
 
     Args:
         option: Folder of Isaac Sim, its Python, or the environment or package that pip or conda made.
@@ -130,6 +130,8 @@ def find(option: str | Path | None = None, *, environment: Mapping[str, str] | N
                     remedy="give the folder of Isaac Sim, or the Python that has the package isaacsim",
                 )
             return found
+    if (found := _around(Path(sys.executable))) is not None:
+        return found
     if (package := own_package()) is not None:
         return Installation(package, (sys.executable,), packaged=True)
     launcher = Path(_LAUNCHER_FOLDER).expanduser()
@@ -164,6 +166,14 @@ def _in_folder(folder: Path) -> Installation | None:
     return Installation(folder, (str(python),)) if python.is_file() else None
 
 
+def _around(python: Path) -> Installation | None:
+    """Return the folder of Isaac Sim whose own Python this is."""
+    for kit in python.parents:
+        if kit.name == "kit" and (found := _in_folder(kit.parent)) is not None:
+            return found
+    return None
+
+
 def _of_package(folder: Path) -> Installation | None:
     """Return the installation of a folder such as lib/python3.12/site-packages/isaacsim."""
     if folder.name != _PACKAGE or folder.parent.name != "site-packages":
@@ -183,7 +193,9 @@ def _of_environment(folder: Path) -> Installation | None:
 
 
 def _of_python(python: Path) -> Installation | None:
-    """Return the installation of a Python that has the package `isaacsim`."""
+    """Return the installation of a Python that has the package `isaacsim`, or is that of a folder."""
+    if (found := _around(python)) is not None:
+        return found
     try:
         asked = subprocess.run(
             [python, "-c", _WHERE], capture_output=True, text=True, timeout=_LONGEST_ANSWER, check=True

@@ -10,6 +10,7 @@ from pegasus.errors import ConfigError
 from pegasus.isaac import installation
 from pegasus.isaac.installation import find
 from tests.isaac.installations import executable, packaged, unpacked
+from tests.test_packaging import ROOT
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the scripts of Windows are others")
 
@@ -66,6 +67,19 @@ def test_the_package_of_this_python(tmp_path):
         [tmp_path / "env" / "bin" / "python", "-c", line], capture_output=True, text=True, check=True
     )
     assert asked.stdout.split() == [str(package), str(tmp_path / "env" / "bin" / "python")]
+
+
+def test_the_python_of_a_folder(folder):
+    """It has no package of its own: python.sh tells it where that is, and that knows nothing of the apps."""
+    python = folder / "kit" / "python" / "bin" / "python3"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(os.path.realpath(sys.executable))
+    found = find(python, environment={})
+    assert (found.place, found.python, found.packaged) == (folder, (str(folder / "python.sh"),), False)
+    line = "from pegasus.isaac.installation import find; i = find(environment={}); print(i.place, i.packaged)"
+    variables = {"PYTHONPATH": str(ROOT), "PYTHONHOME": sys.base_prefix}
+    asked = subprocess.run([python, "-c", line], env=variables, capture_output=True, text=True, check=True)
+    assert asked.stdout == f"{folder} False\n"
 
 
 def test_a_folder_of_the_name_is_no_package(tmp_path, monkeypatch):
