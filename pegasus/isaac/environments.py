@@ -74,7 +74,7 @@ class Environments:
         self._begin(self._open(name, use), _OPENING, f"{name} cannot be opened")
 
     def cancel(self) -> None:
-        """Wait for no answer any more."""
+        """Cancel the request that is under way."""
         if self._task is not None:
             self._task.cancel()
             self._task = None

@@ -31,14 +31,14 @@ class Section:
         raise NotImplementedError
 
     def seen(self) -> object:
-        """Return what it shows: while that stays as it was it is not built anew; here it is new each time."""
+        """Return a key of what it shows: it is rebuilt when that has changed; here always."""
         return object()
 
     def look(self) -> None:
         """Show what changes by itself."""
 
     def close(self) -> None:
-        """End what goes on for it, when the window is closed."""
+        """Cancel background work when the window is closed."""
 
 
 def text(label: str, value: str, act: Callable[[str], object]) -> Any:

@@ -31,7 +31,7 @@ _VELOCITY_SPAN = 0.05
 
 
 class Person:
-    """A person who stands, or walks along waypoints; looked after with every step of a simulation.
+    """A person who stands, or walks along waypoints; updated with every step of a simulation.
 
     The extension omni.anim.graph.core moves the character with Kit's frames while the timeline plays: in a
     script give the engine a frame rate. A person has no collider, so vehicles fly through it.
@@ -131,11 +131,11 @@ class Person:
         self._waypoints, self._next = [], 0
 
     def start(self, simulation: ObservedSimulation) -> None:
-        """Begin a run at the first place, and walk the path from its beginning."""
+        """Begin a run: at the start pose, with the first waypoint."""
         self._stand()
 
     def record(self, simulation: ObservedSimulation) -> None:
-        """Look where it is, and tell it where to go."""
+        """Read the pose of the character, and set where it walks to."""
         if self._closed:
             return
         if self._character is None:
@@ -150,7 +150,7 @@ class Person:
         self._stand()
 
     def close(self) -> None:
-        """Take the person off the stage; calling it twice is allowed."""
+        """Remove the person from the stage; calling it twice is allowed."""
         if not self._closed and self._stage and self._stage.GetPrimAtPath(self.path):
             self._stage.RemovePrim(self.path)
         self._closed, self._character = True, None
@@ -199,7 +199,7 @@ class Person:
         return math.hypot(away[0], away[1]) < _ARRIVED
 
     def _add(self, folder: str, file: str) -> str:
-        """Put the character on the stage, animated; return the path of its skeleton."""
+        """Add the character with its animation graph; return the path of its skeleton."""
         import omni.kit.commands
 
         put(

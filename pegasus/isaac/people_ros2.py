@@ -1,4 +1,4 @@
-"""People on the ROS 2 graph: where they are, and where they are told to go."""
+"""People on the ROS 2 graph: published poses, subscribed goals and paths."""
 
 import logging
 import math
@@ -88,7 +88,7 @@ class PeopleOnROS2:
         self._due = -math.inf
 
     def record(self, simulation: ObservedSimulation) -> None:
-        """Take what has come, and publish what is due."""
+        """Follow received goals, and publish poses that are due."""
         if not self._nodes:
             return
         for person, goals, paths in zip(self._people, self._goals, self._paths, strict=True):
@@ -102,7 +102,7 @@ class PeopleOnROS2:
                 poses.publish(encode(self._pose(person, simulation.time)))
 
     def stop(self) -> None:
-        """End a run; what leads people stays on the graph."""
+        """End a run; the topics stay on the graph."""
 
     def close(self) -> None:
         """Leave the graph; calling it twice is allowed."""
@@ -120,7 +120,7 @@ class PeopleOnROS2:
         self.close()
 
     def _lead(self, person: "Person", kind: type[PoseStamped] | type[Path], data: bytes) -> None:
-        """Lead a person as a message says; one that is wrong is refused in the log."""
+        """Send a person along a received path; a wrong message is refused in the log."""
         try:
             message: PoseStamped | Path = decode(kind, data)
             frame = message.header.frame_id

@@ -67,7 +67,7 @@ class ReplicatorPart(Part):
 
     @action(Topic.SENSORS)
     def set_output(self, name: str, *, on: bool) -> None:
-        """Let BasicWriter write something, or no more.
+        """Switch an output of BasicWriter on or off.
 
         Args:
             name: Name of the parameter, such as `rgb`.
@@ -78,7 +78,7 @@ class ReplicatorPart(Part):
 
     @action(Topic.SENSORS)
     def start(self) -> None:
-        """Write from now on, with every frame while the timeline plays."""
+        """Start the writer: it writes every frame while the timeline plays."""
         if self._replication is not None:
             raise ConfigError("writes already", field="replicator", remedy="stop it first")
         snapshot = self._session.snapshot
@@ -101,19 +101,19 @@ class ReplicatorPart(Part):
 
     @action(Topic.SENSORS)
     def stop(self) -> None:
-        """Write no more; nothing where nothing is written."""
+        """Stop writing; nothing happens where no writer runs."""
         if self._replication is not None:
             replication, self._replication = self._replication, None
             replication.close()
             self.board.report(f"written into {self._folder}")
 
     def close(self) -> None:
-        """Write no more, and watch the simulation no more."""
+        """Stop writing, and stop watching the simulation."""
         self._leave()
         self.stop()
 
     def _seen(self, snapshot: Snapshot) -> None:
-        """Stop with the vehicle or the world that the cameras are in."""
+        """Stop the writer when its vehicle or world is gone."""
         gone = snapshot.generation != self._generation or snapshot.vehicle(self._vehicle) is None
         if self._replication is not None and gone:
             self.stop()

@@ -20,7 +20,7 @@ def announce(session: "KitSession") -> None:
 
 
 def withdraw(session: "KitSession") -> None:
-    """Return a session no more; calling it twice is allowed.
+    """Stop returning a session; calling it twice is allowed.
 
     Args:
         session: The session of the extension that ends.

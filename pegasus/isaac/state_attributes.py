@@ -23,7 +23,7 @@ _TYPES = {
 
 
 def write_states(stage: Usd.Stage, vehicles: Iterable[Vehicle]) -> None:
-    """Write what the vehicles are doing to the prims of their bodies, where the setting asks for it.
+    """Write the actuator state of vehicles to the prims of their bodies, if the setting asks for it.
 
     Rotor speeds and commands are in rad/s, the force in N in the world without gravity, the torque in N m
     about the centre of mass in the body frame, and the charge from 0 to 1. Poses and velocities are those of

@@ -59,12 +59,12 @@ class ViewportClick:
         self._board.report(f"click into the viewport to choose {purpose}")
 
     def frame(self) -> None:
-        """Do what comes with a frame: take away what a click has come through, which cannot do so itself."""
+        """Remove the overlay after its click: a gesture cannot remove itself while it is called."""
         if self._scene is not None and self._use is None:
             self.cancel()
 
     def cancel(self) -> None:
-        """Await no click any more; calling it twice is allowed."""
+        """Cancel the wait for a click; calling it twice is allowed."""
         if self._scene is not None:
             self._scene.scene.clear()
             self._viewport.remove_scene_view(self._scene)

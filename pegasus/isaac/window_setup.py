@@ -65,7 +65,7 @@ class WorldSection(fields.Section):
         fields.number("Rate [Hz]", part.rate, part.set_rate)
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Cancel background work."""
         self._environments.cancel()
 
     def _choose_environment(self, name: str) -> None:

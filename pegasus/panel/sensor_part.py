@@ -112,7 +112,7 @@ class SensorPart(Part):
 
     @action(Topic.SENSORS)
     def set_output(self, name: str, *, on: bool) -> None:
-        """Let a camera give something, or no more.
+        """Switch an output of a camera on or off.
 
         Args:
             name: Name of the output, such as `rgb` or `depth`.
@@ -125,7 +125,7 @@ class SensorPart(Part):
 
     @action(Topic.SENSORS)
     def set_pattern(self, pattern: str) -> None:
-        """Choose which way a lidar's rays go.
+        """Choose the scan pattern of a lidar.
 
         Args:
             pattern: Name of the pattern.
@@ -136,7 +136,7 @@ class SensorPart(Part):
 
     @action(Topic.SENSORS)
     def mount(self) -> None:
-        """Put what is described on the next vehicle."""
+        """Mount the described sensor on the next vehicle."""
         name = self.name or self._free_name()
         if name in self.mounted:
             raise ConfigError(
@@ -149,7 +149,7 @@ class SensorPart(Part):
 
     @action(Topic.SENSORS)
     def remove(self, name: str) -> None:
-        """Take a sensor from the next vehicle.
+        """Remove a mounted sensor.
 
         Args:
             name: Its name.

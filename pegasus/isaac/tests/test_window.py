@@ -2,10 +2,11 @@
 
 import omni.kit.app
 import omni.kit.test
+import omni.ui as ui
 
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.replicator_part import ReplicatorPart
-from pegasus.isaac.window import PegasusWindow
+from pegasus.isaac.window import TITLE, PegasusWindow
 from pegasus.panel.panel import Panel
 
 
@@ -14,6 +15,12 @@ class TestWindow(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
 
     async def setUp(self) -> None:
         """Open a window on a session of its own."""
+        # The extension shows a window of the same title.
+        window = ui.Workspace.get_window(TITLE)
+        self.hidden = window is not None and bool(window.visible)
+        if self.hidden:
+            ui.Workspace.show_window(TITLE, False)
+            await self._frames(3)
         self.session = KitSession()
         self.panel = Panel(self.session)
         self.replicator = ReplicatorPart(self.panel, self.session)
@@ -26,6 +33,8 @@ class TestWindow(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
         self.panel.close()
         self.session.clear()
         self.session.close()
+        if self.hidden:
+            ui.Workspace.show_window(TITLE, True)
 
     async def _frames(self, count: int) -> None:
         for _ in range(count):
