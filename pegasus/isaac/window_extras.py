@@ -50,7 +50,7 @@ class SensorSection(fields.Section):
         panel: The panel.
     """
 
-    title, topics = "Cameras and lidars", frozenset({Topic.SENSORS})
+    title, topics = "Mount sensors", frozenset({Topic.SENSORS})
 
     def __init__(self, panel: Panel) -> None:
         self._part = panel.sensors

@@ -41,7 +41,7 @@ class WebControls:
                 self._sections.append(ScenarioSection(gui, panel))
         with tabs.add_tab("Vehicle"):
             self._sections.append(VehicleSection(gui, panel, self._pick))
-            with gui.add_folder("Cameras and lidars", expand_by_default=False):
+            with gui.add_folder("Mount sensors", expand_by_default=False):
                 self._sections.append(SensorSection(gui, panel))
             with gui.add_folder("Backend"):
                 self._sections.append(BackendSection(gui, panel))

@@ -34,7 +34,7 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     assert user.panel.world.choose("flat")
     assert user.panel.world.load(), user.messages
     opened(user)
-    title = "Cameras and lidars"
+    title = "Mount sensors"
     field(user, title, "depth").set_value(True)
     user.update(2)
     field(user, title, "Pitch, yaw [deg]")._type(90.0)
