@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+STABLE_IDS = "/rtx-transient/stableIds/enabled"
+"""Setting, given when Isaac Sim starts, without which RTX does not tell what the points of a scan lie on."""
 _KEPT = 4
 """Scans of a lidar that are kept for those who look later."""
 _OLDEST = 2.0
@@ -195,8 +197,7 @@ class RtxScanner:
                 elevation=np.radians(np.array(model.y[:count], dtype=np.float64)),
                 range=np.array(model.z[:count], dtype=np.float64),
                 intensity=np.array(model.scalar[:count], dtype=np.float64),
-                # Not every number is in the map.
-                path=tuple(prims.get(number, "") for number in self._rtx.parse_object_ids(met.reshape(-1))),
+                path=tuple(_path(prims, number) for number in self._rtx.parse_object_ids(met.reshape(-1))),
                 part=part.reshape(-1).astype(np.int64),
             )
         )
@@ -346,6 +347,11 @@ def measure_by_rtx(simulation: "Simulation", *, lidars: Collection[str] | None =
     Raises:
         ConfigError: If this Isaac Sim has no RTX lidar, or no vehicle has one of the lidars.
     """
+    if not kit.setting(STABLE_IDS):
+        _log.warning(
+            "RTX does not tell what lidars meet, so points on the vehicle stay: start Isaac Sim by --%s=true",
+            STABLE_IDS,
+        )
     return RtxLidars(simulation, lidars)
 
 
@@ -372,6 +378,14 @@ def set_attributes(prim: Usd.Prim, needed: dict[str, Any], other: dict[str, Any]
         is_array = name.startswith(state) and name not in needed and hasattr(value, "__len__")
         if is_array and len(value) not in (0, count):
             attribute.Set([value[0]] * count)
+
+
+def _path(prims: dict[int, str], number: int) -> str:
+    """Return the path of the prim of a number; empty where the map does not have it.
+
+    The highest 32 bits count the parts of a mesh, which the map may have as a whole only.
+    """
+    return prims.get(number) or prims.get(number & (1 << 96) - 1, "")
 
 
 def _entity(path: str, entities: dict[str, int]) -> int:

@@ -48,6 +48,7 @@ def test_no_example_has_the_name_of_a_package():
 def test_rtx_lidar(isaac, example, capsys):
     """The two lidars would look elsewhere, or both cast rays."""
     kit = isaac()
+    kit.settings.set_bool("/rtx-transient/stableIds/enabled", True)
     difference = example("rtx_lidar").main(duration=0.3)
     assert len(difference) > 300
     # The vehicle climbs a little between the turn that RTX has seen and the rays.

@@ -91,9 +91,10 @@ def test_lab_hover(hover, capsys):
     assert "4 drones are 2.0" in capsys.readouterr().out
 
 
-def test_it_flies_as_in_a_simulation_of_its_own(make):
+@pytest.mark.parametrize("decimation", [1, 2])
+def test_it_flies_as_in_a_simulation_of_its_own(make, decimation):
     """A wrench in another frame, at another place, or a step late: the flight would be another one."""
-    env = make(count=2)
+    env = make(count=2, decimation=decimation)
     rng = np.random.default_rng(3)
     commands = rng.uniform(560.0, 720.0, (100, 4))
     for speeds in commands:
@@ -107,7 +108,7 @@ def test_it_flies_as_in_a_simulation_of_its_own(make):
         alone = simulation.add(Multirotor("iris", count=2, position=start, backends=[held]))
         for speeds in commands:
             held.speeds = np.tile(speeds, (2, 1))
-            simulation.step()
+            simulation.step(decimation)
         assert np.abs(alone.state.position - start).max() > 0.02
         # Isaac Lab's arrays are of single precision.
         np.testing.assert_allclose(lab_state.position, alone.state.position, atol=2e-5)

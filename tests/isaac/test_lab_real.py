@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+from pegasus.backends.mavlink import PX4
 from pegasus.frames import rotate_inverse
+from tests.backends.px4_rig import PX4Tree, phases
 from tests.isaac.contract import load
 from tests.isaac.test_isaac_examples import EXAMPLES
 
@@ -40,12 +42,35 @@ def test_the_contract_is_that_of_isaac_lab():
             assert ours == theirs, f"{key}.{part}: {theirs}"
 
 
-def test_bodies_move_by_the_wrench_of_pegasus(monkeypatch):
-    """A force in another frame, at another point or with gravity twice: bodies would not move by it."""
+@pytest.fixture
+def hover(monkeypatch):
+    """Return the example."""
     spec = importlib.util.spec_from_file_location("lab_hover", EXAMPLES / "lab_hover.py")
-    hover = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "lab_hover", hover)
-    spec.loader.exec_module(hover)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "lab_hover", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_px4_flies_in_lockstep(hover, tmp_path):
+    """PX4 would wait for a step that Isaac Lab never makes; what stands in for PX4 here is the peer."""
+    tree = PX4Tree(tmp_path / "PX4-Autopilot")
+    tree.say("--mission hover --ready 1")
+    px4 = PX4(tree.folder)
+    px4.run_folder = tmp_path / "run"
+    cfg = hover.HoverCfg(px4=True)
+    cfg.scene.num_envs, cfg.sim.device = 2, "cpu"
+    heights = hover.fly(cfg, 1500, (px4,))
+    for number in (0, 1):
+        at = phases(px4.run_folder / f"px4_{px4.first_instance + number}.log")
+        assert {"CONNECTED", "ARMED", "TAKEOFF"} <= set(at)
+    # They fall onto the slab first, and stand there.
+    np.testing.assert_allclose(heights[500], 0.08, atol=0.02)
+    assert heights[-1].min() > 0.8
+
+
+def test_bodies_move_by_the_wrench_of_pegasus(hover):
+    """A force in another frame, at another point or with gravity twice: bodies would not move by it."""
     cfg = hover.HoverCfg()
     cfg.scene.num_envs, cfg.sim.device, cfg.seed = 3, "cpu", 1
     env = hover.HoverEnv(cfg)

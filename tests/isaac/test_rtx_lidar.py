@@ -7,6 +7,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.cameras import Lidar
 from pegasus.cameras.scan_patterns import Spinning
 from pegasus.errors import ConfigError
+from tests.isaac.fakes import kit
 
 PATTERN = Spinning(tuple(np.radians([-30.0, -12.0, -8.0, -4.0, 0.0, 12.0])), column_count=90)
 
@@ -20,9 +21,10 @@ def simulation_of(engine, *, world="flat", count=1, **lidars):
     return simulation, simulation.add(eye)
 
 
-def isaac_engine(frame_rate=50.0):
+def isaac_engine(frame_rate=50.0, *, stable_ids=True):
     from pegasus.isaac.engine import IsaacEngine
 
+    kit().settings.set_bool("/rtx-transient/stableIds/enabled", stable_ids)
     return IsaacEngine(rate=250, frame_rate=frame_rate)
 
 
@@ -89,6 +91,21 @@ def test_the_own_vehicle_is_left_out(isaac):
             met = {names[k] for k in np.unique(scan.entity[scan.entity >= 0])}
             assert ("/World/eye" in met) is own
             assert np.all(np.isfinite(scan.range) == (scan.entity >= 0))
+
+
+def test_it_is_said_that_rtx_does_not_tell_what_it_meets(isaac, caplog):
+    """Without the setting, points on the own arms stay in the scan, without a word."""
+    isaac()
+    from pegasus.isaac.rtx_lidar import STABLE_IDS, measure_by_rtx
+
+    simulation, eye = simulation_of(isaac_engine(stable_ids=False), top=lidar())
+    with simulation, measure_by_rtx(simulation):
+        simulation.step(26)
+        scan = eye.readings["top"].scan(0)
+        assert np.isfinite(scan.range).any()
+        assert (scan.entity < 0).all()
+    (said,) = [record.getMessage() for record in caplog.records if STABLE_IDS in record.getMessage()]
+    assert "\n" not in said
 
 
 def test_each_copy_has_its_own(isaac):

@@ -169,7 +169,7 @@ def _scan(prim, stamp, level):
     finally:
         renderer.close()
     back = np.isfinite(hits.distance) & (hits.distance >= value("nearRangeM"))
-    # Numbers of 128 bits; the last of these things is not in the map.
+    # Numbers of 128 bits, the highest 32 of which count the parts of a mesh.
     numbers = [k + 1 + (k << 96) for k in range(len(paths))]
     raw = [np.frombuffer(numbers[k].to_bytes(16, "little"), np.uint8) for k in hits.entity[back]]
     model = SimpleNamespace(
@@ -183,7 +183,11 @@ def _scan(prim, stamp, level):
     )
     if _LEVELS.index(level) >= _LEVELS.index("EXTRA"):
         model.objId = np.concatenate([*raw, np.zeros(0, np.uint8)])
-    return model, dict(zip(numbers, paths, strict=True))
+    if not kit().settings.get_as_bool("/rtx-transient/stableIds/enabled"):
+        return model, {}
+    # Of some meshes the map has the whole only, and not the part that is in the highest bits.
+    known = [number if k % 2 else number & (1 << 96) - 1 for k, number in enumerate(numbers)]
+    return model, dict(zip(known, paths, strict=True))
 
 
 def _short(name):
