@@ -28,6 +28,7 @@ class ViewportClick:
         self._use: Use | None = None
         self._frame: Any = None
         self._scene: Any = None
+        self._screen: Any = None
         self._viewport: Any = None
         self._selection: Any = None
 
@@ -52,9 +53,10 @@ class ViewportClick:
         self._selection = disable_selection(self._viewport)
         self._frame = window.get_frame(_NAME)
         with self._frame:
-            self._scene = sc.SceneView()
+            # The viewport's projection is that of its whole window, whatever the shape of the picture.
+            self._scene = sc.SceneView(aspect_ratio_policy=sc.AspectRatioPolicy.STRETCH)
             with self._scene.scene:
-                sc.Screen(gesture=sc.ClickGesture(self._clicked))
+                self._screen = sc.Screen(gesture=sc.ClickGesture(self._clicked))
         self._viewport.add_scene_view(self._scene)
         self._board.report(f"click into the viewport to choose {purpose}")
 
@@ -69,7 +71,8 @@ class ViewportClick:
             self._scene.scene.clear()
             self._viewport.remove_scene_view(self._scene)
             self._frame.clear()
-        self._use = self._frame = self._scene = self._viewport = self._selection = None
+        self._use = self._frame = self._scene = self._screen = None
+        self._viewport = self._selection = None
 
     def _clicked(self, shape: Any) -> None:
         pixel, viewport = self._viewport.map_ndc_to_texture_pixel(shape.gesture_payload.mouse)

@@ -99,7 +99,7 @@ def members(version):
         "omni.appwindow": _picked(viewport, "get_default_app_window"),
         "omni.kit.viewport.utility": _picked(viewport, "capture_viewport_to_file", "get_active_viewport")
         | _picked(scene_view, "disable_selection", "get_active_viewport_window"),
-        "omni.ui.scene": _picked(scene_view, "ClickGesture", "SceneView", "Screen"),
+        "omni.ui.scene": _picked(scene_view, "AspectRatioPolicy", "ClickGesture", "SceneView", "Screen"),
         "isaacsim.util.debug_draw._debug_draw": _picked(viewport, "acquire_debug_draw_interface"),
         "carb.input": _picked(viewport, "GamepadInput", "KeyboardInput", "acquire_input_interface"),
         "omni.kit.menu.utils": _picked(interface, "MenuHelperExtensionFull", "MenuHelperWindow"),

@@ -1,10 +1,17 @@
 # ruff: noqa: ARG001
 """`omni.ui.scene` and the viewport's window: gestures over the picture, and what lies under a pixel of it."""
 
+from enum import Enum
+
 from pxr import Gf, Usd, UsdGeom
 
 from tests.isaac.fakes.application import kit
 from tests.isaac.fakes.interface import Container, Frame, Widget
+
+
+class AspectRatioPolicy(Enum):
+    STRETCH = 0
+    PRESERVE_ASPECT_FIT = 1
 
 
 class Scene(Container):
@@ -74,6 +81,8 @@ class ViewportWindow:
         views = [w for frame in self._frames.values() for w in frame._all() if isinstance(w, SceneView)]
         for view in views:
             assert view in kit().viewport._scene_views, "a scene that does not follow the camera"
+            # As the layers of Kit's own viewport: else coordinates are those of a square within the window.
+            assert view._settings.get("aspect_ratio_policy") is AspectRatioPolicy.STRETCH
             for shape in list(view.scene._children):
                 shape._click(mouse)
         if not views and not kit().selection_locks:
