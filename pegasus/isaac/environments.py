@@ -62,7 +62,7 @@ class Environments:
 
     def look(self) -> None:
         """List what the asset root has, in the place of the list of what it is known to have."""
-        self._begin(self._list(), _SEARCH, "the environments cannot be listed")
+        self._begin(self._list, _SEARCH, "the environments cannot be listed")
 
     def open(self, name: str, use: Callable[[Path, str | None], object]) -> None:
         """Make an environment a world.
@@ -71,7 +71,7 @@ class Environments:
             name: Its name.
             use: Called with the USD file of the world, and the address of its thumbnail where it has one.
         """
-        self._begin(self._open(name, use), _OPENING, f"{name} cannot be opened")
+        self._begin(lambda: self._open(name, use), _OPENING, f"{name} cannot be opened")
 
     def cancel(self) -> None:
         """Cancel the request that is under way."""
@@ -79,13 +79,13 @@ class Environments:
             self._task.cancel()
             self._task = None
 
-    def _begin(self, work: Coroutine[Any, Any, None], limit: float, problem: str) -> None:
+    def _begin(self, work: Callable[[], Coroutine[Any, Any, None]], limit: float, problem: str) -> None:
         self.cancel()
         self._task = asyncio.ensure_future(self._told(work, limit, problem))
 
-    async def _told(self, work: Coroutine[Any, Any, None], limit: float, problem: str) -> None:
+    async def _told(self, work: Callable[[], Coroutine[Any, Any, None]], limit: float, problem: str) -> None:
         try:
-            await asyncio.wait_for(work, limit)
+            await asyncio.wait_for(work(), limit)
         except TimeoutError:
             said = f"{problem}: the asset server has not answered in time"
             self._board.fail(ConfigError(said, field="world", remedy=_REMEDY))
