@@ -1,6 +1,7 @@
 """Warp, quiet and with its compiled kernels in the user's cache."""
 
 import contextlib
+import io
 import os
 import threading
 from collections.abc import Iterator
@@ -45,12 +46,13 @@ def load_kernels() -> None:
 
 @contextlib.contextmanager
 def _muted() -> Iterator[None]:
-    """Keep the native library from writing to the standard error that there is no GPU."""
+    """Keep Warp from saying that there is no GPU: on the standard error, and 1.8 by print too."""
     kept = os.dup(2)
     nothing = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nothing, 2)
-        yield
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
