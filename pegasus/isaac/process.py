@@ -76,7 +76,13 @@ class _Group:
         self.told.append(number)
         self.limit()
         if self.leader is not None:
-            self.send(number)
+            self.pass_on(number)
+
+    def pass_on(self, number: int) -> None:
+        """Send a signal to all processes of the group, to those as well that Ctrl-Z has stopped."""
+        self.send(number)
+        if os.name != "nt":
+            self.send(signal.SIGCONT)
 
     def limit(self) -> None:
         """Let the time to end run from now on, unless it does already."""
@@ -179,7 +185,7 @@ def _wait(command: Sequence[str], environment: Mapping[str, str], group: _Group)
         own: dict[str, Any] = {} if os.name == "nt" else {"process_group": 0}
         group.leader = subprocess.Popen(command, env=environment, **own)
         for number in list(group.told):
-            group.send(number)
+            group.pass_on(number)
         group.watch()
         group.finish()
     return int(group.leader.returncode)

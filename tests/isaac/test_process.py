@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -124,6 +125,16 @@ def test_who_does_not_end_is_killed(fly, tmp_path):
     assert not alive(int((tmp_path / "flies").read_text()))
 
 
+def test_one_that_is_stopped_ends_too(fly, tmp_path):
+    """An Isaac Sim that Ctrl-Z or a debugger has stopped would not hear that it is to end."""
+    launcher = fly(patience=60.0)
+    flight = int((tmp_path / "flies").read_text())
+    os.kill(flight, signal.SIGSTOP)
+    wait_until(lambda: facts(flight)[0] == "T", "the stop")
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.wait(timeout=30) == 143
+
+
 def test_an_end_that_takes_too_long(isaac_sim):
     """An Isaac Sim that hangs while it closes would keep a flight that is over from ending."""
     line = "import time; from pegasus.isaac.process import hand_over; hand_over(0); time.sleep(600)"
@@ -165,45 +176,78 @@ class Terminal:
         self.number, self.screen = pty.fork()
         if self.number == 0:
             os.execv(line[0], line)
-        self.seen = ""
+        self.status = None
+
+    def type(self, text):
+        os.write(self.screen, text)
 
     def wait_for(self, text):
         """Read what is shown until a text comes."""
-        while text not in self.seen:
-            self.seen += os.read(self.screen, 1000).decode()
+        seen = ""
+
+        def come():
+            nonlocal seen
+            if select.select([self.screen], [], [], 0.0)[0]:
+                seen += os.read(self.screen, 1000).decode()
+            return text in seen
+
+        wait_until(come, text)
+
+    def changed(self):
+        """Return whether the program has stopped or ended, and keep its status."""
+        number, self.status = os.waitpid(self.number, os.WNOHANG | os.WUNTRACED)
+        return number != 0
 
     def end(self):
         """Return the exit code."""
-        return os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+        wait_until(self.changed, "the end")
+        return os.waitstatus_to_exitcode(self.status)
 
 
-def test_the_terminal_is_handed_on(isaac_sim):
+@pytest.fixture
+def terminal(isaac_sim):
+    """Return how to run a line of Python by Isaac Sim, in front of a terminal of its own."""
+    started = []
+
+    def start(line):
+        started.append(Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", line))
+        return started[-1]
+
+    yield start
+    for one in started:
+        # The last one that has the terminal open hears that it is gone.
+        os.close(one.screen)
+        if one.status is None or not (os.WIFEXITED(one.status) or os.WIFSIGNALED(one.status)):
+            os.kill(one.number, signal.SIGTERM)
+            os.kill(one.number, signal.SIGCONT)
+            wait_until(one.changed, "the end")
+
+
+def test_the_terminal_is_handed_on(terminal):
     """Who is asked for the licence at the first start could not answer, and Isaac Sim would wait for ever."""
     line = "print('agree?', flush=True); from pegasus.isaac.process import hand_over; hand_over(len(input()))"
-    terminal = Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", line)
-    terminal.wait_for("agree?")
-    os.write(terminal.screen, b"yes\n")
-    assert terminal.end() == 3
+    asked = terminal(line)
+    asked.wait_for("agree?")
+    asked.type(b"yes\n")
+    assert asked.end() == 3
 
 
-def test_ctrl_c_in_a_terminal(isaac_sim, tmp_path):
+def test_ctrl_c_in_a_terminal(terminal, tmp_path):
     """Ctrl-C would end python.sh or the launcher alone, and leave Isaac Sim flying."""
-    code = FLIGHT.format(folder=str(tmp_path), deaf=False)
-    terminal = Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", code)
+    flight = terminal(FLIGHT.format(folder=str(tmp_path), deaf=False))
     wait_until((tmp_path / "flies").exists, "the flight")
-    os.write(terminal.screen, b"\x03")
-    assert terminal.end() == 130
+    flight.type(b"\x03")
+    assert flight.end() == 130
     assert (tmp_path / "kept").read_text() == str(int(signal.SIGINT))
 
 
-def test_ctrl_z_in_a_terminal(isaac_sim, tmp_path):
+def test_ctrl_z_in_a_terminal(terminal, tmp_path):
     """The shell would not get its terminal back, which hangs."""
-    code = FLIGHT.format(folder=str(tmp_path), deaf=False)
-    terminal = Terminal(sys.executable, "-c", LAUNCHER, "20", str(isaac_sim), "-c", code)
+    flight = terminal(FLIGHT.format(folder=str(tmp_path), deaf=False))
     wait_until((tmp_path / "flies").exists, "the flight")
-    os.write(terminal.screen, b"\x1a")
-    number, status = os.waitpid(terminal.number, os.WUNTRACED)
-    assert os.WIFSTOPPED(status)
-    os.kill(number, signal.SIGCONT)
-    os.kill(number, signal.SIGTERM)
-    assert terminal.end() == 143
+    flight.type(b"\x1a")
+    wait_until(flight.changed, "the shell's turn")
+    assert os.WIFSTOPPED(flight.status)
+    os.kill(flight.number, signal.SIGCONT)
+    os.kill(flight.number, signal.SIGTERM)
+    assert flight.end() == 143
