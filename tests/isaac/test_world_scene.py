@@ -99,6 +99,23 @@ def test_the_window_reads_in_the_background(window, monkeypatch):
     assert iris.readings["front"].image("semantic_segmentation", 0).any()
 
 
+@pytest.mark.parametrize(
+    ("renderer", "sensors", "read"),
+    [("embree", {}, (True, False)), ("auto", {"top": Lidar(rate_hz=10.0)}, (False, False))],
+)
+def test_the_window_begins_before_it_is_asked(window, reads, renderer, sensors, read):
+    """The first picture of Embree, or scan of a lidar, would wait for all of it in Kit's thread."""
+    session = window().extension.session
+    session.exchange(lambda: Simulation("courtyard", rate=250, renderer=renderer))
+    session.add(Multirotor("iris", position=(0.0, 0.0, 1.5), extra_sensors=sensors))
+    scene = session.simulation.scene
+    for _ in range(3000):
+        if reads and scene.progress is None:
+            break
+        threading.Event().wait(0.01)
+    assert reads == [read]
+
+
 def test_the_open_stage_is_read_without_vehicles(isaac, reads):
     """A vehicle would be part of its own world, and see itself."""
     kit = isaac()
