@@ -73,17 +73,21 @@ def describe(base: type[T], kinds: Mapping[str, type[T]], component: T) -> dict[
     cls = type(component)
     shipped = next((name for name, known in kinds.items() if known is cls), None)
     spec: dict[str, Any] = {"model": shipped or f"{cls.__module__}:{cls.__qualname__}"}
-    if dataclasses.is_dataclass(component):
-        for item in dataclasses.fields(component):
-            value = getattr(component, item.name)
-            if item.init and not (item.default is not dataclasses.MISSING and value == item.default):
-                spec[item.name] = value
+    objects = []
+    for item in dataclasses.fields(component) if dataclasses.is_dataclass(component) else ():
+        value = getattr(component, item.name)
+        if item.init and not (item.default is not dataclasses.MISSING and value == item.default):
+            try:
+                spec[item.name] = json.loads(json.dumps(value, allow_nan=False))
+            except (TypeError, ValueError):
+                objects.append(item.name)
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(spec, allow_nan=False))
-        build(base, kinds, plain, field="component")
+        again = build(base, kinds, spec, field="component")
+        # Objects are left out where the component makes equal ones by itself.
+        exact = all(bool(getattr(again, name) == getattr(component, name)) for name in objects)
     except (TypeError, ValueError):
         return None
-    return plain
+    return spec if exact else None
 
 
 def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:

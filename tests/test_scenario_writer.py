@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from pegasus import Multirotor, Simulation
-from pegasus.cameras import Camera
+from pegasus.cameras import Camera, Imaging
 from pegasus.components import build, describe
 from pegasus.control import CONTROLLERS, GeometricController, trajectories
 from pegasus.environment import Environment
@@ -149,6 +149,11 @@ def test_a_component_is_described_by_what_it_was_built_from():
     assert describe(GeometricController, CONTROLLERS, made) == spec
     given = {"model": "lidar", "pattern": "vlp16", "position": [0.0, 0.0, 0.1]}
     assert describe(Sensor, SENSORS, build(Sensor, SENSORS, given, field="sensor")) == given
+    camera = Camera(resolution=(64, 48), outputs=("rgb",), rate_hz=5.0)
+    described = describe(Sensor, SENSORS, camera)
+    assert described == {"model": "camera", "rate_hz": 5.0, "resolution": [64, 48]}
+    # What YAML cannot hold, and the camera does not make by itself.
+    assert describe(Sensor, SENSORS, Camera(imaging=Imaging(exposure=2.0))) is None
     from pegasus.sensors import GPS
 
     assert describe(Sensor, SENSORS, GPS(rate_hz=2.0)) == {"model": "gps", "rate_hz": 2.0}
