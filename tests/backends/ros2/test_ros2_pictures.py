@@ -177,7 +177,7 @@ def check_scan(scan, cloud):
     np.testing.assert_allclose(rows["intensity"], cloud.intensity, rtol=1e-6)
     assert rows["ring"].tolist() == cloud.ring.tolist()
     np.testing.assert_allclose(rows["time"], cloud.time_offset, atol=1e-7)
-    assert -0.1 <= rows["time"].min() <= rows["time"].max() <= 0.0
+    assert np.float32(-0.1) <= rows["time"].min() <= rows["time"].max() <= 0.0
 
 
 def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkeypatch):
