@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import yaml
 
 from pegasus.backends.backend import Backend
 from pegasus.backends.registry import BACKENDS
-from pegasus.components import describe
+from pegasus.components import build, describe
 from pegasus.control import Controller
 from pegasus.environment.environment import WINDS
 from pegasus.environment.wind import Wind
 from pegasus.errors import ConfigError
 from pegasus.folders import user_config
 from pegasus.frames import euler_from_quaternion
+from pegasus.multirotor import Multirotor
 from pegasus.scenario import Component, ScenarioSpec, WorldSpec, load_world, parse
 from pegasus.sensors import Sensor
 from pegasus.sensors.registry import SENSORS
@@ -90,6 +92,39 @@ def save_scenario(
     for path, fields in files.items():
         _write(path, fields)
     return SavedScenario(file, tuple(left_out))
+
+
+def made_anew(vehicle: Vehicle, sensors: Mapping[str, Component]) -> Multirotor:
+    """Return a vehicle like another one, at its start and not yet added, with further sensors.
+
+    Args:
+        vehicle: The other one.
+        sensors: The further sensors by name, as scenario files have them.
+
+    Raises:
+        ConfigError: If YAML cannot describe one of its parts, or a sensor is wrong.
+    """
+    left_out: list[str] = []
+    backends = backend_specs(vehicle, left_out)
+    specs = {**sensor_specs(vehicle, left_out), **sensors}
+    if left_out:
+        raise ConfigError(
+            f"was made in Python, and cannot be made anew: {left_out[0]}",
+            field="vehicle",
+            value=vehicle.name,
+            remedy="give it the sensor where it is made",
+        )
+    return Multirotor(
+        _model(vehicle),
+        count=vehicle.count,
+        name=vehicle.name,
+        position=vehicle.start_position.tolist(),
+        heading=euler_from_quaternion(vehicle.start_orientation)[:, 2].tolist(),
+        backends=[build(Backend, BACKENDS, spec, field=f"backends.{k}") for k, spec in enumerate(backends)],
+        extra_sensors={
+            name: build(Sensor, SENSORS, spec, field=f"sensors.{name}") for name, spec in specs.items()
+        },
+    )
 
 
 def backend_specs(vehicle: Vehicle, left_out: list[str]) -> list[Component]:

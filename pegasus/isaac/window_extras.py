@@ -1,4 +1,4 @@
-"""The window's sections for scenarios, further sensors of the next vehicle, and Replicator."""
+"""The window's sections for scenarios, further sensors, and Replicator."""
 
 import math
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class ScenarioSection(fields.Section):
 
 
 class SensorSection(fields.Section):
-    """Cameras and lidars of the next vehicle.
+    """Cameras and lidars of the next vehicle, or of the followed one.
 
     Args:
         panel: The panel.
@@ -75,7 +75,7 @@ class SensorSection(fields.Section):
                 fields.check(name, name in part.outputs, self._output(name))
         else:
             fields.choice("Pattern", PATTERNS, part.pattern, part.set_pattern)
-        fields.buttons({"Mount": part.mount})
+        fields.buttons({"Mount": part.mount, "Mount on the followed one": part.mount_on_followed})
         for name, spec in part.mounted.items():
             fields.line(f"{name}: {spec['model']}, {spec['rate_hz']:g} Hz")
             fields.buttons({f"Take {name} off": partial(part.remove, name)})

@@ -1,14 +1,19 @@
-"""The panel's part for further sensors of the next vehicle: cameras and lidars."""
+"""The panel's part for further sensors: cameras and lidars of the next vehicle, or of one in the world."""
 
+from collections.abc import Collection
 from typing import Any
 
 from pegasus.cameras import KNOWN_PATTERNS
 from pegasus.components import build
 from pegasus.errors import ConfigError
 from pegasus.panel.board import Board, Part, Topic, action, number
+from pegasus.panel.session import Session
+from pegasus.panel.view_part import ViewPart
 from pegasus.scenario import Component
+from pegasus.scenario_writer import made_anew
 from pegasus.sensors import Sensor
 from pegasus.sensors.registry import SENSORS
+from pegasus.simulation import Playback
 
 CAMERA, LIDAR = "camera", "lidar"
 KINDS = (CAMERA, LIDAR)
@@ -19,14 +24,17 @@ PATTERNS = tuple(KNOWN_PATTERNS)
 
 
 class SensorPart(Part):
-    """Describe cameras and lidars, and put them on the next vehicle.
+    """Describe cameras and lidars, and mount them on the next vehicle or on the followed one.
 
     Args:
         board: What all parts share.
+        session: Runs the simulation.
+        look: Knows which vehicle is followed.
     """
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, session: Session, look: ViewPart) -> None:
         super().__init__(board)
+        self._session, self._look = session, look
         self.kind = CAMERA
         """What is described: `camera` or `lidar`."""
         self.name = ""
@@ -137,15 +145,41 @@ class SensorPart(Part):
     @action(Topic.SENSORS)
     def mount(self) -> None:
         """Mount the described sensor on the next vehicle."""
-        name = self.name or self._free_name()
-        if name in self.mounted:
-            raise ConfigError(
-                "is taken", field="name", value=name, remedy="choose another, or remove that one"
-            )
-        spec = self._described()
-        build(Sensor, SENSORS, spec, field=f"sensors.{name}")
+        name, spec = self._new(self.mounted)
         self.mounted[name], self.name = spec, ""
         self.board.report(f"the next vehicle has the {self.kind} {name}")
+
+    @action(Topic.VEHICLES, "mounting the sensor")
+    def mount_on_followed(self) -> None:
+        """Mount the described sensor on the followed vehicle, which is made anew where it starts.
+
+        The simulation must be stopped. A vehicle with parts that only Python can describe is refused.
+        """
+        followed = self._look.followed_vehicle(self._session.snapshot)
+        if followed is None:
+            raise ConfigError(
+                "there is no vehicle", field="vehicle", remedy="add one, or mount it on the next"
+            )
+        vehicle, playback = self._session.call(
+            lambda simulation: (simulation.vehicles[followed[0].name], simulation.playback)
+        )
+        if playback is not Playback.STOPPED:
+            raise ConfigError(
+                "flies, and gets sensors at its start only",
+                field="vehicle",
+                value=vehicle.name,
+                remedy="stop first",
+            )
+        name, spec = self._new(vehicle.sensors)
+        new, like_before = made_anew(vehicle, {name: spec}), made_anew(vehicle, {})
+        self._session.remove(vehicle.name)
+        try:
+            self._session.add(new)
+        except BaseException:
+            self._session.add(like_before)
+            raise
+        self.name = ""
+        self.board.report(f"{vehicle.name} has the {self.kind} {name}")
 
     @action(Topic.SENSORS)
     def remove(self, name: str) -> None:
@@ -181,6 +215,14 @@ class SensorPart(Part):
             spec["pattern"] = self.pattern
         return spec
 
-    def _free_name(self) -> str:
-        names = (self.kind, *(f"{self.kind}{number}" for number in range(1, len(self.mounted) + 1)))
-        return next(name for name in names if name not in self.mounted)
+    def _new(self, taken: Collection[str]) -> tuple[str, Component]:
+        """Return the name and the description of a sensor beside those that are there."""
+        names = (self.kind, *(f"{self.kind}{number}" for number in range(1, len(taken) + 1)))
+        name = self.name or next(name for name in names if name not in taken)
+        if name in taken:
+            raise ConfigError(
+                "is taken", field="name", value=name, remedy="choose another, or remove that one"
+            )
+        spec = self._described()
+        build(Sensor, SENSORS, spec, field=f"sensors.{name}")
+        return name, spec

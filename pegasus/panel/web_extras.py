@@ -1,4 +1,4 @@
-"""The page's sections for scenarios, and for further sensors of the next vehicle."""
+"""The page's sections for scenarios, and for further sensors of vehicles."""
 
 import math
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class ScenarioSection(Section):
 
 
 class SensorSection(Section):
-    """Cameras and lidars of the next vehicle.
+    """Cameras and lidars of the next vehicle, or of the followed one.
 
     Args:
         gui: The page.
@@ -72,7 +72,7 @@ class SensorSection(Section):
         self._size = gui.add_vector2("Pixels", part.resolution, min=(1, 1), step=1.0)
         self._outputs = {name: gui.add_checkbox(name, name in part.outputs) for name in CAMERA_OUTPUTS}
         self._pattern = gui.add_dropdown("Pattern", PATTERNS, initial_value=part.pattern)
-        on_press(gui, "Mount", part.mount)
+        on_buttons(gui, "Mount", {"On the next": part.mount, "On the followed": part.mount_on_followed})
         self._listed = gui.add_html("")
         self._mounted = gui.add_dropdown("Mounted", (_NONE,))
         self._remove = on_press(gui, "Take off the vehicle", self._take_off)

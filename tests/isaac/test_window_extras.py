@@ -54,6 +54,9 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     assert made["camera"].outputs == ("rgb", "distance_to_image_plane")
     assert isinstance(made["top"], Lidar)
     assert "lidar" not in made
+    press(user, title, "Mount on the followed one")
+    assert set(user.vehicle.sensors) == {*made, "lidar"}, user.messages
+    made = user.vehicle.sensors
     field(user, "Scenario", "Save as")._type("seen")
     user.update(2)
     press(user, "Scenario", "Save")

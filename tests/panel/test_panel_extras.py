@@ -1,9 +1,18 @@
 """The panel's parts for scenarios and further sensors, without any toolkit."""
 
+import numpy as np
 import pytest
 
+from pegasus import Backend, Multirotor
 from pegasus.scenario import load_scenario
 from tests.panel.panel_rig import last_error
+
+
+class Unknown(Backend):
+    """A listener that YAML cannot describe."""
+
+    def __init__(self):
+        self.heard = []
 
 
 def test_a_camera_and_a_lidar_are_mounted(flat):
@@ -29,6 +38,47 @@ def test_a_camera_and_a_lidar_are_mounted(flat):
     assert (camera.resolution, camera.rate_hz) == ((320, 200), 5.0)
     assert camera.outputs == ("rgb", "distance_to_image_plane")
     assert lidar.position == (0.1, 0.0, -0.05)
+
+
+def test_a_vehicle_of_the_world_gets_a_camera(flat):
+    """Who wants to see what a vehicle sees would have to remove it and set it up again."""
+    assert flat.backend.set_flight("circle", size=2.0, height=1.5, speed=1.0)
+    assert flat.vehicle.set_count(2, 3.0)
+    assert flat.vehicle.set_heading(0.5)
+    assert flat.vehicle.add(), flat.messages
+    before = flat.session.call(lambda simulation: simulation.vehicles["iris"])
+    assert flat.sensors.mount_on_followed(), flat.messages
+    assert flat.sensors.set_kind("lidar")
+    assert flat.sensors.mount_on_followed(), flat.messages
+    now = flat.session.call(lambda simulation: simulation.vehicles["iris"])
+    assert set(now.sensors) == {*before.sensors, "camera", "lidar"}
+    assert [type(backend) for backend in now.backends] == [type(backend) for backend in before.backends]
+    np.testing.assert_allclose(now.start_position, before.start_position, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(now.start_orientation, before.start_orientation, rtol=0.0, atol=1e-12)
+    flat.session.call(lambda simulation: simulation.run(4.0))
+    assert float(now.state.position[:, 2].min()) > 0.5
+
+
+def test_a_vehicle_that_cannot_get_a_camera_stays_as_it_is(flat):
+    """A vehicle would be gone for a wrong name, or in the middle of its flight."""
+    part = flat.sensors
+    assert not part.mount_on_followed()
+    assert "there is no vehicle" in last_error(flat)
+    assert flat.vehicle.add(), flat.messages
+    assert part.set_name("imu")
+    assert not part.mount_on_followed()
+    assert "is taken" in last_error(flat)
+    assert part.set_name("")
+    flat.session.call(lambda simulation: simulation.step())
+    assert not part.mount_on_followed()
+    assert "stop first" in last_error(flat)
+    assert flat.simulation.stop()
+    own = Multirotor("iris", name="own", backends=[Unknown()])
+    flat.session.add(own)
+    assert flat.view.follow("own")
+    assert not part.mount_on_followed()
+    assert "was made in Python" in last_error(flat)
+    assert flat.session.call(lambda simulation: simulation.vehicles["own"]) is own
 
 
 @pytest.mark.parametrize(
