@@ -15,7 +15,7 @@ error_exit()
     exit 1
 }}
 python_exe=${{PYTHONEXE:-{python}}}
-$python_exe "$@" || error_exit
+"$python_exe" "$@" || error_exit
 """
 # Notes what it is called with; answers what it is asked by -c.
 NOTES = """#!/bin/sh
@@ -38,7 +38,7 @@ def unpacked(folder: Path, *, python: str | None = None) -> Path:
     for name in APPS:
         (folder / "apps").mkdir(parents=True, exist_ok=True)
         (folder / "apps" / f"{name}.kit").write_text("[package]\n")
-    notes = NOTES.format(folder=folder, python=sys.executable)
+    notes = NOTES.format(folder=folder, python=quote(sys.executable))
     executable(folder / "python.sh", notes if python is None else PYTHON_SH.format(python=quote(python)))
     for name in "isaac-sim.sh", "isaac-sim.newton.sh", "isaac-sim.streaming.sh", "kit/kit":
         executable(folder / name, notes)

@@ -95,7 +95,7 @@ def test_a_wrong_place_is_said(tmp_path, kind):
     place = tmp_path / "place"
     place.mkdir()
     if kind == "python without":
-        place = executable(place / "python", f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
+        place = executable(place / "python", f'#!/bin/sh\nexec "{sys.executable}" -S -I "$@"\n')
     elif kind == "no program":
         place = place / "text"
         place.write_text("nothing")

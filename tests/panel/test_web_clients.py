@@ -175,6 +175,8 @@ def test_browsers_that_do_not_read_are_dropped(panel, monkeypatch):
             connections = view.server._websock_server._live_connections
             wait_until(lambda: len(connections) == 4, "those that do not")
             wait_until(lambda: len(connections) == 1, "the end of those that do not")
+            # What flies is news without end.
+            panel.session.play()
             reader.take(200_000)
             assert view.watched
             for line in stalled:
