@@ -29,9 +29,10 @@ def required() -> set[str]:
 
 
 def pytest_configure() -> None:
-    # What a shell runs in the background ignores Ctrl-C, and processes of the tests would inherit that.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # What a shell runs in the background ignores Ctrl-C, and under nohup SIGHUP; tests would hand that on.
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
     if unknown := required() - set(REQUIRABLE):
         raise pytest.UsageError(
             f"PEGASUS_REQUIRE: {', '.join(sorted(unknown))}: must be among {', '.join(REQUIRABLE)},"
