@@ -26,13 +26,9 @@ def user_config() -> Path:
     It is the environment variable PEGASUS_CONFIG_DIR where that is set, else where the system keeps such
     things, such as ~/.config/pegasus.
     """
-    if moved := os.environ.get(_CONFIG_VARIABLE):
-        return at_home(Path(moved))
-    if sys.platform == "win32":
-        return _local_data() / "pegasus"
-    if sys.platform == "darwin":
-        return at_home(Path("~/Library/Application Support/pegasus"))
-    return at_home(Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config")) / "pegasus"
+    mac = "~/Library/Application Support/pegasus"
+    xdg = "XDG_CONFIG_HOME", "~/.config"
+    return _user_folder(_CONFIG_VARIABLE, windows="pegasus", mac=mac, xdg=xdg)
 
 
 def user_cache() -> Path:
@@ -41,13 +37,9 @@ def user_cache() -> Path:
     It is the environment variable PEGASUS_CACHE_DIR where that is set, else where the system keeps such
     things, such as ~/.cache/pegasus.
     """
-    if moved := os.environ.get(_CACHE_VARIABLE):
-        return at_home(Path(moved))
-    if sys.platform == "win32":
-        return _local_data() / "pegasus" / "Cache"
-    if sys.platform == "darwin":
-        return at_home(Path("~/Library/Caches/pegasus"))
-    return at_home(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pegasus"
+    mac = "~/Library/Caches/pegasus"
+    xdg = "XDG_CACHE_HOME", "~/.cache"
+    return _user_folder(_CACHE_VARIABLE, windows="pegasus/Cache", mac=mac, xdg=xdg)
 
 
 def at_home(path: Path) -> Path:
@@ -62,6 +54,12 @@ def at_home(path: Path) -> Path:
         return path
 
 
-def _local_data() -> Path:
-    """Return where Windows keeps data of programs."""
-    return at_home(Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local"))
+def _user_folder(variable: str, *, windows: str, mac: str, xdg: tuple[str, str]) -> Path:
+    """Return the folder that an environment variable names, else that of the system."""
+    if moved := os.environ.get(variable):
+        return at_home(Path(moved))
+    if sys.platform == "win32":
+        return at_home(Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")) / windows
+    if sys.platform == "darwin":
+        return at_home(Path(mac))
+    return at_home(Path(os.environ.get(xdg[0]) or xdg[1])) / "pegasus"

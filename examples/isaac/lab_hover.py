@@ -67,7 +67,7 @@ class HoverCfg(DirectRLEnvCfg):
     )
     scene: HoverSceneCfg = HoverSceneCfg(num_envs=16, env_spacing=3.0)
     px4: bool = False
-    """Whether PX4 flies, in place of the actions."""
+    """Whether PX4 flies the drones; the actions are then ignored."""
 
 
 class HoverEnv(DirectRLEnv):

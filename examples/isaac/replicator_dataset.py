@@ -24,8 +24,8 @@ def main(
     from pegasus.isaac.engine import IsaacEngine
     from pegasus.isaac.replicator import replicate
 
-    # Replicator writes every frame, so frames are drawn at the rate of the camera. Embree would draw the
-    # camera's readings, and does not, since nobody looks at them.
+    # Replicator writes every frame, so frames are drawn at the rate of the camera. With Embree as
+    # renderer RTX draws nothing more: a reading is drawn only when it is used, and none is used here.
     engine = IsaacEngine(rate=250, frame_rate=RATE)
     with Simulation("courtyard", engine=engine, renderer="embree", rate=250, seed=1) as sim:
         camera = Camera(resolution=resolution, rate_hz=RATE, position=(0.15, 0.0, 0.0))

@@ -31,8 +31,8 @@ def main(duration: float = 60.0, resolution: tuple[int, int] = (640, 480)) -> No
             outputs=("rgb", "depth", "semantic"),
         ),
     }
-    # Embree would draw the readings of the cameras, and does not, since nobody looks at them. By default RTX
-    # draws each one as it comes, in frames of its own.
+    # RTX, the default renderer, would draw each reading of a camera in frames of its own. Embree draws a
+    # reading only when it is used, and none is used here.
     with Simulation("courtyard", engine=engine, renderer="embree", rate=250, seed=1) as sim:
         drones = sim.add(
             Multirotor(

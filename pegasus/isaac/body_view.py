@@ -52,7 +52,7 @@ class BodyView:
 
     @property
     def valid(self) -> bool:
-        """Whether physics still has the bodies."""
+        """Whether the tensors are still valid: PhysX ends them when one of the bodies is deleted."""
         return bool(self._simulation.is_valid)
 
     def read(self, known: BodyState, rotation: Array) -> None:

@@ -97,7 +97,7 @@ class IsaacEngine:
 
     @property
     def keeps_stage(self) -> bool:
-        """Whether vehicles are added to the stage that is open, in place of a new one."""
+        """Whether vehicles are added to the open stage; otherwise a new stage is opened."""
         return self._keep_stage
 
     @property

@@ -57,7 +57,7 @@ class Environments:
 
     @property
     def busy(self) -> bool:
-        """Whether the asset server is being asked."""
+        """Whether a request to the asset server is running."""
         return self._task is not None and not self._task.done()
 
     def look(self) -> None:

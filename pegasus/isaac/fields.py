@@ -22,9 +22,9 @@ class Section:
     """A part of the window."""
 
     title = ""
-    """What it is folded away under; none where it is always open."""
+    """Heading that folds and unfolds the section; a section without one is always open."""
     topics: frozenset[Topic] = frozenset()
-    """What it shows; it is built anew when that may have changed."""
+    """Topics that the section shows; it is built again when one of them may have changed."""
 
     def build(self) -> None:
         """Fill the section."""
