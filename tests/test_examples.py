@@ -1,10 +1,7 @@
 """The examples, each run in short form: they fly, and what they print is true."""
 
-import importlib.util
 import math
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,22 +9,13 @@ import yaml
 
 from pegasus import read_log
 from pegasus.folders import resource
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
+from tests.example_rig import EXAMPLES, load_example
 
 
 @pytest.fixture
 def example(monkeypatch):
     """Return an example's module by its name."""
-
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    return lambda name: load_example(EXAMPLES / f"{name}.py", monkeypatch)
 
 
 def test_every_example_has_its_test():

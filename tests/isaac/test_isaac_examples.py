@@ -1,7 +1,6 @@
 """The examples that need Isaac Sim, each run in short form on the stand-ins."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,24 +8,17 @@ import pytest
 
 from pegasus.backends.mavlink import PX4
 from pegasus.errors import ConfigError
+from tests import example_rig
 from tests.backends.px4_rig import PX4Tree, phases
 from tests.isaac.contract import VERSIONS
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "isaac"
+EXAMPLES = example_rig.EXAMPLES / "isaac"
 
 
 @pytest.fixture
 def example(monkeypatch):
     """Return an example's module by its name."""
-
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    return lambda name: example_rig.load_example(EXAMPLES / f"{name}.py", monkeypatch)
 
 
 def test_every_example_has_its_test():
