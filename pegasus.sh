@@ -9,7 +9,7 @@ venv="$root/.venv"
 job=""
 temporary=""
 
-# End what has been started, leave nothing behind, and end with an exit code.
+# End the running job, remove temporary files, and exit with a code.
 leave() {
     trap '' INT TERM
     if [ -n "$job" ]; then
@@ -28,8 +28,8 @@ leave() {
 trap 'leave 130' INT
 trap 'leave 143' TERM
 
-# Run a command out of reach of Ctrl-C, which comes here, and say what it is at: on one line of a terminal, else
-# every 15 seconds. What it prints is shown if it fails.
+# Run a command in its own process group, so that Ctrl-C reaches this script, and report progress: on one line of a
+# terminal, else every 15 seconds. The end of its output is shown if it fails.
 working() {
     local what="$1" began="$SECONDS" said=0 status=0 log latest
     shift
@@ -84,7 +84,7 @@ find_python() {
 # Install the standalone simulator and the named extra, unless this very state of the project has them already.
 ensure() {
     local extra="$1" wanted stamp python clear=""
-    # The place counts, since the package is installed as a link to it.
+    # The path counts too, since the package is installed as a link to it.
     wanted="$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum) $root"
     for stamp in "$venv/.pegasus-${extra:-core}" "$venv/.pegasus-dev"; do
         if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
@@ -93,7 +93,7 @@ ensure() {
     done
     if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         python="$(find_python)"
-        # One that was left half made, or whose Python is gone, is made anew.
+        # An incomplete environment, or one whose Python is gone, is created again.
         "$venv/bin/python" -c "" 2>/dev/null || clear=--clear
         working "making .venv" "$python" -m venv $clear "$venv"
     fi
@@ -103,11 +103,11 @@ ensure() {
         echo "pegasus.sh: the installation failed; check the network and run it again" >&2
         return 1
     fi
-    # Whatever the extra, the core came with it.
+    # Every extra includes the core.
     echo "$wanted" | tee "$venv/.pegasus-core" >"$venv/.pegasus-${extra:-core}"
 }
 
-# What can be added to the standalone simulator.
+# Optional parts of the standalone simulator.
 extras() {
     sed -n '/^\[project.optional-dependencies\]/,/^\[project.scripts\]/s/^\([a-z0-9]*\) = \[.*/\1/p' "$root/pyproject.toml" |
         grep -vx -e standalone -e isaac
@@ -135,7 +135,7 @@ if [ "${1:-}" = install ]; then
     done
     exit
 fi
-# What a command cannot do without comes with its first use.
+# Extras that a command requires are installed on first use.
 needed=""
 case "${1:-}" in
     view) needed="view" ;;
@@ -145,17 +145,17 @@ for word in "$@"; do
     case "$word" in
         --view) needed="$needed view" ;;
         --photo) needed="$needed photo" ;;
-        # Not beside a ROS 2 that is sourced.
-        --ros2) [ -n "${ROS_DISTRO:-}" ] || needed="$needed ros2" ;;
+        # Beside a sourced ROS 2 only messages are missing.
+        --ros2) needed="$needed $([ -n "${ROS_DISTRO:-}" ] && echo rosbags || echo ros2)" ;;
     esac
 done
 for extra in $needed; do
     ensure "$extra"
 done
 [ -n "$needed" ] || ensure ""
-# Ctrl-C waits until the command answers it, where `env` can do that.
+# Block SIGINT until the command handles it, if `env` supports that.
 if env --block-signal=INT true 2>/dev/null; then
     blocking="env --block-signal=INT"
 fi
-# Not through bin/pegasus, whose first line names the place where .venv was made.
+# Not through bin/pegasus, whose first line holds the path at which .venv was created.
 exec ${blocking:-} "$venv/bin/python" -P -m pegasus "$@"

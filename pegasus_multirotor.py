@@ -1,7 +1,7 @@
-"""Import Pegasus by a name of its own, and tell of another package called `pegasus` that comes before it.
+"""Entry point with a unique module name, which reports conflicts with another package called `pegasus`.
 
-The extension `pegasus.simulator` of the Pegasus Simulator has a package of that name too. Python imports one
-of the two, and the other one fails without a word on the reason.
+The extension `pegasus.simulator` of the Pegasus Simulator contains a package of the same name. Python imports
+one of the two, and the other one fails without an explanation.
 """
 
 import sys
@@ -14,7 +14,7 @@ _OTHER_EXTENSION = "pegasus.simulator"
 
 
 def main() -> None:
-    """Run the command `pegasus`, or say in one line which other package comes before it."""
+    """Run the command `pegasus`, or report the conflicting package in one line."""
     if not _imports_own():
         print("pegasus:", other_package(), file=sys.stderr)
         sys.exit(_EXIT_INPUT)
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def other_package() -> str | None:
-    """Return what to say about another package of the same name: both places and the remedy; else None."""
+    """Return an error message about another package of this name, with a remedy; None without conflict."""
     own = Path(__file__).resolve().parent / _NAME
     others = [place for place in _places() if place.resolve() != own and not (place / "isaac").is_dir()]
     if not others:
@@ -37,7 +37,7 @@ def other_package() -> str | None:
 
 
 def _places() -> list[Path]:
-    """Return the folders that Python may take for the package, the one that it has taken first."""
+    """Return the folders on the import path with a package of this name, the imported one first."""
     loaded = sys.modules.get(_NAME)
     folders = [Path(path) for path in getattr(loaded, "__path__", ())]
     for entry in sys.path:
@@ -54,7 +54,7 @@ def _imports_own() -> bool:
 
 
 if "omni.kit.app" in sys.modules and not _imports_own():
-    # Kit imports this module before the extension's own, which fails now; nothing of the package can say why.
+    # Kit imports this module before the extension's main module, whose import is about to fail.
     import logging
 
     logging.getLogger(__name__).error(other_package())

@@ -1,9 +1,9 @@
-"""Print how fast the real ArduPilot flies in Pegasus, beside a minimal simulator in the same minutes.
+"""Speed of ArduPilot in Pegasus and in a minimal simulator: python benchmarks/ardupilot.py [SECONDS].
 
-The minimal simulator answers every packet with the same line of text but for its time stamp: no physics, no
-sensors, no checks. The two take turns, each with an ArduPilot of its own, found as the backend finds it. In
-lockstep one of the two computes at a time, so that their processor times for a step add up; unlike the time
-on the wall they hardly depend on what else the machine does: python benchmarks/ardupilot.py [SECONDS]
+The minimal simulator answers every packet with a constant line of text with a new time stamp: no physics, no
+sensors, no checks. The two alternate, each with its own ArduPilot, which is found as the backend finds it. In
+lockstep only one process computes at a time, so the processor times of simulator and autopilot add up; unlike
+wall time, they depend little on other load.
 """
 
 import os
@@ -17,19 +17,19 @@ from signal import SIGINT
 from types import TracebackType
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.mavlink import ArduPilot
-from pegasus.backends.mavlink.ardupilot_program import PARAMETER_FILE, Program, format_parameters
+from pegasus.backends import ArduPilot
+from pegasus.backends.ardupilot.program import PARAMETER_FILE, Program, format_parameters
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.mavlink.process import AutopilotProcess
 
 INSTANCE = 200
 """Instance that the minimal simulator starts."""
 WARM_UP = 2.0
-"""Simulated time before anything is measured [s]."""
+"""Simulated time before the measurement [s]."""
 REPETITIONS = 5
 HEIGHT = 2000.0
 PARAMETERS = {250.0: {"SCHED_LOOP_RATE": 138.0}, 1000.0: {}}
-"""Parameters at each rate [Hz] at which it is measured."""
+"""Parameters for each measured rate [Hz]."""
 REPLY = (
     '\n{"timestamp":%.6f,"imu":{"gyro":[0,0,0],"accel_body":[0,0,-9.8]},"position":[0,0,0],'
     '"velocity":[0,0,0],"quaternion":[1,0,0,0],"no_time_sync":1}\n'
@@ -37,7 +37,7 @@ REPLY = (
 
 
 class Minimal:
-    """A simulator of a vehicle at rest, with an ArduPilot that it starts.
+    """Simulator of a vehicle at rest that starts an ArduPilot.
 
     Args:
         rate: Steps per simulated second [Hz].
@@ -71,8 +71,8 @@ class Minimal:
         self._folder.cleanup()
 
     def run(self, seconds: float) -> None:
-        """Answer the packets of so much simulated time."""
-        # What has been repeated meanwhile is answered once.
+        """Answer the packets of a simulated duration [s]."""
+        # Packets that were repeated in the meantime are answered once.
         self._socket.setblocking(False)
         sender = None
         try:
@@ -89,7 +89,7 @@ class Minimal:
 
 
 def processor_time(pid: int | None) -> float:
-    """Return the processor time that a process has taken with all its threads [s] (proc(5))."""
+    """Return the processor time of all threads of a process [s] (proc(5))."""
     fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -97,7 +97,7 @@ def processor_time(pid: int | None) -> float:
 def per_step(
     run: Callable[[float], None], seconds: float, rate: float, pid: int | None
 ) -> tuple[float, float]:
-    """Return the processor time that simulator and ArduPilot take for a step [us]."""
+    """Return the processor time of simulator and ArduPilot per step [us]."""
     own, program = time.process_time(), processor_time(pid)
     run(seconds)
     scale = 1e6 / (seconds * rate)
@@ -105,7 +105,7 @@ def per_step(
 
 
 def measure(rate: float, seconds: float) -> tuple[list[float], list[float], float]:
-    """Return processor times for a step with the minimal simulator and Pegasus, and the ratio, medians."""
+    """Return the median processor times per step of the minimal simulator and Pegasus, and their ratio."""
     alone, flown = [], []
     backend = ArduPilot(parameters=PARAMETERS[rate])
     with Minimal(rate) as minimal, Simulation(rate=rate) as simulation:
@@ -130,7 +130,7 @@ def medians(rows: list[tuple[float, float]]) -> list[float]:
 
 def main(seconds: float) -> None:
     """Print two rows for each rate."""
-    print("processor time for a step in the air [us], and the times real time that it allows")
+    print("processor time per step in flight [us], and the real-time factor that it allows")
     print(
         f"{'rate [Hz]':>9} {'simulator':>9} {'itself':>7} {'ArduPilot':>9} {'x real time':>11} {'ratio':>6}"
     )

@@ -1,6 +1,6 @@
-"""Fly a day's worth of steps by the peer that stands for PX4, and print what grows: memory, open files, time.
+"""Memory, open files and time over a day of simulated steps with a stand-in for PX4.
 
-A million steps take some minutes: python benchmarks/endurance_px4.py [STEPS]
+A million steps take a few minutes: python benchmarks/endurance_px4.py [STEPS]
 """
 
 import resource
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.mavlink import PX4
+from pegasus.backends import PX4
 
 PEER = Path(__file__).parents[1] / "tests" / "backends" / "px4_peer.py"
 WARM_UP = 5000
@@ -18,18 +18,18 @@ ROWS = 10
 
 
 def resident_memory() -> float:
-    """Return the memory that this process has in use [MB]; needs Linux."""
+    """Return the resident memory of this process [MB]; needs Linux."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def open_file_count() -> int:
-    """Return how many files this process has open."""
+    """Return the number of open files of this process."""
     return len(list(Path("/dev/fd").iterdir()))
 
 
 def main(step_count: int) -> None:
-    """Run and print a row every tenth of the way."""
+    """Run, and print a row after every tenth of the steps."""
     backend = PX4(launch=False)
     with Simulation() as simulation:
         simulation.add(Multirotor("iris", backends=[backend]))

@@ -1,8 +1,8 @@
-"""Time a step on Isaac Sim against a standalone one, both without physics: what the adapter itself costs.
+"""Overhead of the Isaac Sim engine: a step on it and a standalone step, both without physics.
 
-Run it in the root of the repository: `python -m benchmarks.isaac_step`. Isaac Sim is the stand-in of the
-tests, whose tensors do nothing here but lie there; what NVIDIA's own calls cost is not in the figures.
-Processor time, so that it is worth something on a machine with other work.
+Run it in the root of the repository: `python -m benchmarks.isaac_step`. Isaac Sim is the tests' stand-in with
+inactive tensors; the cost of NVIDIA's own calls is not included. Processor time is measured, which depends
+little on other load.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tests.isaac.fakes import simulation_manager, tensors
 
 
 def main() -> None:
-    """Print microseconds per step of both, and their ratio."""
+    """Print the time per step of both [us], and their ratio."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--vehicles", type=int, nargs="+", default=[1, 16, 256])
     options.add_argument("--steps", type=int, default=400)
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def timed(simulation: Simulation, steps: int) -> float:
-    """Return the processor time of a step [us]."""
+    """Return the processor time per step [us]."""
     began = time.process_time()
     simulation.step(steps)
     return (time.process_time() - began) / steps * 1e6
@@ -46,14 +46,14 @@ def timed(simulation: Simulation, steps: int) -> float:
 
 @contextmanager
 def standalone(count: int) -> Iterator[Simulation]:
-    """Give a simulation on MuJoCo whose physics does nothing."""
+    """Return a simulation on MuJoCo with disabled physics."""
     with flying(count, "mujoco") as simulation, mock.patch.object(mujoco, "mj_step", nothing):
         yield simulation
 
 
 @contextmanager
 def on_isaac_sim(count: int) -> Iterator[Simulation]:
-    """Give a simulation on the stand-ins whose physics does nothing."""
+    """Return a simulation on the stand-ins with disabled physics."""
     fakes.install("6.0.1")
     view = tensors.RigidBodyView
     try:
@@ -70,12 +70,12 @@ def on_isaac_sim(count: int) -> Iterator[Simulation]:
 
 
 def nothing(*_: object, **__: object) -> None:
-    """Stand for physics."""
+    """Do nothing in place of a physics step."""
 
 
 @contextmanager
 def flying(count: int, engine: str) -> Iterator[Simulation]:
-    """Give a simulation with vehicles that have taken some steps."""
+    """Return a simulation with vehicles after some steps."""
     with Simulation("flat", engine=engine, rate=250) as simulation:
         simulation.add(
             Multirotor(

@@ -1,7 +1,7 @@
-"""Print how many rays a second a lidar casts in the courtyard, for each pattern: python benchmarks/lidar.py.
+"""Rays per second of a lidar in the courtyard, for each scan pattern: python benchmarks/lidar.py.
 
-First what the renderer alone does, then whole scans with motion, noise, intensities and points. Times are the
-shortest of several; where other programs keep the processors busy, the processor time is the better figure.
+First the renderer alone, then whole scans with motion, noise, intensities and points. Times are the shortest
+of several; under other load, the processor time is the better figure.
 """
 
 import math
@@ -31,7 +31,7 @@ def best(action: Callable[[], object]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print a line for each pattern."""
+    """Print a row for each pattern."""
     lidars = {name: Lidar(pattern=name, dropout=0.01, grazing_dropout=0.2) for name in PATTERNS}
     with Simulation("courtyard", seed=1) as sim:
         iris = sim.add(Multirotor("iris", position=(0, 0, 2.0), extra_sensors=lidars))

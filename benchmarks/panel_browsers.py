@@ -1,4 +1,4 @@
-"""Clients of the panel in a process of their own, for `panel_clients`; it starts fast."""
+"""Panel clients in a separate process, for `panel_clients`; few imports, so that it starts fast."""
 
 import base64
 import os
@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 
 def opened(address: str, protocol: str, first: bytes) -> socket.socket:
-    """Return the websocket of a page as a plain socket, after a first message.
+    """Return the websocket of a page as a plain socket, after sending a first message.
 
     Args:
-        address: Where the page is.
+        address: Address of the page.
         protocol: Subprotocol of the websocket.
         first: The message, at most 65,535 bytes.
     """
@@ -42,7 +42,7 @@ def opened(address: str, protocol: str, first: bytes) -> socket.socket:
 
 
 class Reader:
-    """Read what a page sends to a client, and answer when it asks whether the client is there.
+    """Reader of the messages that a page sends to a client; answers its pings.
 
     Args:
         line: The websocket.
@@ -53,7 +53,7 @@ class Reader:
         self._rest, self._skip = b"", 0
 
     def read(self, buffer: bytearray) -> bool:
-        """Read what there is, and return whether the page still sends."""
+        """Read the available data, and return whether the connection is open."""
         count = self.line.recv_into(buffer)
         if count <= self._skip:
             self._skip -= count
@@ -75,14 +75,14 @@ class Reader:
 
 
 def browse(address: str, count: int, *, reads: bool, protocol: str, first: bytes) -> None:
-    """Be some clients until the standard input ends.
+    """Run a number of clients until the standard input ends.
 
     Args:
-        address: Where the page is.
-        count: How many clients.
-        reads: Whether they read what they are sent.
+        address: Address of the page.
+        count: Number of clients.
+        reads: Whether they read the messages sent to them.
         protocol: Subprotocol of the websocket.
-        first: Message that each one sends.
+        first: Message that each client sends.
     """
     selector = selectors.DefaultSelector()
     lines = [opened(address, protocol, first) for _ in range(count)]

@@ -1,10 +1,9 @@
-"""Measure what further browsers cost a simulation that runs as fast as it goes.
+"""Cost of additional browsers for a simulation at full speed: python -m benchmarks.panel_clients [PAIRS].
 
-One client looks on all the time; 50 more come and go, which read all that they are sent, or nothing. Windows
-without and with them follow each other, and medians are printed. Steps by wall time suffer from other load on
-the machine. The processor time of all threads but the simulation's suffers less: the threads take turns, so
-that on an idle machine what the others take is missing from the steps:
-python -m benchmarks.panel_clients [PAIRS]
+One client is connected all the time; 50 more connect and disconnect, which read all messages or none. Periods
+without and with them alternate, and medians are printed. Steps per wall time depend on other load of the
+machine. The processor time of all threads except the simulation's depends on it less: the threads share the
+interpreter lock, so on an idle machine the time of the others is missing from the steps.
 """
 
 import statistics
@@ -19,8 +18,8 @@ import viser
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
 from pegasus.panel import Panel, Session
-from pegasus.panel.web import WebView
-from pegasus.panel.web_controls import WebControls
+from pegasus.panel.viser.controls import WebControls
+from pegasus.panel.viser.view import WebView
 
 EXTRA = 50
 WINDOW = 3.0
@@ -40,12 +39,12 @@ CAMERA = {
 
 
 class Clients:
-    """Clients in a process of their own.
+    """Clients in a separate process.
 
     Args:
-        address: Where the page is.
-        count: How many.
-        reads: Whether they read what they are sent.
+        address: Address of the page.
+        count: Number of clients.
+        reads: Whether they read the messages sent to them.
     """
 
     def __init__(self, address: str, count: int, *, reads: bool) -> None:
@@ -60,15 +59,15 @@ class Clients:
         )
         assert self._process.stdout is not None
         if not self._process.stdout.readline():
-            raise RuntimeError("the clients have not come")
+            raise RuntimeError("the clients have not connected")
 
     def close(self) -> None:
-        """Let them go."""
+        """Disconnect all clients."""
         self._process.communicate()
 
 
 def fleet() -> Simulation:
-    """Return a world in which a vehicle flies."""
+    """Return a simulation with a flying vehicle."""
     simulation = Simulation("flat")
     pilot = GeometricController(trajectories.lemniscate(radius=5, height=3, laps=100_000))
     simulation.add(Multirotor("iris", backends=[pilot]))
@@ -76,7 +75,7 @@ def fleet() -> Simulation:
 
 
 def others_time() -> float:
-    """Return the processor time of all threads but the simulation's [s]."""
+    """Return the processor time of all threads except the simulation's [s]."""
     return sum(
         time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
         for thread in threading.enumerate()
@@ -85,7 +84,7 @@ def others_time() -> float:
 
 
 def speed(session: Session) -> tuple[float, float]:
-    """Return the steps in a second of wall time, and the part of a core that all other threads take."""
+    """Return steps per second of wall time, and the load of all other threads [cores]."""
     first, wall, others = session.snapshot.step_count, time.perf_counter(), others_time()
     time.sleep(WINDOW)
     steps, wall = session.snapshot.step_count - first, time.perf_counter() - wall
@@ -93,7 +92,7 @@ def speed(session: Session) -> tuple[float, float]:
 
 
 def settle(view: WebView, count: int) -> None:
-    """Wait until so many clients are there, and what came with them has been sent."""
+    """Wait until a number of clients are connected and their first messages are sent."""
     end = time.perf_counter() + 30.0
     while len(view.server.get_clients()) != count and time.perf_counter() < end:
         time.sleep(0.05)
@@ -101,13 +100,13 @@ def settle(view: WebView, count: int) -> None:
 
 
 def measure(session: Session, view: WebView, pairs: int, *, reads: bool) -> tuple[str, ...]:
-    """Return a row: rates without and with further clients, what they cost, and how many are left.
+    """Return a row: rates without and with additional clients, their cost, and the number still connected.
 
     Args:
         session: Runs the simulation.
         view: The page.
-        pairs: Windows without and with them.
-        reads: Whether the clients read what they are sent.
+        pairs: Number of periods without and with them.
+        reads: Whether the clients read the messages sent to them.
     """
     alone, together, still = [], [], 0
     for _ in range(pairs):
@@ -129,7 +128,7 @@ def measure(session: Session, view: WebView, pairs: int, *, reads: bool) -> tupl
 
 
 def main(pairs: int) -> None:
-    """Measure, and print a row for clients that read, and one for those that do not."""
+    """Measure, and print a row for clients that read and one for clients that do not."""
     with Session() as session:
         panel = Panel(session)
         with WebView(lambda: session.snapshot, panel.view, port=0) as view:

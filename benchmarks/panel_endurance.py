@@ -1,7 +1,7 @@
-"""Serve a flight to browsers that come and go, and print the memory of `pegasus view` over simulated time.
+"""Memory of `pegasus view` over simulated time, with browsers that connect and disconnect.
 
-Two Chromium at a time: the one opens every tab, the other reloads and changes the view. An hour takes some
-ten minutes on two cores: python -m benchmarks.panel_endurance [SECONDS]
+Two Chromium browsers at a time: one opens every tab, the other reloads and changes the view. An hour takes
+about ten minutes on two cores: python -m benchmarks.panel_endurance [SECONDS]
 """
 
 import re
@@ -31,18 +31,18 @@ vehicles:
 
 
 def memory(process: int) -> float:
-    """Return the memory that a process has in use [MB]; needs Linux."""
+    """Return the resident memory of a process [MB]; needs Linux."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
 
 
 def file_count(process: int) -> int:
-    """Return how many files and sockets a process has open."""
+    """Return the number of open files and sockets of a process."""
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 
 def thread_count(process: int) -> int:
-    """Return how many threads a process has."""
+    """Return the number of threads of a process."""
     return len(list(Path(f"/proc/{process}/task").iterdir()))
 
 
@@ -59,11 +59,11 @@ def simulated_time(page: Page) -> float:
 
 
 def visit(address: str, stay: float) -> float:
-    """Let two browsers come, look round and go, and return the simulation time that they have seen [s].
+    """Open two browsers, use and close them, and return the simulation time that they show [s].
 
     Args:
-        address: Where the page is.
-        stay: How long they look on besides, wall time [s].
+        address: Address of the page.
+        stay: Additional wall time for which they stay open [s].
     """
     with Page(address) as first:
         first.wait_for_text("playing")
@@ -83,7 +83,7 @@ def visit(address: str, stay: float) -> float:
 
 
 def main(duration: float) -> None:
-    """Run, and print a row for each visit."""
+    """Run, and print a row after each visit."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder, "endurance.yaml")
         scenario.write_text(SCENARIO)

@@ -1,11 +1,10 @@
-"""Print how fast the renderers draw and cast rays.
+"""Speed of the renderers: images and rays.
 
     python benchmarks/rendering.py [THREADS]
     python benchmarks/rendering.py --photo [WORLDS]
 
-The first is for the Embree renderer, the second for pictures of Mitsuba: 16 samples, noise removed.
-Times are the shortest of several; where other programs keep the processors busy, the processor time over the
-number of threads is the better figure.
+The first measures the Embree renderer, the second Mitsuba's images: 16 samples, denoised. Times are the
+shortest of several; under other load, the processor time over the number of threads is the better figure.
 """
 
 import math
@@ -16,13 +15,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pegasus.cameras.lens import Pinhole
+from pegasus.cli.thumbnails import load_world_view
+from pegasus.optics.lens import Pinhole
 from pegasus.render import View
-from pegasus.render.embree_renderer import EmbreeRenderer
+from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.scene import translate
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
-from pegasus.scene.worlds import GENERATORS, make_world
-from pegasus.thumbnails import seen_world
+from pegasus.worlds import GENERATORS, make_world
 
 RESOLUTION = (640, 480)
 REPEATS = 10
@@ -36,14 +35,14 @@ PICTURES = {
 
 
 def courtyard() -> Scene:
-    """Return the world that is drawn."""
+    """Return the rendered world."""
     with tempfile.TemporaryDirectory() as folder:
         make_world(GENERATORS["courtyard"](), folder)
         return translate(f"{folder}/courtyard.usdc")
 
 
 def million(scene: Scene) -> Scene:
-    """Return a scene with cobbles of a million triangles on its ground."""
+    """Return a scene with a million triangles of cobbles on its ground."""
     count = 708
     x, y = np.meshgrid(*[np.linspace(-29.0, 29.0, count)] * 2)
     points = np.stack([x, y, 0.03 + 0.02 * np.sin(12 * x) * np.sin(12 * y)], axis=-1).reshape(-1, 3)
@@ -71,7 +70,7 @@ def million(scene: Scene) -> Scene:
 
 
 def view() -> View:
-    """Return a camera above a corner that looks across the courtyard."""
+    """Return a camera above a corner of the courtyard, directed across it."""
     forward = np.array([20.0, 26.0, -4.0]) / np.linalg.norm([20.0, 26.0, -4.0])
     right = np.cross(forward, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
@@ -100,16 +99,16 @@ def best(action: Callable[[], object]) -> tuple[float, float]:
 
 
 def photo(names: Sequence[str]) -> None:
-    """Print a table of path-traced pictures.
+    """Print a table of path-traced images.
 
     Args:
-        names: Worlds, each seen as in its thumbnail.
+        names: Worlds, each from the viewpoint of its thumbnail.
     """
-    from pegasus.render.mitsuba_renderer import MitsubaRenderer
+    from pegasus.render.photo.renderer import MitsubaRenderer
 
     renderer = MitsubaRenderer()
     for name in names:
-        scene, view = seen_world(name, RESOLUTION)
+        scene, view = load_world_view(name, RESOLUTION)
         renderer.load(scene)
         print(name)
         for title in ("first frame", "next frame", "next frame"):

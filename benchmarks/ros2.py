@@ -1,9 +1,8 @@
-"""Print what ROS 2 costs a step: with nobody who listens, and with another process that does.
+"""Cost of ROS 2 per step, without and with a subscribing process: python benchmarks/ros2.py [SECONDS].
 
-The share of the backend is the time within its `publish` and `command`, per vehicle and step at 250 Hz, with
-all default topics of an Iris with a rangefinder; on a machine with other work, the processor time is the one
-to look at. Then what a picture of 640 x 480 pixels costs from the array to the network:
-python benchmarks/ros2.py [SECONDS]
+The cost of the backend is the time within its `publish` and `command`, per vehicle and step at 250 Hz, with
+all default topics of an Iris with a rangefinder; under other load, the processor time is the better figure.
+Then the cost of an image of 640 x 480 pixels from the array to the network.
 """
 
 import os
@@ -16,39 +15,38 @@ from collections.abc import Mapping
 import numpy as np
 
 from pegasus import Multirotor, Simulation
-from pegasus.arrays import Array
 from pegasus.backends.ros2.backend import ROS2
-from pegasus.backends.ros2.cdr import encode
-from pegasus.backends.ros2.contents import Content, sensor_contents
-from pegasus.backends.ros2.frame_names import Frames
-from pegasus.backends.ros2.messages import Clock, Header, Image
-from pegasus.backends.ros2.pictures import image
-from pegasus.backends.ros2.qos import CLOCK, PICTURES, SENSOR_DATA
-from pegasus.backends.ros2.state_contents import state_contents
+from pegasus.backends.ros2.contents import Content, sensor_contents, state_contents
+from pegasus.backends.ros2.frames import Frames
+from pegasus.backends.ros2.graph import CLOCK, IMAGES, SENSOR_DATA
+from pegasus.backends.ros2.images import image
+from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.transport import open_transport
+from pegasus.base.arrays import Array
+from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
 from pegasus.sensors import Rangefinder
-from pegasus.sensors.sensor import Reading
-from pegasus.state import VehicleState
 
 RATE = 250.0
 REPETITIONS = 5
+IMAGE = "sensor_msgs/msg/Image"
 PICTURE = "front/color/image_raw"
 PICTURE_COUNT = 100
 
 
 class Clocked(ROS2):
-    """Measure the time within its own calls."""
+    """ROS 2 backend that measures the time within its own calls."""
 
     spent = np.zeros(2)
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
-        """Measure how long telling takes."""
+        """Measure the time of publishing."""
         begin = now()
         super().publish(t, state, readings)
         self.spent += now() - begin
 
     def command(self, t: float) -> Array | None:
-        """Measure how long being told takes."""
+        """Measure the time of receiving commands."""
         begin = now()
         speeds = super().command(t)
         self.spent += now() - begin
@@ -61,35 +59,38 @@ def now() -> Array:
 
 
 def vehicle(count: int, *backends: ROS2) -> Multirotor:
-    """Return what is measured."""
+    """Return Irises with a rangefinder."""
     return Multirotor("iris", count=count, backends=backends, extra_sensors={"down": Rangefinder()})
 
 
 def contents_of(one: Multirotor, backend: ROS2) -> list[Content]:
-    """Return what a vehicle tells."""
+    """Return the contents of all topics of a vehicle."""
     state = state_contents(one, backend.frames, backend.variances)
     return [*state, *(content for items in sensor_contents(one).values() for content in items)]
 
 
 def listen(count: int) -> None:
-    """Read every topic of so many vehicles until the input ends; the other process."""
+    """Read every topic of a number of vehicles until the input ends (the subscribing process)."""
     transport = open_transport()
     contents = contents_of(vehicle(1), ROS2())
     readers = []
     for number in range(count):
         node = transport.node("listener", f"drone{number}")
-        readers += [node.subscription(type(c.message(Frames().names(""))), c.topic, c.qos) for c in contents]
-        readers += [node.subscription(Clock, "/clock", CLOCK), node.subscription(Image, PICTURE, SENSOR_DATA)]
+        readers += [
+            node.subscription(c.message(Frames().names("")).__msgtype__, c.topic, c.qos) for c in contents
+        ]
+        readers += [node.subscription("rosgraph_msgs/msg/Clock", "/clock", CLOCK)]
+        readers.append(node.subscription(IMAGE, PICTURE, SENSOR_DATA))
         node.announce()
     received = 0
     while not select.select([sys.stdin], [], [], 0.005)[0]:
         received += sum(len(reader.take()) for reader in readers)
-    print(f"    the other process received {received} messages")
+    print(f"    the subscribing process received {received} messages")
     transport.close()
 
 
 def share(simulation: Simulation, backend: Clocked, count: int, seconds: float) -> str:
-    """Return the time of the backend per vehicle and step, the median of some repetitions."""
+    """Return the time of the backend per vehicle and step, median of several repetitions."""
     steps = round(seconds * RATE)
     shares = []
     for _ in range(REPETITIONS):
@@ -101,12 +102,12 @@ def share(simulation: Simulation, backend: Clocked, count: int, seconds: float) 
 
 
 def measure(count: int, seconds: float) -> None:
-    """Print the share of the backend for so many vehicles."""
+    """Print the cost of the backend for a number of vehicles."""
     backend = Clocked("drone0" if count == 1 else "drone", localhost_only=True)
     with Simulation("flat", rate=RATE) as simulation:
         simulation.add(vehicle(count, backend))
         simulation.step(10)
-        print(f"{count} vehicle(s), nobody listens: {share(simulation, backend, count, seconds)}")
+        print(f"{count} vehicle(s), no subscriber:  {share(simulation, backend, count, seconds)}")
         environment = os.environ | {"ROS_LOCALHOST_ONLY": "1"}
         other = subprocess.Popen(
             [sys.executable, __file__, "listen", str(count)], stdin=subprocess.PIPE, env=environment
@@ -124,19 +125,19 @@ def measure(count: int, seconds: float) -> None:
 
 
 def picture(backend: ROS2) -> None:
-    """Print what a picture costs from the array to the network."""
+    """Print the cost of an image from the array to the network."""
     (node,) = backend._nodes
-    publisher = node.publisher(Image, PICTURE, PICTURES)
+    publisher = node.publisher(IMAGE, PICTURE, IMAGES)
     while not publisher.matched:
         time.sleep(0.05)
     pixels = np.random.default_rng(0).integers(255, size=(480, 640, 3), dtype=np.uint8)
     times = []
     for _ in range(PICTURE_COUNT):
         begin = now()
-        publisher.publish(encode(image(pixels, Header(frame_id="map"))))
+        publisher.publish(encode(image(pixels, {"frame_id": "map"})))
         times.append(1e3 * (now() - begin))
     wall, own = np.median(times, axis=0)
-    print(f"a picture of 640 x 480 pixels:     {wall:6.2f} ms, {own:6.2f} ms of processor time")
+    print(f"an image of 640 x 480 pixels:      {wall:6.2f} ms, {own:6.2f} ms of processor time")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,135 @@
-"""Print the speed of the standalone simulator for 1 to 1000 vehicles, and write it to speed.json.
+"""Print the speed of the standalone simulator: of its step, and of `pegasus run` by its parts.
 
-The same as `pegasus bench`, with the figures in a file: python benchmarks/speed.py [SECONDS]
+python benchmarks/speed.py [SECONDS]           Steps of 1 to 1000 vehicles, as `pegasus bench`; speed.json
+python benchmarks/speed.py run [SCENARIO ...]  `pegasus run`, recorded and audited; first_flight by default
 """
 
 import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-from pegasus.benchmark import report
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from pegasus.cli.benchmark import report
+from pegasus.cli.run import Flight
+from pegasus.control import Mission
+from pegasus.core.backend import BackendGroup
+from pegasus.core.vehicle_manager import VehicleManager
+from pegasus.engines.mujoco_engine import MujocoEngine
+from pegasus.recording import EnergyAudit, McapRecorder, TrackingAudit
+
+_PARTS = {
+    "sensors": (VehicleManager, "sense"),
+    "mission": (Mission, "update"),
+    "controller": (BackendGroup, "command"),
+    "rotors, drag": (VehicleManager, "actuate"),
+    "tracking audit": (TrackingAudit, "record"),
+    "energy audit": (EnergyAudit, "record"),
+    "log": (McapRecorder, "record"),
+    "apply": (VehicleManager, "apply"),
+    "physics": (MujocoEngine, "step"),
+    "state": (VehicleManager, "observe"),
+}
+_WHOLE = "whole"
+
+
+class _Stopwatch:
+    """Processor time of the calls of a function, in this thread."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.spent, self.calls, self._function = 0, 0, function
+
+    def wrapped(self) -> Callable[..., Any]:
+        """Return the function with this stopwatch around it."""
+
+        def timed(*args: Any, **options: Any) -> Any:
+            began = time.thread_time_ns()
+            try:
+                return self._function(*args, **options)
+            finally:
+                self.spent += time.thread_time_ns() - began
+                self.calls += 1
+
+        return timed
+
+
+def _nothing() -> None:
+    pass
+
+
+def _cost_of_a_watch() -> tuple[float, float]:
+    """Return the time that a stopwatch adds to its own figure and to the whole, for each call [ns]."""
+    watch, count = _Stopwatch(_nothing), 100_000
+    call, began = watch.wrapped(), time.thread_time_ns()
+    for _ in range(count):
+        call()
+    return watch.spent / count, (time.thread_time_ns() - began) / count
+
+
+def fly(scenario: str) -> tuple[float, float, dict[str, float]]:
+    """Fly a scenario as `pegasus run` does, first as it is and then with a stopwatch around every part.
+
+    Args:
+        scenario: Name of the scenario, or path of its file.
+
+    Returns:
+        Real-time factor of the first flight; processor time per step of the second one, of the whole and of
+        each part, without that of the stopwatches [us].
+    """
+    parts = _PARTS | {_WHOLE: (Flight, "_step_to_the_end")}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as undo:
+        factor = Flight(scenario).fly(out=Path(folder)).summary.real_time_factor
+        watches = {part: _Stopwatch(getattr(owner, name)) for part, (owner, name) in parts.items()}
+        for part, (owner, name) in parts.items():
+            undo.enter_context(patch.object(owner, name, watches[part].wrapped()))
+        flight = Flight(scenario)
+        flight.fly(out=Path(folder))
+    inside, added = _cost_of_a_watch()
+    whole, steps = watches.pop(_WHOLE), flight.simulation.step_count
+    calls = sum(watch.calls for watch in watches.values())
+    times = {part: (watch.spent - watch.calls * inside) / steps / 1e3 for part, watch in watches.items()}
+    return factor, (whole.spent - calls * added) / steps / 1e3, times
+
+
+def _yardstick() -> float:
+    """Return the processor time of the addition of two vectors [us]."""
+    vector, count = np.ones(3), 100_000
+    began = time.thread_time_ns()
+    for _ in range(count):
+        np.add(vector, vector)
+    return (time.thread_time_ns() - began) / count / 1e3
+
+
+def report_runs(scenarios: list[str]) -> None:
+    """Fly scenarios, and print a table of their speed.
+
+    Args:
+        scenarios: Names or files.
+    """
+    table = Table(title="pegasus run; microseconds of processor time per step", box=None)
+    for column in ("", *scenarios):
+        table.add_column(column, justify="right" if column else "left")
+    runs = [fly(scenario) for scenario in scenarios]
+    table.add_row("x real time", *(f"{factor:.1f}" for factor, _, _ in runs))
+    table.add_row("step", *(f"{whole:.1f}" for _, whole, _ in runs))
+    for part in _PARTS:
+        table.add_row(part, *(f"{parts[part]:.1f}" for _, _, parts in runs))
+    table.add_row("the rest", *(f"{whole - sum(parts.values()):.1f}" for _, whole, parts in runs))
+    Console().print(table)
+    Console().print(f"np.add of two vectors on this machine at this load: {_yardstick():.2f} us")
+
 
 if __name__ == "__main__":
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
-    report([1, 10, 100, 1000], seconds=seconds, json=Path("speed.json"))
+    if sys.argv[1:2] == ["run"]:
+        report_runs(sys.argv[2:] or ["first_flight"])
+    else:
+        report(
+            [1, 10, 100, 1000], seconds=float(sys.argv[1]) if sys.argv[1:] else 4.0, json=Path("speed.json")
+        )

@@ -1,9 +1,9 @@
-"""Drones seen by a drone: a labelled dataset in COCO's layout, and a picture of what is in it.
+"""Dataset of drones in images of a drone's camera: labels in COCO's layout, and an overview image.
 
-Each scene has another sun and sky, other colours and flights, now and then fog or clouds; the scenario
-`drone_dataset` says how. The boxes in the picture are those of the labels.
+Sun, sky, colours and flights differ in each scene, some have fog or clouds; the scenario `drone_dataset`
+defines the randomisation. The boxes in the overview are those of the labels.
 
-Run it with `python examples/drone_dataset.py`. It needs the extra `render` and leaves
+Run it with `python examples/drone_dataset.py`. It needs the extra `render` and writes
 `runs/drone_dataset/`, ready for training, and `runs/drone_dataset.png`.
 """
 
@@ -17,13 +17,13 @@ from matplotlib.patches import Rectangle
 from rich.console import Console
 from rich.progress import Progress
 
-from pegasus.dataset.engine import make_dataset
+from pegasus.dataset import make_dataset
 
 COLUMNS, ROWS = 4, 3
 
 
 def draw(folder: Path, labels: dict[str, Any], picture: Path) -> None:
-    """Write a picture of frames spread over the dataset, with the boxes of all drones."""
+    """Write an overview of frames from the whole dataset, with the boxes of all drones."""
     (category,) = (item["id"] for item in labels["categories"] if item["name"] == "multirotor")
     count = min(COLUMNS * ROWS, len(labels["images"]))
     chosen = [labels["images"][k * len(labels["images"]) // count] for k in range(count)]
@@ -51,7 +51,7 @@ def main(
     picture: Path = Path("runs/drone_dataset.png"),
     workers: int | None = None,
 ) -> dict[str, Any]:
-    """Make the dataset, or go on with it, and return the content of its labels."""
+    """Make the dataset, or resume it, and return the content of its labels."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("making frames", total=frames)

@@ -1,14 +1,13 @@
 """First flight: an Iris takes off in the courtyard, flies a lemniscate, and the flight is recorded.
 
-Run it with `python examples/first_flight.py`. It leaves `runs/first_flight.mcap`, which
-Foxglove opens and `pegasus.read_log` reads back.
+Run it with `python examples/first_flight.py`. It writes `runs/first_flight.mcap`, a log for
+Foxglove and `pegasus.read_log`.
 """
 
 from pathlib import Path
 
-from pegasus import McapRecorder, Multirotor, Simulation
+from pegasus import McapRecorder, Multirotor, Simulation, start_host
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 
 
 def main(duration: float = 30.0, log: Path = Path("runs/first_flight.mcap")) -> Multirotor:
@@ -23,5 +22,5 @@ def main(duration: float = 30.0, log: Path = Path("runs/first_flight.mcap")) -> 
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     main()

@@ -1,4 +1,4 @@
-"""A hundred vehicles: one `Multirotor` with `count=100`, each copy on a lemniscate of its own.
+"""A hundred vehicles: one `Multirotor` with `count=100`, each copy on a separate lemniscate.
 
 All copies share arrays: state, sensors, motors and controller are computed for all of them at once.
 
@@ -7,15 +7,15 @@ Run it with `python examples/hundred_vehicles.py`.
 
 import time
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 from pegasus.recording import TrackingAudit, VehicleTracking
 
 
 def main(count: int = 100, duration: float = 30.0) -> VehicleTracking:
     """Fly; return the tracking errors over all copies."""
-    # A trajectory begins where each copy stood, so one controller flies a hundred copies of the curve.
+    # The trajectory is relative to the start of each copy, so one controller flies a hundred copies of the
+    # curve.
     controller = GeometricController(trajectories.lemniscate(radius=4.0, height=3.0, speed=3.0))
     audit = TrackingAudit()
     with Simulation(world="flat", seed=1, observers=[audit]) as sim:
@@ -32,5 +32,5 @@ def main(count: int = 100, duration: float = 30.0) -> VehicleTracking:
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     main()

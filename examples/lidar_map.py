@@ -1,7 +1,7 @@
-"""A lidar map: an Iris flies through the warehouse, and the lidar on its back tells what stands there.
+"""Lidar map: an Iris with a lidar flies through the warehouse and maps it as a labelled point cloud.
 
-Run it with `python examples/lidar_map.py`. It leaves `lidar_map.png` and `lidar_map.ply` in the folder
-`runs`; CloudCompare, MeshLab and Blender open the second. The map is built from the true poses, without SLAM.
+Run it with `python examples/lidar_map.py`. It writes `lidar_map.png` and `lidar_map.ply` to the folder
+`runs`; CloudCompare, MeshLab and Blender open the latter. The map is built from the true poses, without SLAM.
 """
 
 from pathlib import Path
@@ -13,11 +13,9 @@ from matplotlib.patches import Patch
 from rich.console import Console
 from rich.progress import track
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.cameras import Lidar, LidarReading
 from pegasus.control import GeometricController, trajectories
-from pegasus.control.trajectories import Waypoints
-from pegasus.isaac.launch import start_if_asked
 
 CELL = 0.06  # [m]; one point is kept of each
 BACKGROUND = (0.05, 0.06, 0.08)
@@ -25,14 +23,14 @@ DTYPE = [(axis, "<f4") for axis in "xyz"] + [(color, "u1") for color in ("red", 
 
 
 class Map:
-    """Points of many scans, one in each cell, with what they lie on."""
+    """Points of many scans, one per cell, with the classes of their surfaces."""
 
     def __init__(self) -> None:
         self.points, self.classes = np.zeros((0, 3)), np.zeros(0, dtype=object)
         self._new: list[tuple[np.ndarray, np.ndarray]] = []
 
     def add(self, reading: LidarReading) -> None:
-        """Add a scan, from where the lidar truly was when each pulse came back."""
+        """Add a scan, transformed by the true pose of the lidar at the time of each return."""
         cloud = reading.cloud()
         names = np.array([item.labels.get("class", "other") for item in reading.entities], dtype=object)
         self._new.append((cloud.world_points, names[cloud.entity]))
@@ -48,12 +46,10 @@ class Map:
 
 
 def fly(world: str, *, speed: float, duration: float | None, lidar: Lidar) -> tuple[Map, np.ndarray]:
-    """Fly along the world's tour and return the map and the way flown [m], shape (K, 3)."""
+    """Fly along the world's tour; return the map and the flown path [m], shape (K, 3)."""
     with Simulation(world, seed=1) as sim:
         tour = sim.world.paths["tour"]
-        path: Waypoints = trajectories.waypoints(
-            points=tour, speed=speed, acceleration=3.0, stop=True, yaw="forward"
-        )
+        path = trajectories.waypoints(points=tour, speed=speed, acceleration=3.0, stop=True, yaw="forward")
         iris = sim.add(
             Multirotor(
                 "iris",
@@ -76,9 +72,9 @@ def fly(world: str, *, speed: float, duration: float | None, lidar: Lidar) -> tu
 def drawn(
     points: np.ndarray, colors: np.ndarray, view: np.ndarray, pixel: float
 ) -> tuple[np.ndarray, list[float]]:
-    """Return points seen from far along the third row of a rotation, and the extent of the picture [m].
+    """Return an orthographic image of points along the third row of a rotation, and its extent [m].
 
-    Edges in depth are darkened (eye-dome lighting, Boucheny 2009), which makes shapes out of points.
+    Depth edges are darkened (eye-dome lighting, Boucheny 2009), so that shapes become visible.
     """
     x, y, height = view @ points.T
     low = np.array([x.min(), y.min()]) - 4 * pixel
@@ -98,8 +94,8 @@ def drawn(
 
 
 def picture(found: Map, way: np.ndarray, file: Path) -> None:
-    """Draw the map from above, coloured by height, and from aside, coloured by what things are."""
-    # Leave out the roof, and what is seen through open doors.
+    """Draw the map from above, coloured by height, and from the side, coloured by class."""
+    # Omit the roof, and points outside that were measured through open doors.
     low, high = way.min(axis=0) - (10.0, 10.0, np.inf), np.add(way.max(axis=0), (10.0, 10.0, 1.5))
     near = ((found.points > low) & (found.points < high)).all(axis=1)
     points, classes = found.points[near], found.classes[near]
@@ -151,7 +147,7 @@ def main(
     duration: float | None = None,
     pattern: str = "os1_64",
 ) -> Map:
-    """Fly, leave the picture and the points in a folder, and return the map."""
+    """Fly, write the image and the points to a folder, and return the map."""
     folder.mkdir(parents=True, exist_ok=True)
     lidar = Lidar(pattern=pattern, rate_hz=5.0, position=(0.0, 0.0, 0.12), noise_sigma=0.015)
     found, way = fly(world, speed=speed, duration=duration, lidar=lidar)
@@ -162,5 +158,5 @@ def main(
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     main()

@@ -1,15 +1,14 @@
-"""Own airframe: a hexarotor from the ten lines of `airframes/my_hexarotor.yaml` flies a square.
+"""Custom airframe: a hexarotor from the ten lines of `airframes/my_hexarotor.yaml` flies a square.
 
-No model needs to be drawn: body, arms, motors, propellers and collision shape follow from the file.
+No USD model is needed: body, arms, motors, propellers and collision shape are generated from the file.
 
 Run it with `python examples/own_airframe.py`.
 """
 
 from pathlib import Path
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 from pegasus.recording import TrackingAudit, VehicleTracking
 
 AIRFRAME = Path(__file__).parent / "airframes" / "my_hexarotor.yaml"
@@ -30,5 +29,5 @@ def main(side: float = 5.0) -> VehicleTracking:
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     main()

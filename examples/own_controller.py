@@ -1,7 +1,7 @@
-"""Own controller: proportional and derivative terms on position and attitude, in a dozen lines of maths.
+"""Custom controller: proportional and derivative terms on position and attitude, in a dozen lines.
 
-`Controller` brings the mission (spin-up, take-off, transfers, landing), the allocation to the rotors and the
-recording of references. One's own part is `wrench`: from state and reference to force and torque.
+`Controller` provides the mission (spin-up, take-off, transfers, landing), the allocation to the rotors and
+the recording of references. The custom part is `wrench`: from state and reference to force and torque.
 
 Run it with `python examples/own_controller.py`.
 """
@@ -10,17 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasus import Multirotor, Simulation, VehicleState
-from pegasus.arrays import Array
+from pegasus import Multirotor, Simulation, VehicleState, start_host
+from pegasus.base.arrays import Array
+from pegasus.base.frames import rotate_inverse
 from pegasus.control import Controller, Reference, trajectories
-from pegasus.frames import rotate_inverse
-from pegasus.isaac.launch import start_if_asked
 from pegasus.recording import TrackingAudit, VehicleTracking
 
 
 @dataclass(eq=False)
 class PDController(Controller):
-    """Push towards the reference, and turn the thrust into the direction of the push."""
+    """Controller that accelerates towards the reference, and tilts the thrust into that direction."""
 
     position_gain: float = 6.0
     """Acceleration by position error [1/s^2]."""
@@ -37,7 +36,8 @@ class PDController(Controller):
         push = push + self.position_gain * (reference.position - state.position)
         push = push + self.velocity_gain * (reference.velocity - state.velocity)
 
-        # Seen from the body, the push leaves the z axis by the angles that roll and pitch have to make up.
+        # In the body frame, the angles between the desired force and the z axis are the roll and pitch
+        # errors.
         push = rotate_inverse(state.rotation, push)
         roll, pitch = -push[:, 1] / push[:, 2], push[:, 0] / push[:, 2]
         heading = np.arctan2(state.rotation[:, 1, 0], state.rotation[:, 0, 0])
@@ -67,5 +67,5 @@ def main(side: float = 4.0) -> VehicleTracking:
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     main()

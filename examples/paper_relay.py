@@ -1,8 +1,8 @@
 """The relay manoeuvre of Jacinto et al. 2024, section IV: two Iris swerve towards each other and nearly meet.
 
-Run it with `python examples/paper_relay.py`. It flies the manoeuvre twice: as it was published, in the air
-behind a reference that moves at once, and from the ground with motors and drag. It prints the errors and
-leaves `relay_errors.png` (their Fig. 6) and `relay.png` (their Fig. 5) in the folder `runs`.
+Run it with `python examples/paper_relay.py`. It flies the manoeuvre twice: as published, from hover with a
+reference that moves from the first step, and from the ground with motors and drag. It prints the errors and
+writes `relay_errors.png` (their Fig. 6) and `relay.png` (their Fig. 5) to the folder `runs`.
 """
 
 import argparse
@@ -16,13 +16,11 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from pegasus import Multirotor, Simulation
-from pegasus.aerodynamics import LinearDrag
+from pegasus import Multirotor, Simulation, start_host
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Point, Trajectory
-from pegasus.frames import matrix_from_quaternion
-from pegasus.isaac.launch import start_if_asked
-from pegasus.propulsion import IdealMotor
+from pegasus.dynamics import IdealMotor, LinearDrag
 
 S = 0.6
 SPAN = 5.0
@@ -35,19 +33,19 @@ COLORS = ("#1f77b4", "#d62728")
 
 
 class AtOnce(Trajectory):
-    """Equation 17 with t the time itself: a reference in motion from the first instant on, as published."""
+    """Reference by equation 17 with t as the time: in motion from the first instant, as published."""
 
     name = "relay"
     duration = 2 * SPAN
 
     def __init__(self, **parameters):
-        # A long run-up is left out: beyond it the phase moves at the full speed.
+        # Shortened run-up: after it the phase advances at full speed.
         run_up = 4 * SPAN
         self._relay = trajectories.relay(s=S, span=run_up + SPAN, yaw=0.0, **parameters)
         self._offset = 0.5 * self._relay.duration - SPAN
 
     def sample(self, t):
-        """Return the point; before the beginning it rests."""
+        """Return the point; at rest before the start."""
         point = self._relay.sample(self._offset + t)
         return Point(point.position, yaw=0.0) if t <= 0.0 else point
 
@@ -65,10 +63,10 @@ class Watch:
     contacts: int = 0
 
     def start(self, simulation):
-        """Begin from nothing."""
+        """Discard all samples."""
 
     def record(self, simulation):
-        """Look at both vehicles."""
+        """Record the states of both vehicles."""
         vehicles = list(simulation.vehicles)
         flown = all(vehicle.reference.segment == "relay" for vehicle in vehicles)
         reference = np.array([vehicle.reference.position[0] for vehicle in vehicles])
@@ -82,12 +80,12 @@ class Watch:
             self.contacts += sum(bool(vehicle.in_contact.any()) for vehicle in vehicles)
 
     def stop(self):
-        """End."""
+        """End the run."""
 
 
 @dataclass
 class Flight:
-    """What was flown: K steps of the manoeuvre by two vehicles."""
+    """Flight data of K steps of the manoeuvre by two vehicles."""
 
     phase: np.ndarray
     """The parameter t of equation 17 [s], shape (K,)."""
@@ -100,7 +98,7 @@ class Flight:
     rotor_speed: float
     """Largest speed of a rotor [rad/s]."""
     contacts: int
-    """Steps at which a vehicle touched anything."""
+    """Number of steps with a contact."""
     scene: object
     """Geometry of the vehicle."""
 
@@ -141,8 +139,8 @@ def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
     """Fly the manoeuvre with both vehicles.
 
     Args:
-        as_published: Whether to begin in the air behind a reference that is in motion at once, with motors
-            that follow at once and without drag; else from the ground, with the Iris's motors and drag.
+        as_published: Whether to start in the air with a reference that moves from the first step, ideal
+            motors and no drag; otherwise from the ground, with the Iris's motors and drag.
         rate: Physics steps per second [Hz].
     """
     watch = Watch()
@@ -179,7 +177,7 @@ def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
         rotation=np.array(watch.rotation)[there],
         rotor_speed=float(np.array(watch.rotor_speed)[there].max()),
         contacts=watch.contacts,
-        scene=vehicle.scene,
+        scene=vehicle.asset.scene,
     )
 
 
@@ -203,12 +201,12 @@ def plot_errors(flights: dict[str, Flight], path: Path) -> None:
 
 
 class Camera:
-    """A pinhole camera.
+    """Pinhole camera.
 
     Args:
-        position: Where it is [m].
-        target: What it looks at [m].
-        zoom: Focal length by half the height of the picture.
+        position: Position [m].
+        target: Point at the image centre [m].
+        zoom: Focal length relative to half the image height.
     """
 
     def __init__(self, position, target, zoom):
@@ -220,7 +218,7 @@ class Camera:
         self._axes = np.stack([right, np.cross(right, forward), forward])
 
     def project(self, points):
-        """Return picture coordinates (..., 2), and the depth (...)."""
+        """Return image coordinates (..., 2), and the depth (...)."""
         seen = (points - self.position) @ self._axes.T
         depth = np.maximum(seen[..., 2], 0.05)
         return self._zoom * seen[..., :2] / depth[..., None], depth
@@ -231,11 +229,11 @@ SKY, HORIZON, FLOOR, SHADOW, LINES = "#8fb3d6", "#e3eaf0", "#cfccc4", "#8d8a84",
 
 
 def draw(flight: Flight, path: Path, *, instants=(-2.4, -1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5, 2.4)) -> None:
-    """Draw both vehicles at several instants in one picture, from their meshes, with their shadows.
+    """Draw the meshes of both vehicles at several instants into one image, with their shadows.
 
     Args:
         flight: The flight.
-        path: The picture.
+        path: The image file.
         instants: Values of t of equation 17 [s].
     """
     camera = Camera((5.6, -1.5, 3.6), (-0.15, 2.35, 1.35), 2.3)
@@ -313,7 +311,7 @@ def fill(axes: Axes, camera: Camera, triangles, colors, *, zorder: int) -> None:
 
 
 def report(name: str, flight: Flight) -> None:
-    """Print what a flight was like."""
+    """Print the figures of a flight."""
     largest, rms = flight.errors(-2.0, 2.0)
     overall, _ = flight.errors(-SPAN, 3.6)
     print(
@@ -324,7 +322,7 @@ def report(name: str, flight: Flight) -> None:
 
 
 def main(folder: Path = Path("runs"), rate: float = 500.0) -> dict[str, Flight]:
-    """Fly both ways, print the errors, and draw them and the manoeuvre."""
+    """Fly both variants, print the errors, and draw the errors and the manoeuvre."""
     folder.mkdir(parents=True, exist_ok=True)
     flights = {
         "as published: in the air, a reference in motion at once": fly(as_published=True, rate=rate),
@@ -338,7 +336,7 @@ def main(folder: Path = Path("runs"), rate: float = 500.0) -> dict[str, Flight]:
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("runs"), help="where the pictures go")
     main(parser.parse_args().folder)

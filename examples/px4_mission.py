@@ -1,16 +1,15 @@
-"""Fly PX4 from outside, as a ground station or a companion computer does: through its offboard port.
+"""PX4 mission: vehicles flown through PX4's offboard port, as by a ground station or companion computer.
 
-Pegasus starts PX4 for each vehicle and runs the world. This script speaks MAVLink with each PX4 by pymavlink,
-which is not part of Pegasus (pip install pymavlink): it arms, takes off to 5 m, flies a 5 m square and lands.
-With a number it flies so many vehicles at once: python examples/px4_mission.py 5
+Pegasus starts PX4 for each vehicle and runs the simulation. This script uses pymavlink, which is not part of
+Pegasus (pip install pymavlink), to communicate with each PX4: it arms, takes off to 5 m, flies a 5 m square
+and lands. The number of vehicles is an optional argument: python examples/px4_mission.py 5
 """
 
 import sys
 import threading
 
-from pegasus import Multirotor, Simulation
-from pegasus.backends.mavlink.px4 import PX4
-from pegasus.isaac.launch import start_if_asked
+from pegasus import Multirotor, Simulation, start_host
+from pegasus.backends import PX4
 
 HEIGHT, SIDE = 5.0, 5.0
 CORNERS = [(0.0, 0.0), (SIDE, 0.0), (SIDE, SIDE), (0.0, SIDE), (0.0, 0.0)]
@@ -18,7 +17,7 @@ ARRIVED, LIMIT = 0.7, 60.0
 
 
 class Vehicle:
-    """One PX4 at its offboard port."""
+    """MAVLink connection to one PX4 at its offboard port."""
 
     def __init__(self, number):
         from pymavlink import mavutil
@@ -28,7 +27,7 @@ class Vehicle:
         self.number, self.armed, self.position, self.time = number, False, (0.0, 0.0, 0.0), 0.0
 
     def listen(self, condition, do=lambda: None):
-        """Take messages until a condition holds, doing something at every position; times are PX4's own."""
+        """Receive messages until a condition holds, with a call at every position; times are those of PX4."""
         began = None
         while not condition():
             message = self.link.recv_match(blocking=True, timeout=30)
@@ -49,7 +48,7 @@ class Vehicle:
         self.link.mav.command_long_send(self.number + 1, 1, number, 0, *parameters)
 
     def go_to(self, north, east, down):
-        """Send a set-point; PX4 wants them all the time."""
+        """Send a setpoint; PX4 requires a continuous stream of them."""
         only_position = 0b110111111000
         frame = self.mav.MAV_FRAME_LOCAL_NED
         self.link.mav.set_position_target_local_ned_send(
@@ -80,12 +79,12 @@ class Vehicle:
         print(f"vehicle {self.number}: landed", flush=True)
 
     def distance(self, north, east, down):
-        """Return how far it is from a place [m]."""
+        """Return the distance from a point [m]."""
         return sum((a - b) ** 2 for a, b in zip(self.position, (north, east, down), strict=True)) ** 0.5
 
 
 def main(count=1, directory=None, speed=5.0):
-    """Fly and return how far each vehicle ended from where it started [m]."""
+    """Fly; return the distance between start and end of each vehicle [m]."""
     px4 = PX4(directory, instance=0)
     with Simulation("flat") as sim:
         vehicle = sim.add(Multirotor("iris", count=count, backends=[px4]))
@@ -112,5 +111,5 @@ def main(count=1, directory=None, speed=5.0):
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     print(main(count=int(sys.argv[1]) if len(sys.argv) > 1 else 1))

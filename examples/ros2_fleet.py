@@ -1,9 +1,9 @@
-"""Fly vehicles from another process, over ROS 2, with a ROS 2 installation or without one.
+"""ROS 2 fleet: vehicles flown by another process over ROS 2, with or without a ROS 2 installation.
 
-This process runs the world; each vehicle is a node on the graph. The other one, started from this same file,
-listens to each vehicle's odometry and sends velocities, until each is 2 m above and 2 m ahead of where it
-stood. Any ROS 2 program can be in its place; this one speaks through Pegasus's own way onto the graph, so
-that it needs no rclpy. With a number it flies so many vehicles: python examples/ros2_fleet.py 5
+This process runs the simulation; each vehicle is a node on the graph. A second process, started from the same
+file, subscribes to each vehicle's odometry and publishes velocities, until each is 2 m above and 2 m ahead of
+its start. Any ROS 2 program could replace it; this one uses Pegasus's ROS 2 transport, so that it needs no
+rclpy. The number of vehicles is an optional argument: python examples/ros2_fleet.py 5
 """
 
 import math
@@ -11,34 +11,31 @@ import subprocess
 import sys
 import time
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.backends import ROS2
-from pegasus.backends.ros2.cdr import decode, encode
-from pegasus.backends.ros2.messages import Odometry, Twist, Vector3
-from pegasus.backends.ros2.qos import RELIABLE
-from pegasus.backends.ros2.transport import open_transport
-from pegasus.isaac.launch import start_if_asked
+from pegasus.backends.ros2 import RELIABLE, decode, encode, message, open_transport
 
+ODOMETRY, TWIST = "nav_msgs/msg/Odometry", "geometry_msgs/msg/Twist"
 CLIMB, AHEAD = 2.0, 2.0
 ARRIVED, FASTEST = 0.1, 1.5
 
 
 class Vehicle:
-    """One vehicle as the other process sees it: what it says of itself, and what it is told."""
+    """Client of one vehicle in the other process: its odometry and its velocity commands."""
 
     def __init__(self, transport, number):
         self.node = transport.node("pilot", f"drone{number}")
-        self.odometry = self.node.subscription(Odometry, "odom", RELIABLE)
-        self.velocity = self.node.publisher(Twist, "cmd_vel", RELIABLE)
+        self.odometry = self.node.subscription(ODOMETRY, "odom", RELIABLE)
+        self.velocity = self.node.publisher(TWIST, "cmd_vel", RELIABLE)
         self.node.announce()
         self.target = None
 
     def fly(self):
-        """Send the velocity towards the target, and return whether it is there."""
+        """Send the velocity towards the target, and return whether the vehicle has reached it."""
         received = self.odometry.take()
         if not received:
             return False
-        pose = decode(Odometry, received[-1]).pose.pose
+        pose = decode(ODOMETRY, received[-1]).pose.pose
         here, turn = pose.position, pose.orientation
         heading = 2.0 * math.atan2(turn.z, turn.w)
         if self.target is None:
@@ -50,12 +47,13 @@ class Vehicle:
         wanted = [c * east + s * north, c * north - s * east, up]
         distance = math.hypot(*wanted)
         scale = min(1.0, FASTEST / max(distance, 1e-9))
-        self.velocity.publish(encode(Twist(Vector3(*(scale * part for part in wanted)))))
+        linear = dict(zip("xyz", (scale * part for part in wanted), strict=True))
+        self.velocity.publish(encode(message(TWIST, linear=linear)))
         return distance < ARRIVED
 
 
 def pilot(count):
-    """Fly all vehicles to their targets; the other process."""
+    """Fly all vehicles to their targets; main function of the other process."""
     transport = open_transport()
     vehicles = [Vehicle(transport, number) for number in range(count)]
     there = [False] * count
@@ -67,9 +65,9 @@ def pilot(count):
 
 
 def main(count=1, speed=2.0):
-    """Fly and return how far each vehicle has moved [m], shape (N, 3)."""
+    """Fly; return the displacement of each vehicle [m], shape (N, 3)."""
     with Simulation("flat") as sim:
-        # What was told last is held to: a vehicle that is there, and told nothing more, stays.
+        # The last command remains active: a vehicle at its target stays there without further commands.
         backend = ROS2("drone0", on_timeout="hold", command_timeout=1.0)
         fleet = sim.add(Multirotor("iris", count=count, heading=0.5, backends=[backend]))
         start = fleet.state.position.copy()
@@ -85,7 +83,7 @@ def main(count=1, speed=2.0):
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     if sys.argv[1:2] == ["pilot"]:
         pilot(int(sys.argv[2]))
     else:

@@ -1,9 +1,9 @@
-"""Stereo flight: an Iris with a pair of cameras flies through the courtyard; what it saw becomes a picture.
+"""Stereo flight: an Iris with a stereo camera flies through the courtyard and measures depth.
 
-The picture shows the left view and its depth, once as the renderer knows it and once as block matching finds
-it in the two views, as a robot would.
+The resulting image shows the left view, its true depth from the renderer, and the depth estimated by block
+matching between the two views.
 
-Run it with `python examples/stereo_flight.py`. It needs the extra `render` and leaves
+Run it with `python examples/stereo_flight.py`. It needs the extra `render` and writes
 `runs/stereo_flight.png`.
 """
 
@@ -13,11 +13,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
 
-from pegasus import Multirotor, Simulation
-from pegasus.arrays import Array
+from pegasus import Multirotor, Simulation, start_host
+from pegasus.base.arrays import Array
 from pegasus.cameras import Imaging, StereoCamera, StereoReading, depth_from_disparity
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 from pegasus.render import Renderer
 
 FARTHEST = 30.0
@@ -33,9 +32,9 @@ def box_mean(image: Array, size: int) -> Array:
 
 
 def matched_disparity(left: Array, right: Array, *, largest: int, size: int = 9) -> Array:
-    """Return the shift at which a square around each pixel looks most alike in both views [pixels], (H, W).
+    """Return the disparity with the best match of a square around each pixel [pixels], shape (H, W).
 
-    Where nothing changes along the rows, so that all shifts look alike, it is not a number.
+    It is NaN without texture along the rows, where all disparities match equally well.
     """
     costs = np.full((largest + 1, *left.shape), np.inf)
     for shift in range(largest + 1):
@@ -50,7 +49,7 @@ def matched_disparity(left: Array, right: Array, *, largest: int, size: int = 9)
 
 
 def draw(reading: StereoReading, estimate: Array, picture: Path) -> None:
-    """Write the picture."""
+    """Write the image."""
     panels: list[tuple[str, npt.NDArray[np.generic]]] = [
         ("left camera", reading.left.rgb[0]),
         ("depth, true [m]", np.minimum(reading.depth[0], FARTHEST)),
@@ -69,7 +68,7 @@ def draw(reading: StereoReading, estimate: Array, picture: Path) -> None:
 def main(
     duration: float = 12.0, picture: Path = Path("runs/stereo_flight.png"), renderer: str | Renderer = "auto"
 ) -> tuple[StereoReading, Array]:
-    """Fly; return the last reading, and the depth that was found in its pictures, shape (H, W)."""
+    """Fly; return the last reading, and the depth estimated from its images, shape (H, W)."""
     picture.parent.mkdir(parents=True, exist_ok=True)
     eyes = StereoCamera(
         rate_hz=20.0,
@@ -85,7 +84,7 @@ def main(
         iris = sim.add(Multirotor("iris", backends=[controller], extra_sensors={"eyes": eyes}))
         sim.run(duration=duration)
         reading = iris.reading(StereoReading)
-        # Only now is a picture drawn: those before it cost nothing.
+        # Images are rendered on access: only this reading is rendered.
         left, right = (camera.rgb[0].astype(np.float64).mean(axis=-1) for camera in reading.cameras.values())
         focal_length = float(reading.intrinsic_matrix[0, 0])
         shift = matched_disparity(left, right, largest=48)
@@ -99,5 +98,5 @@ def main(
 
 
 if __name__ == "__main__":
-    start_if_asked()
+    start_host()
     main()

@@ -5,36 +5,36 @@ from pegasus.version import __version__ as __version__
 # The name alone tells type checkers; the module `typing` would delay the answer to Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pegasus.backends.backend import Backend as Backend
+    from pegasus.base.errors import AutopilotError as AutopilotError
+    from pegasus.base.errors import ConfigError as ConfigError
+    from pegasus.core.backend import Backend as Backend
+    from pegasus.core.host import start_host as start_host
+    from pegasus.core.multirotor import Multirotor as Multirotor
+    from pegasus.core.rotors import RotorLayout as RotorLayout
+    from pegasus.core.simulation import Playback as Playback
+    from pegasus.core.simulation import Simulation as Simulation
+    from pegasus.core.state import VehicleState as VehicleState
+    from pegasus.core.vehicle_manager import VehicleManager as VehicleManager
     from pegasus.environment import Environment as Environment
-    from pegasus.errors import AutopilotError as AutopilotError
-    from pegasus.errors import ConfigError as ConfigError
-    from pegasus.multirotor import Multirotor as Multirotor
-    from pegasus.multirotor import RotorLayout as RotorLayout
     from pegasus.recording import Log as Log
     from pegasus.recording import McapRecorder as McapRecorder
     from pegasus.recording import read_log as read_log
-    from pegasus.simulation import Playback as Playback
-    from pegasus.simulation import Simulation as Simulation
-    from pegasus.state import VehicleState as VehicleState
-    from pegasus.vehicle import Vehicle as Vehicle
-    from pegasus.vehicle_manager import VehicleManager as VehicleManager
 
 _MODULES = {
-    "AutopilotError": "pegasus.errors",
-    "Backend": "pegasus.backends.backend",
-    "ConfigError": "pegasus.errors",
+    "AutopilotError": "pegasus.base.errors",
+    "Backend": "pegasus.core.backend",
+    "ConfigError": "pegasus.base.errors",
     "Environment": "pegasus.environment",
     "Log": "pegasus.recording",
     "McapRecorder": "pegasus.recording",
-    "Multirotor": "pegasus.multirotor",
-    "Playback": "pegasus.simulation",
-    "RotorLayout": "pegasus.multirotor",
-    "Simulation": "pegasus.simulation",
-    "Vehicle": "pegasus.vehicle",
-    "VehicleManager": "pegasus.vehicle_manager",
-    "VehicleState": "pegasus.state",
+    "Multirotor": "pegasus.core.multirotor",
+    "Playback": "pegasus.core.simulation",
+    "RotorLayout": "pegasus.core.rotors",
+    "Simulation": "pegasus.core.simulation",
+    "VehicleManager": "pegasus.core.vehicle_manager",
+    "VehicleState": "pegasus.core.state",
     "read_log": "pegasus.recording",
+    "start_host": "pegasus.core.host",
 }
 """Modules of the public names; each is imported when its name is first used."""
 __all__ = [*_MODULES, "__version__"]

@@ -1,6 +1,6 @@
-"""The `pegasus` command, as `python -m pegasus` and as the console script: answers Ctrl-C from its start."""
+"""Entry point of the `pegasus` command, which handles Ctrl-C from its start."""
 
-# Nothing is imported here that takes long: before `main` runs, Ctrl-C is Python's traceback.
+# Only fast imports here: until `main` runs, Ctrl-C prints a traceback.
 import os
 import signal
 import sys
@@ -8,24 +8,24 @@ from types import FrameType
 
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
 _RETRY = 0.02
-"""After this time it is looked again whether an import is over [s]."""
+"""Interval at which a pending interrupt checks whether the import has ended [s]."""
 
 
 def main() -> None:
-    """Run the command; Ctrl-C ends it with exit code 130 and without a traceback, whenever it comes."""
-    # In the background of a shell script it is ignored.
+    """Run the command; Ctrl-C ends it with exit code 130 and without a traceback at any time."""
+    # Background jobs of a shell script ignore SIGINT.
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeded:
         signal.signal(signal.SIGINT, _leave)
-    # `pegasus.sh` blocks it until now.
+    # `pegasus.sh` blocks SIGINT until here.
     if os.name != "nt":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     if sys.argv[1:2] == ["isaac"]:
-        # Isaac Sim's Python may lack all packages that the other commands need.
+        # Isaac Sim's Python may lack the packages of the other commands.
         from pegasus.isaac.command import main as isaac
 
         sys.exit(isaac(sys.argv[2:]))
-    from pegasus.cli import main as command
+    from pegasus.cli.main import main as command
 
     if not heeded:
         command()
@@ -44,14 +44,14 @@ def main() -> None:
 
 
 def _leave(*_: object) -> None:
-    """End at once: nothing has been made yet, or all is done."""
+    """Exit immediately; nothing has been started yet, or everything is done."""
     os._exit(_EXIT_INTERRUPTED)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, but not within an import, where libraries swallow it or turn it into others.
+    """Raise KeyboardInterrupt outside imports, in which libraries may swallow or convert it.
 
-    There it waits for the end of the import; the second one ends the process at once.
+    During an import the interrupt is delayed until its end; a second one exits immediately.
     """
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":

@@ -1,18 +1,18 @@
-"""A renderer of planes, with a sphere for each moving body, in closed form; it counts what is asked of it."""
+"""Analytic renderer of planes and moving spheres, which counts its calls."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.cameras.lens import pixel_grid
+from pegasus.base.arrays import Array
+from pegasus.optics.lens import pixel_grid
 from pegasus.render import NOTHING, Images, RenderObject, Returns, View
 from pegasus.scene.scene import Entity, Scene
 
 
 def grey(points: Array) -> Array:
-    """Half of full light everywhere."""
+    """Return half of full brightness for all points."""
     return np.full(points.shape, 0.5)
 
 
@@ -32,7 +32,7 @@ GROUND = Plane((0.0, 0.0, 1.0), 0.0, "/World/ground", "ground")
 
 @dataclass(eq=False)
 class AnalyticRenderer:
-    """Planes at rest, and a white sphere where each body is; rotors are not drawn."""
+    """Renderer of fixed planes and of a white sphere at each body; rotors are not drawn."""
 
     planes: Sequence[Plane] = (GROUND,)
     radius: float = 0.1
@@ -45,7 +45,7 @@ class AnalyticRenderer:
     materials: tuple[str, ...] = ()
     objects: dict[str, tuple[RenderObject, Array]] = field(default_factory=dict)
     channels: set[str] = field(default_factory=set)
-    """Channels that have been asked for."""
+    """Requested channels."""
 
     def load(self, scene: Scene) -> None:
         self.scene, self.objects = scene, {}

@@ -1,4 +1,4 @@
-"""The `pegasus` command for tests: how it is run, and files that it is given."""
+"""Rigs for tests of the `pegasus` command: runs, input files and checks of the output."""
 
 import os
 import re
@@ -9,8 +9,8 @@ import time
 import pytest
 import yaml
 
-from pegasus.cli import main
-from pegasus.folders import resource
+from pegasus.base.system import resource
+from pegasus.cli.main import main
 
 SCENARIO = {"name": "test", "world": "flat", "duration": 1.0, "vehicles": [{"model": "iris"}]}
 GEOMETRIC = {"model": "geometric", "trajectory": [{"takeoff": {"height": 2.0}}]}
@@ -88,9 +88,9 @@ class Faulty(Backend):
 
 @pytest.fixture
 def pegasus(tmp_path, monkeypatch, capfd):
-    """Run the command in a folder of the test's own; return its exit code, stdout and stderr.
+    """Return a function that runs the command in a temporary folder: exit code, stdout and stderr.
 
-    It runs in this process, with nothing imported by an earlier test; stderr includes that of OpenUSD.
+    It runs in this process, without an earlier test's module `own`; stderr includes OpenUSD's messages.
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -110,31 +110,31 @@ def pegasus(tmp_path, monkeypatch, capfd):
 
 
 def write(folder, **files):
-    """Write files, `__` standing for the dot in their names; what is no text becomes YAML."""
+    """Write files; `__` in a name stands for a dot, and content other than text is written as YAML."""
     for name, content in files.items():
         text = content if isinstance(content, str) else yaml.safe_dump(content)
         (folder / name.replace("__", ".")).write_text(text)
 
 
 def flying(vehicle=None, **changes):
-    """Return a scenario with changes, of itself and of its vehicle."""
+    """Return a scenario with changes to itself and to its vehicle."""
     return SCENARIO | {"vehicles": [{"model": "iris"} | (vehicle or {})]} | changes
 
 
 def with_vehicle(**changes):
-    """Return a scenario and the file of its vehicle, an Iris with changes."""
+    """Return a scenario and its vehicle file, that of an Iris with changes."""
     return {"s__yaml": flying({"model": "v.yaml"}), "v__yaml": IRIS | changes}
 
 
 def with_world(**changes):
-    """Return a scenario and the file of its world, a flat one with changes."""
+    """Return a scenario and its world file, that of a flat world with changes."""
     scene = {"usd": None, "generator": None} if "usd" in changes else {}
     world = {key: value for key, value in (FLAT | scene | changes).items() if value is not None}
     return {"s__yaml": flying(world="w.yaml"), "w__yaml": world}
 
 
 def one_line(result, *parts):
-    """Assert that a command refused its input in one line that holds these parts."""
+    """Assert that a command rejected its input in one line that contains the given parts."""
     code, out, err = result
     assert code == 2, err
     assert re.fullmatch(r"pegasus: [^\n]+\n", err), err
@@ -144,13 +144,13 @@ def one_line(result, *parts):
 
 
 def environment():
-    """Return the environment of a terminal that no setting of the test's own narrows or colours."""
+    """Return this process's environment without variables that set the width or colours of a terminal."""
     dropped = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"}
     return {key: value for key, value in os.environ.items() if key not in dropped}
 
 
 def command(folder, *arguments):
-    """Run the command as a process of its own in a folder."""
+    """Run the command as a separate process in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "pegasus", *map(str, arguments)],
         cwd=folder,
@@ -162,7 +162,7 @@ def command(folder, *arguments):
 
 
 def wait_until(condition):
-    """Wait for a condition, for half a minute at most."""
+    """Wait until a condition holds; fail after 30 s."""
     end = time.monotonic() + 30.0
     while not condition():
         assert time.monotonic() < end, "it did not come to it"

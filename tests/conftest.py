@@ -1,38 +1,105 @@
-"""Where tests keep what is made once, and what is said of those that were skipped."""
+"""Fixtures and hooks of all tests: cache, stages, order of files, required and skipped tests."""
 
 import os
 import signal
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 REQUIRABLE = ("browser", "px4", "ardupilot")
-"""Markers of tests that need what is not installed with the package."""
+"""Markers of tests that need programs which are not installed with the package."""
+
+TESTS = Path(__file__).parent
+LONG = (
+    "worlds/test_every_world.py",
+    "panel/viser/test_web_browser.py",
+    "test_docs.py",
+    "test_examples.py",
+    "dataset/test_workers.py",
+    "test_determinism.py",
+    "cli/test_interrupt.py",
+    "isaac/test_isaac_process.py",
+    "backends/px4/test_px4.py",
+    "panel/viser/test_web_pilot.py",
+    "backends/px4/test_px4_faults.py",
+    "cli/test_cli.py",
+    "dataset/test_bad_input.py",
+    "control/trajectories/test_race_line.py",
+    "design/test_airframes.py",
+    "render/test_mitsuba_renderer.py",
+)
+"""Slowest test files; workers start with them, so that none idles at the end."""
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A cache of this run's own: nothing of the user's is read or written."""
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Set a new cache for each run, shared by its workers: worlds, textures and kernels are made once."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(exist_ok=True)
     before = os.environ.get("PEGASUS_CACHE_DIR")
-    os.environ["PEGASUS_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
-    yield
+    os.environ["PEGASUS_CACHE_DIR"] = str(folder)
+    yield folder
     if before is None:
         del os.environ["PEGASUS_CACHE_DIR"]
     else:
         os.environ["PEGASUS_CACHE_DIR"] = before
 
 
+@pytest.fixture
+def stage() -> Any:
+    """Return an empty stage in metres with z up."""
+    from pxr import Usd, UsdGeom
+
+    empty = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageUpAxis(empty, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(empty, 1.0)
+    return empty
+
+
+@pytest.fixture
+def area_and_volume() -> Callable[..., tuple[float, float]]:
+    """Return a function for the area and, by the divergence theorem, the signed volume of triangles."""
+
+    def measure(vertices: np.ndarray, faces: np.ndarray) -> tuple[float, float]:
+        a, b, c = (np.asarray(vertices, dtype=np.float64)[faces[:, k]] for k in range(3))
+        cross = np.cross(b - a, c - a)
+        return float(np.sqrt((cross**2).sum(axis=1)).sum() / 2), float((a * cross).sum() / 6)
+
+    return measure
+
+
+@pytest.fixture
+def in_world() -> Callable[..., np.ndarray]:
+    """Return a function that gives the vertices of a geometry in the world frame."""
+
+    def carry(geometry: Any, transform: np.ndarray) -> np.ndarray:
+        return geometry.vertices.astype(np.float64) @ transform[:3, :3].T + transform[:3, 3]
+
+    return carry
+
+
 def required() -> set[str]:
-    """Return the markers whose tests may not be skipped: those that PEGASUS_REQUIRE names."""
+    """Return the markers in PEGASUS_REQUIRE, whose tests must not be skipped."""
     return set(filter(None, os.environ.get("PEGASUS_REQUIRE", "").split(",")))
 
 
-def pytest_configure() -> None:
-    # What a shell runs in the background ignores Ctrl-C, and under nohup SIGHUP; tests would hand that on.
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+def pytest_configure(config: pytest.Config) -> None:
+    # By default pytest-xdist starts with the files that have most tests, and leaves slow ones to the end.
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+    if missing := [name for name in LONG if not (TESTS / name).is_file()]:
+        raise pytest.UsageError(
+            f"tests/conftest.py: LONG: {', '.join(missing)}: no such test file; correct it"
+        )
+    # Background jobs of a shell ignore Ctrl-C, and under nohup SIGHUP; child processes would inherit that.
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, usual)
+            signal.signal(number, default)
     if unknown := required() - set(REQUIRABLE):
         raise pytest.UsageError(
             f"PEGASUS_REQUIRE: {', '.join(sorted(unknown))}: must be among {', '.join(REQUIRABLE)},"
@@ -40,11 +107,20 @@ def pytest_configure() -> None:
         )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the files for pytest-xdist: slow ones first, then those with most tests."""
+    if not hasattr(config, "workerinput"):
+        return
+    counts = Counter(item.path for item in items)
+    first = {TESTS / name: rank for rank, name in enumerate(LONG)}
+    items.sort(key=lambda item: (first.get(item.path, len(LONG)), -counts[item.path], item.path))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a test fail that was skipped although it is required."""
+    """Report a skipped test as failed if PEGASUS_REQUIRE names its marker."""
     report = yield
     if report.skipped and (kinds := sorted(kind for kind in required() if item.get_closest_marker(kind))):
         report.outcome = "failed"
@@ -53,13 +129,13 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say plainly what was not tested here, and what it takes."""
+    """List the reasons of skipped tests."""
     skipped = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", []))
     for reason, count in skipped.most_common():
         terminalreporter.write_line(f"{count} test{'s were' if count > 1 else ' was'} skipped: {reason}")
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """Return why a test was skipped."""
+    """Return the reason why a test was skipped."""
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return reason.removeprefix("Skipped: ")

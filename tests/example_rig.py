@@ -1,19 +1,26 @@
-"""Examples as modules, for their tests."""
+"""Loader of the examples as modules, for their tests."""
 
 import importlib.util
 import sys
 from pathlib import Path
 
+from pegasus.dynamics import DRAGS, MOTORS
+from pegasus.sensors import SENSORS
+from pegasus.worlds import GENERATORS
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def load_example(path, monkeypatch):
-    """Return the module of an example, which is known by its name as long as the test runs.
+    """Load an example as a module, which stays in `sys.modules` until the test ends.
 
     Args:
-        path: Its file.
-        monkeypatch: The fixture of that name.
+        path: Path of the example.
+        monkeypatch: pytest's fixture.
     """
+    # Names that an example registers are removed after its test.
+    for registry in (DRAGS, GENERATORS, MOTORS, SENSORS):
+        monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, path.stem, module)

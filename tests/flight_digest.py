@@ -1,6 +1,6 @@
-"""Fly a vehicle alone, beside others and as one of several copies; print a digest of its bits for each.
+"""Digests of a vehicle's flights: alone, beside others and as one of several copies.
 
-Run as a program, since a library for linear algebra chooses its kernels when it is loaded.
+This is a separate program because a linear algebra library chooses its kernels when it is loaded.
 """
 
 import dataclasses
@@ -11,16 +11,16 @@ import numpy as np
 from flyers import Listener
 
 from pegasus import Multirotor, Simulation
-from pegasus.aerodynamics import GroundEffect
+from pegasus.config.scenario import load_world
 from pegasus.control import CascadedPIDController, GeometricController, trajectories
-from pegasus.scenario import load_world
+from pegasus.dynamics import GroundEffect
 from pegasus.sensors import IMU, Airspeed, Odometry, OpticalFlow, Rangefinder, Vibration
 
 STEPS = 300
 
 
 def watched(count, controller, listener):
-    """Return the vehicle whose first copy is watched: with products of inertia, and every sensor."""
+    """Return the vehicle whose first copy is recorded; it has products of inertia and many sensors."""
     positions = [(0.0, 0.0, 0.1)] + [(4.0 * k, 6.0, 0.1) for k in range(1, count)]
     return Multirotor(
         "pegasus",
@@ -44,7 +44,7 @@ def watched(count, controller, listener):
 
 
 def digest(listener):
-    """Return the SHA-256 of what the first copy did and measured."""
+    """Return the SHA-256 of the states and readings of the first copy."""
     bits = hashlib.sha256()
     for _, state, readings in listener.seen:
         for part in (state.position, state.orientation, state.velocity, state.angular_velocity):

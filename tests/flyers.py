@@ -1,4 +1,4 @@
-"""Backends and vehicles that the tests of the simulation share."""
+"""Backends and vehicles shared by the tests of the simulation."""
 
 import time
 
@@ -13,7 +13,7 @@ HIGH = (0.0, 0.0, 50.0)
 
 
 class Constant(Backend):
-    """Command the same rotor speed for ever, and remember what is published."""
+    """Backend that commands a constant rotor speed and records what is published."""
 
     drives = True
 
@@ -31,7 +31,7 @@ class Constant(Backend):
 
 
 class Listener(Backend):
-    """Remember what is published, and the calls that frame it."""
+    """Backend that records what is published, and its starts and stops."""
 
     def __init__(self):
         self.seen, self.calls = [], []

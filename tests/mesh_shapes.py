@@ -1,4 +1,4 @@
-"""Meshes that are not convex, and what is true of them, computed from their triangles alone."""
+"""Non-convex meshes, and their properties computed from their triangles."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ BOX_QUADS = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2
 
 
 def fan(*polygons):
-    """Triangles of convex polygons."""
+    """Return the triangles of convex polygons."""
     return np.array([(p[0], p[k], p[k + 1]) for p in polygons for k in range(1, len(p) - 1)])
 
 
 def box(low, high):
-    """A closed box."""
+    """Return a closed box."""
     corners = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
     return np.asarray(low) + corners * (np.asarray(high) - low), fan(*BOX_QUADS)
 
 
 def prism(outline, quads, height):
-    """An outline, counter-clockwise seen from above and divided into convex pieces, drawn up to a height."""
+    """Extrude an outline to a height; it is counter-clockwise from above and divided into convex pieces."""
     outline = np.asarray(outline, dtype=float)
     n = len(outline)
     vertices = np.concatenate([np.c_[outline, np.zeros(n)], np.c_[outline, np.full(n, height)]])
@@ -27,13 +27,13 @@ def prism(outline, quads, height):
 
 
 def l_shape():
-    """An L of 3 x 3 x 1 m with arms 1 m wide."""
+    """Return an L of 3 x 3 x 1 m with arms 1 m wide."""
     outline = [(0, 0), (1, 0), (3, 0), (3, 1), (1, 1), (1, 3), (0, 3), (0, 1)]
     return prism(outline, [(1, 2, 3, 4), (0, 1, 4, 7), (7, 4, 5, 6)], 1.0)
 
 
 def wedge_star():
-    """A star with four points sharper than 50 degrees, 1 m high."""
+    """Return a star with four points sharper than 50 degrees, 1 m high."""
     angle = np.arange(8) * np.pi / 4
     radius = np.where(np.arange(8) % 2 == 0, 2.0, 0.6)
     outline = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -41,12 +41,12 @@ def wedge_star():
 
 
 def room(thickness=0.1):
-    """A room of 4 x 4 x 2.5 m without a ceiling; its wall at x = 0 has a door of 1 x 2 m in the middle."""
+    """Return a room of 4 x 4 x 2.5 m without a ceiling, with a door of 1 x 2 m in its wall at x = 0."""
     t = thickness
-    # The wall with the door stands apart from the three others, so that each is closed by itself.
+    # The wall with the door is a separate mesh, so that both meshes are closed.
     outer = [(0, 0), (4, 0), (4, 4), (0, 4), (0, 4 - t), (4 - t, 4 - t), (4 - t, t), (0, t)]
     walls = prism(outer, [(0, 1, 6, 7), (1, 2, 5, 6), (2, 3, 4, 5)], 2.5)
-    # Drawn in the plane of the wall: y across, z up; then turned so that it has its thickness along x.
+    # The outline is in the wall's plane (y across, z up), then rotated so that the thickness is along x.
     frame = [
         (t, 0),
         (1.5, 0),
@@ -64,7 +64,7 @@ def room(thickness=0.1):
 
 
 def arch(segments=12):
-    """A round arch 3 m wide outside, 2 m inside, 1 m deep along y, open below."""
+    """Return a round arch 3 m wide outside, 2 m inside, 1 m deep along y, open below."""
     angle = np.linspace(0, np.pi, segments + 1)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     outline = np.concatenate([1.5 * ring, ring[::-1]])
@@ -75,7 +75,7 @@ def arch(segments=12):
 
 
 def torus(major=1.0, minor=0.3, around=16, across=8):
-    """A ring in the x, y plane."""
+    """Return a torus in the x, y plane."""
     u, w = np.meshgrid(
         np.arange(around) * 2 * np.pi / around, np.arange(across) * 2 * np.pi / across, indexing="ij"
     )
@@ -87,7 +87,7 @@ def torus(major=1.0, minor=0.3, around=16, across=8):
 
 
 def terrain(columns=25, rows=31, *, spacing=0.4, main=True):
-    """Hills over a grid, its cells cut from the corner of lowest x and y, or across."""
+    """Return hills on a grid; cells are split along the diagonal from the lowest x and y, or the other."""
     x, y = np.meshgrid(np.arange(columns) * spacing, np.arange(rows) * spacing)
     z = 0.8 * np.sin(0.9 * x) * np.cos(0.6 * y) + 0.1 * x
     first = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
@@ -98,7 +98,7 @@ def terrain(columns=25, rows=31, *, spacing=0.4, main=True):
 
 
 def joined(*meshes):
-    """Several meshes as one."""
+    """Join several meshes into one."""
     starts = np.cumsum([0, *(len(v) for v, _ in meshes)])
     return np.concatenate([v for v, _ in meshes]), np.concatenate(
         [f + start for (_, f), start in zip(meshes, starts, strict=False)]
@@ -106,14 +106,14 @@ def joined(*meshes):
 
 
 def normals(vertices, faces):
-    """Unit normals of triangles."""
+    """Return the unit normals of triangles."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     n = np.cross(b - a, c - a)
     return n / np.linalg.norm(n, axis=1, keepdims=True)
 
 
 def surface_points(vertices, faces, count, rng):
-    """Points spread evenly over a mesh, and the normals there."""
+    """Return random points, uniform over a mesh, and their normals."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     chosen = rng.choice(len(faces), size=count, p=area / area.sum())
@@ -123,7 +123,7 @@ def surface_points(vertices, faces, count, rng):
 
 
 def distance(points, vertices, faces):
-    """Distance of points to a mesh: to its faces where their feet lie inside, else to its edges."""
+    """Return distances of points to a mesh: to a face if the projection lies inside it, else to its edges."""
     a, b, c = (vertices[faces[:, k]][None] for k in range(3))
     n = normals(vertices, faces)[None]
     p = np.asarray(points)[:, None]
@@ -138,9 +138,9 @@ def distance(points, vertices, faces):
 
 
 def _met(origin, direction, vertices, faces):
-    """Distances along a ray to the planes of triangles, and whether it meets each of them.
+    """Return the distances along a ray to the planes of triangles, whether it hits each, and the normals.
 
-    The plane of each triangle is met first; the foot must lie on the inner side of each edge.
+    A triangle is hit if the intersection with its plane lies on the inner side of each edge.
     """
     n = normals(vertices, faces)
     slope = n @ direction
@@ -154,7 +154,7 @@ def _met(origin, direction, vertices, faces):
 
 
 def ray(origin, direction, vertices, faces):
-    """Distance and normal of the nearest triangle that a ray meets; infinite and None for none."""
+    """Return distance and normal of the first triangle that a ray hits; infinite and None if none."""
     t, met, n = _met(origin, direction, vertices, faces)
     if not met.any():
         return np.inf, None
@@ -163,5 +163,5 @@ def ray(origin, direction, vertices, faces):
 
 
 def crossings(origin, direction, vertices, faces):
-    """Number of triangles that a ray meets: odd inside a closed mesh."""
+    """Return the number of triangles that a ray hits; it is odd from inside a closed mesh."""
     return int(_met(origin, direction, vertices, faces)[1].sum())

@@ -1,4 +1,4 @@
-"""USD models of vehicles as users bring them."""
+"""Custom USD models of vehicles."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ PLACES = [(0.2, -0.2, 0.05), (-0.2, 0.2, 0.05), (0.2, 0.2, 0.05), (-0.2, -0.2, 0
 
 
 def blades(count: int, center: tuple[float, float, float], *, radius: float = 0.12) -> tuple[list, list]:
-    """Return thin blades around a point: corners and faces."""
+    """Return the corners and faces of thin blades around a point."""
     points, faces = [], []
     for k in range(count):
         a = 2 * np.pi * k / count + 0.3
@@ -24,7 +24,7 @@ def blades(count: int, center: tuple[float, float, float], *, radius: float = 0.
 def write_model(
     path: Path, *, unit: float = 1.0, y_up: bool = False, pivots: bool = True, count: int = 2
 ) -> Usd.Stage:
-    """Write a quadrotor that stands away from the stage's origin, turned."""
+    """Write a quadrotor that is translated and rotated against the stage's origin."""
     stage = Usd.Stage.CreateNew(str(path))
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y if y_up else UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, unit)

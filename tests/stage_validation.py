@@ -1,4 +1,4 @@
-"""OpenUSD's own validators, for stages that are made here."""
+"""Checks of generated stages by OpenUSD's validators."""
 
 import pytest
 from pxr import Usd
@@ -8,7 +8,7 @@ WHOLE_SINCE = (0, 26, 3)
 
 
 def complaints(stage: Usd.Stage) -> list[tuple[str, str]]:
-    """Return the name and message of everything that OpenUSD's validators object to in a stage."""
+    """Return the names and messages of all errors that OpenUSD's validators find in a stage."""
     if Usd.GetVersion() < WHOLE_SINCE:
         pytest.skip("validators are incomplete in usd-core before 26.3")
     from pxr import UsdValidation

@@ -1,4 +1,4 @@
-"""The same seed gives the same bits, whatever else flies, and everything is of one step."""
+"""Tests of determinism: the seed fixes all bits, and states and readings belong to one step."""
 
 import json
 import os
@@ -12,9 +12,9 @@ import pytest
 from flyers import HIGH, Constant, Listener
 
 from pegasus import Multirotor, Playback, Simulation
+from pegasus.config.scenario import load_world
 from pegasus.control import GeometricController, trajectories
 from pegasus.environment.wind import Wind
-from pegasus.scenario import load_world
 
 
 def states_of(listener):
@@ -53,7 +53,7 @@ def assert_same_bits(a, b):
 
 
 def test_same_seed_same_bits_and_another_seed_others():
-    """A global random state, or anything of the wall clock, would make two runs differ."""
+    """Global random state or wall-clock time would make two runs differ, or the seed would have no effect."""
     first, again, other = fly(), fly(), fly(seed=4)
     assert_same_bits(first, again)
     assert (
@@ -62,7 +62,7 @@ def test_same_seed_same_bits_and_another_seed_others():
 
 
 def test_every_sensor_and_vehicle_has_its_own_noise():
-    """One stream for all would make two vehicles err alike."""
+    """A shared random stream would give two vehicles the same measurement errors."""
     with Simulation("flat") as sim:
         first, second = (
             sim.add(Multirotor("iris", name=n, position=(3 * i, 0, 0.1))) for i, n in enumerate("ab")
@@ -73,7 +73,7 @@ def test_every_sensor_and_vehicle_has_its_own_noise():
 
 
 def test_the_wind_blows_alike_after_a_reset():
-    """A gust field drawn anew on reset would make the second flight another one."""
+    """Gusts that are drawn anew on reset would make the second flight differ."""
     gusty = load_world("flat")[0].model_copy(
         update={"wind": {"model": "gusts", "mean_velocity": [4, 0, 0], "intensity": 1.0}}
     )
@@ -90,7 +90,7 @@ def test_the_wind_blows_alike_after_a_reset():
 
 @dataclass(eq=False)
 class Squalls(Wind):
-    """A user's wind that draws as it goes."""
+    """Custom wind that draws random numbers at every call."""
 
     def bind(self, rng):
         self.rng = rng
@@ -100,7 +100,7 @@ class Squalls(Wind):
 
 
 def test_a_wind_with_a_state_begins_anew_on_reset():
-    """A stream that runs on over a reset would blow another wind in the second flight."""
+    """A random stream that continues after a reset would give the second flight another wind."""
     world = load_world("flat")[0].model_copy(update={"wind": {"model": f"{__name__}:Squalls"}})
     with Simulation(world, seed=2) as sim:
         vehicle = sim.add(Multirotor("iris", position=(0, 0, 100)))
@@ -113,7 +113,7 @@ def test_a_wind_with_a_state_begins_anew_on_reset():
 
 
 def test_a_vehicle_far_away_changes_no_bit():
-    """Streams by order of creation, or a solver over all bodies, would change a vehicle's log."""
+    """Random streams by order of creation, or a solver over all bodies, would let others change a log."""
     far = [
         lambda: Multirotor(
             "iris",
@@ -128,9 +128,9 @@ def test_a_vehicle_far_away_changes_no_bit():
 
 
 def digests(kernels):
-    """Return the digests of the flights of `flight_digest` with OpenBLAS' kernels for a processor."""
+    """Return the digests of the flights of `flight_digest`, with OpenBLAS kernels for a given processor."""
     environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-    # Left to itself, OpenBLAS takes the kernels of the processor that it runs on.
+    # By default OpenBLAS chooses the kernels for the processor that it runs on.
     environment |= {"OPENBLAS_CORETYPE": kernels} if kernels else {}
     script = Path(__file__).with_name("flight_digest.py")
     flown = subprocess.run(
@@ -141,7 +141,7 @@ def digests(kernels):
 
 
 def test_neither_company_nor_the_processor_changes_a_bit():
-    """Sums by a library for linear algebra depend on the processor and on how many rows stand together."""
+    """Sums by a linear algebra library would depend on the processor and on the number of copies."""
     found = [digests(kernels) for kernels in ("Nehalem", "Haswell", None)]
     for by_company in found[0].values():
         assert len(set(by_company.values())) == 1, found
@@ -168,7 +168,7 @@ def test_n_copies_fly_like_n_vehicles():
 
 
 def test_reset_gives_the_same_flight_again():
-    """A sensor or controller not reset would fly, or measure, another flight the second time."""
+    """A sensor or controller that is not reset would make the second flight differ."""
     listener, flights = Listener(), []
     with Simulation("flat", seed=5) as sim:
         sim.add(Multirotor("iris", backends=[GeometricController(trajectories.hold(height=2.0)), listener]))
@@ -194,7 +194,7 @@ def test_reset_gives_the_same_flight_again():
 
 @pytest.mark.parametrize("rate", [250, 333, 1000])
 def test_state_readings_and_time_are_of_the_same_step(rate):
-    """A reading of an older state than the one published beside it would put estimators out of step."""
+    """A reading would be published with the state of another step, and mislead estimators."""
     flyer = Constant(700.0)
     with Simulation("flat", rate=rate) as sim:
         sim.add(Multirotor("iris", position=HIGH, backends=[flyer]))

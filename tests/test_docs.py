@@ -1,6 +1,8 @@
-"""The documentation: its code runs, its files load, its tables agree with the code, its links lead on."""
+"""Tests of the documentation: code runs, files load, tables agree with the code, links are valid."""
 
+import ast
 import dataclasses
+import importlib
 import math
 import re
 import subprocess
@@ -15,24 +17,16 @@ import yaml
 from pydantic_core import PydanticUndefined
 
 from pegasus import Environment, Multirotor
-from pegasus.aerodynamics import DOWNWASHES, DRAGS, GROUND_EFFECTS
-from pegasus.backends.backend import Backend
-from pegasus.backends.registry import BACKENDS
+from pegasus.backends import BACKENDS
+from pegasus.base.components import build
+from pegasus.base.system import resource
 from pegasus.cameras import LENSES, SCAN_PATTERNS, Camera, DepthNoise, Imaging
-from pegasus.cameras.lens import FocusedLens
-from pegasus.cli import app
-from pegasus.components import build
-from pegasus.control import CONTROLLERS, Controller
-from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, trajectory_from_spec
-from pegasus.dataset.randomizers import RANDOMIZERS
-from pegasus.dataset_spec import DatasetSpec
-from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
-from pegasus.folders import resource
-from pegasus.propulsion import BATTERIES, MOTORS, THRUST_CURVES, Motor
-from pegasus.rotor_specs import RotorRing, RotorSpec
-from pegasus.scenario import (
+from pegasus.cli.main import app
+from pegasus.config.rotor_specs import RotorRing, RotorSpec
+from pegasus.config.scenario import (
     ArduPilotSpec,
     BodySpec,
+    DatasetSpec,
     OriginSpec,
     PropellerSpec,
     PX4Spec,
@@ -43,10 +37,16 @@ from pegasus.scenario import (
     WorldSpec,
     parse,
 )
-from pegasus.scene.worlds import GENERATORS
-from pegasus.sensors import Accelerometer, Gyroscope, Vibration
-from pegasus.sensors.registry import SENSORS
-from pegasus.settings import Settings
+from pegasus.config.settings import Settings
+from pegasus.control import Controller
+from pegasus.control.trajectories import TRAJECTORIES, Gate, Trajectory, trajectory_from_spec
+from pegasus.core.backend import Backend
+from pegasus.dataset.randomizers import RANDOMIZERS
+from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTORS, THRUST_CURVES, Motor
+from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
+from pegasus.optics.lens import FocusedLens
+from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
+from pegasus.worlds import GENERATORS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -65,11 +65,11 @@ REGISTRIES = {
     "Atmosphere": ATMOSPHERES,
     "Magnetic field": MAGNETIC_FIELDS,
     "Wind": WINDS,
-    "Controller": CONTROLLERS,
+    "Controller": {name: cls for name, cls in BACKENDS.items() if issubclass(cls, Controller)},
     "Trajectory": TRAJECTORIES,
     "World": GENERATORS,
     "Randomizer": RANDOMIZERS,
-    "Backend": {name: cls for name, cls in BACKENDS.items() if name not in CONTROLLERS},
+    "Backend": {name: cls for name, cls in BACKENDS.items() if not issubclass(cls, Controller)},
 }
 OTHERS = {
     "Every motor": Motor,
@@ -97,7 +97,7 @@ OTHERS = {
     "Fields of `dataset`": DatasetSpec,
 }
 REQUIRED = object()
-# Defaults that are told in words and not compared.
+# Defaults that the pages describe in words, which are not compared.
 IN_WORDS = {
     "see below",
     "off",
@@ -118,7 +118,7 @@ class Block(NamedTuple):
 
     @property
     def file(self) -> str | None:
-        """Name that the first line gives, where the block is a file."""
+        """File name in the first line, or None if the block is not a file."""
         found = re.match(r"# (\w+\.\w+)\n", self.code)
         return found[1] if found else None
 
@@ -137,7 +137,7 @@ def with_language(language: str) -> list[Any]:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Work in a temporary folder that Python imports from; forget afterwards what was imported."""
+    """Work in a temporary folder on sys.path, and remove its modules from sys.modules afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     before = set(sys.modules)
@@ -156,7 +156,7 @@ def write_files(page: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", with_language("python"))
 def test_python_blocks_run(page, folder):
-    """A reader who copies the blocks of a page, one after the other, would meet an error."""
+    """The Python blocks of a page, run in order, would fail for a reader who copies them."""
     write_files(page, folder)
     namespace = {"__name__": "__main__"}
     for block in blocks(page):
@@ -164,9 +164,38 @@ def test_python_blocks_run(page, folder):
             exec(compile("\n" * block.line + block.code, str(page), "exec"), namespace)
 
 
+def imported(code: str) -> set[tuple[str, str]]:
+    """Return modules of pegasus and the names that code imports from them."""
+    nodes = ast.walk(ast.parse(code))
+    return {
+        (node.module, alias.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "pegasus"
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted((ROOT / "examples").rglob("*.py")), *with_language("python")], ids=str
+)
+def test_only_public_names_are_imported(page):
+    """A page or example would import a private name, which may move without notice (see concepts.md)."""
+    code = (
+        [b.code for b in blocks(page) if b.language == "python"]
+        if page.suffix == ".md"
+        else [page.read_text()]
+    )
+    for module, name in sorted(set().union(*map(imported, code))):
+        if module.startswith(("pegasus.base.", "pegasus.isaac.")) or module == "pegasus.cli.run":
+            continue
+        room = importlib.import_module(module)
+        assert hasattr(room, "__path__"), f"{page.name}: {module} is a private module"
+        assert name in room.__all__, f"{page.name}: {module} does not export {name}"
+
+
 @pytest.mark.parametrize("page", with_language("yaml"))
 def test_yaml_blocks_load(page, folder):
-    """A reader who copies a file, or a part of one, would have it refused."""
+    """A file, or part of one, that a reader copies from a page would be rejected."""
     write_files(page, folder)
     for block in blocks(page):
         if block.language == "yaml":
@@ -199,7 +228,7 @@ LOADERS = {
 
 
 def tables() -> dict[str, dict[str, str]]:
-    """Return each table of fields by its heading: the default of each field as it is written."""
+    """Return the written defaults of the fields of each table, by the table's heading."""
     found: dict[str, dict[str, str]] = {}
     for line in chain.from_iterable(page.read_text().splitlines() for page in PAGES):
         if line.startswith("#"):
@@ -211,7 +240,7 @@ def tables() -> dict[str, dict[str, str]]:
 
 
 def fields(cls: type) -> dict[str, Any]:
-    """Return the default of each parameter of a dataclass or model that is its own."""
+    """Return the defaults of the parameters of a dataclass or model, without those of shared base classes."""
     if not dataclasses.is_dataclass(cls):
         return {
             name: REQUIRED if info.default is PydanticUndefined else info.default
@@ -226,7 +255,7 @@ def fields(cls: type) -> dict[str, Any]:
     return {
         item.name: default_of(item)
         for item in dataclasses.fields(cls)
-        # Sequences fill in where a trajectory starts; it is not for users.
+        # `start` is set by trajectory sequences, not by users.
         if item.init
         and item.name not in shared
         and not (issubclass(cls, Trajectory) and item.name == "start")
@@ -241,7 +270,7 @@ def default_of(item: dataclasses.Field[Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a default so that what is written and what is in the code compare."""
+    """Convert a default to a form in which a page and the code can be compared."""
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, bool) or value is None or value is REQUIRED:
@@ -265,7 +294,7 @@ def described() -> list[Any]:
 
 @pytest.mark.parametrize(("heading", "cls"), described())
 def test_tables_are_those_of_the_code(heading, cls):
-    """A parameter would be missing, misspelt or gone, or have another default than its page says."""
+    """A table would lack a parameter, name one that does not exist, or state a wrong default."""
     assert heading in tables()
     written, defaults = tables()[heading], fields(cls)
     assert written.keys() == defaults.keys()
@@ -277,14 +306,14 @@ def test_tables_are_those_of_the_code(heading, cls):
             continue
         value = words[text] if text in words else plain(yaml.safe_load(text))
         if isinstance(default, float):
-            # Some defaults have more digits than a page wants.
+            # Pages round some defaults.
             assert value == pytest.approx(default, rel=1e-4), name
         else:
             assert value == default, name
 
 
 def test_every_command_and_option_is_described():
-    """A command or option would be left for its user to find out."""
+    """A command or option would be missing from the documentation."""
     text = "".join(
         (ROOT / "docs" / f"{page}.md").read_text() for page in ("scenarios", "make_vehicle", "panel")
     )
@@ -301,7 +330,7 @@ def test_every_command_and_option_is_described():
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES])
 def test_links_lead_somewhere(page):
-    """A reader would follow a link to nothing."""
+    """A link would lead to a file or heading that does not exist."""
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if target.startswith("http"):
             continue
@@ -315,13 +344,13 @@ def test_links_lead_somewhere(page):
 
 
 def test_readings_are_typed(tmp_path):
-    """Editors would not complete a reading's fields, and mypy --strict refuse what the pages show."""
+    """Editors could not complete the fields of readings, and mypy --strict would reject the pages' code."""
     files = []
     for page in PAGES:
         code = [block.code for block in blocks(page) if block.language == "python" and not block.file]
         reads = [number for number, block in enumerate(code) if re.search(r"\breadings?\b", block)]
         if reads:
-            # A block goes on from those before it.
+            # Each block continues the blocks before it.
             files.append(tmp_path / f"{page.stem}.py")
             files[-1].write_text("\n".join(code[: reads[-1] + 1]))
     assert len(files) >= 5

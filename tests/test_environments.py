@@ -1,4 +1,4 @@
-"""The environments of `.ci/environment`: their versions against pyproject.toml, and how they are made."""
+"""Tests of the environments of `.ci/environment`: versions against pyproject.toml, and creation."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 CI = Path(__file__).parents[1] / ".ci"
-# Stands for Python: it notes what it is asked for, and is the Python of the environments that it makes.
+# Stand-in for Python: it logs its arguments, and copies itself into the environments that it makes.
 STAND_IN = """#!/usr/bin/env bash
 echo "$*" >>"$CALLS"
 case "$*" in
@@ -25,7 +25,7 @@ esac
 
 
 def requirements(*, dev):
-    """Return what pyproject.toml asks for, with or without the tools of development, by name."""
+    """Return the requirements in pyproject.toml by name, with or without those of the extra `dev`."""
     project = tomllib.loads((CI.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     lines = [
@@ -37,6 +37,13 @@ def requirements(*, dev):
     return found
 
 
+def test_the_tests_of_an_environment_exist():
+    """An environment would name a test file that has moved, and pytest would end with a usage error."""
+    named = re.findall(r"tests/[\w/*.]+", (CI / "environment").read_text(encoding="utf-8"))
+    assert len(named) > 10
+    assert [path for path in named if not list(CI.parent.glob(path))] == []
+
+
 def pins(name):
     """Return the versions of an environment, by name of the package."""
     lines = (CI / f"{name}.txt").read_text(encoding="utf-8").splitlines()
@@ -46,7 +53,7 @@ def pins(name):
 
 
 def test_the_oldest_versions_are_those_that_pyproject_allows():
-    """A version that pyproject.toml allows and nobody tries would fail at its user's."""
+    """The oldest versions that pyproject.toml allows would not be tested, and could fail for a user."""
     floors = {
         name: Version(specifier.version)
         for name, each in requirements(dev=False).items()
@@ -60,7 +67,7 @@ def test_the_oldest_versions_are_those_that_pyproject_allows():
 
 @pytest.mark.parametrize("name", ["isaac-6.0.1", "isaac-5.1.0"])
 def test_pyproject_allows_what_isaac_sim_ships(name):
-    """A floor above what Isaac Sim ships would have pip replace packages of Kit."""
+    """A minimum version above what Isaac Sim ships would make pip replace packages of Kit."""
     allowed = requirements(dev=True)
     for package, version in pins(name).items():
         assert package not in allowed or version in allowed[package].specifier, package
@@ -68,7 +75,7 @@ def test_pyproject_allows_what_isaac_sim_ships(name):
 
 @pytest.fixture
 def environment(tmp_path):
-    """Return a function that runs the script in a folder of its own, with a stand-in for Python."""
+    """Return a function that runs the script in a separate folder, with a stand-in for Python."""
     (tmp_path / ".ci").mkdir()
     (tmp_path / "bin").mkdir()
     shutil.copy(CI / "environment", tmp_path / ".ci")
@@ -101,7 +108,7 @@ def environment(tmp_path):
 
 
 def test_an_environment_is_made_once(environment):
-    """Each run would install everything again, or keep versions that are no longer asked for."""
+    """Each run would install everything again, or keep versions that are no longer required."""
     ended, calls = environment("isaac-0", "tests/test_x.py")
     assert ended.returncode == 0
     assert "NOTE" not in ended.stderr
@@ -119,7 +126,7 @@ def test_an_environment_is_made_once(environment):
 
 
 def test_another_python_is_said_in_every_run(environment):
-    """Tests on another Python than that of Isaac Sim would pass for tests on its own."""
+    """Without a note, tests on another Python would be taken for tests on Isaac Sim's Python."""
     for _ in range(2):
         ended, calls = environment("isaac-0", version="3.11")
         assert ended.returncode == 0
@@ -129,7 +136,7 @@ def test_another_python_is_said_in_every_run(environment):
 
 
 def test_an_unknown_environment_is_refused(environment):
-    """A slip of the pen would make an empty environment."""
+    """A misspelt name would make an empty environment."""
     ended, calls = environment("isaac-1")
     assert (ended.returncode, calls) == (2, [])
     assert ended.stderr.startswith("usage: ")

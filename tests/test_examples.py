@@ -1,4 +1,4 @@
-"""The examples, each run in short form: they fly, and what they print is true."""
+"""Tests of the examples, each run in short form: they fly, and their output is correct."""
 
 import math
 import os
@@ -8,7 +8,10 @@ import pytest
 import yaml
 
 from pegasus import read_log
-from pegasus.folders import resource
+from pegasus.base.components import build
+from pegasus.base.system import resource
+from pegasus.dynamics import MOTORS, Motor
+from pegasus.environment import WINDS, Wind
 from tests.example_rig import EXAMPLES, load_example
 
 
@@ -19,19 +22,19 @@ def example(monkeypatch):
 
 
 def test_every_example_has_its_test():
-    """An example that no test runs would rot."""
+    """An example without a test would stop working unnoticed."""
     tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
     assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
 
 
 def test_first_flight(example, tmp_path):
-    """The Iris would not fly the figure of eight that the script asks for, or the log would miss it."""
+    """The Iris would not fly the script's figure of eight, or the log would differ from the flight."""
     log = tmp_path / "flight.mcap"
     iris = example("first_flight").main(duration=22.0, log=log)
     state = read_log(log)["iris/state"]
     np.testing.assert_allclose(state.time[-1], 22.0, atol=0.011)
     np.testing.assert_allclose(iris.state.position[0], state.position[-1, 0], atol=0.05)
-    # Spin-up and climb take some six seconds; then it is to be on x = 5 sin q, y = 5 sin q cos q.
+    # After some 6 s of spin-up and climb, the reference is x = 5 sin q, y = 5 sin q cos q.
     flown = state.position[state.time > 7.0, 0]
     q = np.linspace(0, 2 * np.pi, 2000)
     curve = np.stack([5 * np.sin(q), 5 * np.sin(q) * np.cos(q), np.full_like(q, 3.0)], axis=-1)
@@ -42,26 +45,80 @@ def test_first_flight(example, tmp_path):
 
 
 def test_own_controller(example):
-    """A sign error in the dozen lines would crash it; without an integral, only the drag may hold it back."""
+    """A sign error would crash the vehicle. Without an integral term, only drag may cause a steady error."""
     tracking = example("own_controller").main(side=4.0)
     assert list(tracking.segments) == ["takeoff", "transfer", "square", "land"]
-    # Error of a PD controller against the Iris's drag at 2 m/s: D v / (m k_p), and no drag while it climbs.
+    # Steady error of a PD controller by the Iris's drag at 2 m/s: D v / (m k_p); no drag in a climb.
+    assert 0.02 < tracking.segments["square"].maximum < 0.5 * 2.0 / (1.5 * 6.0) * 1.1
+    assert tracking.segments["takeoff"].maximum < 0.02
+
+
+def test_own_control_law(example):
+    """The compiled control law would track worse than the same law in NumPy."""
+    tracking = example("own_control_law").main(side=4.0)
+    assert {"takeoff", "transfer", "square"} < set(tracking.segments)
     assert 0.02 < tracking.segments["square"].maximum < 0.5 * 2.0 / (1.5 * 6.0) * 1.1
     assert tracking.segments["takeoff"].maximum < 0.02
 
 
 def test_own_sensor(example):
-    """The altimeter would hit its own vehicle, miss the terrace, or put it at another height than 0.9 m."""
+    """The altimeter would hit its own vehicle, miss the terrace, or measure another height than its 0.9 m."""
     north, height = example("own_sensor").main().T
     for there, truth in ((north < 21.0, 0.0), (north > 23.1, 0.9)):
         assert there.sum() > 20
-        # White noise of 1 cm: five sigmas for each reading, and for the mean of them all.
+        # White noise of 1 cm: five sigma for each reading, and for the mean of all.
         assert np.abs(height[there] - truth).max() < 0.05
         assert abs(height[there].mean() - truth) < 0.05 / np.sqrt(there.sum())
 
 
+def test_own_compiled_sensor(example):
+    """The compiled sensor would read a wrong column, or lack its noise."""
+    tilts = np.array(example("own_compiled_sensor").main())
+    assert len(tilts) == 400
+    # Before the rotors turn the vehicle is level, and the reading is noise of 0.01 rad alone.
+    assert np.std(tilts[:5]) > 1e-4
+    assert np.abs(tilts[:5]).max() < 0.05
+    assert 0.2 < tilts.max() < 1.0
+
+
+def test_own_motor(example):
+    """A vehicle with a registered motor would not fly, or the motor's rate would have no effect."""
+    module = example("own_motor")
+    assert module.main() == pytest.approx(2.0, abs=0.1)
+    motor = build(Motor, MOTORS, {"model": "slew", "rate": 100.0}, field="motor")
+    assert motor.step(np.array([[5.0]]), np.array([[9.0]]), 0.01) == pytest.approx(6.0)
+
+
+def test_own_drag(example):
+    """The parachute would not brake to a sink rate of m g / strength."""
+    time_constant = 1.5 / 4.0
+    settled = 1.5 * 9.8064 / 4.0 * (1.0 - math.exp(-5.0 / time_constant))
+    assert example("own_drag").main() == pytest.approx(settled, rel=2e-3)
+
+
+def test_own_wind(example):
+    """The wind would not tilt a hovering vehicle by atan(drag / weight), or would not follow its profile."""
+    module = example("own_wind")
+    assert module.main() == pytest.approx(math.atan(0.3 * 6.0 / (1.5 * 9.8064)), rel=0.01)
+    wind = build(Wind, WINDS, {"model": "boundary_layer", "speed": 6.0}, field="wind")
+    expected = 6.0 * math.log(1.0 / 0.03) / math.log(10.0 / 0.03)
+    assert wind.velocity(np.array([[0.0, 0.0, 1.0]]), 0.0)[0, 0] == pytest.approx(expected)
+
+
+def test_own_world(example):
+    """The generator would not be found by its name, or would ignore its parameter."""
+    assert example("own_world").main() == 8
+
+
+@pytest.mark.parametrize("part", ["motor", "drag", "sensor", "wind", "world"])
+def test_a_part_fits_on_a_screen(part):
+    """The example of a custom part would need more than 40 lines."""
+    lines = (EXAMPLES / f"own_{part}.py").read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 40
+
+
 def test_own_airframe(example, capsys):
-    """Ten lines of YAML would not be enough for an airframe that flies."""
+    """An airframe of ten lines of YAML would not fly."""
     module = example("own_airframe")
     assert len(module.AIRFRAME.read_text().splitlines()) == 10
     tracking = module.main(side=3.0)
@@ -71,7 +128,7 @@ def test_own_airframe(example, capsys):
 
 
 def test_hundred_vehicles(example, capsys):
-    """Copies would touch, or some of them would fly another curve than their own."""
+    """A copy would leave its own curve by more than 0.25 m."""
     tracking = example("hundred_vehicles").main(duration=14.0)
     assert tracking.segments["lemniscate"].duration > 6.0
     assert tracking.overall.maximum < 0.25
@@ -79,10 +136,10 @@ def test_hundred_vehicles(example, capsys):
 
 
 def test_paper_relay(example, tmp_path, capsys):
-    """The two vehicles would meet, stray further than published, or leave no pictures.
+    """The two vehicles would collide, deviate more than published, or leave no plots.
 
-    Published with the script's gains (errors of both vehicles in Pegasus Simulator's result files): at most
-    0.242 m where the reference starts off, 0.089 m in the swerve, RMS there 0.072 m.
+    Published errors of both vehicles with the script's gains (Pegasus Simulator's result files): at most
+    0.242 m at the start of the reference, and 0.089 m in the swerve with an RMS of 0.072 m.
     """
     module = example("paper_relay")
     flights = module.main(tmp_path, rate=250.0)
@@ -100,7 +157,7 @@ def test_paper_relay(example, tmp_path, capsys):
         assert flight.errors(-5.0, 3.6)[0] < 0.242
         assert flight.rotor_speed < module.MAX_SPEED
     published, real = flights.values()
-    # The reference is 1 m/s ahead at once; the published peak is 0.24 m, 0.37 s later.
+    # The reference starts at 1 m/s; the published error peaks 0.37 s later, at 0.24 m.
     assert published.errors(-5.0, -4.0)[0] == pytest.approx(0.24, rel=0.15)
     assert real.errors(-5.0, 5.0)[0] < 0.07
     for name in ("relay.png", "relay_errors.png"):
@@ -108,7 +165,7 @@ def test_paper_relay(example, tmp_path, capsys):
 
 
 def test_stereo_flight(example, tmp_path, capsys):
-    """The pair would be crossed, or its pictures not fit to its depth: measured by matching the two views."""
+    """The two images would be exchanged, or contradict the depth image, as measured by block matching."""
     pytest.importorskip("embreex", reason="needs the extra render")
     picture = tmp_path / "stereo.png"
     reading, estimate = example("stereo_flight").main(duration=8.0, picture=picture)
@@ -118,12 +175,12 @@ def test_stereo_flight(example, tmp_path, capsys):
     compared = np.isfinite(estimate) & (depth < 30.0)
     assert compared.mean() > 0.05
     scale = reading.intrinsic_matrix[0, 0] * reading.baseline
-    # Blocks match to a fraction of a pixel, but where they show two distances at once.
+    # Block matching is accurate to a fraction of a pixel, except where a block covers two distances.
     assert np.median(np.abs(scale / estimate[compared] - scale / depth[compared])) < 0.3
 
 
 def test_lidar_map(example, tmp_path, capsys):
-    """Walls would be thick or crooked, things have the names of others, or the files not be what they say."""
+    """Walls would be thick or crooked, points would have wrong classes, or the files be invalid."""
     pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
     pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
     module = example("lidar_map")
@@ -131,7 +188,7 @@ def test_lidar_map(example, tmp_path, capsys):
     assert "kinds of things, in 25 scans" in capsys.readouterr().out
     points, classes = found.points, found.classes
     assert {"wall", "floor", "cylinder"} <= set(classes)
-    # Six sigmas of the noise, of which at most 15 mm are across a surface; the room is 30 x 24 m.
+    # Six sigma of the noise, which is at most 15 mm across a surface; the room is 30 x 24 m.
     assert np.abs(points[classes == "floor"][:, 2]).max() < 6 * 0.015
     x, y, _ = np.abs(points[classes == "wall"]).T
     assert np.minimum(np.abs(x - 15.0), np.abs(y - 12.0)).max() < 6 * 0.015
@@ -146,7 +203,7 @@ def test_lidar_map(example, tmp_path, capsys):
 
 
 def test_drone_dataset(example, tmp_path, capsys):
-    """Drones would not be where their boxes are, or never in sight."""
+    """Drones would be missing from the labels, or the labels disagree with the files."""
     pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
     pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
     shipped = resource("config", "scenarios", "drone_dataset.yaml").read_text()
@@ -167,20 +224,20 @@ def test_drone_dataset(example, tmp_path, capsys):
 @pytest.mark.px4
 @pytest.mark.skipif("PX4_DIR" not in os.environ, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot")
 def test_px4_mission(example):
-    """PX4 would not arm, fly or land for a script at its offboard port."""
+    """PX4 would not arm, fly or land by the commands of a script at its offboard port."""
     pytest.importorskip("pymavlink", reason="needs pymavlink: pip install pymavlink")
     # The GPS wanders by some 0.6 m on each axis, and PX4 follows it.
     assert (example("px4_mission").main(count=2) < 4.0).all()
 
 
 def test_ros2_fleet(example, monkeypatch, capfd):
-    """The other process would not find the vehicles, or fly another one than it means."""
+    """The ROS 2 process would not discover the vehicles, or would command the wrong ones."""
     pytest.importorskip("cyclonedds")
-    # A domain that other runs of the tests hardly share.
+    # A domain that concurrent test runs are unlikely to use.
     monkeypatch.setenv("ROS_DOMAIN_ID", str(102 + os.getpid() % 100))
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     moved = example("ros2_fleet").main(count=5)
-    # Two metres up, and ahead along a heading of 0.5 rad.
+    # 2 m up, and 2 m forward at a heading of 0.5 rad.
     wanted = [2.0 * math.cos(0.5), 2.0 * math.sin(0.5), 2.0]
     assert np.abs(moved - wanted).max() < 0.2
     assert "5 there, by " in capfd.readouterr().out

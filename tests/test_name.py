@@ -1,4 +1,4 @@
-"""Another package called `pegasus`, as the Pegasus Simulator brings one."""
+"""Conflict with another package called `pegasus`, such as that of Pegasus Simulator."""
 
 import os
 import subprocess
@@ -7,13 +7,13 @@ import sys
 import pytest
 
 import pegasus_multirotor
-from pegasus import doctor
+from pegasus.cli import doctor
 from tests.test_packaging import ROOT
 
 
 @pytest.fixture
 def theirs(tmp_path):
-    """Return a folder for sys.path with the package of the Pegasus Simulator, which has no __init__.py."""
+    """Return a folder for sys.path with the package of Pegasus Simulator, which has no __init__.py."""
     package = tmp_path / "pegasus.simulator" / "pegasus" / "simulator"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -22,8 +22,8 @@ def theirs(tmp_path):
 
 @pytest.fixture
 def installed(tmp_path):
-    """Return a folder for sys.path that holds links to this Pegasus, as Kit has it."""
-    folder = tmp_path / "pegasus.multirotor"
+    """Return a folder for sys.path with links to this Pegasus, like an installed extension of Kit."""
+    folder = tmp_path / "pegasus.core.multirotor"
     folder.mkdir()
     for name in "pegasus", "pegasus_multirotor.py":
         (folder / name).symlink_to(ROOT / name)
@@ -31,13 +31,13 @@ def installed(tmp_path):
 
 
 def test_alone_nothing_is_said():
-    """A machine without the Pegasus Simulator would be told of it."""
+    """A name conflict would be reported on a machine without Pegasus Simulator."""
     assert pegasus_multirotor.other_package() is None
     assert not any(finding.subject == "package name" for finding in doctor.examine({}))
 
 
 def test_one_beside_this_is_found(theirs, monkeypatch):
-    """The other extension would fail, and nobody would know why."""
+    """Pegasus Simulator's extension would fail, and neither the conflict nor its remedy be reported."""
     monkeypatch.syspath_prepend(str(theirs))
     said = pegasus_multirotor.other_package()
     assert f"is at {theirs / 'pegasus'} and at {ROOT / 'pegasus'}" in said
@@ -50,7 +50,7 @@ def test_one_beside_this_is_found(theirs, monkeypatch):
 
 
 def test_another_copy_of_this_is_no_other(tmp_path, installed, monkeypatch):
-    """A clone beside the installed package would count as the Pegasus Simulator."""
+    """A clone beside the installed package would be reported as Pegasus Simulator."""
     monkeypatch.syspath_prepend(str(installed))
     (tmp_path / "clone" / "pegasus" / "isaac").mkdir(parents=True)
     (tmp_path / "clone" / "pegasus" / "__init__.py").touch()
@@ -58,7 +58,7 @@ def test_another_copy_of_this_is_no_other(tmp_path, installed, monkeypatch):
     assert pegasus_multirotor.other_package() is None
 
 
-# As Kit does: one extension after the other gets on the path, and its modules are imported.
+# Like Kit: each extension is put on sys.path, then its modules are imported, before the next one.
 KIT = """
 import logging, sys
 sys.path[:] = [path for path in sys.path if path not in ("", {root!r})]
@@ -74,7 +74,7 @@ import pegasus.isaac.extension
 
 
 def test_an_extension_that_comes_second_says_so(theirs, installed):
-    """Kit would say that there is no module pegasus.isaac, which is there for everybody to see."""
+    """Kit would report a missing module pegasus.isaac without the name conflict that causes it."""
     code = KIT.format(root=str(ROOT), theirs=str(theirs), own=str(installed))
     done = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=theirs.parent, capture_output=True, text=True, timeout=60
@@ -88,7 +88,7 @@ def test_an_extension_that_comes_second_says_so(theirs, installed):
 
 
 def test_the_command_says_so(theirs, installed, tmp_path):
-    """The command would end in a traceback where a package of theirs comes first."""
+    """The command would end in a traceback if another package `pegasus` comes first on sys.path."""
     (theirs / "pegasus" / "__init__.py").touch()
     line = "from pegasus_multirotor import main; main()"
     done = subprocess.run(

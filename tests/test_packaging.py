@@ -1,4 +1,4 @@
-"""Pegasus as it is installed: what a wheel carries, what an import loads, and the script of a clone."""
+"""Tests of packaging: contents of the wheel, modules loaded by an import, and the script of a clone."""
 
 import os
 import pkgutil
@@ -16,7 +16,7 @@ import pegasus
 from pegasus.version import __version__
 
 ROOT = Path(__file__).parents[1]
-# Stands for Python in `pegasus.sh`: notes what it is asked for, and is the Python of what it makes.
+# Stand-in for Python in `pegasus.sh`: it logs its arguments, and copies itself into new environments.
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$PWD"): $*" >>"$CALLS"
 if [ "$(wc -l <"$CALLS")" = "${INTERRUPT_AT:-}" ]; then
@@ -53,7 +53,7 @@ HEAVY = (
 def wheel(tmp_path_factory):
     """Return the wheel of this tree."""
     folder = tmp_path_factory.mktemp("wheel")
-    # Without the build tool at hand, pip fetches it.
+    # pip downloads the build backend only if it is not installed.
     here = ["--no-build-isolation"] if find_spec("hatchling") else []
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps", *here]
     subprocess.run([*pip, "--wheel-dir", folder, ROOT], check=True, capture_output=True, timeout=120)
@@ -93,12 +93,12 @@ def test_installed_command(wheel, tmp_path):
         "--quiet",
     ]
     subprocess.run([*install, wheel], check=True, capture_output=True, timeout=60)
-    # The dependencies are those of this process; a link to the clone is no package, and is not followed.
+    # Use the dependencies of this process. Links to the clone among them (.pth files) are not followed.
     (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     (packages / "dependencies.pth").write_text(
         "\n".join([*site.getsitepackages(), site.getusersitepackages()])
     )
-    # Nor does a path of the caller's lead there.
+    # PYTHONPATH must not lead to the clone either.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
     def installed(*line):
@@ -112,13 +112,13 @@ def test_installed_command(wheel, tmp_path):
     assert "courtyard" in installed(command, "list", "worlds")
     assert "courtyard" in installed(command, "run", "--duration", "0.1", "--out", "out")
     assert len(list(tmp_path.glob("out/*/flight.mcap"))) == 1
-    where = installed(python, "-c", "from pegasus.folders import resource; print(resource('config'))")
+    where = installed(python, "-c", "from pegasus.base.system import resource; print(resource('config'))")
     assert Path(where.strip()) == packages / "pegasus" / "_resources" / "config"
 
 
-@pytest.mark.parametrize("line", ["from pegasus import *", "import pegasus.cli"])
+@pytest.mark.parametrize("line", ["from pegasus import *", "import pegasus.cli.main"])
 def test_import_is_light(line):
-    """An import would load an engine, a renderer, a simulator or a plotter that it may never need."""
+    """An import would load an engine, a renderer, a simulator or a plotting library without need."""
     code = f"import sys; {line}; print(*[name for name in {HEAVY} if name in sys.modules])"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
@@ -127,7 +127,7 @@ def test_import_is_light(line):
 
 
 def without(*modules, line):
-    """Run a line of Python where some modules are not installed."""
+    """Run a line of Python as if some modules were not installed."""
     absent = f"import sys; sys.modules.update(dict.fromkeys({modules}))"
     return subprocess.run(
         [sys.executable, "-c", f"{absent}; {line}"], capture_output=True, text=True, timeout=60
@@ -136,7 +136,7 @@ def without(*modules, line):
 
 @pytest.mark.parametrize(("module", "package"), [("pxr", "usd-core"), ("mujoco", "mujoco")])
 def test_without_the_standalone_simulator(module, package):
-    """Who installs Pegasus without the extra would see a traceback at the first flight."""
+    """Without the extra `standalone`, the first flight would cause a traceback instead of a remedy."""
     fly = "from pegasus import Simulation; Simulation('flat')"
     ended = without(module, line=fly)
     assert f"needs the package {package}, which is not installed" in ended.stderr.splitlines()[-1]
@@ -146,14 +146,14 @@ def test_without_the_standalone_simulator(module, package):
     (said,) = ended.stderr.splitlines()
     assert package in said
     assert "pip install 'pegasus-multirotor[standalone]'" in said
-    # Everything else works.
+    # Commands without a simulation still work.
     assert without(module, line=command.replace("run", "doctor")).returncode in (0, 1)
 
 
 def test_a_module_that_is_wrong_keeps_its_traceback():
-    """A module of the user's own that is missing would be told in place of where it was asked for."""
+    """A missing module of the user's own code would be reported without a traceback."""
     wrong = (
-        "from pegasus.errors import standalone_error; standalone_error(ModuleNotFoundError(name='no_such'))"
+        "from pegasus.base.errors import standalone_error as fail; fail(ModuleNotFoundError(name='no_such'))"
     )
     ended = without(line=wrong)
     assert ended.returncode == 1
@@ -162,7 +162,7 @@ def test_a_module_that_is_wrong_keeps_its_traceback():
 
 @pytest.fixture
 def clone(tmp_path):
-    """Return how to call the script of a clone whose path has a space; it gives the process and its calls."""
+    """Return a function that runs a clone's script, at a path with a space: ended process, Python calls."""
     root = tmp_path / "my clone"
     root.mkdir()
     for name in "pegasus.sh", "pyproject.toml", "constraints.txt":
@@ -190,7 +190,7 @@ def clone(tmp_path):
 
 
 def test_script_installs_once(clone):
-    """The script of a clone would install at every call, or not when the dependencies have changed."""
+    """The script would install at every call, or would not install after the dependencies have changed."""
     ended, calls = clone("run", "a b", "--seed", "1")
     assert ended.returncode == 0
     install = f"--constraint {clone.root}/constraints.txt --editable {clone.root}[standalone]"
@@ -206,7 +206,7 @@ def test_script_installs_once(clone):
 
 
 def test_script_tests(clone):
-    """The tests would run elsewhere or without their tools, or a run install again what they have."""
+    """Tests would run in another folder or without their tools, or the next command would install again."""
     _, calls = clone("test", "tests/test_x.py", "-k", "a b")
     assert any(line.endswith(f"--editable {clone.root}[standalone,dev]") for line in calls)
     assert calls[-1] == "my clone: -m pytest tests/test_x.py -k a b"
@@ -214,7 +214,7 @@ def test_script_tests(clone):
 
 
 def test_script_of_a_moved_clone(clone, tmp_path):
-    """A clone that is moved would run the code at its old place, or none."""
+    """A clone that was moved would run the code at its old path, or fail."""
     clone("run")
     moved = clone.root.rename(tmp_path / "moved")
     ended, calls = clone("run", at=moved)
@@ -224,7 +224,7 @@ def test_script_of_a_moved_clone(clone, tmp_path):
 
 
 def test_script_without_python(clone):
-    """Who lacks a Python that fits would not be told so, or be left with half an environment."""
+    """Without a suitable Python, the script would give no reason, or leave an incomplete environment."""
     ended, _ = clone("run", FITS="False")
     assert ended.returncode == 2
     assert "3.11" in ended.stderr
@@ -236,7 +236,7 @@ def test_script_without_python(clone):
 
 
 def test_script_after_a_failed_installation(clone):
-    """An installation that failed, as without a network, would count as done."""
+    """A failed installation, as without a network, would count as complete."""
     ended, calls = clone("run", PIP_FAILS="1")
     assert ended.returncode == 1
     assert "failed" in ended.stderr
@@ -255,5 +255,5 @@ PACKAGES = sorted(
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_any_package_can_be_imported_first(package):
-    """Packages that import each other in a circle would fail for a script that starts with one of them."""
+    """A circular import would fail in a script that imports one of the packages first."""
     subprocess.run([sys.executable, "-c", f"import {package}"], check=True, timeout=60)

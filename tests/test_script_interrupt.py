@@ -1,4 +1,4 @@
-"""The script of a clone while it installs: how it gets on, and Ctrl-C."""
+"""Tests of progress messages and Ctrl-C while the script of a clone installs."""
 
 import os
 import pty
@@ -15,7 +15,7 @@ __all__ = ["clone"]
 
 
 def started(clone, folder, **options):
-    """Start the script; its environment is to be made anew."""
+    """Start the script in a clone that has no environment yet."""
     temporary = folder / "temporary"
     temporary.mkdir()
     (folder / "calls").touch()
@@ -37,14 +37,14 @@ def started(clone, folder, **options):
 
 
 def members(session):
-    """Return the processes of a session."""
-    listed = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True)
-    return listed.stdout.split()
+    """Return the running processes of a session, without zombies, which process 1 reaps."""
+    listed = subprocess.run(["ps", "-o", "pid=,stat=", "-s", str(session)], capture_output=True, text=True)
+    return [line for line in listed.stdout.splitlines() if not line.split()[1].startswith("Z")]
 
 
 @pytest.mark.parametrize("call", range(1, 4))
 def test_ctrl_c_at_each_call(clone, tmp_path, call):
-    """Ctrl-C in the middle of an installation would be a traceback, or leave pip or its files behind."""
+    """Ctrl-C during an installation would cause a traceback, or leave pip or temporary files behind."""
     process = started(clone, tmp_path, environment={"INTERRUPT_AT": str(call)})
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
@@ -58,7 +58,7 @@ def test_ctrl_c_at_each_call(clone, tmp_path, call):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_to_the_script_alone(clone, tmp_path, number, code):
-    """Who ends the script by its process alone would wait for pip, or leave it running."""
+    """A signal to the script's process alone would take effect only after pip ends, or leave pip running."""
     held = tmp_path / "held"
     held.touch()
     process = started(clone, tmp_path, environment={"PIP_WAITS_FOR": str(held)})
@@ -72,7 +72,7 @@ def test_signal_to_the_script_alone(clone, tmp_path, number, code):
 
 
 def test_progress_in_a_terminal(clone, tmp_path):
-    """The first minute of a newcomer would be silent."""
+    """The installation at the first start would show no progress in a terminal."""
     held = tmp_path / "held"
     held.touch()
     terminal, far = pty.openpty()

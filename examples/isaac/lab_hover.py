@@ -1,9 +1,9 @@
-"""An Isaac Lab task on the vehicles of Pegasus: hover at a goal by four rotor speeds.
+"""Isaac Lab task with vehicles of Pegasus: hover at a goal by commanding four rotor speeds.
 
 Written for Isaac Lab 3.0.0, whose Python runs it: `python examples/isaac/lab_hover.py --num_envs 64`. On
-Newton, which is the default here, it needs no Isaac Sim; `--physics isaacsim_physx` takes PhysX. Bodies and
-contacts are Isaac Lab's. Pegasus gives the wrench from rotor dynamics and drag, and the sensors; with
-`--px4` each vehicle is flown by a PX4 of its own, in lockstep.
+Newton, the default here, it does not need Isaac Sim; `--physics isaacsim_physx` uses PhysX. Isaac Lab
+provides bodies and contacts. Pegasus provides the wrench of rotor dynamics and drag, and the sensors; with
+`--px4` each vehicle is flown by its own PX4, in lockstep.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from isaaclab_newton.physics import MJWarpSolverCfg, NewtonCfg
 from isaaclab_physx.sim.schemas import PhysxRigidBodyCfg
 
 from pegasus import Multirotor
-from pegasus.backends.mavlink import PX4
+from pegasus.backends import PX4
 from pegasus.control import trajectories
 from pegasus.isaac.lab import LabVehicle
 from pegasus.sensors import ImuReading

@@ -1,16 +1,15 @@
-"""Newton in place of PhysX: the same flight on both physics engines of Isaac Sim 6.0.
+"""Newton and PhysX: the same flight on both physics engines of Isaac Sim 6.0.
 
 Isaac Sim 6.0 only. Run it with Isaac Sim's `python.sh examples/isaac/newton_flight.py --headless`. It prints
-how far apart the two flights are.
+the largest distance between the two flights.
 """
 
 import sys
 
 import numpy as np
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 
 
 def fly(physics: str, duration: float) -> np.ndarray:
@@ -34,5 +33,5 @@ def main(duration: float = 12.0) -> float:
 
 
 if __name__ == "__main__":
-    start_if_asked([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
+    start_host([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
     main()

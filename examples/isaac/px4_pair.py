@@ -1,23 +1,22 @@
-"""Two vehicles with PX4 in Isaac Sim: each has an autopilot of its own, in lockstep with PhysX.
+"""Two vehicles in Isaac Sim, each with its own PX4 in lockstep with PhysX.
 
 Run it with Isaac Sim's `python.sh examples/isaac/px4_pair.py --headless`, and PX4_DIR set to a built
-PX4-Autopilot. Pegasus starts both autopilots, arms them and has each fly a square in offboard mode.
+PX4-Autopilot. Pegasus starts both autopilots, arms them, and each flies a square in offboard mode.
 """
 
 import sys
 
 import numpy as np
 
-from pegasus import Multirotor, Simulation
-from pegasus.backends.mavlink import PX4
+from pegasus import Multirotor, Simulation, start_host
+from pegasus.backends import PX4
 from pegasus.control import trajectories
-from pegasus.isaac.launch import start_if_asked
 
 SIDE, HEIGHT = 4.0, 3.0
 
 
 def autopilots() -> PX4:
-    """Return what starts PX4 for each vehicle, and has it take off, fly a square and land."""
+    """Return a PX4 backend that takes off, flies a square and lands."""
     mission = trajectories.sequence(
         trajectories.takeoff(height=HEIGHT),
         trajectories.square(side=SIDE, height=HEIGHT, speed=2.0),
@@ -43,5 +42,5 @@ def main(px4: PX4 | None = None, duration: float = 60.0) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    start_if_asked([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
+    start_host([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
     main()

@@ -1,16 +1,15 @@
-"""A dataset by Replicator: what an Iris sees of another one that flies around it, with labels and boxes.
+"""Dataset by Replicator: images of an Iris that flies around another one, with labels and boxes.
 
 Run it with Isaac Sim's `python.sh examples/isaac/replicator_dataset.py --headless`. Replicator's BasicWriter
-leaves images, semantic masks and 2D boxes in the folder `runs/replicator`.
+writes images, semantic masks and 2D boxes in the folder `runs/replicator`.
 """
 
 import sys
 from pathlib import Path
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.cameras import Camera
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 
 RATE = 10.0
 """Images per second [Hz]."""
@@ -19,13 +18,13 @@ RATE = 10.0
 def main(
     folder: Path = Path("runs/replicator"), duration: float = 20.0, resolution: tuple[int, int] = (640, 480)
 ) -> int:
-    """Fly; return the number of files that were written."""
+    """Fly; return the number of written files."""
     # Isaac Sim is imported when it runs.
     from pegasus.isaac.engine import IsaacEngine
     from pegasus.isaac.replicator import replicate
 
-    # Replicator writes every frame, so frames are drawn at the rate of the camera. With Embree as
-    # renderer RTX draws nothing more: a reading is drawn only when it is used, and none is used here.
+    # Replicator writes every frame, so frames are rendered at the rate of the camera. With Embree as
+    # renderer RTX renders no further frames: a reading is rendered on access only, and none is accessed.
     engine = IsaacEngine(rate=250, frame_rate=RATE)
     with Simulation("courtyard", engine=engine, renderer="embree", rate=250, seed=1) as sim:
         camera = Camera(resolution=resolution, rate_hz=RATE, position=(0.15, 0.0, 0.0))
@@ -54,5 +53,5 @@ def main(
 
 
 if __name__ == "__main__":
-    start_if_asked([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
+    start_host([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
     main()

@@ -1,15 +1,14 @@
-"""Cameras on the ROS 2 graph: Isaac Sim's own bridge publishes what the cameras of two drones see.
+"""ROS 2 cameras: Isaac Sim's own bridge publishes the camera images of two drones.
 
-Run it with Isaac Sim's `python.sh examples/isaac/ros2_cameras.py --headless`, and look on with
-`ros2 topic hz /drone0/front/color/image_raw`. Each camera is published at its own rate.
+Run it with Isaac Sim's `python.sh examples/isaac/ros2_cameras.py --headless`, and observe
+it with `ros2 topic hz /drone0/front/color/image_raw`. Each camera is published at its own rate.
 """
 
 import sys
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.cameras import Camera
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 
 
 def main(duration: float = 60.0, resolution: tuple[int, int] = (640, 480)) -> None:
@@ -49,5 +48,5 @@ def main(duration: float = 60.0, resolution: tuple[int, int] = (640, 480)) -> No
 
 
 if __name__ == "__main__":
-    start_if_asked([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
+    start_host([sys.argv[0], "--engine", "isaac", *sys.argv[1:]])
     main()

@@ -1,23 +1,22 @@
-"""RTX lidar: a lidar measured by RTX beside one whose rays PhysX casts, on the same Iris.
+"""RTX lidar: a lidar by RTX beside one by PhysX rays, on the same Iris.
 
-Isaac Sim 6.0 only. Run it with Isaac Sim's `python.sh examples/isaac/rtx_lidar.py --headless`. RTX sees what
-is drawn and PhysX what collides, so it prints how far the two lidars agree.
+Isaac Sim 6.0 only. Run it with Isaac Sim's `python.sh examples/isaac/rtx_lidar.py --headless`. RTX
+detects rendered geometry and PhysX colliders; it prints how far the two lidars agree.
 """
 
 import sys
 
 import numpy as np
 
-from pegasus import Multirotor, Simulation
+from pegasus import Multirotor, Simulation, start_host
 from pegasus.cameras import Lidar
 from pegasus.control import GeometricController, trajectories
-from pegasus.isaac.launch import start_if_asked
 
 RINGS = tuple(np.radians([-15.0, -10.0, -5.0, 0.0, 5.0, 10.0]))
 
 
 def lidar() -> Lidar:
-    """Return a small spinning lidar: PhysX casts some thousands of rays a second only."""
+    """Return a small spinning lidar: PhysX casts only a few thousand rays per second."""
     return Lidar(
         pattern={"model": "spinning", "elevations": RINGS, "column_count": 120},
         rate_hz=10.0,
@@ -58,5 +57,5 @@ def main(duration: float = 4.0) -> np.ndarray:
 if __name__ == "__main__":
     # By the setting, RTX tells what points lie on, so that those on the vehicle itself are left out.
     known = ["--", "--/rtx-transient/stableIds/enabled=true"]
-    start_if_asked([sys.argv[0], "--engine", "isaac", *sys.argv[1:], *known])
+    start_host([sys.argv[0], "--engine", "isaac", *sys.argv[1:], *known])
     main()

@@ -1,17 +1,9 @@
-"""Who flies vehicles and who listens: controllers, autopilots, ROS 2."""
+"""Autopilots and ROS 2, and the table of all backends."""
 
-from typing import TYPE_CHECKING, Any
+from pegasus.backends.ardupilot.ardupilot import ArduPilot
+from pegasus.backends.px4.px4 import PX4
+from pegasus.backends.ros2.backend import ROS2
+from pegasus.backends.ros2.rosbag import RosbagRecorder
+from pegasus.core.backend import BACKENDS, Backend
 
-if TYPE_CHECKING:
-    from pegasus.backends.ros2.backend import ROS2
-
-__all__ = ["ROS2"]
-
-
-def __getattr__(name: str) -> Any:
-    # Vehicles import this package, and the backends import vehicles.
-    if name == "ROS2":
-        from pegasus.backends.ros2.backend import ROS2
-
-        return ROS2
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = ["BACKENDS", "PX4", "ROS2", "ArduPilot", "Backend", "RosbagRecorder"]

@@ -1,26 +1,24 @@
-"""Graphical sensors: cameras, stereo pairs, lidars, sonars."""
+"""Cameras, stereo cameras and lidars."""
 
 from pegasus.cameras.camera import Camera, CameraReading
-from pegasus.cameras.depth_noise import DepthNoise
-from pegasus.cameras.imaging import Imaging
-from pegasus.cameras.lens import LENSES, BrownConrady, KannalaBrandt, Lens, Pinhole
+from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.lidar import Lidar, LidarReading
+from pegasus.cameras.lidar_scan import LidarScan, PointCloud
 from pegasus.cameras.outputs import OUTPUTS, depth_from_disparity, disparity
 from pegasus.cameras.scan_patterns import (
-    KNOWN_PATTERNS,
+    LIDAR_PATTERNS,
     SCAN_PATTERNS,
     Raster,
     Rosette,
     ScanPattern,
     Spinning,
 )
-from pegasus.cameras.sonar import Sonar
 from pegasus.cameras.stereo_camera import StereoCamera, StereoReading
-from pegasus.cameras.sweep import LidarScan, PointCloud
+from pegasus.optics.lens import LENSES, BrownConrady, KannalaBrandt, Lens, Pinhole
 
 __all__ = [
-    "KNOWN_PATTERNS",
     "LENSES",
+    "LIDAR_PATTERNS",
     "OUTPUTS",
     "SCAN_PATTERNS",
     "BrownConrady",
@@ -38,7 +36,6 @@ __all__ = [
     "Raster",
     "Rosette",
     "ScanPattern",
-    "Sonar",
     "Spinning",
     "StereoCamera",
     "StereoReading",

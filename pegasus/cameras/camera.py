@@ -1,6 +1,7 @@
-"""Cameras: pictures of what is before a vehicle, drawn when somebody looks at them."""
+"""Cameras: images of the scene around a vehicle, rendered on first access."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -8,99 +9,102 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
-from pegasus.cameras.depth_noise import DepthNoise
-from pegasus.cameras.imaging import Imaging
-from pegasus.cameras.lens import Lens, Pinhole, lens_from_spec
-from pegasus.cameras.mounting import nose, optical_rotation
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import (
+    matrix_from_quaternion,
+    multiply,
+    quaternion_from_euler,
+    quaternion_from_matrix,
+    rotate,
+)
+from pegasus.cameras.capture import Capture, Optics, draw_seeds
+from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.outputs import ALIASES, full_names
-from pegasus.cameras.shot import Optics, Shot
-from pegasus.components import require
-from pegasus.errors import ConfigError
-from pegasus.frames import multiply, quaternion_from_matrix, rotate
-from pegasus.render.renderer import Images, View
-from pegasus.sensors.sensor import Reading, Sensor
-from pegasus.state import VehicleState
+from pegasus.config.rotor_specs import RotorSpec, rotor_of
+from pegasus.core.renderer import Images, View
+from pegasus.core.sensor import Reading, Sensor
+from pegasus.core.state import VehicleState
+from pegasus.core.visuals import Snapshot
+from pegasus.environment import Environment
+from pegasus.labels.segmentation import FIRST_ID, class_names
+from pegasus.optics.lens import Lens, Pinhole, lens_from_spec
+from pegasus.scene.scene import Instance, Scene
 
 if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
-    from pegasus.render.visuals import Snapshot
+    from pegasus.core.multirotor import Multirotor
 
+OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+"""Optical frame (x right, y down, z forward) to the camera's FLU frame (x forward, y left, z up)."""
+
+_NOSE_GAP = 0.01  # [m]
 _DEFAULT_FOV = math.radians(70.0)
 _MOST_PIXELS = 2**26
-_SEEDS = 2**63
 
 
 @dataclass(frozen=True, eq=False)
 class CameraReading(Reading):
-    """Where N cameras are, and what they see; pictures are drawn when they are first looked at.
-
-    A picture shows the instant of the reading, whenever it is looked at.
-    """
+    """Poses and images of N cameras at one instant; each image is rendered on first access."""
 
     position: Array
-    """Where the lenses are in the world [m], shape (N, 3)."""
+    """Positions of the lenses in the world [m], shape (N, 3)."""
     orientation: Array
     """Unit quaternions xyzw, optical frame (x right, y down, z forward) to world, shape (N, 4)."""
     intrinsic_matrix: Array
-    """Focal lengths and centre of the lens [pixels], shape (3, 3); the first pixel's centre is (0.5, 0.5)."""
-    shot: Shot = field(metadata={"recorded": False})
-    """What the pictures are drawn from."""
+    """Intrinsic matrix of the lens [pixels], shape (3, 3); the first pixel's centre is at (0.5, 0.5)."""
+    capture: Capture = field(metadata={"recorded": False})
+    """Scene state that the images are rendered from."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Full names of what the camera gives."""
-        return self.shot.optics.outputs
+        """Full names of the camera's outputs."""
+        return self.capture.optics.outputs
 
     @property
     def lens(self) -> Lens:
-        """The lens."""
-        return self.shot.optics.lens
+        """Lens of the cameras."""
+        return self.capture.optics.lens
 
     @property
     def resolution(self) -> tuple[int, int]:
         """Width and height [pixels]."""
-        return self.shot.optics.resolution
+        return self.capture.optics.resolution
 
     @property
     def cameras(self) -> "dict[str, CameraReading]":
-        """The pictures of a reading by the name that they have within it; a single camera's is empty."""
+        """Readings of the cameras within this one by name; the name of a single camera is empty."""
         return {"": self}
 
     @property
     def classes(self) -> dict[int, str]:
         """Names of the classes by their ids in `semantic`."""
-        from pegasus.dataset.segmentation import FIRST_ID, class_names
-
-        return dict(enumerate(class_names(self.shot.labelled_entities()), start=FIRST_ID))
+        return dict(enumerate(class_names(self.capture.labelled_entities()), start=FIRST_ID))
 
     @property
-    def things(self) -> dict[int, str]:
-        """Paths of the labelled things by their ids in `instance`."""
-        from pegasus.dataset.segmentation import FIRST_ID
-
-        entities = self.shot.entities
+    def instances(self) -> dict[int, str]:
+        """Paths of the labelled entities by their ids in `instance`."""
+        entities = self.capture.entities
         return {FIRST_ID + k: item.path for k, item in enumerate(entities) if "class" in item.labels}
 
     @property
     def rgb(self) -> npt.NDArray[np.uint8]:
-        """Colours, shape (N, H, W, 3)."""
+        """Colours, sRGB, shape (N, H, W, 3)."""
         return self.images("rgb")
 
     @property
     def depth(self) -> npt.NDArray[np.float32]:
-        """Distance from the image plane, infinite where nothing is seen [m], shape (N, H, W)."""
+        """Distance from the image plane, infinite where nothing is hit [m], shape (N, H, W)."""
         return self.images("depth")
 
     @property
     def distance(self) -> npt.NDArray[np.float32]:
-        """Distance from the lens, infinite where nothing is seen [m], shape (N, H, W)."""
+        """Distance from the lens, infinite where nothing is hit [m], shape (N, H, W)."""
         return self.images("distance_to_camera")
 
     @property
     def normals(self) -> npt.NDArray[np.float32]:
-        """Unit normals in the world, towards the camera, zero where nothing is seen, shape (N, H, W, 3)."""
+        """Unit normals in the world, towards the camera, zero where nothing is hit, shape (N, H, W, 3)."""
         return self.images("normals")
 
     @property
@@ -110,17 +114,17 @@ class CameraReading(Reading):
 
     @property
     def instance(self) -> npt.NDArray[np.uint32]:
-        """Id of each pixel's thing, see `things`; 0 for nothing, 1 for no label, shape (N, H, W)."""
+        """Id of each pixel's entity, see `instances`; 0 for nothing, 1 for no label, shape (N, H, W)."""
         return self.images("instance")
 
     @property
     def motion_vectors(self) -> npt.NDArray[np.float32]:
-        """Where a pixel's point was seen at the reading before, less where it is [pixels], (N, H, W, 2)."""
+        """Image position at the previous reading minus the present one [pixels], shape (N, H, W, 2)."""
         return self.images("motion_vectors")
 
     @property
     def point_cloud(self) -> npt.NDArray[np.float32]:
-        """Points in the optical frame, not a number where nothing is seen [m], shape (N, H, W, 3)."""
+        """Points in the optical frame, NaN where nothing is hit [m], shape (N, H, W, 3)."""
         return self.images("point_cloud")
 
     def images(self, output: str) -> npt.NDArray[Any]:
@@ -130,58 +134,58 @@ class CameraReading(Reading):
             output: Name of the output.
 
         Raises:
-            ConfigError: If the camera does not give it, or there is no renderer.
+            ConfigError: If the camera lacks that output, or there is no renderer.
         """
-        return np.stack([self.image(output, copy) for copy in range(self.shot.count)])
+        return np.stack([self.image(output, copy) for copy in range(self.capture.count)])
 
     def image(self, output: str, copy: int = 0) -> npt.NDArray[Any]:
-        """Return an output of one copy, without drawing the others, shape (H, W, ...).
+        """Return an output of one copy, without rendering the others, shape (H, W, ...).
 
         Args:
             output: Name of the output.
             copy: The copy of the vehicle.
 
         Raises:
-            ConfigError: If the camera does not give it, or there is no renderer.
+            ConfigError: If the camera lacks that output, or there is no renderer.
         """
         name = ALIASES.get(output, output)
         if name not in self.outputs:
             raise ConfigError(
-                f"is none of the camera's outputs: {', '.join(self.outputs)}",
+                f"must be one of the camera's outputs: {', '.join(self.outputs)}",
                 field="output",
                 value=output,
-                remedy="add it to them",
+                remedy="add it to `outputs`",
             )
-        return self.shot.image(name, copy)
+        return self.capture.image(name, copy)
 
     def view(self, copy: int = 0) -> View:
-        """Return a camera as renderers and writers of datasets take it.
+        """Return the view of one copy's camera.
 
         Args:
             copy: The copy of the vehicle.
         """
-        return self.shot.view(copy)
+        return self.capture.view(copy)
 
     def channels(self, copy: int = 0) -> Images:
-        """Return what the renderer gave for all outputs of a copy.
+        """Return the renderer's channels for all outputs of a copy.
 
         Args:
             copy: The copy of the vehicle.
         """
-        return self.shot.channels(copy)
+        return self.capture.channels(copy)
 
 
 @dataclass(kw_only=True, eq=False)
 class Camera(Sensor):
     """Camera on a vehicle; with `depth` among its outputs it is an RGB-D camera.
 
-    A reading holds the poses of everything at its instant, and draws its pictures from them when somebody
-    looks. The stamp is the middle of the exposure of the middle row; while a shutter rolls or is open, every
-    body keeps the velocities that it has then.
+    A reading keeps the poses of all bodies at its instant, and renders images from them on first access. Its
+    stamp is the middle of the middle row's exposure; during a rolling or open shutter all bodies keep the
+    velocities of that instant.
     """
 
     rate_hz: float = 30.0
-    """Pictures per second [Hz]."""
+    """Images per second [Hz]."""
     resolution: tuple[int, int] = (640, 480)
     """Width and height [pixels]."""
     horizontal_fov: float | None = None
@@ -189,31 +193,31 @@ class Camera(Sensor):
     lens: Any = None
     """Lens: a mapping with `model` and its parameters, or a `Lens`; a pinhole when None."""
     position: tuple[float, float, float] | None = None
-    """Place of the lens in the body frame [m]; just before the vehicle's nose when None."""
+    """Position of the lens in the body frame [m]; just in front of the vehicle's nose when None."""
     orientation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Roll, pitch and yaw on the body [rad]: zeros look forward, a pitch of pi/2 down, a yaw of pi/2 left."""
     outputs: tuple[str, ...] = ("rgb",)
-    """What it gives; see `pegasus.cameras.OUTPUTS`."""
+    """Images that it provides; see `pegasus.cameras.OUTPUTS`."""
     near: float = 0.01
-    """Nothing nearer is seen [m]."""
+    """Near clipping distance [m]."""
     far: float = 1e4
-    """Nothing farther is seen [m]."""
+    """Far clipping distance [m]."""
     samples: int = 1
-    """Rays per pixel of the colours; several smooth the edges."""
+    """Rays per pixel of the colours; more than one smooths edges."""
     imaging: Imaging = field(default_factory=Imaging)
-    """How light becomes colours."""
+    """Conversion of light to colours."""
     depth_noise: DepthNoise = field(default_factory=DepthNoise)
-    """Errors of the distances and points."""
+    """Measurement errors of distances and points."""
     hide_vehicle: bool = False
-    """Whether the vehicle that carries the camera is left out of its pictures."""
+    """Hide the vehicle that carries the camera."""
     exposure_time: float = 0.0
-    """How long the shutter is open, which blurs what moves [s]."""
+    """Time that the shutter is open, the cause of motion blur [s]."""
     blur_frame_count: int = 8
-    """Sub-frames that a blurred picture is the mean of."""
+    """Sub-frames averaged to a blurred image."""
     row_time: float = 0.0
-    """Time from one row to the next of a rolling shutter, upper rows first [s]; 0 for a global shutter."""
+    """Readout time per row of a rolling shutter, upper rows first [s]; 0 for a global shutter."""
     row_band_count: int = 24
-    """Bands of rows of a rolling shutter that are drawn at once, each at its own instant."""
+    """Bands of rows of a rolling shutter, each rendered at its own instant."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -245,52 +249,48 @@ class Camera(Sensor):
             value = getattr(self, name)
             require(isinstance(value, int) and value >= 1, name, value, "must be a whole number from 1 up")
         period = 1 / self.rate_hz
-        shortest = f"must be at least 0 s and at most the time between two pictures, {period:g} s"
+        shortest = f"must be at least 0 s and at most the time between two images, {period:g} s"
         require(0 <= self.exposure_time <= period, "exposure_time", self.exposure_time, shortest)
         readout = self.row_time * self.resolution[1]
-        longest = f"{period / self.resolution[1]:g} s, that all rows fit into a picture"
+        longest = f"{period / self.resolution[1]:g} s, the time between two images divided by the rows"
         fits = 0 <= readout <= period * (1 + 1e-9)
         require(fits, "row_time", self.row_time, f"must be at least 0 s and at most {longest}")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle.
+    def bind(self, vehicle: "Multirotor", environment: Environment, rng: np.random.Generator) -> None:
+        """Attach the camera to a vehicle.
 
         Args:
-            vehicle: The vehicle, whose simulation draws the pictures.
-            environment: Not used.
+            vehicle: The vehicle, whose simulation renders the images.
+            environment: Unused.
             rng: Random stream of this sensor alone.
         """
         super().bind(vehicle, environment, rng)
-        self._vehicle = vehicle
         self._name = next((name for name, item in vehicle.sensors.items() if item is self), "camera")
         mount = self.position
         if mount is None:
-            mount = nose(vehicle.scene, vehicle.spec.rotor_list())
+            mount = nose(vehicle.asset.scene, vehicle.spec.rotor_list())
         self._optics = self._optics_at(np.array(mount), f"camera {self._name!r} of {vehicle.name!r}")
         self._turn = quaternion_from_matrix(self._optics.rotation)
         self._matrix = self._optics.lens.matrix(self.resolution)
         self._previous: Snapshot | None = None
 
     def measure(self, state: VehicleState, t: float) -> CameraReading:
-        """Return where the cameras are, and what their pictures can be drawn from.
+        """Return the poses of the cameras, and the state from which their images are rendered.
 
         Args:
             state: True state at t.
             t: Simulation time [s].
         """
-        optics, shot = self._optics, self._take(t)
-        return CameraReading(t, *self._pose(optics, state), self._matrix, shot)
+        optics, capture = self._optics, self._take(t)
+        return CameraReading(t, *self._pose(optics, state), self._matrix, capture)
 
-    def _take(self, t: float) -> Shot:
-        """Return the shot of this instant."""
-        visuals = self._vehicle.visuals
+    def _take(self, t: float) -> Capture:
+        """Return the capture of this instant."""
+        visuals = self.vehicle.manager.visuals
         snapshot = visuals.snapshot(t)
         previous, self._previous = self._previous or snapshot, snapshot
-        return Shot(self._optics, visuals, self._vehicle.name, snapshot, previous, self._draw_seeds())
-
-    def _draw_seeds(self) -> list[int]:
-        seeds: list[int] = [int(rng.integers(_SEEDS)) for rng in self.rngs]
-        return seeds
+        seeds = draw_seeds(self.rngs)
+        return Capture(self._optics, visuals, self.vehicle.name, snapshot, previous, seeds)
 
     def _pose(self, optics: Optics, state: VehicleState) -> tuple[Array, Array]:
         position = state.position + rotate(state.rotation, optics.position)
@@ -321,6 +321,39 @@ class Camera(Sensor):
         fov = self.horizontal_fov
         if self.lens is None:
             return Pinhole(horizontal_fov=_DEFAULT_FOV if fov is None else fov)
-        remedy = "give the field of view in lens"
-        require(fov is None, "horizontal_fov", fov, "must not be given beside a lens", remedy)
+        remedy = "set the field of view in lens"
+        require(fov is None, "horizontal_fov", fov, "must not be given together with a lens", remedy)
         return lens_from_spec(self.lens)
+
+
+def optical_rotation(orientation: tuple[float, float, float]) -> Array:
+    """Return the rotation of an optical frame to the body frame, shape (3, 3).
+
+    Args:
+        orientation: Roll, pitch and yaw of the camera on the body (ZYX) [rad]; zeros look forward.
+    """
+    rotation: Array = matrix_from_quaternion(quaternion_from_euler(*orientation)) @ OPTICAL
+    return rotation
+
+
+def nose(scene: Scene, rotors: Sequence[RotorSpec]) -> tuple[float, float, float]:
+    """Return a point just in front of the foremost geometry in a vehicle's middle plane [m].
+
+    Args:
+        scene: The vehicle in its body frame.
+        rotors: Its rotors, whose geometry is ignored.
+    """
+    front, height = 0.0, 0.0
+    for item in scene.instances:
+        if rotor_of(item.path, rotors) is None:
+            corners = _placed(scene, item)
+            low, high = corners.min(axis=0, initial=np.inf), corners.max(axis=0, initial=-np.inf)
+            if low[1] <= 0.0 <= high[1] and high[0] > front:
+                front, height = float(high[0]), float((low[2] + high[2]) / 2)
+    return front + _NOSE_GAP, 0.0, height
+
+
+def _placed(scene: Scene, item: Instance) -> Array:
+    vertices = scene.geometries[item.geometry].vertices.astype(np.float64)
+    placed: Array = vertices @ item.transform[:3, :3].T + item.transform[:3, 3]
+    return placed

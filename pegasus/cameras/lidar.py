@@ -1,4 +1,4 @@
-"""Lidars: points on what is around a vehicle, cast when somebody looks at them."""
+"""Lidars: point clouds around a vehicle, with rays cast on first access."""
 
 import math
 from collections import deque
@@ -8,46 +8,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.frames import matrix_from_quaternion, multiply, quaternion_from_euler, rotate
+from pegasus.cameras.capture import draw_seeds
+from pegasus.cameras.lidar_scan import LidarScan, PointCloud, PoseHistory, ScanCapture, ScanSource
 from pegasus.cameras.reflectance import Reflectances
 from pegasus.cameras.scan_patterns import ScanPattern, pattern_from_spec
-from pegasus.cameras.sweep import LidarScan, PointCloud, ScanSource, Sweep, Track
-from pegasus.components import require
-from pegasus.frames import matrix_from_quaternion, multiply, quaternion_from_euler, rotate
-from pegasus.sensors.sensor import Reading, Sensor
-from pegasus.state import VehicleState
+from pegasus.core.sensor import Reading, Sensor
+from pegasus.core.state import VehicleState
+from pegasus.environment import Environment
+from pegasus.scene.scene import Entity
 
 if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
-    from pegasus.scene.scene import Entity
-
-_SEEDS = 2**63
+    from pegasus.core.multirotor import Multirotor
 
 
 @dataclass(frozen=True, eq=False)
 class LidarReading(Reading):
-    """Where N lidars are, and what they have measured; rays are cast when they are first asked for.
+    """Poses and scans of N lidars; rays are cast on first access.
 
-    A scan shows the time up to its stamp, whenever it is looked at.
+    A scan covers the period that ends at its stamp.
     """
 
     position: Array
-    """Where the sensors are in the world at the stamp [m], shape (N, 3)."""
+    """Positions of the sensors in the world at the stamp [m], shape (N, 3)."""
     orientation: Array
     """Unit quaternions xyzw at the stamp, sensor (x forward, y left, z up) to world, shape (N, 4)."""
-    sweep: Sweep = field(metadata={"recorded": False})
-    """What the rays are cast from."""
+    capture: ScanCapture = field(metadata={"recorded": False})
+    """Scene state that the rays are cast into."""
 
     @property
-    def entities(self) -> "Sequence[Entity]":
-        """Everything that points can lie on, with its path and labels, by index."""
-        return self.sweep.entities
+    def entities(self) -> Sequence[Entity]:
+        """Entities that points can lie on, with path and labels, by index."""
+        return self.capture.entities
 
     @property
     def clouds(self) -> tuple[PointCloud, ...]:
-        """The points of every copy, N clouds."""
-        return tuple(self.cloud(copy) for copy in range(self.sweep.count))
+        """Point clouds of all copies, shape (N,)."""
+        return tuple(self.cloud(copy) for copy in range(self.capture.count))
 
     def cloud(self, copy: int = 0) -> PointCloud:
         """Return the points of one copy, without casting the rays of the others.
@@ -56,61 +55,61 @@ class LidarReading(Reading):
             copy: The copy of the vehicle.
 
         Raises:
-            ConfigError: If there is no renderer, or nothing to see.
+            ConfigError: If there is no renderer, or the scene is empty.
         """
-        return self.sweep.cloud(copy)
+        return self.capture.cloud(copy)
 
     def scan(self, copy: int = 0) -> LidarScan:
-        """Return the scan of one copy as a grid, with what did not come back.
+        """Return the scan of one copy as a grid, lost echoes included.
 
         Args:
             copy: The copy of the vehicle.
 
         Raises:
-            ConfigError: If there is no renderer, or nothing to see.
+            ConfigError: If there is no renderer, or the scene is empty.
         """
-        return self.sweep.scan(copy)
+        return self.capture.scan(copy)
 
 
 @dataclass(kw_only=True, eq=False)
 class Lidar(Sensor):
-    """Lidar on a vehicle: a spinning head of many lasers, or a solid state one.
+    """Lidar on a vehicle: a spinning head of many lasers, or a solid-state one.
 
-    A reading is given at the end of each scan. Its rays are cast when somebody looks: from where the sensor
-    was when each of them fired, while the other vehicles stand where they are at the stamp.
+    A reading is due at the end of each scan. Each ray starts at the pose that the sensor had when it fired,
+    while other vehicles have their poses of the stamp.
     """
 
     rate_hz: float = 10.0
-    """Scans per second [Hz]; of a spinning head, its turns."""
+    """Scans per second [Hz]: turns of a spinning head."""
     pattern: Any = "vlp16"
-    """Which way its rays go: a name from `KNOWN_PATTERNS`, a mapping with `model` and parameters, or a
+    """Scan pattern: a name from `LIDAR_PATTERNS`, a mapping with `model` and parameters, or a
     `ScanPattern`."""
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Place of the sensor in the body frame [m]."""
+    """Position of the sensor in the body frame [m]."""
     orientation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Roll, pitch and yaw on the body [rad]; zeros look forward."""
     min_range: float = 0.5
-    """Shortest distance that it tells [m]."""
+    """Minimum range [m]."""
     max_range: float = 100.0
-    """Longest distance that it tells [m]."""
+    """Maximum range [m]."""
     noise_sigma: float = 0.02
     """Standard deviation of the noise at a distance of zero [m]."""
     proportional_noise: float = 0.0
-    """What the standard deviation grows by with each metre of distance."""
+    """Growth of the standard deviation with distance [m/m]."""
     dropout: float = 0.0
     """Probability that an echo is lost."""
     range_dropout: float = 0.0
-    """Probability that an echo from `max_range` is lost; it grows with the square of distance."""
+    """Probability that an echo from `max_range` is lost, growing with the square of distance."""
     grazing_dropout: float = 0.0
-    """Probability that an echo is lost where the ray grazes a surface; it grows as 1 - cos(incidence)."""
+    """Probability that an echo is lost at grazing incidence, growing as 1 - cos(incidence)."""
     min_intensity: float = 0.0
-    """Weakest echo that is heard, as an intensity."""
+    """Detection threshold, as an intensity."""
     reference_range: float = 10.0
-    """Distance at which a white surface, met squarely, gives an intensity of 1 [m]."""
+    """Distance at which a white surface at normal incidence has an intensity of 1 [m]."""
     motion_distortion: bool = True
-    """Whether rays start where the sensor is when they fire; else all where it is at the stamp."""
+    """Start each ray at the sensor's pose when it fires; otherwise all at the pose of the stamp."""
     hide_vehicle: bool = True
-    """Whether rays pass through the vehicle that carries the sensor."""
+    """Let rays pass through the vehicle that carries the sensor."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -143,35 +142,34 @@ class Lidar(Sensor):
 
         Args:
             start: Time at which the scan begins [s].
-            duration: How long it takes [s].
+            duration: Duration of the scan [s].
         """
         pattern: ScanPattern = self.pattern
         return pattern.directions(start, duration)
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle.
+    def bind(self, vehicle: "Multirotor", environment: Environment, rng: np.random.Generator) -> None:
+        """Attach the lidar to a vehicle.
 
         Args:
             vehicle: The vehicle, whose simulation casts the rays.
-            environment: Not used.
+            environment: Unused.
             rng: Random stream of this sensor alone.
         """
         super().bind(vehicle, environment, rng)
-        self._vehicle = vehicle
         key = next((name for name, item in vehicle.sensors.items() if item is self), "lidar")
         self.name = f"lidar {key!r} of {vehicle.name!r}"
-        """The lidar, as messages name it."""
+        """Name of the lidar in messages."""
         self._mount, self._turn = np.array(self.position), quaternion_from_euler(*self.orientation)
         self.mounting: Array = matrix_from_quaternion(self._turn)
         """Sensor to body, shape (3, 3)."""
         self.reflectances = Reflectances()
-        """Reflectances of what the rays have met so far."""
+        """Reflectances of the materials hit so far."""
         self.source: ScanSource | None = None
-        """What measures in place of rays; None to cast them."""
+        """Source of measured scans; rays are cast when None."""
         self._past: deque[tuple[float, Array, Array]] = deque()
 
     def follow(self, state: VehicleState, t: float) -> None:
-        """Keep the poses of the last scan.
+        """Record the pose, kept for the period of one scan.
 
         Args:
             state: True state at t.
@@ -186,23 +184,23 @@ class Lidar(Sensor):
             past.popleft()
 
     def measure(self, state: VehicleState, t: float) -> LidarReading:
-        """Return where the sensors are, and what their rays can be cast from.
+        """Return the poses of the sensors, and the state into which their rays are cast.
 
         Args:
             state: True state at t.
             t: Simulation time [s].
         """
-        visuals = self._vehicle.visuals
-        seeds: list[int] = [int(rng.integers(_SEEDS)) for rng in self.rngs]
+        visuals = self.vehicle.manager.visuals
+        seeds = draw_seeds(self.rngs)
         past = list(self._past) or [(t, state.position.copy(), state.orientation.copy())]
         stamps, positions, orientations = zip(*past, strict=True)
-        sweep = Sweep(
+        capture = ScanCapture(
             self,
             visuals,
-            self._vehicle.name,
+            self.vehicle.name,
             visuals.snapshot(t),
-            Track(np.array(stamps), positions, orientations),
+            PoseHistory(np.array(stamps), positions, orientations),
             seeds,
         )
         position = state.position + rotate(state.rotation, self._mount)
-        return LidarReading(t, position, multiply(state.orientation, self._turn), sweep)
+        return LidarReading(t, position, multiply(state.orientation, self._turn), capture)

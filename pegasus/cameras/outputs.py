@@ -1,4 +1,4 @@
-"""What a camera gives: images by name, computed from a renderer's channels."""
+"""Camera outputs: their names, the renderer's channels that they need, point clouds and disparity."""
 
 from collections.abc import Iterable
 from types import MappingProxyType
@@ -6,8 +6,8 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
 
 OUTPUTS = MappingProxyType(
     {
@@ -34,23 +34,20 @@ ALIASES = MappingProxyType(
 
 
 def full_names(outputs: Iterable[str]) -> tuple[str, ...]:
-    """Return outputs by their full names, each once.
-
-    Args:
-        outputs: Names or short names.
+    """Return the full names of outputs without duplicates.
 
     Raises:
         ConfigError: If there is no such output.
     """
     names = tuple(dict.fromkeys(ALIASES.get(name, name) for name in outputs))
     for name in names:
-        known = f"must be some of {', '.join([*OUTPUTS, *ALIASES])}"
+        known = f"must be among {', '.join([*OUTPUTS, *ALIASES])}"
         require(name in OUTPUTS, "outputs", name, known)
     return names
 
 
 def point_cloud(distance: npt.NDArray[np.float32], directions: Array) -> npt.NDArray[np.float32]:
-    """Return the points that pixels show, in the optical frame, not a number for nothing [m], (H, W, 3).
+    """Return the point of each pixel in the optical frame [m], NaN where nothing is hit, shape (H, W, 3).
 
     Args:
         distance: Distance from the camera [m], shape (H, W).
@@ -61,7 +58,7 @@ def point_cloud(distance: npt.NDArray[np.float32], directions: Array) -> npt.NDA
 
 
 def disparity(depth: Array, *, focal_length: float, baseline: float) -> Array:
-    """Return how much farther left the right camera of a pair sees things: f b / depth [pixels], shape (...).
+    """Return the disparity of a rectified stereo pair: f b / depth [pixels], shape (...).
 
     Args:
         depth: Distance from the image plane [m], shape (...).
@@ -72,7 +69,7 @@ def disparity(depth: Array, *, focal_length: float, baseline: float) -> Array:
 
 
 def depth_from_disparity(shift: Array, *, focal_length: float, baseline: float) -> Array:
-    """Return the distance from the image plane of things [m], infinite where there is no disparity.
+    """Return the depth that belongs to a disparity [m], infinite where there is none, shape (...).
 
     Args:
         shift: Disparity [pixels], shape (...).

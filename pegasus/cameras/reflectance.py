@@ -1,12 +1,12 @@
-"""How much light materials send back to a lidar, from the colours that they are drawn in."""
+"""Lidar reflectance of materials, estimated from their diffuse colours."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from PIL import Image
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
 from pegasus.render.textures import decoding_table
 from pegasus.scene.scene import Material, Scene, Texture
 
@@ -15,45 +15,37 @@ _CHANNELS = {"r": 0, "g": 1, "b": 2, "a": 3}
 
 
 class Reflectances:
-    """Diffuse reflectances of materials, each found when it is first asked for."""
+    """Diffuse reflectances of materials, each computed on first use."""
 
     def __init__(self) -> None:
-        self._known: dict[str, float] = {}
+        self._values: dict[str, float] = {}
 
     def table(self, paths: Sequence[str], used: Iterable[int], scenes: Iterable[Scene]) -> Array:
         """Return the reflectance of each material in use, zero for the others, shape (len(paths) + 1,).
 
         The last element stands for no material.
 
-        Args:
-            paths: Paths of all materials.
-            used: Indices of those in use.
-            scenes: Where the materials are.
-
         Raises:
             ConfigError: If a texture cannot be read.
         """
         wanted = {index: paths[index] for index in used}
-        missing = {path for path in wanted.values() if path not in self._known}
+        missing = {path for path in wanted.values() if path not in self._values}
         if missing:
             for scene in scenes:
                 for material in scene.materials.values():
                     if material.path in missing:
-                        self._known[material.path] = mean_reflectance(material)
+                        self._values[material.path] = mean_reflectance(material)
                         missing.discard(material.path)
         table = np.zeros(len(paths) + 1)
         for index, path in wanted.items():
-            table[index] = self._known[path]
+            table[index] = self._values[path]
         return table
 
 
 def mean_reflectance(material: Material) -> float:
     """Return the mean of a material's diffuse colour over red, green and blue, and over its texture.
 
-    It stands for the reflectance in the near infrared, which no description of a scene tells.
-
-    Args:
-        material: The material.
+    A substitute for the reflectance in the near infrared, which scene descriptions lack.
 
     Raises:
         ConfigError: If its texture cannot be read.
@@ -67,7 +59,7 @@ def mean_reflectance(material: Material) -> float:
 
 
 def _mean_color(texture: Texture, *, cut: float) -> Array:
-    """Return the mean linear colour of a texture where it is not cut out, shape (3,)."""
+    """Return the mean linear colour of the opaque part of a texture, shape (3,)."""
     try:
         with Image.open(texture.path) as image:
             codes = np.asarray(image.convert("RGBA"))

@@ -1,4 +1,4 @@
-"""Scan patterns: which way a lidar looks, ray by ray, during one scan."""
+"""Scan patterns: ray directions of a lidar during one scan."""
 
 import math
 from abc import ABC, abstractmethod
@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import build, require
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.components import build, require
+from pegasus.base.errors import ConfigError
+from pegasus.base.registry import Registry
 
 _MOST_RAYS = 2**24
 
 
 class ScanPattern(ABC):
-    """Base of a scan pattern: C columns that fire one after the other, each of R rays that fire at once.
+    """Base of a scan pattern: C columns that fire in sequence, each of R simultaneous rays.
 
     Column k of a scan from t to t + T fires at t + (k + 1) T / C. Directions are in the sensor's frame, x
     forward, y to the left and z up.
@@ -34,21 +35,21 @@ class ScanPattern(ABC):
 
         Args:
             start: Time at which the scan begins [s].
-            duration: How long it takes [s].
+            duration: Duration of the scan [s].
         """
 
 
 @dataclass(frozen=True)
 class Spinning(ScanPattern):
-    """A head with a column of lasers that turns clockwise, seen from above, once in each scan.
+    """Spinning head: a column of lasers that turns clockwise, seen from above, once per scan.
 
-    The scan begins and ends at the rear. With an even number of columns, the middle one looks straight ahead.
+    The scan begins and ends at the rear. The middle one of an even number of columns points straight ahead.
     """
 
     elevations: tuple[float, ...]
     """Angles of the lasers above the horizontal [rad], shape (R,); their order is that of the rings."""
     column_count: int = 1800
-    """Firings of all lasers in one turn."""
+    """Firings per turn."""
 
     def __post_init__(self) -> None:
         require(len(self.elevations) > 0, "elevations", self.elevations, "must hold at least one angle")
@@ -75,16 +76,16 @@ class Spinning(ScanPattern):
 
 @dataclass(frozen=True)
 class Raster(ScanPattern):
-    """A grid of equal angles, swept from left to right; solid state lidars with mirrors or arrays."""
+    """Raster of equal angles from left to right: solid-state lidars with mirrors or arrays."""
 
     horizontal_fov: float = math.radians(120.0)
     """Field of view from the left to the right edge [rad]."""
     vertical_fov: float = math.radians(25.0)
     """Field of view from the lower to the upper edge [rad]."""
     column_count: int = 600
-    """Rays side by side."""
+    """Rays per row."""
     row_count: int = 125
-    """Rays one above the other; the lowest is ring 0."""
+    """Rays per column; the lowest is ring 0."""
 
     def __post_init__(self) -> None:
         wide, high = self.horizontal_fov, self.vertical_fov
@@ -112,7 +113,7 @@ class Raster(ScanPattern):
 
 @dataclass(frozen=True)
 class Rosette(ScanPattern):
-    """A single beam through two prisms that turn against each other; no scan repeats the one before.
+    """Rosette: a single beam through two counter-rotating prisms; no scan repeats the previous one.
 
     A thin prism at the angle a deflects the beam by a fixed angle d towards a. Two of them send it to
     d (cos a + cos b, sin a + sin b), a rosette within a circle of radius 2 d (Brazeal et al. 2021, "A
@@ -120,11 +121,11 @@ class Rosette(ScanPattern):
     """
 
     fov: float = math.radians(38.4)
-    """Opening angle of the cone that it fills, from rim to rim [rad]."""
+    """Full opening angle of the covered cone [rad]."""
     point_count: int = 10_000
     """Rays in one scan."""
     prism_speeds: tuple[float, float] = (763.826, -488.413)
-    """Speeds of the two prisms [rad/s]; defaults are 7294 and -4664 turns per minute."""
+    """Speeds of the two prisms [rad/s]; defaults are 7294 and -4664 rpm."""
 
     def __post_init__(self) -> None:
         require(0 < self.fov < 2 * math.pi, "fov", self.fov, "must be above 0 and below 2 pi rad")
@@ -143,7 +144,7 @@ class Rosette(ScanPattern):
 
         Args:
             start: Time at which the scan begins [s].
-            duration: How long it takes [s].
+            duration: Duration of the scan [s].
         """
         time = start + (np.arange(self.point_count) + 1.0) / self.point_count * duration
         first, second = (speed * time for speed in self.prism_speeds)
@@ -155,7 +156,7 @@ class Rosette(ScanPattern):
 
 
 def spherical_directions(azimuth: Array, elevation: Array) -> Array:
-    """Return the unit directions to all pairs of two angles, shape (C, R, 3).
+    """Return the unit directions of a grid of azimuths and elevations, shape (C, R, 3).
 
     Args:
         azimuth: Angles to the left of x [rad], shape (C,).
@@ -169,7 +170,7 @@ def spherical_directions(azimuth: Array, elevation: Array) -> Array:
 
 
 def _middles(count: int) -> Array:
-    """Return the middles of equal parts of the stretch from 0 to 1."""
+    """Return the midpoints of equal parts of the interval from 0 to 1."""
     return (np.arange(count) + 0.5) / count
 
 
@@ -179,18 +180,28 @@ def _require_count(name: str, value: int) -> None:
 
 def _require_few(shape: tuple[int, int]) -> None:
     rays = shape[0] * shape[1]
-    require(rays <= _MOST_RAYS, "rays in a scan", rays, f"must be at most {_MOST_RAYS}", "ask for fewer rays")
+    require(
+        rays <= _MOST_RAYS,
+        "rays in a scan",
+        rays,
+        f"must be at most {_MOST_RAYS}",
+        "reduce their number",
+    )
 
 
 def _degrees(*angles: float) -> tuple[float, ...]:
     return tuple(math.radians(angle) for angle in angles)
 
 
-SCAN_PATTERNS: dict[str, type[ScanPattern]] = {"spinning": Spinning, "raster": Raster, "rosette": Rosette}
-"""Shipped patterns by their name in YAML."""
+SCAN_PATTERNS: Registry[ScanPattern] = Registry(
+    "scan pattern",
+    group="pegasus.scan_patterns",
+    shipped={"spinning": Spinning, "raster": Raster, "rosette": Rosette},
+)
+"""Patterns by their name in YAML."""
 
 
-KNOWN_PATTERNS = MappingProxyType(
+LIDAR_PATTERNS = MappingProxyType(
     {
         # Velodyne, VLP-16 User Manual 63-9243, table 9-1.
         "vlp16": Spinning(_degrees(*range(-15, 16, 2))),
@@ -202,26 +213,26 @@ KNOWN_PATTERNS = MappingProxyType(
         "mid40": Rosette(),
     }
 )
-"""Patterns of real lidars, for scans at 10 Hz."""
+"""Scan patterns of real lidars, for scans at 10 Hz."""
 
 
 def pattern_from_spec(spec: Any) -> ScanPattern:
-    """Return the scan pattern that a name or a mapping describes, or the pattern itself.
+    """Return the scan pattern that a name or a mapping describes; a pattern is returned as it is.
 
     Args:
-        spec: A name from `KNOWN_PATTERNS`, a mapping with `model` and parameters, or a pattern.
+        spec: A name from `LIDAR_PATTERNS`, a mapping with `model` and parameters, or a pattern.
 
     Raises:
         ConfigError: If there is no such pattern, or a parameter is not allowed.
     """
     if isinstance(spec, ScanPattern):
         return spec
-    if isinstance(spec, str) and spec in KNOWN_PATTERNS:
-        return KNOWN_PATTERNS[spec]
+    if isinstance(spec, str) and spec in LIDAR_PATTERNS:
+        return LIDAR_PATTERNS[spec]
     if isinstance(spec, dict):
         return build(ScanPattern, SCAN_PATTERNS, spec, field="pattern")
     raise ConfigError(
-        f"must be one of {', '.join(KNOWN_PATTERNS)}, or a mapping",
+        f"must be one of {', '.join(LIDAR_PATTERNS)}, or a mapping",
         field="pattern",
         value=spec,
         remedy="such as {model: raster, column_count: 300}",

@@ -1,4 +1,4 @@
-"""Stereo pairs: two cameras side by side that shoot at the same instant."""
+"""Stereo cameras: two cameras side by side, exposed at the same instant."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pegasus.base.components import require
 from pegasus.cameras.camera import Camera, CameraReading
-from pegasus.cameras.shot import Shot
-from pegasus.components import require
-from pegasus.state import VehicleState
+from pegasus.cameras.capture import Capture, draw_seeds
+from pegasus.core.state import VehicleState
+from pegasus.environment import Environment
 
 if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
+    from pegasus.core.multirotor import Multirotor
 
 
 @dataclass(frozen=True, eq=False)
 class StereoReading(CameraReading):
-    """What a stereo pair sees: by itself the left camera's reading, with the right one's beside it."""
+    """Reading of a stereo pair: that of the left camera, with the right camera's as an attribute."""
 
     baseline: float
     """Distance between the lenses [m]."""
@@ -38,9 +38,9 @@ class StereoReading(CameraReading):
 
 @dataclass(kw_only=True, eq=False)
 class StereoCamera(Camera):
-    """Two equal cameras side by side, exposed alike and at once; the left one is where a `Camera` would be.
+    """Rectified stereo pair with common exposure; the left camera has the pose of a `Camera`.
 
-    The right one stands `baseline` to the right along the image's rows, so that rows of both pictures match.
+    The right one is offset by `baseline` along the image rows, so that rows of both images correspond.
     """
 
     baseline: float = 0.1
@@ -50,12 +50,12 @@ class StereoCamera(Camera):
         super().__post_init__()
         require(0 < self.baseline < math.inf, "baseline", self.baseline, "must be above 0 m and finite")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle.
+    def bind(self, vehicle: "Multirotor", environment: Environment, rng: np.random.Generator) -> None:
+        """Attach the cameras to a vehicle.
 
         Args:
-            vehicle: The vehicle, whose simulation draws the pictures.
-            environment: Not used.
+            vehicle: The vehicle, whose simulation renders the images.
+            environment: Unused.
             rng: Random stream of this sensor alone.
         """
         super().bind(vehicle, environment, rng)
@@ -67,16 +67,22 @@ class StereoCamera(Camera):
         )
 
     def measure(self, state: VehicleState, t: float) -> StereoReading:
-        """Return where both cameras are, and what their pictures can be drawn from.
+        """Return the poses of both cameras, and the state from which their images are rendered.
 
         Args:
             state: True state at t.
             t: Simulation time [s].
         """
-        shot = self._take(t)
-        seeds = self._draw_seeds()
-        second = Shot(
-            self._right, shot.visuals, shot.vehicle, shot.snapshot, shot.previous, seeds, meter=shot
+        capture = self._take(t)
+        seeds = draw_seeds(self.rngs)
+        second = Capture(
+            self._right,
+            capture.visuals,
+            capture.vehicle,
+            capture.snapshot,
+            capture.previous,
+            seeds,
+            meter=capture,
         )
         right = CameraReading(t, *self._pose(self._right, state), self._matrix, second)
-        return StereoReading(t, *self._pose(self._optics, state), self._matrix, shot, self.baseline, right)
+        return StereoReading(t, *self._pose(self._optics, state), self._matrix, capture, self.baseline, right)

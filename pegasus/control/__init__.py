@@ -3,26 +3,23 @@
 from pegasus.control import trajectories
 from pegasus.control.allocation import Allocation
 from pegasus.control.cascaded_pid import CascadedPIDController
+from pegasus.control.control_step import Body, Law, Setpoint, torque_of
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
 from pegasus.control.mission import Mission
-from pegasus.control.plan import Plan
-from pegasus.control.reference import Reference
-
-CONTROLLERS: dict[str, type[Controller]] = {
-    "geometric": GeometricController,
-    "cascaded_pid": CascadedPIDController,
-}
-"""Shipped controllers by their name in YAML."""
+from pegasus.core.state import Plan, Reference
 
 __all__ = [
-    "CONTROLLERS",
     "Allocation",
+    "Body",
     "CascadedPIDController",
     "Controller",
     "GeometricController",
+    "Law",
     "Mission",
     "Plan",
     "Reference",
+    "Setpoint",
+    "torque_of",
     "trajectories",
 ]

@@ -1,16 +1,15 @@
-"""From the force and torque that a controller wants to the thrust of each rotor."""
+"""Control allocation: wrench to rotor thrusts within the rotors' limits."""
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace, row_product
-from pegasus.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pegasus.multirotor import RotorLayout
+from pegasus.base.arrays import Array, row_product
+from pegasus.base.errors import ConfigError
+from pegasus.control.drive import DriveStep, drive_limits
+from pegasus.control.mixing import Mixing
+from pegasus.core.rotors import RotorLayout
 
 _AXES = (
     "force along x",
@@ -21,50 +20,46 @@ _AXES = (
     "torque about z",
 )
 
-_TINY = 1e-12
-
-# Rows count as orthogonal when their cosine is rounding; a few sweeps over all pairs lead there.
+# Rows are orthogonal if their cosine is below this rounding error, after a few sweeps over all pairs.
 _ROUNDING = 1e-15
 _MOST_SWEEPS = 30
 
 _LEAST_UPRIGHT = 0.3
-"""Rotors whose axis has a smaller part along z take no part: thrust has one sign, so they cannot balance."""
+"""Least z component of a rotor axis; other rotors are unused, because thrust has one sign."""
 
 _LATERAL_COST = 10.0
-"""Lateral force is asked for where it takes at most this many times the thrust that lift takes."""
+"""Largest thrust per lateral force, relative to thrust per lift, of a fully actuated vehicle."""
 
 
 class Allocation:
-    """Share a wrench among any set of rotors.
+    """Allocation of a wrench to any set of rotors.
 
-    Rotor i at r_i pushes with f_i along a_i and its reaction turns the airframe with -s_i k f_i a_i, so the
-    wrench about the centre of mass is linear in the thrusts, w = A f. Where the thrusts of least squared sum
-    are within the rotors' limits they are taken, and the wrench is exact. Where not, its parts give way in
-    this order:
+    Rotor i at r_i produces the force f_i along a_i and the reaction torque -s_i k f_i a_i, so the wrench
+    about the centre of mass is linear in the thrusts, w = A f. If the least-squares thrusts are within the
+    rotors' limits, the wrench is exact. If not, its components are reduced in this order:
 
-    1. lateral force (met at all only where the rotors can push in all three directions),
+    1. lateral force (produced only by rotors that can push in all three directions),
     2. angular acceleration about z, scaled down,
-    3. thrust along z, moved as little as lets roll and pitch acceleration be met,
-    4. angular acceleration about x and y, scaled down together with the thrust moved to where the most of it
-       is met.
+    3. thrust along z, changed as little as roll and pitch acceleration require,
+    4. angular acceleration about x and y, scaled down, with the thrust that allows most of it.
 
-    Angular accelerations give way with all the torque that they take: where the inertia has products, one
-    about z takes torque about x and y too, which would tilt the vehicle if only the part about z gave way.
+    An angular acceleration is reduced with all torque that it needs: with products of inertia, one about z
+    needs torque about x and y too, and reducing its z component only would tilt the vehicle.
 
     Args:
         layout: Positions, axes and senses of rotation of R rotors.
         center_of_mass: Centre of mass in the body frame [m], shape (3,).
         moment_ratio: Torque by thrust of a rotor k [m].
-        inertia: Inertia about the centre of mass [kg m^2], shape (3, 3); without products when left out.
+        inertia: Inertia about the centre of mass [kg m^2], shape (3, 3); by default diagonal.
 
     Raises:
-        ConfigError: If thrust and the three torques cannot be produced one without the other, or no
-            hover without torque is possible.
+        ConfigError: If thrust and the three torques cannot be produced independently, or hover without
+            torque is impossible.
     """
 
     def __init__(
         self,
-        layout: "RotorLayout",
+        layout: RotorLayout,
         center_of_mass: Array,
         moment_ratio: float,
         inertia: Array | None = None,
@@ -75,44 +70,45 @@ class Allocation:
         self.matrix: Array = np.concatenate([axis, lever + reaction])
         """Wrench (force, torque about the centre of mass) per thrust A, shape (6, R)."""
         self._carrying = layout.axis[:, 2] > _LEAST_UPRIGHT
-        self._all_carrying = bool(self._carrying.all())
         part = self.matrix * self._carrying
         self._inverse, self.fully_actuated = _inverse(part), True
-        """Whether the rotors are tilted enough to push in all directions without turning the airframe."""
+        """Whether the rotors can produce force in all directions without torque."""
         cost = np.sqrt((self._inverse**2).sum(axis=1))
         if self._missing(range(6)) or max(cost[:2]) > _LATERAL_COST * cost[2]:
             self.fully_actuated = False
             self._inverse = np.concatenate([np.zeros((2, len(layout.spin))), _inverse(part[2:])])
         self._require_control()
-        # Column k is the torque of an angular acceleration about axis k that takes 1 N m about this axis.
-        self._torques = np.eye(6)
+        # Column k is the torque of the angular acceleration about axis k that needs 1 N m about this axis.
+        torques = np.eye(6)
         if inertia is not None:
-            self._torques[3:, 3:] = inertia / np.diagonal(inertia)
-        self._by_torques = pseudo_inverse(self._torques, cutoff=0.0).T
+            torques[3:, 3:] = inertia / np.diagonal(inertia)
+        parts = pseudo_inverse(torques, cutoff=0.0)[3:, 3:]
+        self.mixing = Mixing(
+            inverse=_flat(self._inverse.T),
+            by_turning=_flat(row_product(torques.T, self._inverse).T),
+            turning_x=_triple(parts[0]),
+            turning_y=_triple(parts[1]),
+            turning_z=_triple(parts[2]),
+            carrying=_flat(self._carrying.astype(np.float64)),
+        )
+        """Numbers of the step function `pegasus.control.mixing.allocate`."""
+        self._batch: DriveStep | None = None
 
     def allocate(self, wrench: Array, lower: Array, upper: Array) -> Array:
         """Return the thrust of each rotor [N], shape (N, R).
 
         Args:
             wrench: Force [N] and torque about the centre of mass [N m], body frame, shape (N, 6).
-            lower: Smallest thrust of a rotor [N], not negative, shape (N, 1); rotors that take no part
+            lower: Smallest thrust of a rotor [N], not negative, shape (N, 1); unused rotors
                 stop.
             upper: Largest thrust of a rotor [N], shape (N, 1).
         """
-        if not self._all_carrying:
-            lower = lower * self._carrying
-        thrust = row_product(wrench, self._inverse)
-        beyond = (thrust < lower) | (thrust > upper)
-        if not beyond.any():
-            return thrust
-        rows = beyond.any(axis=1)
-        thrust[rows] = limited_thrust(
-            row_product(wrench[rows], self._by_torques),
-            inverse=row_product(self._torques.T, self._inverse),
-            lower=lower[rows],
-            upper=upper[rows],
-        )
-        return thrust
+        if self._batch is None or len(self._batch.force) != len(wrench):
+            self._batch = DriveStep(None, self.mixing, drive_limits(len(wrench)))
+        limits = self._batch.limits
+        limits["lower"][...], limits["upper"][...] = lower[:, 0], upper[:, 0]
+        self._batch.drive(wrench[:, :3], wrench[:, 3:])
+        return self._batch.thrust.copy()
 
     def _missing(self, axes: Iterable[int]) -> list[str]:
         reached = row_product(self.matrix, self._inverse.T)
@@ -128,14 +124,23 @@ class Allocation:
         hover = self._inverse[2, self._carrying]
         if hover.min() < 1e-3 * hover.max():
             raise ConfigError(
-                "hovering without turning would take a rotor that pulls",
+                "hover without torque requires a rotor with negative thrust",
                 field="rotors",
                 remedy="move the centre of mass between the rotors",
             )
 
 
+def _flat(matrix: Array) -> tuple[float, ...]:
+    return tuple(matrix.reshape(-1).tolist())
+
+
+def _triple(row: Array) -> tuple[float, float, float]:
+    x, y, z = row.tolist()
+    return x, y, z
+
+
 def _inverse(matrix: Array) -> Array:
-    """Return the transposed pseudo-inverse; axes that cannot be reached come out short, not huge."""
+    """Return the transposed pseudo-inverse; unreachable axes get small instead of huge entries."""
     length = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
     length = np.where(length > 1e-9, length, np.inf)
     inverse: Array = pseudo_inverse(matrix / length, cutoff=1e-6).T / length
@@ -143,17 +148,17 @@ def _inverse(matrix: Array) -> Array:
 
 
 def pseudo_inverse(matrix: Array, *, cutoff: float) -> Array:
-    """Return the pseudo-inverse of a small matrix, by the same operations on every processor, shape (R, K).
+    """Return the pseudo-inverse of a small matrix, bit-identical on every processor, shape (R, K).
 
-    Pairs of rows are rotated into each other until all rows are orthogonal; their lengths are the singular
-    values. Source: Hestenes 1958, "Inversion of Matrices by Biorthogonalization"; the angles are those of
-    Rutishauser 1966, "The Jacobi Method for Real Symmetric Matrices".
+    Pairs of rows are rotated until all rows are orthogonal; their lengths are the singular values. Source:
+    Hestenes 1958, "Inversion of Matrices by Biorthogonalization"; the angles are those of Rutishauser 1966,
+    "The Jacobi Method for Real Symmetric Matrices".
 
     Args:
         matrix: Matrix, shape (K, R).
-        cutoff: Singular values up to this share of the largest one count as zero.
+        cutoff: Relative size below which singular values are zero.
     """
-    # Each row of the matrix is followed by that of the rotation that has been made.
+    # Each row of the matrix is followed by the row of the accumulated rotation.
     rows = np.concatenate([matrix, np.eye(len(matrix))], axis=1)
     width = matrix.shape[1]
     turned = True
@@ -182,52 +187,3 @@ def pseudo_inverse(matrix: Array, *, cutoff: float) -> Array:
         if square > cutoff * cutoff * max(squares):
             inverse += row[:width, None] * row[width:] / square
     return inverse
-
-
-def limited_thrust(wrench: Array, *, inverse: Array, lower: Array, upper: Array) -> Array:
-    """Return the thrusts of wrenches that are beyond the limits, by the order of `Allocation`, shape (N, R).
-
-    Args:
-        wrench: Force [N], body frame, and what gives way one after the other of the torque, shape (N, 6).
-        inverse: Thrust by each of these six, shape (6, R).
-        lower: Smallest thrust of a rotor [N], shape (N, 1) or (N, R).
-        upper: Largest thrust of a rotor [N], shape (N, 1) or (N, R).
-    """
-    xp = namespace(wrench)
-    parts = wrench[:, :, None] * inverse
-    thrust = _tilting_and_lift(parts[:, 3, :] + parts[:, 4, :], wrench[:, 2:3], inverse, lower, upper)
-    for part in (parts[:, 5, :], parts[:, 0, :] + parts[:, 1, :]):
-        thrust = thrust + _largest_share(thrust, part, lower, upper) * part
-    # Rounding, and a smallest thrust at which nothing balances, are left to be cut.
-    limited: Array = xp.minimum(xp.maximum(thrust, lower), upper)
-    return limited
-
-
-def _tilting_and_lift(tilting: Array, lift: Array, inverse: Array, lower: Array, upper: Array) -> Array:
-    """Return as much as is possible of the tilting thrusts, with the lift nearest to the wanted one."""
-    xp = namespace(tilting)
-    carrying = inverse[2, :] > 0
-    column = xp.where(carrying, inverse[2, :], 1.0)
-    low = xp.where(carrying, lower / column, -math.inf)
-    high = xp.where(carrying, upper / column, math.inf)
-    effort = xp.where(carrying, tilting / column, 0.0)
-    # A share k leaves lifts from max(low_i - k e_i) to min(high_j - k e_j): none when two rotors clash.
-    spread = effort[:, None, :] - effort[:, :, None]
-    clash = spread > _TINY
-    room = high[:, None, :] - low[:, :, None]
-    share = xp.min(xp.where(clash, room / xp.where(clash, spread, 1.0), 1.0), axis=(1, 2))[:, None]
-    share = xp.minimum(xp.maximum(share, 0.0), 1.0)
-    lift = xp.maximum(lift, xp.max(low - share * effort, axis=1, keepdims=True))
-    lift = xp.minimum(lift, xp.min(high - share * effort, axis=1, keepdims=True))
-    thrust: Array = share * tilting + lift * inverse[2, :]
-    return thrust
-
-
-def _largest_share(base: Array, part: Array, lower: Array, upper: Array) -> Array:
-    """Return the largest share of a part, from 0 to 1, that keeps base + share * part in the limits."""
-    xp = namespace(base)
-    moves = xp.abs(part) > _TINY
-    room = xp.where(part > 0, upper - base, lower - base)
-    share = xp.min(xp.where(moves, room / xp.where(moves, part, 1.0), 1.0), axis=1, keepdims=True)
-    limited: Array = xp.minimum(xp.maximum(share, 0.0), 1.0)
-    return limited

@@ -1,62 +1,112 @@
-"""Cascaded PID controller."""
+"""Cascaded PID controller of position, velocity and attitude."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from pegasus.arrays import Array, namespace, row_product
-from pegasus.components import require
+from pegasus.base.components import require
+from pegasus.base.step_math import (
+    Quat,
+    Real,
+    Vec3,
+    asin,
+    atan2,
+    clamped,
+    cos,
+    maximum,
+    rotate,
+    rotate_inverse,
+    scaled,
+    sin,
+    vector,
+    wrapped,
+)
+from pegasus.control.control_step import Body, Setpoint, torque_of
 from pegasus.control.controller import Controller, check_gains
-from pegasus.control.geometric import THRUST_SHARE, LimitedDemand
-from pegasus.control.reference import Reference
-from pegasus.control.trajectories.trajectory import Vec3
-from pegasus.state import VehicleState
+from pegasus.control.geometric import THRUST_SHARE, integrated, limited_acceleration
+from pegasus.core.trajectory import Vec3 as Triple
 
 _LEAST_UPRIGHT = 0.5
-"""Thrust makes up for the tilt down to this cosine of it."""
+"""Least cosine of the tilt that thrust compensates."""
 
 
-def angle_error(rotation: Array, thrust: Array, yaw: Array) -> Array:
-    """Return what roll, pitch and heading lack of the wanted ones [rad], shape (N, 3).
+def angle_error(orientation: Quat, thrust: Vec3, yaw: Real) -> Vec3:
+    """Return the errors of roll, pitch and heading [rad].
 
-    Roll and pitch are wanted such that each alone would turn the thrust into its direction.
+    The desired roll and pitch are those that each alone would align the thrust with its direction.
 
     Args:
-        rotation: Attitude, body to world, shape (N, 3, 3).
-        thrust: Acceleration that is asked of the rotors, world frame, upwards [m/s^2], shape (N, 3).
-        yaw: Wanted heading [rad], shape (N,).
+        orientation: Attitude, unit quaternion, body to world.
+        thrust: Desired acceleration by the rotors, world frame, upwards [m/s^2].
+        yaw: Desired heading [rad].
     """
-    xp = namespace(rotation)
-    heading = xp.atan2(rotation[:, 1, 0], rotation[:, 0, 0])
-    c, s = xp.cos(heading), xp.sin(heading)
-    x, y, z = thrust[:, 0], thrust[:, 1], thrust[:, 2]
-    roll = xp.atan2(rotation[:, 2, 1], rotation[:, 2, 2])
-    pitch = -xp.asin(xp.minimum(xp.maximum(rotation[:, 2, 0], -1.0), 1.0))
-    turn = xp.remainder(yaw - heading + math.pi, 2 * math.pi) - math.pi
-    error: Array = xp.stack(
-        [xp.atan2(x * s - y * c, z) - roll, xp.atan2(x * c + y * s, z) - pitch, turn], axis=-1
+    forward = rotate(orientation, Vec3(1.0, 0.0, 0.0))
+    up = rotate_inverse(orientation, Vec3(0.0, 0.0, 1.0))
+    heading = atan2(forward[1], forward[0])
+    c = cos(heading)
+    s = sin(heading)
+    roll = atan2(up[1], up[2])
+    pitch = -asin(clamped(up[0], -1.0, 1.0))
+    return Vec3(
+        atan2(thrust[0] * s - thrust[1] * c, thrust[2]) - roll,
+        atan2(thrust[0] * c + thrust[1] * s, thrust[2]) - pitch,
+        wrapped(yaw - heading),
     )
-    return error
+
+
+def cascaded_pid_law(
+    own: "CascadedPIDController",
+    body: Body,
+    setpoint: Setpoint,
+    integral: Vec3,
+    angular_integral: Vec3,
+    dt: Real,
+) -> tuple[Vec3, Vec3, Vec3, Vec3]:
+    """Return thrust along z [N] and torque [N m], with the new integrals of linear and angular errors."""
+    lag = setpoint.position - body.position
+    velocity_error = setpoint.velocity + scaled(vector(own.position_gain), lag) - body.velocity
+    demand = (
+        setpoint.acceleration - body.gravity + scaled(vector(own.velocity_gain), velocity_error) + integral
+    )
+    thrust = limited_acceleration(demand, body, own.tilt_limit)
+    change = scaled(vector(own.velocity_integral_gain), velocity_error) * dt
+    integral = integrated(integral, change, demand, thrust, own.integral_limit)
+    error = angle_error(body.orientation, thrust, setpoint.yaw)
+    rate_error = Vec3(0.0, 0.0, setpoint.yaw_rate) - body.angular_velocity
+    turn = own.attitude_integral_gain
+    spin = own.yaw_rate_integral_gain
+    growth = Vec3(turn * error[0], turn * error[1], spin * (own.heading_gain * error[2] + rate_error[2])) * dt
+    # Nothing freezes these integrals but their limit.
+    angular_integral = integrated(angular_integral, growth, growth, growth, own.angular_integral_limit)
+    turn = own.attitude_gain
+    damping = own.attitude_rate_gain
+    spin = own.yaw_rate_gain
+    angular = angular_integral + Vec3(
+        turn * error[0] + damping * rate_error[0],
+        turn * error[1] + damping * rate_error[1],
+        spin * (own.heading_gain * error[2] + rate_error[2]),
+    )
+    upright = rotate_inverse(body.orientation, Vec3(0.0, 0.0, 1.0))[2]
+    lift = body.mass * thrust[2] / maximum(upright, _LEAST_UPRIGHT)
+    return Vec3(0.0, 0.0, lift), torque_of(body, angular), integral, angular_integral
 
 
 @dataclass(eq=False)
 class CascadedPIDController(Controller):
-    """Follow position and heading by loops in loops, each axis for itself (Hector 2012, sec. 3.4).
+    """Position and heading controller of nested PID loops per axis (Hector 2012, sec. 3.4).
 
-    The outer loops turn errors of position and heading into velocities and a yaw rate, and those of
-    horizontal velocity into roll and pitch; the inner loops hold attitude, yaw rate and vertical velocity.
-    All gains are by unit of mass or inertia. Valid for moderate tilt, as all control by angles.
+    The outer loops turn errors of position and heading into velocities and a yaw rate, and errors of
+    horizontal velocity into roll and pitch; the inner loops control attitude, yaw rate and vertical velocity.
+    All gains are per unit of mass or inertia. Valid for moderate tilt, like all control by Euler angles.
     """
 
+    law: ClassVar[Any] = staticmethod(cascaded_pid_law)
     thrust_share: ClassVar[float] = THRUST_SHARE
 
-    position_gain: Vec3 = (1.2, 1.2, 1.2)
+    position_gain: Triple = (1.2, 1.2, 1.2)
     """Velocity by position error, along the world's axes [1/s]."""
-    velocity_gain: Vec3 = (5.0, 5.0, 6.0)
+    velocity_gain: Triple = (5.0, 5.0, 6.0)
     """Acceleration by velocity error [1/s]."""
-    velocity_integral_gain: Vec3 = (1.0, 1.0, 2.0)
+    velocity_integral_gain: Triple = (1.0, 1.0, 2.0)
     """Acceleration by integrated velocity error [1/s^2]."""
     integral_limit: float = 3.0
     """Largest acceleration by integrated error, along each axis [m/s^2]."""
@@ -75,7 +125,7 @@ class CascadedPIDController(Controller):
     angular_integral_limit: float = 10.0
     """Largest angular acceleration by integrated error, about each axis [rad/s^2]."""
     tilt_limit: float = 0.6
-    """Largest roll or pitch that is asked for [rad]."""
+    """Largest commanded roll or pitch [rad]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,50 +143,3 @@ class CascadedPIDController(Controller):
             require(getattr(self, name) >= 0, name, getattr(self, name), "must not be negative")
         limit = self.tilt_limit
         require(0 < limit <= 1.0, "tilt_limit", limit, "must be above 0 and at most 1 rad")
-
-    def bind(self, vehicle: Any) -> None:
-        """Take over the vehicle."""
-        super().bind(vehicle)
-        self._position_gain, self._velocity_gain = np.array(self.position_gain), np.array(self.velocity_gain)
-        self._demand = LimitedDemand(
-            self.velocity_integral_gain,
-            integral_limit=self.integral_limit,
-            tilt_limit=self.tilt_limit,
-            count=self.count,
-        )
-        turn, spin = self.attitude_gain, self.yaw_rate_gain
-        self._angle_gain = np.array([turn, turn, spin * self.heading_gain])
-        self._rate_gain = np.array([self.attitude_rate_gain, self.attitude_rate_gain, spin])
-        turn, spin = self.attitude_integral_gain, self.yaw_rate_integral_gain
-        self._angle_integral_gain = np.array([turn, turn, spin * self.heading_gain])
-        self._rate_integral_gain = np.array([0.0, 0.0, spin])
-        self._force = np.zeros((self.count, 3))
-
-    def reset(self) -> None:
-        """Forget the integrated errors."""
-        self._demand.reset()
-        self._angular_integral = np.zeros((self.count, 3))
-
-    def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
-        """Return thrust along z and torque; see `Controller.wrench`."""
-        thrust = self._outer(state, reference, dt)
-        error = angle_error(state.rotation, thrust, reference.yaw)
-        rate_error = -state.angular_velocity
-        rate_error[:, 2] += reference.yaw_rate
-        if dt > 0:
-            integral = self._angular_integral + dt * (
-                self._angle_integral_gain * error + self._rate_integral_gain * rate_error
-            )
-            limit = self.angular_integral_limit
-            self._angular_integral = np.minimum(np.maximum(integral, -limit), limit)
-        angular = self._angle_gain * error + self._rate_gain * rate_error + self._angular_integral
-        self._force[:, 2] = self.mass * thrust[:, 2] / np.maximum(state.rotation[:, 2, 2], _LEAST_UPRIGHT)
-        return self._force, row_product(angular, self.inertia)
-
-    def _outer(self, state: VehicleState, reference: Reference, dt: float) -> Array:
-        """Return the acceleration that is asked of the rotors, world frame [m/s^2], shape (N, 3)."""
-        velocity_error = (
-            reference.velocity + self._position_gain * (reference.position - state.position) - state.velocity
-        )
-        wanted = reference.acceleration - self.gravity + self._velocity_gain * velocity_error
-        return self._demand.update(wanted, velocity_error, dt, highest=self.max_thrust / self.mass)

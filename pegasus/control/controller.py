@@ -1,30 +1,27 @@
-"""What all controllers share: a mission to follow, and the way from a wrench to the rotors."""
+"""Base class of controllers: mission, wrench allocation and limits of the rotors."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.backends.backend import Backend
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require, require_vector
+from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import Allocation
+from pegasus.control.control_step import ControlStep, Law
+from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mission import Mission
-from pegasus.control.plan import Plan
-from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
-from pegasus.errors import ConfigError
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
-
-if TYPE_CHECKING:
-    from pegasus.multirotor import Multirotor
-    from pegasus.sensors.sensor import Reading
+from pegasus.core.backend import Backend
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.sensor import Reading
+from pegasus.core.state import Plan, Reference, VehicleState
 
 _AIR_INTERVAL = 1.0
-"""How often gravity and air density are looked up [s]; they change with the altitude only."""
+"""Update interval of gravity and air density [s]; they depend on the altitude only."""
 
 
 def check_gains(field: str, gains: Any, *, zero_allowed: bool = False) -> None:
@@ -44,28 +41,33 @@ def check_gains(field: str, gains: Any, *, zero_allowed: bool = False) -> None:
 
 @dataclass(eq=False)
 class Controller(Backend):
-    """Base of a controller that flies a trajectory; a user's own implements `wrench` or `rotor_speed`.
+    """Base of controllers that follow a trajectory; a custom one has a `law`, `wrench` or `rotor_speed`.
 
-    The vehicles first stand with their rotors idling, then climb and fly to where the trajectory begins,
-    follow it, and hold its end. After a landing the rotors stop.
+    A `law` is a step function that is compiled with the allocation; the methods are any Python with NumPy.
 
-    Set by `bind` for use in `wrench`: `count`, `mass` [kg], `inertia` [kg m^2] (3, 3) and `allocation`. Kept
-    up to date: `gravity` [m/s^2] (N, 3) and `max_thrust`, that of all rotors together along z [N] (N,).
+    The vehicles first idle on the ground, then climb, fly to the start of the trajectory, follow it and hold
+    its end. After a landing the rotors stop.
+
+    `bind` sets `count`, `mass` [kg], `inertia` [kg m^2] (3, 3) and `allocation` for use in `wrench`. Updated
+    in flight are `gravity` [m/s^2] (N, 3) and `max_thrust`, the total thrust along z [N] (N,).
     """
 
     trajectory: Any
-    """A `Trajectory`, or the list of its parts as scenario files have it."""
+    """A `Trajectory`, or a list of parts as in scenario files."""
     _: KW_ONLY
     relative: bool = True
-    """Whether each vehicle flies it from where it stood at the start, or all at the same place."""
+    """Whether the trajectory is relative to each vehicle's start position, or in world coordinates."""
     spin_up: float = 1.0
-    """How long the rotors idle before take-off [s]; 0 for a vehicle that starts in the air."""
+    """Idle time before take-off [s]; 0 for a vehicle that starts in the air."""
     idle_ratio: float = 0.15
-    """Speed of idling rotors by that of hovering ones."""
+    """Rotor speed at idle relative to hover."""
 
     drives = True
+    reads_sensors = False
+    law: ClassVar[Law | None] = None
+    """Control law as a step function; see `pegasus.control.Law`."""
     thrust_share: ClassVar[float] = 1.0
-    """Share of the largest thrust that it uses to accelerate; what is kept back can turn the vehicle."""
+    """Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.trajectory, Trajectory):
@@ -78,35 +80,39 @@ class Controller(Backend):
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the force [N] and the torque about the centre of mass [N m] to apply, body frame, (N, 3).
 
-        The lateral parts of the force are met only where `allocation.fully_actuated` says so.
+        By default those of the `law`, as live arrays. Lateral force is produced only if
+        `allocation.fully_actuated`.
 
         Args:
             state: True state; live arrays.
             reference: What to follow; live arrays.
-            dt: Time since the last call [s]; 0 at the first.
+            dt: Time since the previous call [s]; 0 at the first.
         """
-        raise NotImplementedError("a controller implements wrench or rotor_speed")
+        step = self._law_step
+        step(state, reference, dt)
+        return step.force, step.torque
 
     def rotor_speed(self, state: VehicleState, reference: Reference, dt: float) -> Array:
         """Return the rotor speeds that give `wrench` [rad/s], shape (N, R).
 
-        A controller that commands the rotors directly overrides this one in its place.
+        A controller that commands rotor speeds directly overrides this method.
 
         Args:
             state: True state; live arrays.
             reference: What to follow; live arrays.
-            dt: Time since the last call [s]; 0 at the first.
+            dt: Time since the previous call [s]; 0 at the first.
         """
-        wanted = self._wrench
-        wanted[:, :3], wanted[:, 3:] = self.wrench(state, reference, dt)
-        thrust = self.allocation.allocate(wanted, self._min_thrust, self._max_thrust)
-        return self._curve.rotor_speed(thrust, self._air_density)
+        if self._drive is not None:
+            return self._drive.drive(*self.wrench(state, reference, dt))
+        return self._law_step(state, reference, dt)
 
     def reset(self) -> None:
-        """Forget what was integrated; called whenever the vehicles leave the ground."""
+        """Reset the state of the law; called whenever the vehicles leave the ground."""
+        if self._step is not None:
+            self._step.reset()
 
-    def bind(self, vehicle: "Multirotor") -> None:
-        """Take over the vehicle's mass properties, rotors and air.
+    def bind(self, vehicle: Multirotor) -> None:
+        """Store the vehicle's mass properties, rotors and environment.
 
         Raises:
             ConfigError: If its rotors cannot control it, or cannot lift it.
@@ -117,8 +123,8 @@ class Controller(Backend):
         layout = vehicle.layout
         ground = np.zeros((1, 3))
         weight = self.mass * float(np.sqrt((self._environment.gravity_vector(ground) ** 2).sum()))
-        allowed = "must be above 0 m/s^2 for a controller, whose thrust stands against the weight"
-        require(weight > 0, "gravity", weight / self.mass, allowed, "fly by a backend of your own")
+        allowed = "must be above 0 m/s^2 for a controller, whose thrust balances the weight"
+        require(weight > 0, "gravity", weight / self.mass, allowed, "use a custom backend")
         density = self._environment.air_density(ground)[:, None]
         share = weight / np.maximum(layout.axis[:, 2].sum(), 1e-3)
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
@@ -129,12 +135,14 @@ class Controller(Backend):
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
         self._idle_speed = self.idle_ratio * float(hover_speed[0, 0])
-        self._wrench = np.zeros((self.count, 6))
+        self.gravity: Array = np.zeros((self.count, 3))
+        self.max_thrust: Array = np.zeros(self.count)
+        self._limits = drive_limits(self.count)
         self._idle_command = np.full((self.count, len(layout.spin)), self._idle_speed)
         self._rest_command = np.zeros((self.count, len(layout.spin)))
         self._look_up(np.zeros((self.count, 3)))
         if not self.thrust_share * self.max_thrust[0] > weight:
-            spare = f", {100 * self.thrust_share:g} % of which are used to fly"
+            spare = f", {100 * self.thrust_share:g} % of which are available for acceleration"
             used = spare if self.max_thrust[0] > weight else ""
             raise ConfigError(
                 f"the rotors lift {self.max_thrust[0]:.4g} N{used}, the vehicle weighs {weight:.4g} N",
@@ -143,17 +151,24 @@ class Controller(Backend):
                 value=self._max_speed,
                 remedy="raise it or the thrust, or lower the mass",
             )
+        law, parts = type(self).law, (self._curve, self.allocation.mixing)
+        followed = {**self._limits, "gravity": self.gravity, "max_thrust": self.max_thrust}
+        self._step = None if law is None else ControlStep(law, self, *parts, followed)
+        self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
+        """State and inputs of the law by name: live arrays with one row per copy."""
+        in_python = type(self).wrench is not Controller.wrench
+        self._drive = DriveStep(*parts, self._limits) if in_python else None
         self.start()
 
     def start(self) -> None:
-        """Begin the mission anew at the next `publish`."""
+        """Restart the mission at the next `publish`."""
         self.mission = self._new_mission(count=self.count)
         self.reference: Reference = self.mission.reference
         self._time = self._next_look_up = -math.inf
         self._flew = False
 
-    def publish(self, t: float, state: VehicleState, readings: "Mapping[str, Reading]") -> None:
-        """Take the state, and move the reference on to time t [s]."""
+    def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
+        """Store the state and advance the reference to time t [s]."""
         self._state = state
         if t >= self._next_look_up:
             self._look_up(state.position)
@@ -176,21 +191,29 @@ class Controller(Backend):
         return speed
 
     def plan(self, t: float) -> Plan | None:
-        """Return what is left to fly."""
+        """Return the rest of the flight plan."""
         return self.mission.plan(t)
 
     def _new_mission(self, *, count: int) -> Mission:
         return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
 
+    @property
+    def _law_step(self) -> ControlStep:
+        if self._step is None:
+            raise NotImplementedError("a controller has a law or implements wrench or rotor_speed")
+        return self._step
+
     def _look_up(self, position: Array) -> None:
-        """Bring gravity, air density and the limits of the rotors up to date."""
-        self.gravity: Array = self._environment.gravity_vector(position)
-        self._air_density = self._environment.air_density(position)[:, None]
-        still = np.zeros((self.count, 1))
-        lowest, _ = self._curve.thrust(np.full_like(still, self._idle_speed), still, self._air_density)
-        self._min_thrust = np.maximum(lowest, still)
-        self._max_thrust = np.full_like(still, np.inf)
+        """Update gravity, air density and the rotors' limits."""
+        self.gravity[...] = self._environment.gravity_vector(position)
+        limits, curve = self._limits, self._curve
+        limits["air_density"][...] = density = self._environment.air_density(position)
+        if not curve.uses_air_density:
+            density = density[:1]
+        still = np.zeros((len(density), 1))
+        lowest, _ = curve.thrust(still + self._idle_speed, still, density[:, None])
+        limits["lower"][...] = np.maximum(lowest, still)[:, 0]
+        limits["upper"][...] = np.inf
         if math.isfinite(self._max_speed):
-            fastest = np.full_like(still, self._max_speed)
-            self._max_thrust[...] = self._curve.thrust(fastest, still, self._air_density)[0]
-        self.max_thrust: Array = self._max_thrust[:, 0] * np.maximum(self.allocation.matrix[2], 0.0).sum()
+            limits["upper"][...] = curve.thrust(still + self._max_speed, still, density[:, None])[0][:, 0]
+        self.max_thrust[...] = limits["upper"] * np.maximum(self.allocation.matrix[2], 0.0).sum()

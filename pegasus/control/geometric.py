@@ -1,177 +1,210 @@
 """Geometric controller on SE(3)."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
-from pegasus.arrays import Array, namespace, row_product
-from pegasus.components import require
+from pegasus.base.components import require
+from pegasus.base.step_math import (
+    Real,
+    Vec3,
+    clamped,
+    cos,
+    cross,
+    dot,
+    maximum,
+    minimum,
+    norm,
+    rotate_inverse,
+    scaled,
+    sin,
+    sqrt,
+    tan,
+    vector,
+)
+from pegasus.control.control_step import Body, Setpoint, torque_of
 from pegasus.control.controller import Controller, check_gains
-from pegasus.control.reference import Reference
-from pegasus.control.trajectories.trajectory import Vec3
-from pegasus.frames import cross, matrix_product, rotate, rotate_inverse
-from pegasus.state import VehicleState
-
-# The entries of a matrix M, row by row, to the vector of M - M^T and the trace.
-_VEE_AND_TRACE = np.zeros((9, 4))
-for _entry, _column, _sign in ((7, 0, 1), (5, 0, -1), (2, 1, 1), (6, 1, -1), (3, 2, 1), (1, 2, -1)):
-    _VEE_AND_TRACE[_entry, _column] = _sign
-_VEE_AND_TRACE[[0, 4, 8], 3] = 1.0
+from pegasus.core.trajectory import Vec3 as Triple
 
 _HALF_TURN = 1e-9
-"""Below this value of 1 + trace two attitudes are taken to be half a turn apart."""
+"""Value of 1 + trace below which two attitudes are half a turn apart."""
 
 _LOWEST = 1.0
-"""Smallest vertical acceleration that is asked of the rotors [m/s^2]: the thrust keeps a direction."""
+"""Least commanded vertical acceleration [m/s^2], so that the thrust has a direction."""
 
 THRUST_SHARE = 0.9
-"""Share of the largest thrust that is used for acceleration; what is kept back can turn the vehicle."""
+"""Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
 
-def limit_acceleration(demand: Array, *, lowest: float, highest: Array, steepest: float) -> Array:
-    """Return the acceleration that is asked of the rotors within what they can give, shape (N, 3).
+def limited_acceleration(demand: Vec3, body: Body, tilt_limit: Real) -> Vec3:
+    """Return the commanded acceleration within the rotors' limits.
 
-    The vertical part is kept before the horizontal one, which is scaled down to the tilt limit and to what
-    is left of the largest acceleration.
-
-    Args:
-        demand: Wanted acceleration of the rotors, world frame [m/s^2], shape (N, 3).
-        lowest: Smallest vertical part, above 0 [m/s^2].
-        highest: Largest acceleration [m/s^2], shape (N,).
-        steepest: Tangent of the largest tilt.
-    """
-    xp = namespace(demand)
-    x, y, z = demand[:, 0], demand[:, 1], demand[:, 2]
-    up = xp.minimum(xp.maximum(z, lowest), highest)
-    horizontal = xp.sqrt(x * x + y * y)
-    allowed = xp.minimum(up * steepest, xp.sqrt(highest * highest - up * up))
-    scale = allowed / xp.maximum(xp.maximum(horizontal, allowed), 1e-12)
-    limited: Array = xp.stack([x * scale, y * scale, up], axis=-1)
-    return limited
-
-
-class LimitedDemand:
-    """What is asked of the rotors of N vehicles: a wanted acceleration and an integrated error, limited.
-
-    Nothing is integrated along an axis that is at its limit, so that nothing winds up.
+    The vertical component has priority; the horizontal one is scaled down to the tilt limit and to the rest
+    of the largest acceleration.
 
     Args:
-        gain: Rate of the integral by the error, along the world's axes.
-        integral_limit: Largest acceleration by the integral, along each axis [m/s^2].
+        demand: Desired acceleration by the rotors, world frame [m/s^2].
+        body: The vehicle.
         tilt_limit: Largest tilt [rad].
-        count: Number of vehicles N.
     """
-
-    def __init__(self, gain: Vec3, *, integral_limit: float, tilt_limit: float, count: int) -> None:
-        self._gain, self._limit, self._steepest = np.array(gain), integral_limit, math.tan(tilt_limit)
-        self._integral = np.zeros((count, 3))
-
-    def reset(self) -> None:
-        """Forget what was integrated."""
-        self._integral[...] = 0.0
-
-    def update(self, wanted: Array, error: Array, dt: float, *, highest: Array) -> Array:
-        """Return the acceleration that is asked of the rotors, world frame [m/s^2], shape (N, 3).
-
-        Args:
-            wanted: Wanted acceleration without the integral, world frame [m/s^2], shape (N, 3).
-            error: Error to integrate, shape (N, 3).
-            dt: Time since the last call [s].
-            highest: Largest acceleration that the rotors can give [m/s^2], shape (N,).
-        """
-        demand = wanted + self._integral
-        limited = limit_acceleration(
-            demand, lowest=_LOWEST, highest=highest * THRUST_SHARE, steepest=self._steepest
-        )
-        if dt > 0:
-            integral = self._integral + dt * self._gain * error * (limited == demand)
-            self._integral = np.minimum(np.maximum(integral, -self._limit), self._limit)
-        return limited
+    highest = body.max_thrust / body.mass * THRUST_SHARE
+    up = minimum(maximum(demand[2], _LOWEST), highest)
+    horizontal = sqrt(demand[0] * demand[0] + demand[1] * demand[1])
+    allowed = minimum(up * tan(tilt_limit), sqrt(highest * highest - up * up))
+    scale = allowed / maximum(maximum(horizontal, allowed), 1e-12)
+    return Vec3(demand[0] * scale, demand[1] * scale, up)
 
 
-def attitude_from_thrust(thrust: Array, jerk: Array, yaw: Array, yaw_rate: Array) -> tuple[Array, Array]:
-    """Return the transposed attitude (N, 3, 3) and the body rates (N, 3) that a trajectory asks for.
-
-    The z axis is along the thrust, the x axis as near to the heading as that allows (Mellinger and Kumar
-    2011). The rates are exact for the given jerk: roll and pitch rate turn the thrust, the yaw
-    rate keeps the y axis across the heading (Faessler, Franchi and Scaramuzza 2018).
+def integrated(integral: Vec3, change: Vec3, demand: Vec3, limited: Vec3, limit: Real) -> Vec3:
+    """Return the integral of an error, frozen along axes at their limit (anti-windup).
 
     Args:
-        thrust: Acceleration by the rotors, world frame, not level [m/s^2], shape (N, 3).
-        jerk: Rate of the acceleration, world frame [m/s^3], shape (N, 3).
-        yaw: Heading [rad], shape (N,).
-        yaw_rate: Rate of the heading [rad/s], shape (N,).
+        integral: Acceleration by the integral so far [m/s^2].
+        change: Its change over the step [m/s^2].
+        demand: Desired acceleration, world frame [m/s^2].
+        limited: Commanded acceleration, world frame [m/s^2].
+        limit: Largest acceleration by the integral along each axis [m/s^2].
     """
-    xp = namespace(thrust)
-    fx, fy, fz = thrust[:, 0], thrust[:, 1], thrust[:, 2]
-    inverse = 1.0 / xp.sqrt(fx * fx + fy * fy + fz * fz)
-    x, y, z = fx * inverse, fy * inverse, fz * inverse
-    c, s = xp.cos(yaw), xp.sin(yaw)
-    across = x * s - y * c
-    level = 1.0 / xp.sqrt(z * z + across * across)
-    y1, y2, y3 = -z * s * level, z * c * level, across * level
-    attitude = xp.stack([y2 * z - y3 * y, y3 * x - y1 * z, y1 * y - y2 * x, y1, y2, y3, x, y, z], axis=-1)
-    attitude = xp.reshape(attitude, (-1, 3, 3))
-    turn = rotate(attitude, jerk) * inverse[:, None]
-    roll_rate = -turn[:, 1]
-    heading_rate = (roll_rate * (x * c + y * s) + yaw_rate * z * level) * level
-    rates: Array = xp.stack([roll_rate, turn[:, 0], heading_rate], axis=-1)
-    return attitude, rates
+    return Vec3(
+        integrated_axis(integral[0], change[0], demand[0], limited[0], limit),
+        integrated_axis(integral[1], change[1], demand[1], limited[1], limit),
+        integrated_axis(integral[2], change[2], demand[2], limited[2], limit),
+    )
 
 
-def attitude_error(difference: Array) -> Array:
-    """Return the rotation from the wanted to the true attitude as 2 sin(angle / 2) about its axis, (N, 3).
+def integrated_axis(integral: Real, change: Real, demand: Real, limited: Real, limit: Real) -> Real:
+    """Return the integral along one axis; see `integrated`."""
+    if demand != limited:
+        return clamped(integral, -limit, limit)
+    return clamped(integral + change, -limit, limit)
 
-    For small angles it is the error of Lee, Leok and McClamroch (2010); unlike that one it does not fade
-    beyond a right angle (Lee 2012), so that a vehicle on its back turns over at once.
+
+def attitude_from_thrust(
+    thrust: Vec3, jerk: Vec3, yaw: Real, yaw_rate: Real
+) -> tuple[Vec3, Vec3, Vec3, Vec3]:
+    """Return the desired body axes x, y and z in the world, and the body rates [rad/s], of a trajectory.
+
+    The z axis is along the thrust, the x axis as close to the heading as possible (Mellinger and Kumar 2011).
+    The rates are exact for the given jerk: roll and pitch rate rotate the thrust, the yaw rate keeps the y
+    axis perpendicular to the heading (Faessler, Franchi and Scaramuzza 2018).
 
     Args:
-        difference: Wanted attitude transposed times true attitude, shape (N, 3, 3).
+        thrust: Acceleration by the rotors, world frame, not horizontal [m/s^2].
+        jerk: Rate of the acceleration, world frame [m/s^3].
+        yaw: Heading [rad].
+        yaw_rate: Rate of the heading [rad/s].
     """
-    xp = namespace(difference)
-    table = _VEE_AND_TRACE if isinstance(difference, np.ndarray) else xp.asarray(_VEE_AND_TRACE)
-    vee_and_trace = row_product(xp.reshape(difference, (-1, 9)), table)
-    nearness = 1.0 + vee_and_trace[:, 3:]
-    error: Array = vee_and_trace[:, :3] / xp.sqrt(xp.maximum(nearness, _HALF_TURN))
-    if isinstance(error, np.ndarray) and nearness.min() > _HALF_TURN:
-        return error
-    # Half a turn about n: the difference is 2 n n^T - 1, and n either way is as near.
-    squares = difference + xp.eye(3)
-    lengths = xp.sum(squares * squares, axis=1, keepdims=True)
-    best = xp.argmax(lengths, axis=-1)[..., None]
-    axis = xp.take_along_axis(squares / xp.sqrt(xp.maximum(lengths, _HALF_TURN)), best, axis=-1)[..., 0]
-    either: Array = xp.where(nearness > _HALF_TURN, error, 2.0 * axis)
-    return either
+    inverse = 1.0 / norm(thrust)
+    z_axis = thrust * inverse
+    c = cos(yaw)
+    s = sin(yaw)
+    across = z_axis[0] * s - z_axis[1] * c
+    level = 1.0 / sqrt(z_axis[2] * z_axis[2] + across * across)
+    y_axis = Vec3(-z_axis[2] * s * level, z_axis[2] * c * level, across * level)
+    x_axis = cross(y_axis, z_axis)
+    roll_rate = -dot(y_axis, jerk) * inverse
+    heading_rate = (roll_rate * (z_axis[0] * c + z_axis[1] * s) + yaw_rate * z_axis[2] * level) * level
+    return x_axis, y_axis, z_axis, Vec3(roll_rate, dot(x_axis, jerk) * inverse, heading_rate)
+
+
+def attitude_error(x: Vec3, y: Vec3, z: Vec3) -> Vec3:
+    """Return the rotation from the desired to the true attitude as 2 sin(angle / 2) about its axis.
+
+    For small angles it is the error of Lee, Leok and McClamroch (2010); unlike that error it does not
+    decrease beyond a right angle (Lee 2012), so that an inverted vehicle recovers at once.
+
+    Args:
+        x: First row of the transposed desired attitude times the true attitude: the desired x axis in the
+            body frame.
+        y: Second row: the desired y axis in the body frame.
+        z: Third row: the desired z axis in the body frame.
+    """
+    nearness = 1.0 + (x[0] + y[1] + z[2])
+    if nearness > _HALF_TURN:
+        return Vec3(z[1] - y[2], x[2] - z[0], y[0] - x[1]) * (1.0 / sqrt(nearness))
+    # Half a turn about n: the difference is 2 n n^T - 1, and both signs of n are equivalent.
+    best = Vec3(x[0] + 1.0, y[0], z[0])
+    other = Vec3(x[1], y[1] + 1.0, z[1])
+    if norm(other) > norm(best):
+        best = other
+    other = Vec3(x[2], y[2], z[2] + 1.0)
+    if norm(other) > norm(best):
+        best = other
+    return best * (2.0 / norm(best))
+
+
+def attitude_torque(own: "GeometricController", body: Body, x: Vec3, y: Vec3, z: Vec3, rates: Vec3) -> Vec3:
+    """Return the torque that controls the attitude [N m].
+
+    Args:
+        own: The controller.
+        body: The vehicle.
+        x: Desired x axis in the body frame.
+        y: Desired y axis in the body frame.
+        z: Desired z axis in the body frame.
+        rates: Desired body rates, in the desired frame [rad/s].
+    """
+    turning = body.angular_velocity
+    rate_error = turning - (x * rates[0] + y * rates[1] + z * rates[2])
+    angular = scaled(vector(own.attitude_gain), attitude_error(x, y, z))
+    angular = angular + scaled(vector(own.rate_gain), rate_error)
+    return cross(turning, torque_of(body, turning)) - torque_of(body, angular)
+
+
+def geometric_law(
+    own: "GeometricController", body: Body, setpoint: Setpoint, integral: Vec3, dt: Real
+) -> tuple[Vec3, Vec3, Vec3]:
+    """Return thrust along z [N] and torque [N m], with the new integral of the position error."""
+    error = setpoint.position - body.position
+    demand = (
+        setpoint.acceleration
+        - body.gravity
+        + scaled(vector(own.position_gain), error)
+        + scaled(vector(own.velocity_gain), setpoint.velocity - body.velocity)
+        + integral
+    )
+    thrust = limited_acceleration(demand, body, own.tilt_limit)
+    change = scaled(vector(own.integral_gain), error) * dt
+    integral = integrated(integral, change, demand, thrust, own.integral_limit)
+    x, y, z, rates = attitude_from_thrust(thrust, setpoint.jerk, setpoint.yaw, setpoint.yaw_rate)
+    torque = attitude_torque(
+        own,
+        body,
+        rotate_inverse(body.orientation, x),
+        rotate_inverse(body.orientation, y),
+        rotate_inverse(body.orientation, z),
+        rates,
+    )
+    lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
+    return Vec3(0.0, 0.0, lift), torque, integral
 
 
 @dataclass(eq=False)
 class GeometricController(Controller):
-    """Follow position and heading with feed-forward of velocity, acceleration and jerk.
+    """Geometric controller of position and heading with feed-forward of velocity, acceleration and jerk.
 
-    The wanted acceleration turns into thrust along the vehicle's z axis and into an attitude, which is
-    controlled on SO(3) without angles (Mellinger and Kumar 2011; Lee, Leok and McClamroch 2010). The gains
-    are accelerations, so that they fly any airframe; the defaults are those of Pegasus for its Iris
-    (10, 8.5, 1.5, 3.5, 0.5 for 1.5 kg).
+    The desired acceleration gives the thrust along the vehicle's z axis and the attitude, which is controlled
+    on SO(3) (Mellinger and Kumar 2011; Lee, Leok and McClamroch 2010). The gains are accelerations, so that
+    they suit any airframe; the defaults are those of Pegasus Simulator for its Iris (10, 8.5, 1.5, 3.5, 0.5
+    for 1.5 kg).
     """
 
+    law: ClassVar[Any] = staticmethod(geometric_law)
     thrust_share: ClassVar[float] = THRUST_SHARE
 
-    position_gain: Vec3 = (6.7, 6.7, 6.7)
+    position_gain: Triple = (6.7, 6.7, 6.7)
     """Acceleration by position error, along the world's axes [1/s^2]."""
-    velocity_gain: Vec3 = (5.7, 5.7, 5.7)
+    velocity_gain: Triple = (5.7, 5.7, 5.7)
     """Acceleration by velocity error [1/s]."""
-    integral_gain: Vec3 = (1.0, 1.0, 1.0)
+    integral_gain: Triple = (1.0, 1.0, 1.0)
     """Acceleration by integrated position error [1/s^3]."""
     integral_limit: float = 3.0
     """Largest acceleration by integrated error, along each axis [m/s^2]."""
-    attitude_gain: Vec3 = (120.0, 120.0, 60.0)
+    attitude_gain: Triple = (120.0, 120.0, 60.0)
     """Angular acceleration by attitude error, about the body's axes [1/s^2]."""
-    rate_gain: Vec3 = (17.0, 17.0, 9.0)
+    rate_gain: Triple = (17.0, 17.0, 9.0)
     """Angular acceleration by rate error [1/s]."""
     tilt_limit: float = 1.0
-    """Largest tilt that is asked for [rad]."""
+    """Largest commanded tilt [rad]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -181,47 +214,3 @@ class GeometricController(Controller):
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
         limit = self.tilt_limit
         require(0 < limit <= 1.4, "tilt_limit", limit, "must be above 0 and at most 1.4 rad (80 degrees)")
-
-    def bind(self, vehicle: Any) -> None:
-        """Take over the vehicle, and turn gains into torques by its inertia."""
-        super().bind(vehicle)
-        self._position_gain, self._velocity_gain = np.array(self.position_gain), np.array(self.velocity_gain)
-        self._demand = LimitedDemand(
-            self.integral_gain,
-            integral_limit=self.integral_limit,
-            tilt_limit=self.tilt_limit,
-            count=self.count,
-        )
-        # Row vectors multiply from the left: these are the transposes of -J diag(gain).
-        self._attitude_torque = -(self.inertia * np.array(self.attitude_gain)).T
-        self._rate_torque = -(self.inertia * np.array(self.rate_gain)).T
-        self._momentum = self.inertia.T.copy()
-        self._force = np.zeros((self.count, 3))
-
-    def reset(self) -> None:
-        """Forget the integrated position error."""
-        self._demand.reset()
-
-    def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
-        """Return thrust along z and torque; see `Controller.wrench`."""
-        error = reference.position - state.position
-        wanted = (
-            reference.acceleration
-            - self.gravity
-            + self._position_gain * error
-            + self._velocity_gain * (reference.velocity - state.velocity)
-        )
-        thrust = self._demand.update(wanted, error, dt, highest=self.max_thrust / self.mass)
-        attitude, wanted_rates = attitude_from_thrust(
-            thrust, reference.jerk, reference.yaw, reference.yaw_rate
-        )
-        difference = matrix_product(attitude, state.rotation)
-        rates = state.angular_velocity
-        rate_error = rates - rotate_inverse(difference, wanted_rates)
-        torque = (
-            row_product(attitude_error(difference), self._attitude_torque)
-            + row_product(rate_error, self._rate_torque)
-            + cross(rates, row_product(rates, self._momentum))
-        )
-        self._force[:, 2] = self.mass * rotate_inverse(state.rotation, thrust)[:, 2]
-        return self._force, torque

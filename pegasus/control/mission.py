@@ -1,71 +1,75 @@
-"""From a trajectory to the reference of N vehicles: spin-up, take-off, the flight, touch-down."""
+"""Missions: reference of N vehicles through spin-up, take-off, trajectory and touch-down."""
 
 import math
+import struct
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.control.plan import Plan
-from pegasus.control.reference import Reference
+from pegasus.base.arrays import Array
 from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
-from pegasus.state import VehicleState
+from pegasus.core.state import Plan, Reference, VehicleState
 
 _FREE_FALL = 0.3
-"""A vehicle that sinks by this much while it should stand is in the air [m]."""
+"""Descent during spin-up that shows that a vehicle is in the air [m]."""
 
 _SINK_RATE = 0.1
-"""How fast the reference sinks on after a landing until the ground is felt [m/s]."""
+"""Sink rate of the reference after a landing until ground contact [m/s]."""
 
 _SETTLING = 0.5
-"""How long a vehicle may take to follow this sinking before it is taken to stand [s]."""
+"""Time for a vehicle to follow this sink rate before it counts as landed [s]."""
+
+_NUMBERS = struct.Struct("14d")
+"""Position to jerk, heading and its rate of one vehicle."""
 
 _ON_THE_GROUND = Point((0.0, 0.0, 0.0), yaw=0.0, idle=True)
 
 
 class Mission:
-    """One flight of a trajectory by N vehicles.
+    """A flight of N vehicles along a trajectory.
 
-    The vehicles first stand, rotors idling. Then they climb and fly to where the trajectory begins, follow
-    it, and hold its end. After a landing the reference sinks on until each vehicle stands.
+    The vehicles first idle on the ground. Then they climb, fly to the start of the trajectory, follow it and
+    hold its end. After a landing the reference sinks until each vehicle has landed.
 
     Args:
-        trajectory: What is flown.
+        trajectory: The trajectory.
         count: Number of vehicles N.
-        relative: Whether each vehicle flies it from where it stood at the start, or all at the same place.
-        spin_up: How long the rotors idle before take-off [s]; 0 for a vehicle that starts in the air.
+        relative: Whether the trajectory is relative to each vehicle's start position, or in world
+            coordinates.
+        spin_up: Idle time before take-off [s]; 0 for a vehicle that starts in the air.
     """
 
     def __init__(self, trajectory: Trajectory, *, count: int, relative: bool, spin_up: float) -> None:
         self._trajectory, self._count, self._relative, self._spin_up = trajectory, count, relative, spin_up
-        # Position, velocity, acceleration and jerk share one array.
-        self._motion = np.zeros((4, count, 3))
+        # Position, velocity, acceleration, jerk, heading and its rate share one array.
+        self._numbers = np.zeros(14 * count)
+        self._motion = self._numbers[: 12 * count].reshape(4, count, 3)
         self.reference = Reference(
             self._motion[0],
             self._motion[1],
             self._motion[2],
             self._motion[3],
-            np.zeros(count),
-            np.zeros(count),
+            self._numbers[12 * count : 13 * count],
+            self._numbers[13 * count :],
             np.ones(count, dtype=bool),
             segment="idle",
         )
-        """What the vehicles follow at the time of the last `update`; live arrays."""
+        """Reference of the vehicles at the last `update`; live arrays."""
         self.airborne = False
-        """Whether any vehicle follows the reference; the others stand with their rotors idling."""
+        """Whether any vehicle follows the reference; the others idle on the ground."""
         self.landed = np.zeros(count, dtype=bool)
-        """Which vehicles have landed for good, shape (N,)."""
+        """Vehicles that have completed the last landing, shape (N,)."""
         self.landing = False
-        """Whether the last landing is over and the vehicles settle; then `landed` is to be looked at."""
+        """Whether the last landing is over and the vehicles settle; `landed` is then valid."""
         self.finished = False
-        """Whether the trajectory is over and, where it ends with a landing, all vehicles stand."""
+        """Whether the trajectory is over and, if it ends with a landing, all vehicles have landed."""
         self.duration = spin_up + sequence(trajectory, start=_ON_THE_GROUND).duration
-        """Time from the start to the end of the trajectory [s]; exact once the vehicles take off."""
+        """Time from the start to the end of the trajectory [s]; exact from take-off on."""
         self._plan: sequence | None = None
         self._fade: Profile | None = None
         self._begin = math.nan
 
     def update(self, t: float, state: VehicleState) -> None:
-        """Bring the reference to time t.
+        """Advance the reference to time t.
 
         Args:
             t: Simulation time [s].
@@ -84,14 +88,14 @@ class Mission:
             return
         clock = t - self._plan_begin
         over = clock - self._plan.duration
-        point = self._plan.sample(clock)
+        point, segment = self._plan.at(clock)
         if point.idle:
             self._stand(state)
             self.finished = over >= 0
             return
         if not self.airborne:
             self._lift_off(t, point, state)
-        self.reference.segment = self._plan.segment(clock)
+        self.reference.segment = segment
         if over < 0:
             self._place(t, point)
         elif self._plan.lands:
@@ -102,7 +106,7 @@ class Mission:
             self.reference.segment, self.finished = "hold", True
 
     def plan(self, t: float) -> Plan | None:
-        """Return what is left to fly at time t; None before the take-off and after the end.
+        """Return the rest of the flight plan at time t; None before take-off and after the end.
 
         Args:
             t: Simulation time [s].
@@ -118,10 +122,12 @@ class Mission:
         self._origin = np.zeros((self._count, 3))
         if self._relative:
             self._origin[:, :2] = state.position[:, :2]
+        self._first_origin: list[float] = self._origin[0].tolist()
+        self._first_yaw = float(self._yaw[0])
         self.reference.yaw[...] = self._yaw
 
     def _planned(self, t: float, state: VehicleState, *, grounded: bool) -> sequence:
-        """Return the flight from where the first vehicle is; the differences of the others fade."""
+        """Return the flight from the first vehicle's position; the offsets of the others fade out."""
         self._plan_begin = t
         position: list[float] = (state.position[0] - self._origin[0]).tolist()
         here = Point(position, yaw=float(self._yaw[0]), idle=grounded)
@@ -130,7 +136,7 @@ class Mission:
         return plan
 
     def _stand(self, state: VehicleState) -> None:
-        """Refer to where the vehicles stand."""
+        """Set the reference to the vehicles' positions on the ground."""
         self._motion[0] = state.position
         if self.airborne:
             self.airborne = False
@@ -141,7 +147,7 @@ class Mission:
             self.reference.segment = "idle"
 
     def _lift_off(self, t: float, point: Point, state: VehicleState) -> None:
-        """Begin at where each vehicle really is and let the difference to the trajectory fade."""
+        """Start at each vehicle's true position and fade out its offset from the trajectory."""
         self.airborne = True
         self.reference.idle[...] = False
         self._lift_off_time = t
@@ -153,12 +159,24 @@ class Mission:
         self._fade = Profile(farthest, rate=1.0, acceleration=1.0)
 
     def _place(self, t: float, point: Point) -> None:
-        """Write a point of the trajectory into the reference, for each vehicle at its place."""
+        """Write a point of the trajectory into the reference of each vehicle."""
         reference, motion = self.reference, self._motion
-        motion[...] = np.array(point.motion)[:, None]
-        motion[0] += self._origin
-        reference.yaw[...] = self._yaw if point.yaw is None else point.yaw
-        reference.yaw_rate[...] = point.yaw_rate
+        (px, py, pz), velocity, acceleration, jerk, yaw, yaw_rate, _ = point
+        if self._count == 1:
+            # One call: assigning small arrays takes several times as long.
+            x, y, z = self._first_origin
+            position, yaw = (px + x, py + y, pz + z), self._first_yaw if yaw is None else yaw
+            numbers = (*position, *velocity, *acceleration, *jerk, yaw, yaw_rate)
+            _NUMBERS.pack_into(self._numbers, 0, *numbers)  # type: ignore[arg-type]
+        else:
+            # Columns: adding or assigning a row to many rows takes twice as long.
+            for axis, coordinate in enumerate((px, py, pz)):
+                np.add(self._origin[:, axis], coordinate, out=motion[0, :, axis])
+            for order, derivative in enumerate((velocity, acceleration, jerk), start=1):
+                for axis, component in enumerate(derivative):
+                    motion[order, :, axis].fill(component)
+            reference.yaw[...] = self._yaw if yaw is None else yaw
+            reference.yaw_rate.fill(yaw_rate)
         if self._fade is None:
             return
         elapsed = t - self._lift_off_time
@@ -172,7 +190,7 @@ class Mission:
         reference.yaw_rate += left[1] * self._yaw_offset
 
     def _settle(self, elapsed: float, state: VehicleState) -> None:
-        """Sink on after a landing; a vehicle that does not follow stands on the ground."""
+        """Sink after a landing; a vehicle that does not follow is on the ground."""
         self.landing = True
         reference, landed = self.reference, self.landed
         reference.position[:, 2] -= _SINK_RATE * elapsed

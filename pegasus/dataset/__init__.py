@@ -1,6 +1,13 @@
-"""Labelled datasets: annotations of rendered frames, and writers of the formats that tools read."""
+"""Labelled datasets: annotations of rendered frames, and writers of common formats."""
 
-from pegasus.dataset.annotations import (
+from pegasus.dataset.basic import ANNOTATORS, BasicWriter
+from pegasus.dataset.coco import CocoWriter
+from pegasus.dataset.generation import make_dataset
+from pegasus.dataset.kitti import KittiWriter
+from pegasus.dataset.writer import DatasetWriter
+from pegasus.labels.annotations import (
+    LabelledFrame,
+    LidarCloud,
     PointCloud,
     camera_parameters,
     distance_to_image_plane,
@@ -8,15 +15,10 @@ from pegasus.dataset.annotations import (
     point_cloud,
     world_points,
 )
-from pegasus.dataset.basic import ANNOTATORS, BasicWriter
-from pegasus.dataset.boxes import LooseBoxes, loose_boxes
-from pegasus.dataset.coco import CocoWriter
-from pegasus.dataset.entities import EntityTable, LabelledEntity
-from pegasus.dataset.frame import DatasetWriter, LabelledFrame, LidarCloud
-from pegasus.dataset.kitti import KittiWriter
-from pegasus.dataset.occlusion import occlusion_ratios
-from pegasus.dataset.segmentation import class_names, colors, instance_ids, semantic_ids, tight_boxes
-from pegasus.dataset.shapes import EntityShape
+from pegasus.labels.boxes import LooseBoxes, loose_boxes
+from pegasus.labels.entities import EntityShape, EntityTable, LabelledEntity
+from pegasus.labels.occlusion import occlusion_ratios
+from pegasus.labels.segmentation import class_names, colors, instance_ids, semantic_ids, tight_boxes
 
 __all__ = [
     "ANNOTATORS",
@@ -37,6 +39,7 @@ __all__ = [
     "distance_to_image_plane",
     "instance_ids",
     "loose_boxes",
+    "make_dataset",
     "motion_vectors",
     "occlusion_ratios",
     "point_cloud",

@@ -1,4 +1,4 @@
-"""The layout of Replicator's BasicWriter."""
+"""Writer of the layout of Replicator's BasicWriter."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from pegasus.dataset.annotations import (
+from pegasus.base.errors import ConfigError
+from pegasus.dataset.writer import DatasetWriter, npy, png
+from pegasus.labels.annotations import (
+    LabelledFrame,
     camera_parameters,
     distance_to_image_plane,
     motion_vectors,
     point_cloud,
 )
-from pegasus.dataset.frame import LabelledFrame
-from pegasus.dataset.frame_folder import FrameFolder, checked_cameras, npy, png
-from pegasus.dataset.segmentation import (
+from pegasus.labels.segmentation import (
     BACKGROUND,
     FIRST_ID,
     UNLABELLED,
@@ -27,7 +28,6 @@ from pegasus.dataset.segmentation import (
     semantic_ids,
     tight_boxes,
 )
-from pegasus.errors import ConfigError
 
 ANNOTATORS = (
     "rgb",
@@ -44,7 +44,7 @@ ANNOTATORS = (
     "pointcloud",
     "camera_params",
 )
-"""What `BasicWriter` can write, under Replicator's names."""
+"""Annotators of `BasicWriter`, by Replicator's names."""
 
 BOX_2D = np.dtype(
     [
@@ -74,16 +74,16 @@ _NAMES = {BACKGROUND: "BACKGROUND", UNLABELLED: "UNLABELLED"}
 Files = dict[str, bytes]
 
 
-class BasicWriter:
-    """Writes what Replicator's BasicWriter writes, under the same names, types and fields.
+class BasicWriter(DatasetWriter):
+    """Writer with the file names, types and fields of Replicator's BasicWriter.
 
-    One camera's files lie side by side in the folder; those of several in `<camera>/<annotator>/`.
+    Files of a single camera lie in the folder itself, those of several in `<camera>/<annotator>/`.
 
     Args:
-        folder: Where the dataset goes.
+        folder: Folder of the dataset.
         cameras: Names of the cameras.
-        annotators: What to write, names from `ANNOTATORS`.
-        resume: Go on with the dataset that is there.
+        annotators: Names from `ANNOTATORS`.
+        resume: Continue the dataset in the folder.
 
     Raises:
         ConfigError: If an annotator is not known, or the folder is not empty or cannot be written.
@@ -104,46 +104,28 @@ class BasicWriter:
                 field="annotators",
                 value=unknown or list(annotators),
             )
-        self.cameras = checked_cameras(cameras, most=1000)
-        # The picture last: who looks for pictures finds those whose labels are there.
+        # The image is written last, so that an image that exists has its labels.
         self.annotators = [
             *(name for name in ANNOTATORS[1:] if name in annotators),
             *({"rgb"} & set(annotators)),
         ]
-        self._folder = FrameFolder(folder, resume=resume)
+        super().__init__(folder, cameras=cameras, resume=resume)
 
-    def written(self) -> frozenset[int]:
-        """Return the indices of the frames whose files are all there."""
-        return self._folder.written()
-
-    def write(self, index: int, frames: Sequence[LabelledFrame]) -> None:
-        """Write the pictures that the cameras took at one instant.
-
-        Args:
-            index: Index of the frame in the dataset.
-            frames: One for each camera.
-
-        Raises:
-            ConfigError: If a file cannot be written; the frame is not counted.
-        """
+    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
         files: Files = {}
         for frame in frames:
             labels = _Labels(frame)
             for annotator in self.annotators:
                 place = f"{frame.camera}/{annotator}/" if len(self.cameras) > 1 else ""
                 for name, content in _WRITERS[annotator](labels, annotator).items():
-                    # The number goes behind the name and before its ending.
+                    # The index stands between name and ending.
                     stem, _, ending = name.rpartition(".")
                     files[f"{place}{stem}_{index:04d}.{ending}"] = content
-        record = {"stamp": frames[0].stamp, "seed": frames[0].seed, "cameras": [f.camera for f in frames]}
-        self._folder.commit(index, files, record)
-
-    def finish(self) -> None:
-        """Do nothing: every frame stands by itself."""
+        return files
 
 
 class _Labels:
-    """What several annotators of one frame need."""
+    """Labels that several annotators of a frame share."""
 
     def __init__(self, frame: LabelledFrame) -> None:
         images = frame.images
@@ -194,9 +176,9 @@ def _distance_to_camera(labels: _Labels, name: str) -> Files:
 
 
 def _normals(labels: _Labels, name: str) -> Files:
-    picture = np.full((*labels.entity.shape, 4), 255, np.uint8)
-    picture[..., :3] = (labels.normal * np.float32(127.5) + np.float32(127.5)).astype(np.uint8)
-    return {f"{name}.png": png(picture)}
+    image = np.full((*labels.entity.shape, 4), 255, np.uint8)
+    image[..., :3] = (labels.normal * np.float32(127.5) + np.float32(127.5)).astype(np.uint8)
+    return {f"{name}.png": png(image)}
 
 
 def _semantic_segmentation(labels: _Labels, name: str) -> Files:

@@ -1,4 +1,4 @@
-"""The layout of COCO: pictures, and one JSON file of instances with boxes and masks."""
+"""Writer of COCO: images, and one JSON file of instances with boxes and masks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,27 +7,26 @@ from typing import Any
 import numpy as np
 import orjson
 
-from pegasus.dataset.frame import LabelledFrame
-from pegasus.dataset.frame_folder import FrameFolder, checked_cameras, png
-from pegasus.dataset.masks import encoded
-from pegasus.dataset.segmentation import tight_boxes, visible_pixels
+from pegasus.dataset.writer import DatasetWriter, png
+from pegasus.labels.annotations import LabelledFrame
+from pegasus.labels.segmentation import encoded, tight_boxes, visible_pixels
 
 INSTANCES = "annotations/instances.json"
-"""Where the labels go."""
+"""Path of the labels."""
 
 
-class CocoWriter:
-    """Writes `images/*.png` and, at the end, `annotations/instances.json`.
+class CocoWriter(DatasetWriter):
+    """Writer of `images/*.png` and, at the end, `annotations/instances.json`.
 
-    Boxes and masks are those of the visible pixels, masks as compressed run lengths. What a frame adds to the
-    JSON file waits in the frame's record; `finish` merges the records in the order of their frames, so that
-    the file does not depend on the order in which frames came.
+    Boxes and masks are those of the visible pixels, masks as compressed run lengths. The labels of a frame
+    are kept in its record; `finish` merges the records in the order of the frames, so that the file does not
+    depend on the order of writing.
 
     Args:
-        folder: Where the dataset goes.
+        folder: Folder of the dataset.
         cameras: Names of the cameras.
-        least_area: Entities that fewer pixels show are left out.
-        resume: Go on with the dataset that is there.
+        least_area: Minimum visible area of an instance [pixels].
+        resume: Continue the dataset in the folder.
 
     Raises:
         ConfigError: If the folder is not empty or cannot be written.
@@ -41,24 +40,10 @@ class CocoWriter:
         least_area: int = 1,
         resume: bool = False,
     ) -> None:
-        self.cameras = checked_cameras(cameras, most=1000)
+        super().__init__(folder, cameras=cameras, resume=resume)
         self.least_area = least_area
-        self._folder = FrameFolder(folder, resume=resume)
 
-    def written(self) -> frozenset[int]:
-        """Return the indices of the frames whose files are all there."""
-        return self._folder.written()
-
-    def write(self, index: int, frames: Sequence[LabelledFrame]) -> None:
-        """Write the pictures that the cameras took at one instant.
-
-        Args:
-            index: Index of the frame in the dataset.
-            frames: One for each camera.
-
-        Raises:
-            ConfigError: If a file cannot be written; the frame is not counted.
-        """
+    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
         files, images = {}, []
         for frame in frames:
             name = f"{index:06d}.png" if len(self.cameras) == 1 else f"{frame.camera}_{index:06d}.png"
@@ -74,13 +59,9 @@ class CocoWriter:
                     "annotations": list(self._annotations(frame)),
                 }
             )
-        record = {
-            "stamp": frames[0].stamp,
-            "seed": frames[0].seed,
-            "classes": list(frames[0].classes),
-            "images": images,
-        }
-        self._folder.commit(index, files, record)
+        del record["cameras"]
+        record |= {"classes": list(frames[0].classes), "images": images}
+        return files
 
     def finish(self) -> None:
         """Merge the records of all frames into `annotations/instances.json`."""
@@ -118,20 +99,20 @@ class CocoWriter:
         areas, boxes = visible_pixels(entity, count), tight_boxes(entity, count)
         parts: list[dict[str, Any]] = []
         for k in np.flatnonzero(areas >= max(1, self.least_area)).tolist():
-            thing = frame.entities[k]
-            if thing.label not in frame.classes:
+            item = frame.entities[k]
+            if item.label not in frame.classes:
                 continue
             x_min, y_min, x_max, y_max = boxes[k].tolist()
             mask = entity[y_min : y_max + 1, x_min : x_max + 1] == k
             occlusion = None if frame.occlusion is None else float(frame.occlusion[k])
             parts.append(
                 {
-                    "class": thing.label,
+                    "class": item.label,
                     "bbox": [x_min, y_min, x_max - x_min + 1, y_max - y_min + 1],
                     "area": int(areas[k]),
                     "segmentation": encoded(mask, (x_min, y_min, width, height)),
                     "iscrowd": 0,
-                    "attributes": {"path": thing.path, "occlusion": occlusion},
+                    "attributes": {"path": item.path, "occlusion": occlusion},
                 }
             )
         return parts

@@ -1,25 +1,26 @@
-"""One randomised scene and flight, and the frames that are taken of it."""
+"""Episodes: a randomised scene, a flight through it, and the frames captured in it."""
 
 import logging
 import math
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from pegasus.backends.scenario import add_vehicles
+from pegasus.base.errors import ConfigError
+from pegasus.base.streams import stream
 from pegasus.cameras.camera import Camera
-from pegasus.dataset.frame import LabelledFrame
-from pegasus.dataset.pictures import Pictures, chosen_eyes
+from pegasus.config.scenario import ScenarioSpec, WorldSpec
+from pegasus.config.settings import find_beside
+from pegasus.core.assembly import world_of
+from pegasus.core.renderer import Renderer
+from pegasus.core.simulation import Simulation
+from pegasus.dataset.frame_capture import FrameCapture, select_viewpoints
 from pegasus.dataset.randomizers import Clearance
-from pegasus.dataset.recipe import Recipe
-from pegasus.errors import ConfigError
-from pegasus.render.renderer import Renderer
-from pegasus.run import add_vehicles, found
-from pegasus.scenario import ScenarioSpec, WorldSpec, load_world
+from pegasus.dataset.recipe import Plan, Recipe
+from pegasus.labels.annotations import LabelledFrame
 from pegasus.scene.scene import Scene
-from pegasus.simulation import Simulation
-from pegasus.streams import stream
 
 _SEEDS = 2**63
 
@@ -27,15 +28,10 @@ _log = logging.getLogger(__name__)
 
 
 class Episode:
-    """A randomised scene with a flight through it; use it as a context manager.
+    """Randomised scene with a flight through it; a context manager.
 
-    Frame i of a dataset belongs to scene i // K, of which K frames are taken at random instants. All that is
-    random in a scene depends on the dataset's seed and the scene's number, and in a frame on its index too.
-
-    Args:
-        recipe: What the dataset is made from.
-        number: Number of the scene.
-        renderer: Who draws the pictures.
+    Frame i of a dataset belongs to scene i // K, with K frames at random instants. Randomness of a scene
+    depends on the dataset's seed and the scene's number, that of a frame on its index too.
 
     Raises:
         ConfigError: If the scenario, or anything that it names, is wrong.
@@ -53,16 +49,18 @@ class Episode:
         try:
             self._clearance = Clearance(self.simulation.scene)
             self._add_vehicles()
-            self.eyes = chosen_eyes(self.simulation, spec.dataset.cameras)
-            """The lenses that the frames are taken through."""
-            self._cameras = {eye.camera: self._camera(eye.camera) for eye in self.eyes}
+            self.viewpoints = select_viewpoints(self.simulation, spec.dataset.cameras)
+            """Viewpoints of the frames."""
+            self._cameras = {
+                viewpoint.camera: self._camera(viewpoint.camera) for viewpoint in self.viewpoints
+            }
             self._instants = self._drawn_instants()
         except BaseException:
             self.simulation.close()
             raise
-        self._pictures = Pictures(
+        self._capture = FrameCapture(
             self.simulation,
-            self.eyes,
+            self.viewpoints,
             self._randomizers,
             seed=self.seed,
             clearance=self._clearance,
@@ -88,15 +86,15 @@ class Episode:
     def frames(
         self, indices: Collection[int], classes: tuple[str, ...]
     ) -> Iterator[tuple[int, list[LabelledFrame]]]:
-        """Fly, and yield the pictures of all lenses for each frame that is wanted, in order of time.
+        """Fly, and yield the images of all viewpoints for the wanted frames, in order of time.
 
         Args:
             indices: Indices of the frames, all of this scene.
             classes: Names of the classes in the order of their ids.
         """
         wanted = {self._instants[index - self._first]: index for index in indices}
-        simulation, eye = self.simulation, self.eyes[0]
-        vehicle, sensor = simulation.vehicles[eye.vehicle], eye.camera.partition("/")[2]
+        simulation, viewpoint = self.simulation, self.viewpoints[0]
+        vehicle, sensor = simulation.vehicles[viewpoint.vehicle], viewpoint.camera.partition("/")[2]
         taken = -1
         while wanted:
             simulation.step()
@@ -104,18 +102,15 @@ class Episode:
                 taken += 1
                 if taken in wanted:
                     index = wanted.pop(taken)
-                    yield index, self._pictures.take(index, classes)
+                    yield index, self._capture.take(index, classes)
 
     def _stream(self, randomizer: str, *names: str) -> np.random.Generator:
         return stream(self.seed, "randomizer", randomizer, *names)
 
     def _world(self) -> WorldSpec:
         recipe = self._recipe
-        path = found("worlds", recipe.scenario.world, beside=recipe.file, field="world")
-        if path.suffix.lower() in {".usd", ".usda", ".usdc", ".usdz"}:
-            world = WorldSpec(name=path.stem, usd=path.resolve())
-        else:
-            world, _ = load_world(path)
+        path = find_beside("worlds", recipe.scenario.world, beside=recipe.file, field="world")
+        world, _ = world_of(path)
         for name, randomizer in self._randomizers.items():
             try:
                 world = randomizer.world(world, self._stream(name))
@@ -148,23 +143,23 @@ class Episode:
         return camera
 
     def _drawn_instants(self) -> list[int]:
-        """Return which pictures of the cameras, counted from the first, are the frames of the scene."""
+        """Return the indices of the cameras' images that become frames of the scene."""
         rates = {camera.rate_hz for camera in self._cameras.values()}
         if len(rates) > 1:
             raise ConfigError(
-                "cameras of one dataset must take their pictures at the same instants",
+                "cameras of one dataset must take their images at the same instants",
                 field="dataset.cameras",
                 value={name: camera.rate_hz for name, camera in self._cameras.items()},
                 remedy="give them the same rate_hz, or choose some",
             )
         spec, rate = self._recipe.scenario, rates.pop()
         if spec.duration is None:
-            raise ConfigError("is needed for a dataset", field="duration", remedy="give it [s]")
+            raise ConfigError("is needed for a dataset", field="duration", remedy="set it in seconds")
         first, end = math.ceil(spec.dataset.start * rate), math.floor(spec.duration * rate + 1e-9)
         count = spec.dataset.frames_per_scene
         if end - first < count:
             raise ConfigError(
-                f"the cameras take only {max(end - first, 0)} pictures between {spec.dataset.start:g} s and "
+                f"the cameras take only {max(end - first, 0)} images between {spec.dataset.start:g} s and "
                 f"{spec.duration:g} s",
                 field="dataset.frames_per_scene",
                 value=count,
@@ -178,20 +173,12 @@ class Episode:
 def make_episode(
     recipe: Recipe,
     folder: Path,
-    plan: "Plan",
+    plan: Plan,
     number: int,
     indices: Collection[int],
     renderer: str | Renderer,
 ) -> None:
     """Write frames of one scene.
-
-    Args:
-        recipe: What the dataset is made from.
-        folder: Where it goes.
-        plan: Its cameras and classes.
-        number: Number of the scene.
-        indices: Indices of the frames.
-        renderer: Who draws the pictures.
 
     Raises:
         ConfigError: If a frame cannot be made or written.
@@ -202,21 +189,8 @@ def make_episode(
             writer.write(index, frames)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What all frames of a dataset have in common."""
-
-    cameras: tuple[str, ...]
-    """Names of the pictures that each frame has."""
-    classes: tuple[str, ...]
-    """Names of the classes in the order of their ids."""
-
-
 def plan_of(recipe: Recipe) -> Plan:
-    """Return what all frames have in common, from the first scene; nothing is drawn for it.
-
-    Args:
-        recipe: What the dataset is made from.
+    """Return the cameras and classes of a dataset, from its first scene without rendering.
 
     Raises:
         ConfigError: If the scenario, or anything that it names, is wrong.
@@ -230,4 +204,4 @@ def plan_of(recipe: Recipe) -> Plan:
                 *(" or ".join(missing), ", ".join(there) or "none"),
             )
         classes = there if wanted is None else tuple(wanted)
-        return Plan(tuple(eye.name for eye in episode.eyes), classes)
+        return Plan(tuple(viewpoint.name for viewpoint in episode.viewpoints), classes)

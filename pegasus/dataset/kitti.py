@@ -1,20 +1,20 @@
-"""The layout of KITTI's object benchmark: pictures, labels, calibration, and a lidar's points."""
+"""Writer of KITTI's object benchmark: images, labels, calibration and lidar points."""
 
 import logging
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.dataset.boxes import LooseBoxes, rectilinear, to_camera
-from pegasus.dataset.entities import LabelledEntity
-from pegasus.dataset.frame import LabelledFrame
-from pegasus.dataset.frame_folder import FrameFolder, checked_cameras, png
-from pegasus.dataset.segmentation import visible_pixels
-from pegasus.dataset.shapes import EntityShape, transformed
-from pegasus.render.renderer import View
+from pegasus.base.arrays import Array
+from pegasus.core.renderer import View
+from pegasus.dataset.writer import DatasetWriter, png
+from pegasus.labels.annotations import LabelledFrame
+from pegasus.labels.boxes import LooseBoxes, rectilinear, to_camera
+from pegasus.labels.entities import EntityShape, LabelledEntity, transformed
+from pegasus.labels.segmentation import visible_pixels
 
 _log = logging.getLogger(__name__)
 
@@ -22,26 +22,28 @@ FULLY_VISIBLE = 0.05
 """Occluded part up to which an object counts as fully visible (level 0)."""
 
 PARTLY_OCCLUDED = 0.5
-"""Occluded part up to which it counts as partly occluded (level 1), and beyond which as largely (level 2)."""
+"""Occluded part up to which an object counts as partly occluded (level 1), beyond it as largely (level 2)."""
 
 # A lidar's and a vehicle's frame (x forward, y left, z up) to the optical one.
 _TO_OPTICAL = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
 
 
-class KittiWriter:
-    """Writes `image_2`, `label_2`, `calib`, `velodyne` where there is a lidar, `image_3` for a second camera.
+class KittiWriter(DatasetWriter):
+    """Writer of `image_2`, `label_2`, `calib`, `velodyne` with a lidar, `image_3` with a second camera.
 
     Objects are given in the frame of the first camera. Only those with a visible pixel are labelled.
 
     Args:
-        folder: Where the dataset goes.
+        folder: Folder of the dataset.
         cameras: Name of the camera, or names of the left and the right one of a stereo pair.
-        classes: Classes that are objects; None for all.
-        resume: Go on with the dataset that is there.
+        classes: Classes of objects; all when None.
+        resume: Continue the dataset in the folder.
 
     Raises:
         ConfigError: If there are more than two cameras, or the folder is not empty or cannot be written.
     """
+
+    most_cameras = 2
 
     def __init__(
         self,
@@ -51,31 +53,17 @@ class KittiWriter:
         classes: Sequence[str] | None = None,
         resume: bool = False,
     ) -> None:
-        self.cameras = checked_cameras(cameras, most=2)
+        super().__init__(folder, cameras=cameras, resume=resume)
         self.classes = None if classes is None else frozenset(classes)
-        self._folder = FrameFolder(folder, resume=resume)
-        self._told = False
+        self._warned = False
 
-    def written(self) -> frozenset[int]:
-        """Return the indices of the frames whose files are all there."""
-        return self._folder.written()
-
-    def write(self, index: int, frames: Sequence[LabelledFrame]) -> None:
-        """Write the pictures that the cameras took at one instant.
-
-        Args:
-            index: Index of the frame in the dataset.
-            frames: One for each camera.
-
-        Raises:
-            ConfigError: If a file cannot be written; the frame is not counted.
-        """
+    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
         frame, name = frames[0], f"{index:06d}"
-        if not self._told and not rectilinear(frame.view):
-            self._told = True
+        if not self._warned and not rectilinear(frame.view):
+            self._warned = True
             _log.warning(
-                "%s: its lens distorts, which KITTI's calibration cannot state; what is projected by it lies "
-                "beside its pixels",
+                "%s: its lens distorts, which KITTI's calibration cannot state; projected points are offset "
+                "from their pixels",
                 frame.camera,
             )
         files = {
@@ -87,11 +75,7 @@ class KittiWriter:
             files[f"velodyne/{name}.bin"] = rows.astype("<f4").tobytes()
         for place, other in reversed(list(zip(("image_2", "image_3"), frames, strict=False))):
             files[f"{place}/{name}.png"] = png(other.rgb)
-        record = {"stamp": frame.stamp, "seed": frame.seed, "cameras": [f.camera for f in frames]}
-        self._folder.commit(index, files, record)
-
-    def finish(self) -> None:
-        """Do nothing: every frame stands by itself."""
+        return files
 
     def _labels(self, frame: LabelledFrame) -> str:
         assert frame.images.entity is not None
@@ -110,10 +94,10 @@ class KittiWriter:
 
 
 def yaw_box(shape: EntityShape, pose: Array, view: View) -> tuple[Array, Array, float]:
-    """Return the box that KITTI can state: upright in the camera's frame, turned about its y axis only.
+    """Return an object's KITTI box: upright in the camera frame, rotated about its y axis only.
 
-    It heads where the object's x axis does and holds the whole object. For a level camera and an object whose
-    z axis is up it is the object's own box; otherwise the smallest one with that heading.
+    The box has the heading of the object's x axis and encloses the object. For a level camera and an upright
+    object it is the object's own box, otherwise the smallest one with that heading.
 
     Args:
         shape: Surface in the object's frame.
@@ -122,7 +106,7 @@ def yaw_box(shape: EntityShape, pose: Array, view: View) -> tuple[Array, Array, 
 
     Returns:
         Height, width and length [m], shape (3,); the middle of its bottom in the camera's frame [m], shape
-        (3,); rotation about the camera's y axis, 0 for an object that heads along its x axis [rad].
+        (3,); rotation about the camera's y axis, 0 for a heading along the camera's x axis [rad].
     """
     transform = to_camera(view) @ pose
     rotation_y = math.atan2(-transform[2, 0], transform[0, 0])
@@ -141,7 +125,7 @@ def occlusion_level(ratio: float) -> int:
     """Return KITTI's level of occlusion: 0 visible, 1 partly, 2 largely occluded, 3 unknown.
 
     Args:
-        ratio: Occluded part, not a number where it is not known.
+        ratio: Occluded part, NaN if unknown.
     """
     if math.isnan(ratio):
         return 3
@@ -149,7 +133,7 @@ def occlusion_level(ratio: float) -> int:
 
 
 def truncation(extent: Array, resolution: tuple[int, int]) -> float:
-    """Return the part of a box around a projection that lies outside the image.
+    """Return the fraction of a projection's box outside the image.
 
     Args:
         extent: Left, upper, right and lower bound [pixels], shape (4,).
@@ -171,13 +155,13 @@ def _label(entity: LabelledEntity, ratio: float, loose: LooseBoxes, k: int, view
     numbers = [alpha, *bounds, *size, *location, rotation_y]
     kind = (entity.label or "").replace(" ", "_")
     cut = truncation(loose.extent[k], view.resolution)
-    # Adding 0 turns the -0.0 of rounding into 0.0.
+    # Adding 0 turns -0.0 into 0.0.
     tail = " ".join(f"{round(float(v), 4) + 0.0:.4f}" for v in numbers)
     return f"{kind} {cut:.2f} {occlusion_level(ratio)} {tail}\n"
 
 
 def _intrinsics(view: View) -> Array:
-    """Return the matrix of a camera as KITTI counts pixels: the centre of the first one is at (0, 0)."""
+    """Return the intrinsic matrix in KITTI's convention: the first pixel's centre is at (0, 0)."""
     matrix = view.lens.matrix(view.resolution).copy()
     matrix[:2, 2] -= 0.5
     return matrix

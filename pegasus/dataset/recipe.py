@@ -1,17 +1,24 @@
-"""All that decides what a dataset holds."""
+"""Recipe of a dataset, and the manifest `manifest.json` that records it."""
 
+import hashlib
+import importlib.metadata
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from pegasus.components import build
+import orjson
+
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import ScenarioSpec, load_vehicle, load_world
+from pegasus.config.settings import find_beside
 from pegasus.dataset.basic import ANNOTATORS, BasicWriter
 from pegasus.dataset.coco import CocoWriter
-from pegasus.dataset.frame import DatasetWriter
 from pegasus.dataset.kitti import KittiWriter
 from pegasus.dataset.randomizers import RANDOMIZERS, Randomizer
-from pegasus.errors import ConfigError
-from pegasus.scenario import ScenarioSpec
+from pegasus.dataset.writer import DatasetWriter, FrameFolder
+from pegasus.version import __version__
 
 WRITERS = ("basic", "coco", "kitti")
 """Names of the writers."""
@@ -19,7 +26,7 @@ WRITERS = ("basic", "coco", "kitti")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a dataset is made from; equal recipes make the same files, byte for byte."""
+    """Recipe of a dataset; equal recipes give the same files, byte for byte."""
 
     scenario: ScenarioSpec
     file: Path
@@ -41,7 +48,7 @@ class Recipe:
 
     @cached_property
     def randomizers(self) -> dict[str, Randomizer]:
-        """What differs from scene to scene, by name.
+        """Randomizers by name.
 
         Raises:
             ConfigError: If one is not known, or a parameter is not allowed.
@@ -52,23 +59,15 @@ class Recipe:
         }
 
     def scene_of(self, index: int) -> int:
-        """Return the number of the scene that a frame is taken of.
-
-        Args:
-            index: Index of the frame.
-        """
+        """Return the number of the scene of a frame."""
         return index // self.scenario.dataset.frames_per_scene
 
     def make_writer(self, folder: Path, cameras: tuple[str, ...], *, resume: bool) -> DatasetWriter:
         """Return the writer of the dataset.
 
-        Args:
-            folder: Where the dataset goes.
-            cameras: Names of the cameras.
-            resume: Whether the folder may hold frames already.
-
         Raises:
-            ConfigError: If the cameras do not suit it, or the folder is not empty or cannot be written.
+            ConfigError: If the cameras do not suit the format, or the folder is not empty or cannot be
+                written.
         """
         if self.writer == "coco":
             return CocoWriter(folder, cameras=cameras, resume=resume)
@@ -77,3 +76,144 @@ class Recipe:
         chosen = self.scenario.dataset.annotators
         annotators = ANNOTATORS if chosen is None else tuple(chosen)
         return BasicWriter(folder, cameras=cameras, annotators=annotators, resume=resume)
+
+
+MANIFEST = "manifest.json"
+
+# Packages that affect the content of frames, by renderer.
+_PACKAGES = ("numpy", "mujoco", "usd-core", "pillow")
+_RENDERERS = {"embree": ("embreex", "warp-lang"), "mitsuba": ("mitsuba", "drjit", "pyoidn")}
+_EXTRAS = {"embree": "render", "mitsuba": "photo"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Properties common to all frames of a dataset."""
+
+    cameras: tuple[str, ...]
+    """Names of the images of each frame."""
+    classes: tuple[str, ...]
+    """Names of the classes in the order of their ids."""
+
+
+def manifest_of(recipe: Recipe, plan: Plan) -> dict[str, Any]:
+    """Return everything that determines the files of a dataset.
+
+    Raises:
+        ConfigError: If the renderer is not installed.
+    """
+    scenario = recipe.scenario.model_dump(mode="json")
+    content = orjson.dumps(scenario, option=orjson.OPT_SORT_KEYS)
+    return {
+        "format": 1,
+        "seed": recipe.seed,
+        "frame_count": recipe.frame_count,
+        "writer": recipe.writer,
+        "renderer": recipe.renderer,
+        "cameras": list(plan.cameras),
+        "classes": list(plan.classes),
+        "versions": _versions(recipe.renderer),
+        "scenario": scenario,
+        "scenario_sha256": hashlib.sha256(content).hexdigest(),
+        "files_sha256": _file_hashes(recipe),
+    }
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write the manifest of a new dataset, or compare it with that of an existing one.
+
+    A dataset may grow: no frame depends on their number.
+
+    Raises:
+        ConfigError: If the manifest of the existing dataset differs, or the folder holds other files or
+            cannot be
+            written.
+    """
+    content = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
+    file = folder / MANIFEST
+    if file.exists():
+        count = manifest["frame_count"]
+        try:
+            earlier = orjson.loads(file.read_bytes())
+            before_count = int(earlier["frame_count"])
+        except (OSError, ValueError, TypeError, KeyError):
+            raise ConfigError("cannot be read", file=file, remedy="give a new folder") from None
+        if (difference := _difference(earlier | {"frame_count": count}, manifest)) is not None:
+            field, before, now = difference
+            raise ConfigError(
+                f"the dataset in {folder} was begun with {_short(before)}",
+                field=field,
+                value=now if now is not None else "none",
+                remedy="give the same, or a new folder",
+            )
+        if before_count > count:
+            raise ConfigError(
+                f"the dataset in {folder} was begun with {before_count}",
+                field="frames",
+                value=count,
+                remedy="give as many or more, or a new folder",
+            )
+        if before_count < count:
+            FrameFolder(folder, resume=True).write(MANIFEST, content)
+        return
+    foreign = sorted(p.name for p in folder.glob("[!.]*"))
+    if foreign:
+        raise ConfigError(
+            f"holds {foreign[0]} but no {MANIFEST}, so it is not a dataset that can be resumed",
+            field="out",
+            value=str(folder),
+            remedy="give a new folder",
+        )
+    FrameFolder(folder, resume=True).write(MANIFEST, content)
+
+
+def _versions(renderer: str) -> dict[str, str]:
+    versions = {"pegasus": __version__}
+    for package in (*_PACKAGES, *_RENDERERS[renderer]):
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            raise ConfigError(
+                f"needs the package {package}, which is not installed",
+                field="renderer",
+                value=renderer,
+                remedy=f"pip install pegasus-multirotor[{_EXTRAS[renderer]}]",
+            ) from None
+    return versions
+
+
+def _file_hashes(recipe: Recipe) -> dict[str, str]:
+    """Return the hashes of the files of world and vehicles, and of their USD files."""
+    scenario, file = recipe.scenario, recipe.file
+    named = [("worlds", scenario.world), *(("vehicles", entry.model) for entry in scenario.vehicles)]
+    hashes = {}
+    for kind, name in named:
+        path = find_beside(kind, name, beside=file, field=kind)
+        for part in (path, _model_file(kind, path)):
+            if part is not None:
+                hashes[f"{kind}/{part.name}"] = hashlib.sha256(part.read_bytes()).hexdigest()
+    return hashes
+
+
+def _model_file(kind: str, path: Path) -> Path | None:
+    """Return the USD file of a world or a vehicle, or None."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return None
+    model = load_world(path)[0].usd if kind == "worlds" else load_vehicle(path)[0].usd
+    return None if model is None else Path(model)
+
+
+def _difference(earlier: Any, now: Any, place: str = "") -> tuple[str, Any, Any] | None:
+    """Return the field of the first difference and both values; None if there is none."""
+    if isinstance(earlier, dict) and isinstance(now, dict):
+        for key in [*now, *(key for key in earlier if key not in now)]:
+            inner = _difference(earlier.get(key), now.get(key), f"{place}.{key}" if place else key)
+            if inner is not None:
+                return inner
+        return None
+    return None if earlier == now else (place, earlier, now)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,5 +1,5 @@
-"""Physics engines behind one contract."""
+"""Physics engines: the contract, the table of engines, and MuJoCo."""
 
-from pegasus.engines.engine import BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.core.engine import ENGINES, BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
 
-__all__ = ["BodyIds", "BodyState", "Contacts", "Engine", "RayHits", "RigidBody"]
+__all__ = ["ENGINES", "BodyIds", "BodyState", "Contacts", "Engine", "RayHits", "RigidBody"]

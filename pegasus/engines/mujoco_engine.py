@@ -1,7 +1,7 @@
 """Rigid-body physics by MuJoCo: the standalone engine.
 
-Free flight is integrated by RK4 with the wrench held over the step, in float64. Contacts are MuJoCo's soft
-constraints with elliptic friction cones; the surface of the scene decides friction and restitution.
+Bodies that touch nothing move as the caller computed, or by RK4 with the wrench held over the step. Contacts
+are rigid, with Coulomb friction and restitution; the surface of the scene decides both.
 """
 
 import logging
@@ -13,43 +13,34 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from pegasus.arrays import Array, IntArray
-from pegasus.components import require
-from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import free_memory
+from pegasus.core.engine import NO_CONTACTS, BodyIds, BodyState, Contacts, RayHits, RigidBody
+from pegasus.engines.mujoco_contacts import FRICTION_STIFFNESS
 from pegasus.engines.mujoco_geoms import MujocoGeoms
+from pegasus.engines.mujoco_motion import BodyMotion
 from pegasus.engines.mujoco_rays import SEEN_GROUPS, cast_rays
-from pegasus.errors import ConfigError
-from pegasus.frames import cross, matrix_from_quaternion, rotate_inverse
-from pegasus.machine import free_memory
 from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)
 
-# Friction is this much stiffer than the normal direction. Where a body rests, the impedance d is near 0.5,
-# and (1 - d) / d / 1000 of the pull along a slope is left to creep: less than 2 micrometres a second.
-_FRICTION_STIFFNESS = 1000.0
-
-# The solver decides on a warm start for all bodies together, and so would let one body's contacts change
-# another's bits; without auto-reset a diverging body stays visible as NaN.
+# The solver decides on a warm start for all bodies together, so one body's contacts would change another's
+# bits; without auto-reset a diverging body remains detectable as NaN.
 _DISABLED = int(mujoco.mjtDisableBit.mjDSBL_WARMSTART | mujoco.mjtDisableBit.mjDSBL_AUTORESET)
 
-# From this many bodies on, or geoms of the world, looking ahead for collisions costs less than looking for
-# them in every step.
-_FLEET = 32
-_CROWDED = 1000
-# From this many geoms of the world on MuJoCo may put bodies to sleep, though none of ours does: it then no
-# longer computes the poses of what is at rest in every step.
+# Number of world geoms from which MuJoCo's sleeping is enabled. Vehicles never sleep, but MuJoCo then skips
+# the poses of static geoms.
 _MANY_GEOMS = 64
-_LOOK_DISTANCE = 0.4  # [m]
-_LOOK_INTERVAL = 10  # steps between two looks while something is near
 
-# Room for the contacts of each body, some hundred at a time. What MuJoCo would set aside by itself grows with
-# the square of the number of bodies: 29 GB for 4096.
+# Memory for the contacts of each body, some hundred at a time. MuJoCo's default grows with the square of the
+# number of bodies: 29 GB for 4096.
 _ARENA_PER_BODY = 2**18  # [bytes]
 
 
 class MujocoEngine:
-    """Engine on MuJoCo; see `pegasus.engines.engine.Engine` for the contract.
+    """Engine on MuJoCo; see `pegasus.core.engine.Engine` for the contract.
 
     Raises:
         ConfigError: If the installed MuJoCo is older than 4.0.
@@ -63,43 +54,35 @@ class MujocoEngine:
                 value=f"mujoco {mujoco.__version__}",
                 remedy='use engine="isaac" inside Isaac Sim, elsewhere pip install "mujoco>=4.0,<5"',
             )
-        # MuJoCo's own way is a file in whatever folder is the current one.
+        # MuJoCo's default is a log file in the current folder.
         mujoco.set_mju_user_warning(_log.warning)
         self._spec = mujoco.MjSpec()
         self._model: Any = None
         self._data: Any = None
-        self._option: Any = None
+        self._motion: BodyMotion | None = None
         self._bodies: dict[int, Any] = {}
-        # Bodies that came together, by their common frame: MuJoCo deletes a frame at once, single bodies in
-        # a time that grows with the square of their number.
+        # Bodies that were added together, by their common frame: MuJoCo deletes a frame in one operation,
+        # single bodies in quadratic time.
         self._batches: list[tuple[Any, set[int]]] = []
         self._world_arena = 0
         self._ids = np.zeros(0, dtype=np.int64)
         self._next_id = 0
         self._geoms = MujocoGeoms(self._spec)
-        # Model and data of the meshes that rays meet in place of what stands for them in contacts.
+        # Model and data of the original meshes for ray casts; contacts use approximations.
         self._surfaces: tuple[Any, Any] | None = None
-        self._poses_stale = False
-        self._looks_ahead = False
-        self._reach = 0.0
-        self._free_distance, self._steps_to_next_look = -1.0, 0
 
     def load(self, scene: Scene) -> None:
-        """Replace the world by the colliders of a scene; bodies are gone."""
+        """Replace the world by the colliders of a scene, and remove all bodies."""
         spec = mujoco.MjSpec()
         option = spec.option
         option.integrator = mujoco.mjtIntegrator.mjINT_RK4
         option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        option.impratio = _FRICTION_STIFFNESS
-        # One code path whatever the number of bodies, or a body's bits would depend on how many others fly.
+        option.impratio = FRICTION_STIFFNESS
+        # One code path for any number of bodies, so that a body's bits do not depend on the others.
         option.jacobian = mujoco.mjtJacobian.mjJAC_SPARSE
         option.gravity = [0.0, 0.0, 0.0]
-        option.disableflags = int(
-            mujoco.mjtDisableBit.mjDSBL_WARMSTART | mujoco.mjtDisableBit.mjDSBL_AUTORESET
-        )
-        # What would be behind a wall after a step meets it within the step.
-        option.enableflags = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
-        self._spec, self._model, self._data = spec, None, None
+        option.disableflags = _DISABLED
+        self._spec, self._model, self._data, self._motion = spec, None, None, None
         self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
         self._geoms = MujocoGeoms(spec)
         self._surfaces = None
@@ -112,10 +95,10 @@ class MujocoEngine:
         self._world_arena = int(self._model.narena)
 
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
-        """Add bodies, also while running; no other body is disturbed. Return their handles, shape (K,).
+        """Add bodies, also while running, without affecting others. Return their handles, shape (K,).
 
         Raises:
-            ConfigError: If a name is taken, or there is not enough memory.
+            ConfigError: If a name is taken, or the memory is insufficient.
         """
         self._require_memory(len(bodies))
         ids = np.arange(self._next_id, self._next_id + len(bodies), dtype=np.int64)
@@ -143,7 +126,7 @@ class MujocoEngine:
         return ids
 
     def remove_bodies(self, ids: BodyIds) -> None:
-        """Remove bodies; no other body is disturbed."""
+        """Remove bodies without affecting others."""
         leaving = set(ids.tolist())
         for frame, batch in self._batches:
             if batch <= leaving:
@@ -160,61 +143,44 @@ class MujocoEngine:
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
-        out.position[...] = self._pose[:, :3]
-        out.orientation[:, :3] = self._pose[:, 4:]
-        out.orientation[:, 3] = self._pose[:, 3]
-        out.velocity[...] = self._velocity[:, :3]
-        out.angular_velocity[...] = self._velocity[:, 3:]
+        state = self._running().state
+        np.copyto(out.position, state.position)
+        np.copyto(out.orientation, state.orientation)
+        np.copyto(out.velocity, state.velocity)
+        np.copyto(out.angular_velocity, state.angular_velocity)
 
     def write(self, ids: BodyIds, state: BodyState) -> None:
         """Set poses and velocities of some bodies (teleport, reset); rows of `state` follow `ids`."""
-        rows = np.searchsorted(self._ids, ids)
-        self._pose[rows, :3] = state.position
-        self._pose[rows, 3] = state.orientation[:, 3]
-        self._pose[rows, 4:] = state.orientation[:, :3]
-        self._velocity[rows, :3] = state.velocity
-        self._velocity[rows, 3:] = state.angular_velocity
-        self._free_distance, self._steps_to_next_look = -1.0, 0
-        self._poses_stale = True
+        self._running().write(np.searchsorted(self._ids, ids), state)
 
-    def apply(self, force: Array, torque: Array) -> None:
-        """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (M, 3)."""
-        # The generalised force of a free joint is just that, but about the body frame's origin; it costs a
-        # third of MuJoCo's own wrench on a body.
-        self._wrench[:, :3] = force
-        self._wrench[:, 3:] = torque
-        if self._has_offset:
-            rotation = matrix_from_quaternion(self._pose[:, [4, 5, 6, 3]])
-            self._wrench[:, 3:] += cross(self._center_of_mass, rotate_inverse(rotation, force))
+    def apply(self, force: Array, torque: Array, free: BodyState | None = None) -> None:
+        """Set the wrench of the next steps: force (world) and torque (body) at the centre of mass, (M, 3).
+
+        Bodies that touch nothing end the next step in exactly the state `free`, if given. The arrays are read
+        in the steps, and must not change before.
+        """
+        self._running().apply(force, torque, free)
 
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""
-        self._option.timestep = dt
-        if self._looks_ahead:
-            self._skip_collisions_in_free_flight(dt)
-        mujoco.mj_step(self._model, self._data)
-        self._poses_stale = True
+        self._running().step(dt)
 
     def raycast(self, origins: Array, directions: Array, max_range: float, *, skip: IntArray) -> RayHits:
         """Cast K rays; `skip` holds for each ray the handle of a body that it passes through, or -1.
 
         Rays that follow each other and share origin and skipped body are cast together.
         """
-        self._refresh_poses()
+        self._running().update_model()
         directions = np.ascontiguousarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
         excluded = [self._bodies[handle].id if handle >= 0 else -1 for handle in skip.tolist()]
-        if self._surfaces is None:
-            geom, distance, normal = cast_rays(
-                self._model, self._data, origins, directions, max_range, excluded
-            )
-        else:
-            geom, distance, normal = cast_rays(
-                self._model, self._data, origins, directions, max_range, excluded, groups=SEEN_GROUPS
-            )
+        geom, distance, normal = cast_rays(
+            self._model, self._data, origins, directions, max_range, excluded, groups=SEEN_GROUPS
+        )
+        if self._surfaces is not None:
             none = [-1] * len(origins)
             on_mesh = cast_rays(*self._surfaces, origins, directions, max_range, none)
             nearer = (on_mesh[0] >= 0) & ((geom < 0) | (on_mesh[1] < distance))
-            # Like all geoms of the world, the first one belongs to the body that is at rest.
+            # The first geom, like all geoms of the world, belongs to the static body.
             geom = np.where(nearer, 0, geom)
             distance = np.where(nearer, on_mesh[1], distance)
             normal = np.where(nearer[:, None], on_mesh[2], normal)
@@ -229,36 +195,28 @@ class MujocoEngine:
         )
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step, or of where bodies stand that have just been added."""
-        contact = self._data.contact
-        count = self._data.ncon
-        if count == 0:
-            none = np.zeros(0, dtype=np.int64)
-            nowhere = np.zeros((0, 3))
-            return Contacts(none, none, nowhere, nowhere, nowhere, np.zeros(0))
-        # MuJoCo's normal points from the first geom to the second and its force acts on the second.
-        other, body = (self._handle_of_geom(contact.geom[:, k].astype(np.int64)) for k in (0, 1))
-        frame = contact.frame.reshape(-1, 3, 3)
-        force = np.zeros((count, 3))
-        local = np.zeros(6)
-        for i in range(count):
-            mujoco.mj_contactForce(self._model, self._data, i, local)
-            force[i] = local[:3] @ frame[i]
-        # A contact with the scene is told from the body's side.
-        scene_second = (body < 0)[:, None]
+        """Return the contacts of the last step, or of the initial poses of bodies just added."""
+        found = self._running().contacts
+        if found is None or not len(found.distance):
+            return NO_CONTACTS
+        handles = np.concatenate([[-1], self._ids])[found.body]
+        # MuJoCo's normal points from the first geom to the second, and its force acts on the second; a
+        # contact with the scene is reported with the body first.
+        first, second = handles[:, 0], handles[:, 1]
+        scene_second = second < 0
+        sign = np.where(scene_second, -1.0, 1.0)[:, None]
         return Contacts(
-            body=np.where(body < 0, other, body),
-            other=np.where(body < 0, body, other),
-            position=contact.pos.copy(),
-            normal=np.where(scene_second, -frame[:, 0], frame[:, 0]),
-            force=np.where(scene_second, -force, force),
-            distance=contact.dist.copy(),
+            body=np.where(scene_second, first, second),
+            other=np.where(scene_second, second, first),
+            position=found.position,
+            normal=sign * found.normal,
+            force=sign * found.force,
+            distance=found.distance,
         )
 
     def close(self) -> None:
-        """Free what the engine holds; calling it twice is allowed."""
-        self._model = self._data = self._option = None
-        self._pose = self._velocity = self._wrench = np.zeros((0, 7))
+        """Free all resources; calling it twice is allowed."""
+        self._model = self._data = self._motion = None
         self._bodies, self._batches, self._ids = {}, [], np.zeros(0, dtype=np.int64)
 
     def _arena(self, bodies: int) -> int:
@@ -271,8 +229,8 @@ class MujocoEngine:
             needed < free,
             "number of vehicles",
             len(self._bodies) + added,
-            f"takes {needed / 1e9:.1f} GB of memory where {free / 1e9:.1f} GB are free",
-            "add fewer",
+            f"needs {needed / 1e9:.1f} GB of memory, but only {free / 1e9:.1f} GB are free",
+            "add fewer vehicles",
         )
 
     def _compile(self) -> None:
@@ -280,68 +238,17 @@ class MujocoEngine:
             self._model = self._spec.compile()
             self._data = mujoco.MjData(self._model)
         else:
+            self._running().update_model()
             self._spec.memory = self._arena(len(self._spec.bodies) - 1)
             self._model, self._data = self._spec.recompile(self._model, self._data)
-        # The solver's stopping rule is scaled by these statistics of the whole model; left as they come, a
-        # contact would be solved to another precision as soon as a vehicle joins elsewhere.
+        # The solver's stopping criterion is scaled by this statistic of the whole model. A constant keeps the
+        # precision of a contact when other vehicles are added.
         self._model.stat.meaninertia = 1.0
-        self._option = self._model.opt
-        self._pose = self._data.qpos.reshape(-1, 7)
-        self._velocity = self._data.qvel.reshape(-1, 6)
-        self._wrench = self._data.qfrc_applied.reshape(-1, 6)
-        # Static geometry sits in body 0, so the free bodies are all that follow it.
-        self._center_of_mass = self._model.body_ipos[1:]
-        self._has_offset = bool(self._center_of_mass.any())
-        self._poses_stale = True
-        # The farthest that a point of a body lies from its origin, for bounding how fast it moves.
-        offset = np.linalg.norm(self._model.geom_pos, axis=1) + self._model.geom_rbound
-        self._reach = float(np.max(offset[self._model.geom_bodyid > 0], initial=0.0))
-        self._free_distance, self._steps_to_next_look = -1.0, 0
-        still = int(self._model.body_geomnum[0])
-        moving = self._model.nbody - 1
-        self._looks_ahead = moving >= _FLEET or (moving > 0 and still >= _CROWDED)
-        # The contacts of where everything stands now.
-        mujoco.mj_forward(self._model, self._data)
-        inertia = self._model.body_inertia[1:]
-        self._least_mass = float(np.min(self._model.body_mass[1:], initial=math.inf))
-        self._least_inertia = float(np.min(inertia, initial=math.inf))
-        self._inertia_ratio = float(np.max(inertia, initial=0.0)) / self._least_inertia
+        self._motion = BodyMotion(self._model, self._data)
 
-    def _skip_collisions_in_free_flight(self, dt: float) -> None:
-        """Switch collision detection off for as long as nothing can possibly touch.
-
-        RK4 looks for collisions four times a step, a third of its time. So the look is taken once with every
-        shape grown, and not again before the fastest body could have used up the distance found free.
-        """
-        speed, spin = (_largest_norm(v) for v in (self._velocity[:, :3], self._velocity[:, 3:]))
-        push, twist = (_largest_norm(w) for w in (self._wrench[:, :3], self._wrench[:, 3:]))
-        # Bounds of how fast a body can get within the step; its gyroscopic torque is no more than J w^2.
-        speed += push / self._least_mass * dt
-        spin += (twist / self._least_inertia + spin * spin * self._inertia_ratio) * dt
-        # Two bodies may approach each other.
-        travel = 2 * dt * (speed + spin * self._reach)
-        self._free_distance -= travel
-        self._steps_to_next_look -= 1
-        if self._free_distance < 0 and self._steps_to_next_look <= 0:
-            self._refresh_poses()
-            self._allow_contacts(True)
-            self._model.geom_margin[:] = self._model.body_margin[:] = _LOOK_DISTANCE / 2
-            mujoco.mj_collision(self._model, self._data)
-            self._model.geom_margin[:] = self._model.body_margin[:] = 0.0
-            if self._data.ncon == 0:
-                self._free_distance = _LOOK_DISTANCE - travel
-            else:
-                self._steps_to_next_look = _LOOK_INTERVAL
-        self._allow_contacts(self._free_distance < 0)
-
-    def _allow_contacts(self, allowed: bool) -> None:
-        self._option.disableflags = _DISABLED if allowed else _DISABLED | mujoco.mjtDisableBit.mjDSBL_CONTACT
-
-    def _refresh_poses(self) -> None:
-        if self._poses_stale:
-            mujoco.mj_kinematics(self._model, self._data)
-            mujoco.mj_comPos(self._model, self._data)
-            self._poses_stale = False
+    def _running(self) -> BodyMotion:
+        assert self._motion is not None
+        return self._motion
 
     def _handle_of_geom(self, geom: IntArray) -> IntArray:
         handles = np.concatenate([[-1], self._ids])
@@ -349,7 +256,7 @@ class MujocoEngine:
         return found
 
     def _describe(self, element: Any, body: RigidBody) -> None:
-        """Give a new body of the model its pose, mass properties and colliders."""
+        """Set pose, mass properties and colliders of a new body of the model."""
         x, y, z, w = (float(c) for c in body.orientation)
         element.pos, element.quat = body.position, [w, x, y, z]
         element.add_freejoint()
@@ -360,14 +267,10 @@ class MujocoEngine:
         if np.any(inertia - np.diag(np.diag(inertia))):
             element.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
         else:
-            # Said like this, MuJoCo keeps the body's axes and takes a path that is a third faster.
+            # With a diagonal inertia MuJoCo keeps the body's axes and uses code that is a third faster.
             element.inertia = np.diag(inertia)
         element.explicitinertial = True
         for collider in body.colliders:
             self._geoms.add_to_body(element, collider)
         self._geoms.add_to_fields(element, body.colliders)
-
-
-def _largest_norm(vectors: Array) -> float:
-    """Return the length of the longest of M vectors, shape (M, 3)."""
-    return math.sqrt(float(np.max(vectors[:, 0] ** 2 + vectors[:, 1] ** 2 + vectors[:, 2] ** 2)))
+        self._geoms.add_sphere(element, body.colliders)

@@ -1,4 +1,4 @@
-"""Colliders as MuJoCo's geoms: primitives as they are, meshes as hulls, convex parts and height fields."""
+"""Conversion of colliders to MuJoCo geoms: primitives, convex hulls, convex parts and height fields."""
 
 import hashlib
 import logging
@@ -8,13 +8,19 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
-from pegasus.engines.contact_response import contact_response
-from pegasus.engines.field_feet import corners, feet, raised
-from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
-from pegasus.scene.decomposition import PLATE_LIMIT, THINNEST, ConvexParts, solid_parts, surface_parts
-from pegasus.scene.decomposition_cache import DecompositionCache
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
+from pegasus.engines.mujoco_contacts import SOLVER_PARAMETERS, contact_parameters
+from pegasus.engines.mujoco_feet import corners, feet, raised
+from pegasus.scene.decomposition import (
+    PLATE_LIMIT,
+    THINNEST,
+    ConvexParts,
+    DecompositionCache,
+    solid_parts,
+    surface_parts,
+)
 from pegasus.scene.height_fields import HeightField, height_field, sampled_height_field
 from pegasus.scene.scene import Collider, ColliderShape
 from pegasus.scene.surfaces import Faces, is_convex, weld
@@ -22,33 +28,32 @@ from pegasus.scene.surfaces import Faces, is_convex, weld
 _log = logging.getLogger(__name__)
 
 SEEN = 0
-"""Group of the geoms that rays meet."""
+"""Group of the geoms that rays can hit."""
 UNSEEN = 1
-"""Group of the geoms that stand for a mesh in contacts; rays meet the mesh itself, in a model of its own."""
+"""Group of the geoms that approximate a mesh in contacts; rays hit the mesh itself, in a separate model."""
 
-# MuJoCo's contact acceleration is d a_ref + (1 - d) a_free, with an impedance d that grows here from 0.5 at
-# the surface to 0.99 at a depth of 1 mm. Near the surface the weight acts on the contact, so a body sinks in
-# by half a millimetre and settles. With 0.99 everywhere it sinks in by 2.5 micrometres, and a surface with
-# restitution throws it out again in each step. Impacts go deeper and keep the restitution that is asked for.
-_IMPEDANCE = (0.5, 0.99, 0.001, 0.5, 2.0)
 _FLAT_MESH_THICKNESS = 0.05
 _FOOT_RADIUS = 0.005  # [m]
-# MuJoCo's contype and conaffinity: of the world and its bodies, of height fields, of what meets only these.
+# MuJoCo's contype and conaffinity of bodies, of their geoms that collide only with height fields, of the
+# world, and of height fields. The world takes part only passively, so that bodies can be left out.
 _USUAL = (1, 1)
-_FIELD = (2, 2)
 _MEETS_FIELDS = (2, 0)
-# A height field is this much thicker than high [m]: what hits it fast must not come out below.
+_WORLD = (0, 1 | 4)
+_FIELD = (0, 2 | 4)
+SEARCHING = 4
+"""MuJoCo's contype and conaffinity of the spheres around bodies, which find what is near."""
+# Thickness of a height field below its lowest point [m]; fast bodies must not pass through it.
 _GROUND_THICKNESS = 1.0
-# All meshes of a world together get about so many plates of different shape, each of which costs a tenth of a
-# millisecond whenever a vehicle joins, and so many at different places.
+# Approximate limits of plates of different shape, and of their instances, over all meshes of a world. Each
+# shape costs a tenth of a millisecond whenever a vehicle is added.
 _MOST_MESHES = 10_000
 _MOST_GEOMS = 10_000
 _FEWEST_PLATES = 32
-# Where coarse plates would be farther off than this [m], solid parts are tried in their place: those of small
-# meshes, which are found in seconds.
+# Deviation of coarse plates [m] above which solid parts are tried instead, for meshes that are small enough
+# to decompose within seconds.
 _COARSE = 0.05
 _QUICKLY_SOLVED = 1000  # vertices
-# From this many triangles on a mesh that is a height field becomes one, even if few plates would do.
+# Number of triangles from which a suitable mesh becomes a height field, even if few plates would suffice.
 _MANY_TRIANGLES = 200
 
 _GEOM_TYPES = {
@@ -63,17 +68,13 @@ _GEOM_TYPES = {
 
 
 class MujocoGeoms:
-    """Add the colliders of a world and of its bodies to a model.
-
-    Args:
-        spec: The model.
-    """
+    """Add the colliders of a world and of its bodies to a model."""
 
     def __init__(self, spec: Any) -> None:
         self._spec = spec
         self._surfaces: Any = None
         self._cache = DecompositionCache()
-        # Arrays are kept beside their hashes, so that no other array can take their identity.
+        # Hashes by array identity. The arrays are kept too, so that no new array can get the same identity.
         self._mesh_count = 0
         self._hashes: dict[int, tuple[Array | Faces, bytes]] = {}
         self._hulls: dict[object, str] = {}
@@ -82,19 +83,19 @@ class MujocoGeoms:
         self._fields: dict[object, tuple[HeightField, str] | None] = {}
 
     def add_world(self, colliders: Iterable[Collider]) -> Any:
-        """Add the colliders of a world at rest.
+        """Add the static colliders of a world.
 
         Args:
             colliders: Collision shapes.
 
         Returns:
-            The model of the meshes that rays meet in place of unseen geoms; None if there are none.
+            The model of the meshes for ray casts, which replace unseen geoms; None if there are none.
         """
         surfaces = []
         for collider in colliders:
             if _collides_by_itself(collider):
                 # The scene's surface has priority: it alone sets friction and restitution of a contact.
-                self._add(self._spec.worldbody, collider, priority=1)
+                self._add(self._spec.worldbody, collider, priority=1, meets=_WORLD)
             else:
                 surfaces.append(collider)
         if not surfaces:
@@ -116,8 +117,24 @@ class MujocoGeoms:
         for mesh in self._decomposed(collider) or [None]:
             self._add(element, collider, priority=0, mesh=mesh)
 
+    def add_sphere(self, element: Any, colliders: Sequence[Collider]) -> None:
+        """Add a sphere about the origin of a body that encloses its colliders, for searches only.
+
+        Args:
+            element: The body in the model.
+            colliders: Its collision shapes, posed in its frame.
+        """
+        if colliders:
+            element.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_SPHERE,
+                size=[max(map(_reach, colliders)), 0.0, 0.0],
+                contype=SEARCHING,
+                conaffinity=SEARCHING,
+                group=UNSEEN,
+            )
+
     def add_to_fields(self, element: Any, colliders: Sequence[Collider]) -> None:
-        """Add what of a body meets height fields, if the world has any; see `pegasus.engines.field_feet`.
+        """Add the geoms of a body for contacts with height fields, if the world has any.
 
         Args:
             element: The body in the model.
@@ -147,17 +164,17 @@ class MujocoGeoms:
             element.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._hulls[key], **unseen)
 
     def _decomposed(self, collider: Collider) -> list[str | None]:
-        """Return the names of the convex parts of a body's mesh that is to be decomposed; none for others."""
+        """Return the names of the convex parts of a body's mesh; empty if it needs no decomposition."""
         if collider.shape is not ColliderShape.MESH or collider.approximation != "convexDecomposition":
             return []
         return list(self._part_meshes(collider, self._solid(collider)))
 
     def forget_arrays(self) -> None:
-        """Let go of the arrays that were added; what was made of them is found again by their content."""
+        """Release the arrays that were added; derived meshes are found again by content hash."""
         self._hashes.clear()
 
     def _add_surface(self, collider: Collider, *, limit: int) -> None:
-        """Add a mesh of the world that is not its own hull: to contacts in parts, to rays as it is."""
+        """Add a non-convex mesh: convex parts or a height field for contacts, the mesh itself for rays."""
         world = self._spec.worldbody
         if collider.approximation == "convexDecomposition":
             parts: ConvexParts | None = self._solid(collider)
@@ -182,7 +199,7 @@ class MujocoGeoms:
             parts = self._surface(collider, limit)
         if parts is not None:
             for mesh in self._part_meshes(collider, parts):
-                self._add(world, collider, priority=1, mesh=mesh, group=UNSEEN)
+                self._add(world, collider, priority=1, mesh=mesh, group=UNSEEN, meets=_WORLD)
         x, y, z, w = (float(c) for c in collider.orientation)
         self._surfaces.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH,
@@ -194,7 +211,7 @@ class MujocoGeoms:
         )
 
     def _field(self, collider: Collider, limit: int) -> tuple[HeightField, str] | None:
-        """Return a mesh as a height field of the model, or None if plates stand for it as well or better."""
+        """Return a mesh as a height field of the model; None if plates approximate it at least as well."""
         key = self._key(collider)
         if key not in self._fields:
             self._fields[key] = None
@@ -204,7 +221,7 @@ class MujocoGeoms:
                 field = sampled_height_field(vertices, faces, THINNEST)
                 if field is not None and field.deviation > THINNEST:
                     _log.warning(
-                        "%s: its height field is off by up to %.3g m", collider.path, field.deviation
+                        "%s: its height field deviates by up to %.3g m", collider.path, field.deviation
                     )
             if field is not None and (len(faces) > limit or field.deviation <= THINNEST):
                 self._fields[key] = field, self._add_field(field)
@@ -238,7 +255,7 @@ class MujocoGeoms:
 
     def _surface(self, collider: Collider, limit: int) -> ConvexParts:
         prototype, key, scale = self._prototype(collider)
-        # The power of two below the scale stands for it, so that instances of similar size share their parts.
+        # The scale is rounded down to a power of two, so that instances of similar size share their parts.
         size = float(2.0 ** np.floor(np.log2(np.sqrt((scale * scale).sum() / 3))))
         if (key, size) not in self._parts:
             parts = surface_parts(
@@ -248,7 +265,7 @@ class MujocoGeoms:
                 parts = min(parts, self._solid(collider), key=lambda found: found.deviation)
             if parts.deviation * size > THINNEST:
                 _log.warning(
-                    "%s: has too many faces to collide by each of them; contacts may be off by up to %.2g m",
+                    "%s: has too many faces for exact contacts; they may deviate by up to %.2g m",
                     collider.path,
                     parts.deviation * size,
                 )
@@ -256,7 +273,7 @@ class MujocoGeoms:
         return self._parts[key, size]
 
     def _part_meshes(self, collider: Collider, parts: ConvexParts) -> list[str]:
-        """Return the names of convex parts in the model with the scale of an instance."""
+        """Return the names of the meshes in the model of convex parts at the scale of an instance."""
         key = (id(parts), self._key(collider))
         names = []
         for number, part in enumerate(parts.parts):
@@ -289,7 +306,7 @@ class MujocoGeoms:
         extent = np.sqrt(np.maximum(extent, 0.0))
         require(extent[1] > 1e-9, collider.path, len(vertices), "collision mesh must span more than a line")
         if extent[0] < 1e-6 * extent[2]:
-            # A flat mesh has no hull: give it thickness behind the side that its triangles face.
+            # A flat mesh has no hull: add thickness behind its front face.
             a, b, c = (vertices[faces[0, k]] for k in range(3))
             normal = axes[:, 0] if np.dot(np.cross(b - a, c - a), axes[:, 0]) > 0 else -axes[:, 0]
             vertices = np.concatenate([vertices, vertices - normal * _FLAT_MESH_THICKNESS])
@@ -297,7 +314,7 @@ class MujocoGeoms:
         return self._hulls[key]
 
     def _shown_mesh(self, collider: Collider) -> str:
-        """Return the name of a mesh in the model of what rays meet."""
+        """Return the name of a mesh in the model for ray casts."""
         key = self._key(collider)
         if key not in self._shown:
             name = self._shown[key] = f"mesh{len(self._shown)}"
@@ -308,20 +325,20 @@ class MujocoGeoms:
                 name=name,
                 uservert=vertices.ravel(),
                 userface=faces.ravel().astype(np.int32),
-                # Of all ways to weigh a mesh the one that neither needs a hull nor an inside.
+                # The only inertia option that needs neither a hull nor a closed volume.
                 inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
             )
         return self._shown[key]
 
     def _prototype(self, collider: Collider) -> tuple[Array, object, Array]:
-        """Return the vertices that instances of a mesh share, what tells them from others, and its scale."""
+        """Return the shared vertices of the instances of a mesh, their hash key, and the instance's scale."""
         vertices, faces = _mesh(collider)
         prototype = vertices if collider.prototype is None else collider.prototype
         scale = np.eye(3) if collider.scale is None else collider.scale
         return prototype, (self._hash(prototype), self._hash(faces)), scale
 
     def _key(self, collider: Collider) -> object:
-        """Return what tells a mesh from those of another shape or scale."""
+        """Return the key of a mesh by shape and scale."""
         _, key, scale = self._prototype(collider)
         return key, scale.tobytes()
 
@@ -363,8 +380,8 @@ class MujocoGeoms:
             quat=[w, x, y, z],
             condim=3,
             friction=[collider.material.dynamic_friction, 0.005, 0.0001],
-            solref=contact_response(collider.material),
-            solimp=_IMPEDANCE,
+            solref=contact_parameters(collider.material.restitution),
+            solimp=SOLVER_PARAMETERS,
             priority=priority,
             contype=meets[0],
             conaffinity=meets[1],
@@ -377,6 +394,14 @@ def _mesh(collider: Collider) -> tuple[Array, Faces]:
     assert collider.vertices is not None
     assert collider.faces is not None
     return collider.vertices, collider.faces
+
+
+def _reach(collider: Collider) -> float:
+    """Return the largest distance of a point of a body's collider from the body's origin, or more [m]."""
+    points = corners(collider)
+    if points is not None:
+        return float(np.sqrt((points * points).sum(axis=1).max())) + _FOOT_RADIUS
+    return float(np.sqrt((collider.position**2).sum())) + sum(collider.size)
 
 
 def _collides_by_itself(collider: Collider) -> bool:

@@ -1,4 +1,4 @@
-"""Rays through a MuJoCo model."""
+"""Ray casts in a MuJoCo model."""
 
 import itertools
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
 from pegasus.engines.mujoco_geoms import SEEN
 
 SEEN_GROUPS = np.arange(mujoco.mjNGROUP) == SEEN
-"""The groups of geoms that rays meet, where others are unseen."""
+"""Mask of the geom groups that rays can hit."""
 
 
 def cast_rays(
@@ -25,18 +25,18 @@ def cast_rays(
     *,
     groups: Any = None,
 ) -> tuple[npt.NDArray[np.int32], Array, Array]:
-    """Return the geom that each ray meets or -1, its distance [m], and its normal there.
+    """Return the nearest geom of each ray (-1 if none), its distance [m], and the surface normal.
 
-    Rays that follow each other and share origin and excluded body are cast together.
+    Consecutive rays that share origin and excluded body are cast together.
 
     Args:
         model: The model.
-        data: Its data, with the poses of geoms up to date.
+        data: Its data with up-to-date geom poses.
         origins: Starts of the rays [m], shape (K, 3).
         directions: Unit vectors, shape (K, 3).
-        max_range: How far they reach at least [m].
+        max_range: Minimum range of the rays [m].
         excluded: Body of the model that each ray passes through, or -1.
-        groups: Which groups of geoms rays meet; all when None.
+        groups: Mask of the geom groups that rays can hit; all when None.
     """
     count = len(origins)
     geom, distance = np.full(count, -1, dtype=np.int32), np.zeros(count)
@@ -49,7 +49,7 @@ def cast_rays(
             continue
         origin = np.ascontiguousarray(origins[a])
         if b - a == 1:
-            # Many rays prepare themselves by looking at every body, which does not pay for one.
+            # mj_multiRay first visits every body, which does not pay off for a single ray.
             distance[a] = mujoco.mj_ray(
                 model, data, origin, directions[a], groups, True, excluded[a], geom[a:b], normal[a]
             )

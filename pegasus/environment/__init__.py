@@ -1,10 +1,11 @@
-"""Gravity, air, wind, magnetic field and the place on Earth of a world."""
+"""Gravity, atmosphere, wind, magnetic field and geographic position of a world."""
 
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976, speed_of_sound
 from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, Environment
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
+from pegasus.environment.samples import Samples
 from pegasus.environment.wind import ConstantWind, DiscreteGust, Gusts, NoWind, Wind
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "InverseSquareGravity",
     "MagneticField",
     "NoWind",
+    "Samples",
     "TiltedDipole",
     "UniformField",
     "UniformGravity",

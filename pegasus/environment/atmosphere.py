@@ -1,14 +1,13 @@
-"""Air over altitude: the US Standard Atmosphere 1976, with the weather as an offset."""
+"""Atmosphere models: US Standard Atmosphere 1976 with offsets for the weather."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from pegasus.arrays import Array, namespace
-from pegasus.components import require
+from pegasus.base.arrays import Array, namespace
+from pegasus.base.components import require
+from pegasus.base.row_map import RowMap, StepModel
+from pegasus.base.step_math import Real, exp, length, log, maximum, minimum
 from pegasus.environment.gravity import STANDARD_GRAVITY
 
 GAS_CONSTANT = 8314.32 / 28.9644
@@ -24,14 +23,14 @@ LOWEST_ALTITUDE, HIGHEST_ALTITUDE = -5_000.0, 86_000.0
 
 # Radius of the Earth in the standard's conversion between geometric and geopotential altitude [m].
 _RADIUS = 6_356_766.0
-# Geopotential altitude of each layer's base [m] and lapse rate dT/dH within it [K/m] (table 4). A layer
-# without a gradient has one that is too small to matter, which makes the same formula hold for all.
+# Geopotential altitude of each layer's base [m] and lapse rate dT/dH within it [K/m] (table 4).
 _BASES = (0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0)
-_LAPSE_RATES = (-6.5e-3, 1e-15, 1e-3, 2.8e-3, 1e-15, -2.8e-3, -2e-3)
+_LAPSE_RATES = (-6.5e-3, 0.0, 1e-3, 2.8e-3, 0.0, -2.8e-3, -2e-3)
+_GRAVITY_BY_GAS = STANDARD_GRAVITY / GAS_CONSTANT
 
 
 class Air(NamedTuple):
-    """State of the air at N places."""
+    """State of the air at N positions."""
 
     pressure: Array
     """Static pressure [Pa], shape (N,)."""
@@ -41,35 +40,116 @@ class Air(NamedTuple):
     """Density [kg/m^3], shape (N,)."""
 
 
-class Layer(NamedTuple):
-    """What holds at the base of a layer and within it: numbers, or arrays with one entry per place."""
+@dataclass(frozen=True)
+class AtmosphereParameters:
+    """Layers of an atmosphere from the lowest, and the pressures at its limits."""
 
-    base: Any
-    """Geopotential altitude of the base [m]."""
-    temperature: Any
+    base: tuple[float, ...]
+    """Geopotential altitude of the base of each layer [m]."""
+    temperature: tuple[float, ...]
     """Temperature at the base [K]."""
-    pressure: Any
+    pressure: tuple[float, ...]
     """Pressure at the base [Pa]."""
-    lapse_rate: Any
-    """Change of the temperature with geopotential altitude [K/m]; never exactly 0."""
+    lapse_rate: tuple[float, ...]
+    """Change of the temperature with geopotential altitude [K/m]."""
+    lowest_pressure: float
+    """Pressure at the highest altitude [Pa]."""
+    highest_pressure: float
+    """Pressure at the lowest altitude [Pa]."""
 
 
-def geopotential_altitude(altitude: Array) -> Array:
-    """Return the geopotential of geometric altitudes [m] (US Standard Atmosphere 1976, eq. 18).
-
-    Args:
-        altitude: Geometric altitude above mean sea level [m], shape (...).
-    """
+def geopotential_altitude(altitude: Real) -> Real:
+    """Return the geopotential altitude of a geometric one [m] (US Standard Atmosphere 1976, eq. 18)."""
     return _RADIUS * altitude / (_RADIUS + altitude)
 
 
-def geometric_altitude(geopotential: Array) -> Array:
-    """Return the geometric of geopotential altitudes [m] (US Standard Atmosphere 1976, eq. 19).
+def layer_temperature(height: Real, base: Real, base_temperature: Real, lapse_rate: Real) -> Real:
+    """Return the temperature within a layer [K] (US Standard Atmosphere 1976, eq. 23).
 
     Args:
-        geopotential: Geopotential altitude above mean sea level [m], shape (...).
+        height: Geopotential altitude [m].
+        base: Geopotential altitude of the layer's base [m].
+        base_temperature: Temperature there [K].
+        lapse_rate: Change of the temperature with geopotential altitude [K/m].
     """
-    return _RADIUS * geopotential / (_RADIUS - geopotential)
+    return base_temperature + lapse_rate * (height - base)
+
+
+def layer_pressure(
+    height: Real, base: Real, base_temperature: Real, base_pressure: Real, lapse_rate: Real
+) -> Real:
+    """Return the pressure within a layer [Pa] (US Standard Atmosphere 1976, eq. 33a and 33b).
+
+    Args:
+        height: Geopotential altitude [m].
+        base: Geopotential altitude of the layer's base [m].
+        base_temperature: Temperature there [K].
+        base_pressure: Pressure there [Pa].
+        lapse_rate: Change of the temperature with geopotential altitude [K/m].
+    """
+    if lapse_rate == 0.0:
+        return base_pressure * exp(-_GRAVITY_BY_GAS * (height - base) / base_temperature)
+    ratio = layer_temperature(height, base, base_temperature, lapse_rate) / base_temperature
+    return base_pressure * exp(-_GRAVITY_BY_GAS / lapse_rate * log(ratio))
+
+
+def standard_air(p: AtmosphereParameters, altitude: Real) -> tuple[Real, Real, Real]:
+    """Return pressure [Pa], temperature [K] and density [kg/m^3] of the air.
+
+    Args:
+        p: Layers.
+        altitude: Geometric altitude above mean sea level [m]; clipped to the range of the atmosphere.
+    """
+    height = geopotential_altitude(minimum(maximum(altitude, LOWEST_ALTITUDE), HIGHEST_ALTITUDE))
+    k = 0
+    for j in range(length(p.base)):
+        if height >= p.base[j]:
+            k = j
+    temperature = layer_temperature(height, p.base[k], p.temperature[k], p.lapse_rate[k])
+    pressure = layer_pressure(height, p.base[k], p.temperature[k], p.pressure[k], p.lapse_rate[k])
+    return pressure, temperature, pressure / (GAS_CONSTANT * temperature)
+
+
+def pressure_altitude_at(p: AtmosphereParameters, pressure: Real) -> Real:
+    """Return the geopotential altitude of a pressure [m], the inverse of `layer_pressure`.
+
+    Args:
+        p: Layers.
+        pressure: Static pressure [Pa]; clipped to the range of the atmosphere.
+    """
+    clipped = minimum(maximum(pressure, p.lowest_pressure), p.highest_pressure)
+    k = 0
+    for j in range(length(p.base)):
+        if clipped <= p.pressure[j]:
+            k = j
+    fall = -log(clipped / p.pressure[k]) / _GRAVITY_BY_GAS
+    if p.lapse_rate[k] == 0.0:
+        return p.base[k] + p.temperature[k] * fall
+    return p.base[k] + p.temperature[k] / p.lapse_rate[k] * (exp(p.lapse_rate[k] * fall) - 1.0)
+
+
+def standard_layers(
+    *, temperature_offset: float = 0.0, sea_level_pressure: float = SEA_LEVEL_PRESSURE
+) -> AtmosphereParameters:
+    """Return the seven layers of the US Standard Atmosphere 1976 (table 4).
+
+    Args:
+        temperature_offset: Offset of the temperature at every altitude [K].
+        sea_level_pressure: Pressure at sea level [Pa].
+    """
+    temperature, pressure = [SEA_LEVEL_TEMPERATURE + temperature_offset], [sea_level_pressure]
+    for k, top in enumerate(_BASES[1:]):
+        pressure.append(layer_pressure(top, _BASES[k], temperature[k], pressure[k], _LAPSE_RATES[k]))
+        temperature.append(layer_temperature(top, _BASES[k], temperature[k], _LAPSE_RATES[k]))
+    highest, lowest = geopotential_altitude(HIGHEST_ALTITUDE), geopotential_altitude(LOWEST_ALTITUDE)
+    return AtmosphereParameters(
+        _BASES,
+        tuple(temperature),
+        tuple(pressure),
+        _LAPSE_RATES,
+        layer_pressure(highest, _BASES[-1], temperature[-1], pressure[-1], _LAPSE_RATES[-1]),
+        layer_pressure(lowest, _BASES[0], temperature[0], pressure[0], _LAPSE_RATES[0]),
+    )
 
 
 def speed_of_sound(temperature: Array) -> Array:
@@ -82,93 +162,21 @@ def speed_of_sound(temperature: Array) -> Array:
     return speed
 
 
-def layer_air(geopotential: Array, *, layer: Layer) -> Air:
-    """Return pressure, temperature and density within a layer.
-
-    Source: US Standard Atmosphere 1976, eq. 23 and 33. Equation 33b, for a layer without a gradient, is
-    the limit of 33a for a vanishing lapse rate, and log1p keeps it exact.
-
-    Args:
-        geopotential: Geopotential altitude [m], shape (...).
-        layer: The layer that holds each altitude; numbers or shape (...).
-    """
-    xp = namespace(geopotential)
-    growth = (geopotential - layer.base) * (layer.lapse_rate / layer.temperature)
-    exponent = -STANDARD_GRAVITY / GAS_CONSTANT / layer.lapse_rate
-    pressure = layer.pressure * xp.exp(exponent * xp.log1p(growth))
-    temperature = layer.temperature + layer.temperature * growth
-    return Air(pressure, temperature, pressure / (GAS_CONSTANT * temperature))
-
-
-def layer_density(geopotential: Array, *, layer: Layer) -> Array:
-    """Return the density within a layer [kg/m^3]; that of `layer_air` at half the cost.
-
-    Args:
-        geopotential: Geopotential altitude [m], shape (...).
-        layer: The layer that holds each altitude; numbers or shape (...).
-    """
-    xp = namespace(geopotential)
-    growth = (geopotential - layer.base) * (layer.lapse_rate / layer.temperature)
-    exponent = -STANDARD_GRAVITY / GAS_CONSTANT / layer.lapse_rate - 1
-    base_density = layer.pressure / (GAS_CONSTANT * layer.temperature)
-    density: Array = base_density * xp.exp(exponent * xp.log1p(growth))
-    return density
-
-
-def layer_altitude(pressure: Array, *, layer: Layer) -> Array:
-    """Return the geopotential altitude [m] of a pressure within a layer, the inverse of `layer_air`.
-
-    Args:
-        pressure: Static pressure [Pa], shape (...).
-        layer: The layer that holds each pressure; numbers or shape (...).
-    """
-    xp = namespace(pressure)
-    exponent = -GAS_CONSTANT / STANDARD_GRAVITY * layer.lapse_rate
-    growth = xp.expm1(exponent * xp.log(pressure / layer.pressure))
-    altitude: Array = layer.base + growth * (layer.temperature / layer.lapse_rate)
-    return altitude
-
-
-def standard_layers(
-    *, temperature_offset: float = 0.0, sea_level_pressure: float = SEA_LEVEL_PRESSURE
-) -> Layer:
-    """Return the seven layers of the US Standard Atmosphere 1976 (table 4), each field of shape (7,).
-
-    Args:
-        temperature_offset: Offset of the temperature at every altitude [K].
-        sea_level_pressure: Pressure at sea level [Pa].
-    """
-    layers = [Layer(0.0, SEA_LEVEL_TEMPERATURE + temperature_offset, sea_level_pressure, _LAPSE_RATES[0])]
-    for base, lapse_rate in zip(_BASES[1:], _LAPSE_RATES[1:], strict=True):
-        top = layer_air(np.asarray(base), layer=layers[-1])
-        layers.append(Layer(base, float(top.temperature), float(top.pressure), lapse_rate))
-    return Layer(*(np.array(column) for column in zip(*layers, strict=True)))
-
-
-def layer_at(geopotential: Array, *, layers: Layer) -> Layer:
-    """Return the layer that holds each altitude, each field of shape (N,).
-
-    Args:
-        geopotential: Geopotential altitude [m], shape (N,).
-        layers: All layers, from the lowest.
-    """
-    xp = namespace(geopotential)
-    columns = [xp.asarray(column) for column in layers]
-    index = xp.searchsorted(columns[0][1:], geopotential, side="right")
-    return Layer(*(xp.take(column, index, axis=0) for column in columns))
-
-
 @dataclass(frozen=True)
-class Atmosphere(ABC):
-    """Base of atmosphere models; a subclass gives the state of the air over altitude."""
+class Atmosphere(StepModel):
+    """Base of atmosphere models.
 
-    @abstractmethod
+    A subclass has a step function `law(parameters, altitude) -> (pressure, temperature, density)`, or
+    overrides `air`.
+    """
+
     def air(self, altitude: Array) -> Air:
         """Return the state of the air.
 
         Args:
             altitude: Geometric altitude above mean sea level [m], shape (N,).
         """
+        return Air(*self._rows(self.parameters, altitude))
 
     def density(self, altitude: Array) -> Array:
         """Return the density of the air [kg/m^3], shape (N,).
@@ -181,13 +189,14 @@ class Atmosphere(ABC):
 
 @dataclass(frozen=True)
 class UsStandardAtmosphere1976(Atmosphere):
-    """The US Standard Atmosphere 1976 from -5 to 86 km, shifted by the weather at sea level.
+    """US Standard Atmosphere 1976 from -5 to 86 km, with offsets of temperature and sea-level pressure.
 
-    Below and above that range the air is that at its limit. Temperatures are molecular-scale ones, which
-    the standard lets differ from kinetic ones above 80 km, by less than 0.1 K. An offset of the temperature
-    holds at every altitude, and the pressure follows from hydrostatic balance.
+    Outside that range the air is that at the limit. Temperatures are molecular-scale temperatures, which
+    differ from kinetic ones above 80 km by less than 0.1 K. The temperature offset applies at every altitude;
+    pressure follows from hydrostatic balance.
     """
 
+    law: ClassVar = staticmethod(standard_air)
     temperature_offset: float = 0.0
     """Offset of the temperature from the standard's [K], -60 to 60."""
     sea_level_pressure: float = SEA_LEVEL_PRESSURE
@@ -204,52 +213,25 @@ class UsStandardAtmosphere1976(Atmosphere):
             "give it in pascal; 1013.25 hPa are 101325 Pa",
         )
 
-    def air(self, altitude: Array) -> Air:
-        """Return the state of the air; see `Atmosphere.air`."""
-        geopotential, layer = self._locate(altitude)
-        return layer_air(geopotential, layer=layer)
-
-    def density(self, altitude: Array) -> Array:
-        """Return the density of the air [kg/m^3]; see `Atmosphere.density`."""
-        geopotential, layer = self._locate(altitude)
-        return layer_density(geopotential, layer=layer)
-
-    def pressure_altitude(self, pressure: Array) -> Array:
-        """Return the geopotential altitude at which this atmosphere has a pressure [m], shape (N,).
-
-        The pressure altitude of aviation is that of the standard weather; with another pressure at sea
-        level it is the reading of an altimeter set to it. Pressures beyond the range of the atmosphere are
-        taken as those at its limits.
-
-        Args:
-            pressure: Static pressure [Pa], shape (N,).
-        """
-        highest, lowest = self._pressure_limits
-        pressure = np.minimum(np.maximum(pressure, lowest), highest)
-        # The pressures of the bases fall, and a search needs them to rise.
-        index = (-self._layers.pressure[1:]).searchsorted(-pressure, side="right")
-        return layer_altitude(pressure, layer=Layer(*(column[index] for column in self._layers)))
-
-    def _locate(self, altitude: Array) -> tuple[Array, Layer]:
-        """Return geopotential altitudes within the range, and their layers."""
-        geopotential = geopotential_altitude(np.maximum(altitude, LOWEST_ALTITUDE))
-        # Where all are in the lowest layer, which is where multirotors fly, its numbers do for all.
-        if geopotential.item(geopotential.argmax()) < _BASES[1]:
-            return geopotential, self._lowest_layer
-        geopotential = np.minimum(geopotential, geopotential_altitude(np.array(HIGHEST_ALTITUDE)))
-        return geopotential, layer_at(geopotential, layers=self._layers)
-
     @cached_property
-    def _layers(self) -> Layer:
+    def parameters(self) -> AtmosphereParameters:
+        """Return the layers."""
         return standard_layers(
             temperature_offset=self.temperature_offset, sea_level_pressure=self.sea_level_pressure
         )
 
-    @cached_property
-    def _lowest_layer(self) -> Layer:
-        return Layer(*(float(column[0]) for column in self._layers))
+    def pressure_altitude(self, pressure: Array) -> Array:
+        """Return the geopotential altitude of a pressure in this atmosphere [m], shape (N,).
+
+        With default parameters it is the pressure altitude of aviation; with another sea-level pressure, the
+        reading of an altimeter set to it. Pressures are clipped to the range of the atmosphere.
+
+        Args:
+            pressure: Static pressure [Pa], shape (N,).
+        """
+        altitude: Array = self._altitudes(self.parameters, pressure)
+        return altitude
 
     @cached_property
-    def _pressure_limits(self) -> tuple[float, float]:
-        highest, lowest = self.air(np.array([LOWEST_ALTITUDE, HIGHEST_ALTITUDE])).pressure.tolist()
-        return highest, lowest
+    def _altitudes(self) -> RowMap:
+        return RowMap(pressure_altitude_at)

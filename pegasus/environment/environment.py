@@ -1,28 +1,36 @@
-"""The world around the vehicles: where it is, and its gravity, air, wind and magnetic field."""
+"""Environment of a world: origin on Earth, gravity, atmosphere, wind and magnetic field."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import build
+from pegasus.base.arrays import Array
+from pegasus.base.components import build
+from pegasus.base.registry import Registry
+from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
+from pegasus.environment.samples import Sampler, Samples
 from pegasus.environment.wind import ConstantWind, Gusts, NoWind, Wind
-from pegasus.scenario import OriginSpec, WorldSpec
 
-GRAVITIES: Mapping[str, type[Gravity]] = MappingProxyType(
-    {"inverse_square": InverseSquareGravity, "uniform": UniformGravity}
+GRAVITIES: Registry[Gravity] = Registry(
+    "gravity model",
+    group="pegasus.gravities",
+    shipped={"inverse_square": InverseSquareGravity, "uniform": UniformGravity},
 )
-ATMOSPHERES: Mapping[str, type[Atmosphere]] = MappingProxyType({"us_standard_1976": UsStandardAtmosphere1976})
-MAGNETIC_FIELDS: Mapping[str, type[MagneticField]] = MappingProxyType(
-    {"wmm2025": WorldMagneticModel, "tilted_dipole": TiltedDipole, "uniform": UniformField}
+ATMOSPHERES: Registry[Atmosphere] = Registry(
+    "atmosphere", group="pegasus.atmospheres", shipped={"us_standard_1976": UsStandardAtmosphere1976}
 )
-WINDS: Mapping[str, type[Wind]] = MappingProxyType({"none": NoWind, "constant": ConstantWind, "gusts": Gusts})
+MAGNETIC_FIELDS: Registry[MagneticField] = Registry(
+    "magnetic field",
+    group="pegasus.magnetic_fields",
+    shipped={"wmm2025": WorldMagneticModel, "tilted_dipole": TiltedDipole, "uniform": UniformField},
+)
+WINDS: Registry[Wind] = Registry(
+    "wind model", group="pegasus.winds", shipped={"none": NoWind, "constant": ConstantWind, "gusts": Gusts}
+)
 
 
 def _geodetic(origin: OriginSpec) -> Geodetic:
@@ -31,22 +39,23 @@ def _geodetic(origin: OriginSpec) -> Geodetic:
 
 @dataclass(eq=False)
 class Environment:
-    """Gravity, air, wind and magnetic field over the positions of a world; the altitude is the origin's + z.
+    """Gravity, air, wind and magnetic field at positions in a world; altitude is that of the origin plus z.
 
-    Without arguments it is that of a world file that says nothing.
+    The defaults are those of a world file.
     """
 
     origin: Geodetic = field(default_factory=lambda: _geodetic(OriginSpec()))
-    """Place of the world's origin."""
+    """Geographic position of the world's origin."""
     gravity: Gravity = field(default_factory=InverseSquareGravity)
     atmosphere: Atmosphere = field(default_factory=UsStandardAtmosphere1976)
     magnetic_field: MagneticField = field(default_factory=WorldMagneticModel)
     wind: Wind = field(default_factory=NoWind)
-    """May be replaced between two steps by one whose random stream is bound."""
+    """Wind model; may be replaced between steps by one with a bound random stream."""
+    _sampler: Sampler | None = field(init=False, default=None, repr=False)
 
     @classmethod
     def from_spec(cls, world: WorldSpec) -> "Environment":
-        """Return the environment that a world file describes.
+        """Return the environment of a world file.
 
         Args:
             world: The world.
@@ -68,17 +77,12 @@ class Environment:
         )
 
     def bind(self, rng: np.random.Generator) -> None:
-        """Hand the wind its random stream; called before the first step and again at each reset.
+        """Bind the wind's random stream; called before the first step and at each reset.
 
         Args:
-            rng: Random stream of the wind alone.
+            rng: Random stream of the wind.
         """
         self.wind.bind(rng)
-
-    @property
-    def surface_gravity(self) -> float:
-        """Acceleration of free fall at the world's origin [m/s^2]."""
-        return float(self.gravity.magnitude(np.array([self.origin.altitude]))[0])
 
     def altitude(self, position: Array) -> Array:
         """Return the altitude above mean sea level [m], shape (N,).
@@ -139,3 +143,19 @@ class Environment:
             position: Positions in the world [m], shape (N, 3).
         """
         return geodetic_from_local(position, origin=self.origin)
+
+    def sample(self, position: Array, t: float, out: Samples) -> None:
+        """Fill the columns of M vehicles with wind velocity, air density and gravity.
+
+        Models with a step function are evaluated in one launch, others by their array methods. The launch is
+        prepared at the first call and kept as long as the arrays and the models are the same.
+
+        Args:
+            position: Positions in the world [m], shape (M, 3), C-contiguous.
+            t: Simulation time [s].
+            out: Columns to fill.
+        """
+        sampler = self._sampler
+        if sampler is None or not sampler.fits(self, position, out):
+            sampler = self._sampler = Sampler(self, position, out)
+        sampler(t)

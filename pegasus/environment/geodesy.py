@@ -1,27 +1,30 @@
-"""Where on Earth a point of the world is: the azimuthal equidistant projection, both ways.
+"""Geodesy: azimuthal equidistant projection between world and geographic coordinates.
 
-The Earth is a sphere, as in the map projection of PX4, and the world's horizontal plane is its azimuthal
-equidistant map about the origin: distances and bearings from the origin are true. Angles are degrees
-here, because users write degrees.
+The Earth is a sphere, as in PX4's map projection, and the world's horizontal plane is its azimuthal
+equidistant map about the origin: distances and bearings from the origin are true. Angles are in degrees, as
+in users' files.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from pegasus.arrays import Array, namespace
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.row_map import RowMap
+from pegasus.base.step_math import Real, Vec3, atan2, cos, floor, sin, sqrt
 
 EARTH_RADIUS = 6_371_000.0
-"""Mean radius of the Earth [m], the one that PX4's map projection uses."""
+"""Mean radius of the Earth [m], as in PX4's map projection."""
 
-# Added to an angle before it divides: no angle that matters changes, and 0 / 0 becomes 1.
+_RADIAN = math.pi / 180.0
+_DEGREE = 180.0 / math.pi
+# Added to denominators: relevant angles are unchanged, and 0 / 0 becomes 1.
 _TINY = 1e-30
 
 
 @dataclass(frozen=True)
 class Geodetic:
-    """A place on Earth."""
+    """Geographic position."""
 
     latitude: float
     """Latitude [deg], -90 to 90."""
@@ -36,88 +39,109 @@ class Geodetic:
         require(math.isfinite(self.altitude), "altitude", self.altitude, "must be a finite number of metres")
 
 
-def geodetic_from_local(position: Array, *, origin: Geodetic) -> tuple[Array, Array, Array]:
-    """Return latitude [deg], longitude [deg] in [-180, 180) and altitude [m] of world positions, shape (...).
+def geodetic_at(origin: Geodetic, position: Vec3) -> tuple[Real, Real, Real]:
+    """Return latitude [deg], longitude [deg] in [-180, 180) and altitude [m] of a world position.
 
-    The inverse azimuthal equidistant projection (Pegasus paper, eq. 14-16), with the angle from the origin
-    being the distance on the map over `EARTH_RADIUS`. Written with atan2 and sin(c) / c it is exact to
-    rounding at the origin, at the poles and across the date line; at a pole itself, whose longitude is
-    arbitrary, some longitude is returned.
+    Inverse azimuthal equidistant projection (Pegasus paper, eq. 14-16); the angle from the origin is the map
+    distance over `EARTH_RADIUS`. In terms of atan2 and sin(c) / c it is exact to rounding at the origin, at
+    the poles and across the date line; the longitude at a pole is arbitrary.
+
+    Args:
+        origin: Geographic position of the world's origin.
+        position: Position in the world, ENU [m].
+    """
+    sin_0 = sin(origin.latitude * _RADIAN)
+    cos_0 = cos(origin.latitude * _RADIAN)
+    x = position[0] / EARTH_RADIUS
+    y = position[1] / EARTH_RADIUS
+    angle = sqrt(x * x + y * y) + _TINY
+    sine = sin(angle) / angle
+    # Direction from the Earth's centre, in the origin's ENU axes.
+    east = x * sine
+    north = y * sine
+    up = cos(angle)
+    # Distance from the Earth's axis, along the origin's meridian; east is perpendicular to it.
+    along = up * cos_0 - north * sin_0
+    latitude = atan2(up * sin_0 + north * cos_0, sqrt(along * along + east * east)) * _DEGREE
+    longitude = atan2(east, along) * _DEGREE + origin.longitude
+    return latitude, longitude - 360.0 * floor((longitude + 180.0) / 360.0), position[2] + origin.altitude
+
+
+def local_at(origin: Geodetic, latitude: Real, longitude: Real, altitude: Real) -> Vec3:
+    """Return the world position of a geographic position, ENU [m].
+
+    Azimuthal equidistant projection, the inverse of `geodetic_at`. Angles are subtracted before taking sines,
+    so that small distances keep full precision.
+
+    Args:
+        origin: Geographic position of the world's origin.
+        latitude: Latitude [deg].
+        longitude: Longitude [deg]; unbounded.
+        altitude: Altitude above mean sea level [m].
+    """
+    cos_latitude = cos(latitude * _RADIAN)
+    rise = (latitude - origin.latitude) * _RADIAN
+    turns = (longitude - origin.longitude) / 360.0
+    turn = (turns - floor(turns + 0.5)) * 360.0 * _RADIAN
+    half_rise = sin(rise / 2.0)
+    half_turn = sin(turn / 2.0)
+    east = cos_latitude * sin(turn)
+    north = sin(rise) + 2.0 * sin(origin.latitude * _RADIAN) * cos_latitude * half_turn * half_turn
+    cosines = cos(origin.latitude * _RADIAN) * cos_latitude
+    up = 1.0 - 2.0 * (half_rise * half_rise + cosines * half_turn * half_turn)
+    sine = sqrt(east * east + north * north)
+    scale = EARTH_RADIUS * (atan2(sine, up) + _TINY) / (sine + _TINY)
+    return Vec3(scale * east, scale * north, altitude - origin.altitude)
+
+
+def map_axes(direction: Vec3, position: Vec3) -> Vec3:
+    """Return a vector of the origin's ENU axes in the map's axes at another position.
+
+    The Earth is curved: a direction that is horizontal at the origin is not horizontal far away. The axes of
+    the map are transported in parallel along the great circle from the origin, which keeps them orthogonal
+    and smooth everywhere, including the poles.
+
+    Args:
+        direction: Vector in the origin's axes.
+        position: Position in the world, ENU [m].
+    """
+    x = position[0] / EARTH_RADIUS
+    y = position[1] / EARTH_RADIUS
+    angle = sqrt(x * x + y * y) + _TINY
+    sine = sin(angle) / angle
+    half_sine = sin(angle / 2.0) / angle
+    outward = direction[0] * x + direction[1] * y
+    tilt = 2.0 * half_sine * half_sine * outward + sine * direction[2]
+    up = sine * outward + cos(angle) * direction[2]
+    return Vec3(direction[0] - tilt * x, direction[1] - tilt * y, up)
+
+
+def geodetic_from_local(position: Array, *, origin: Geodetic) -> tuple[Array, Array, Array]:
+    """Return latitude [deg], longitude [deg] and altitude [m] of world positions, each of shape (...).
+
+    See `geodetic_at`.
 
     Args:
         position: Position in the world, ENU [m], shape (..., 3).
-        origin: Place of the world's origin.
+        origin: Geographic position of the world's origin.
     """
-    xp = namespace(position)
-    sin_0, cos_0 = _sin_cos(origin.latitude)
-    east, north, up = _direction(position)
-    sin_latitude = up * sin_0 + north * cos_0
-    # The point seen from the Earth's axis: along the origin's meridian and square to it.
-    along = up * cos_0 - north * sin_0
-    latitude = xp.atan2(sin_latitude, xp.sqrt(along * along + east * east)) * (180 / math.pi)
-    longitude = xp.atan2(east, along) * (180 / math.pi) + origin.longitude
-    longitude = longitude - 360 * xp.floor((longitude + 180) / 360)
-    return latitude, longitude, position[..., 2] + origin.altitude
+    latitude, longitude, altitude = _GEODETIC(origin, position)
+    return latitude, longitude, altitude
 
 
 def local_from_geodetic(latitude: Array, longitude: Array, altitude: Array, *, origin: Geodetic) -> Array:
-    """Return the world positions of places on Earth, ENU [m], shape (..., 3).
+    """Return the world positions of geographic positions, ENU [m], shape (..., 3).
 
-    The azimuthal equidistant projection, the inverse of `geodetic_from_local`. Differences of angles are
-    taken before sines, so that small distances keep all their digits.
+    See `local_at`.
 
     Args:
         latitude: Latitude [deg], shape (...).
-        longitude: Longitude [deg], shape (...); any number of turns.
+        longitude: Longitude [deg], shape (...); unbounded.
         altitude: Altitude above mean sea level [m], shape (...).
-        origin: Place of the world's origin.
+        origin: Geographic position of the world's origin.
     """
-    xp = namespace(latitude)
-    sin_0, cos_0 = _sin_cos(origin.latitude)
-    cos_latitude = xp.cos(latitude * (math.pi / 180))
-    rise = (latitude - origin.latitude) * (math.pi / 180)
-    turns = (longitude - origin.longitude) / 360
-    turn = (turns - xp.floor(turns + 0.5)) * (2 * math.pi)
-    half_rise, half_turn = xp.sin(rise / 2), xp.sin(turn / 2)
-    east = cos_latitude * xp.sin(turn)
-    north = xp.sin(rise) + 2 * sin_0 * cos_latitude * half_turn * half_turn
-    up = 1 - 2 * (half_rise * half_rise + cos_0 * cos_latitude * half_turn * half_turn)
-    sine = xp.sqrt(east * east + north * north)
-    scale = EARTH_RADIUS * (xp.atan2(sine, up) + _TINY) / (sine + _TINY)
-    position: Array = xp.stack([scale * east, scale * north, altitude - origin.altitude], axis=-1)
+    position: Array = _LOCAL(origin, latitude, longitude, altitude)
     return position
 
 
-def map_axes(east: Any, north: Any, up: Any, *, position: Array) -> tuple[Array, Array, Array]:
-    """Return vectors, given in the origin's own ENU axes, in the world's axes at other places of the map.
-
-    The Earth curves away under the map: a direction that is horizontal at the origin is not at a place
-    beyond the horizon. The axes of the map are carried there along the great circle from the origin (parallel
-    transport), which keeps them orthogonal and changes smoothly everywhere, poles included.
-
-    Args:
-        east: Component along the origin's east, scalar or shape (...).
-        north: Component along the origin's north, scalar or shape (...).
-        up: Component along the origin's vertical, scalar or shape (...).
-        position: Positions in the world at which the vectors are seen, ENU [m], shape (..., 3).
-    """
-    xp = namespace(position)
-    x, y = position[..., 0] / EARTH_RADIUS, position[..., 1] / EARTH_RADIUS
-    angle = xp.sqrt(x * x + y * y) + _TINY
-    sine, half_sine = xp.sin(angle) / angle, xp.sin(angle / 2) / angle
-    outward = east * x + north * y
-    tilt = 2 * half_sine * half_sine * outward + sine * up
-    return east - tilt * x, north - tilt * y, sine * outward + xp.cos(angle) * up
-
-
-def _direction(position: Array) -> tuple[Array, Array, Array]:
-    """Return the direction from the Earth's centre, in the origin's ENU axes."""
-    xp = namespace(position)
-    x, y = position[..., 0] / EARTH_RADIUS, position[..., 1] / EARTH_RADIUS
-    angle = xp.sqrt(x * x + y * y) + _TINY
-    sine = xp.sin(angle) / angle
-    return x * sine, y * sine, xp.cos(angle)
-
-
-def _sin_cos(degrees: float) -> tuple[float, float]:
-    return math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
+_GEODETIC, _LOCAL = RowMap(geodetic_at), RowMap(local_at)

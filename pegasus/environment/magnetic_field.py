@@ -1,74 +1,124 @@
-"""The Earth's magnetic field."""
+"""Models of the Earth's magnetic field."""
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from pygeomag import GeoMag
 from pygeomag.wmm.wmm_2025 import WMM_2025
 
-from pegasus.arrays import Array, namespace, row_product
-from pegasus.components import require
-from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, geodetic_from_local, map_axes
-from pegasus.vectors import require_vector
+from pegasus.base.arrays import Array
+from pegasus.base.components import require, require_vector
+from pegasus.base.row_map import RowMap
+from pegasus.base.step_math import Reals, Vec3, floor
+from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, geodetic_at, map_axes
 
 
-def dipole_flux_density(
-    position: Array,
-    *,
-    origin: Geodetic,
-    pole_latitude: float,
-    pole_longitude: float,
-    equatorial_field: float,
-    earth_radius: float,
-) -> Array:
-    """Return the field of a dipole at the Earth's centre [T], world ENU, shape (..., 3).
+@dataclass(frozen=True)
+class DipoleParameters:
+    """Parameters of `dipole_flux_density`."""
+
+    axis: Vec3
+    """Unit vector towards the northern pole of the dipole, ENU at the world's origin."""
+    equatorial_field: float
+    """Magnitude B0 at the dipole's equator at sea level [T]."""
+    earth_radius: float
+    """Radius R of the Earth [m]."""
+    origin_radius: float
+    """Distance of the world's origin from the Earth's centre [m]."""
+
+
+def dipole_flux_density(p: DipoleParameters, position: Vec3) -> Vec3:
+    """Return the field of a dipole at the Earth's centre [T], world ENU.
 
     Source: AirSim 2017, sec. 3.2.2. Its magnitude B0 (R / (R + h))^3 sqrt(1 + 3 cos^2) and its inclination
     tan I = 2 cot are those of B0 (R / (R + h))^3 (m - 3 (m . p) p), with the axis m towards the northern
-    pole and the direction p of the place: a form without angles that is regular everywhere.
+    pole and the unit position p: a form without angles that is regular everywhere.
 
     Args:
-        position: Positions in the world, ENU [m], shape (..., 3).
-        origin: Place of the world's origin.
-        pole_latitude: Latitude of the northern pole of the dipole [deg].
-        pole_longitude: Longitude of that pole [deg].
-        equatorial_field: Magnitude B0 at the dipole's equator at sea level [T].
-        earth_radius: Radius R of the Earth [m].
+        p: Parameters.
+        position: Position in the world, ENU [m].
     """
-    xp = namespace(position)
-    pole, place = math.radians(pole_latitude), math.radians(origin.latitude)
-    turn = math.radians(pole_longitude - origin.longitude)
-    axis_east = math.cos(pole) * math.sin(turn)
-    axis_north = math.sin(pole) * math.cos(place) - math.cos(pole) * math.sin(place) * math.cos(turn)
-    axis_up = math.sin(pole) * math.sin(place) + math.cos(pole) * math.cos(place) * math.cos(turn)
-    east, north, up = map_axes(axis_east, axis_north, axis_up, position=position)
-    ratio = earth_radius / (position[..., 2] + (earth_radius + origin.altitude))
-    strength = equatorial_field * (ratio * ratio * ratio)
-    flux_density: Array = xp.stack([strength * east, strength * north, -2 * strength * up], axis=-1)
-    return flux_density
+    axis = map_axes(p.axis, position)
+    ratio = p.earth_radius / (position[2] + p.origin_radius)
+    strength = p.equatorial_field * (ratio * ratio * ratio)
+    return Vec3(strength * axis[0], strength * axis[1], -2.0 * strength * axis[2])
+
+
+@dataclass(frozen=True)
+class CellParameters:
+    """Parameters of `cell_flux_density`."""
+
+    corner: Vec3
+    """Lowest corner of the cell in the world, ENU [m]."""
+    corners: tuple[float, ...]
+    """Flux densities at its eight corners, along x first, then y, then z [T], 24 numbers."""
+
+
+def cell_at(position: Vec3) -> Vec3:
+    """Return the numbers of the cell of the World Magnetic Model that holds a position, whole numbers."""
+    place = position * (1.0 / _CELL_SIZE) + Vec3(0.5, 0.5, 0.5)
+    return Vec3(floor(place[0]), floor(place[1]), floor(place[2]))
+
+
+def cell_flux_density(p: CellParameters, position: Vec3) -> Vec3:
+    """Return the flux density interpolated between the corners of a cell [T], world ENU.
+
+    Args:
+        p: Parameters.
+        position: Position in the world, ENU [m].
+    """
+    return interpolated_field(p.corner, p.corners, position)
+
+
+def interpolated_field(corner: Vec3, corners: Reals, position: Vec3) -> Vec3:
+    """Return the flux density interpolated between the corners of a cell [T], world ENU.
+
+    Args:
+        corner: Lowest corner of the cell [m].
+        corners: Flux densities of `CellParameters`.
+        position: Position in the world, ENU [m].
+    """
+    x = (position[0] - corner[0]) / _CELL_SIZE
+    y = (position[1] - corner[1]) / _CELL_SIZE
+    z = (position[2] - corner[2]) / _CELL_SIZE
+    return Vec3(
+        _trilinear(corners, 0, x, y, z), _trilinear(corners, 1, x, y, z), _trilinear(corners, 2, x, y, z)
+    )
+
+
+def _trilinear(corners: Reals, k: int, x: float, y: float, z: float) -> float:
+    low = _bilinear(corners, k, x, y)
+    return low + z * (_bilinear(corners, k + 12, x, y) - low)
+
+
+def _bilinear(corners: Reals, k: int, x: float, y: float) -> float:
+    near = corners[k] + x * (corners[k + 3] - corners[k])
+    far = corners[k + 6] + x * (corners[k + 9] - corners[k + 6])
+    return near + y * (far - near)
 
 
 class MagneticField(ABC):
-    """Base of magnetic field models: a dataclass with a flux density over position."""
+    """Base of magnetic field models: a dataclass that implements `flux_density`."""
 
     @abstractmethod
     def flux_density(self, position: Array, *, origin: Geodetic) -> Array:
         """Return the magnetic flux density in the world, ENU [T], shape (N, 3).
 
-        The world's axes are those of its map (`geodesy.map_axes`): away from the origin, true north is
-        where the latitude grows on the map, which is not quite along y.
+        The world's axes are those of its map (`geodesy.map_axes`): away from the origin, true north is along
+        the gradient of latitude on the map, which deviates from y.
 
         Args:
             position: Positions in the world, ENU [m], shape (N, 3).
-            origin: Place of the world's origin.
+            origin: Geographic position of the world's origin.
         """
 
 
 @dataclass(frozen=True)
 class UniformField(MagneticField):
-    """A field that is the same everywhere."""
+    """Constant magnetic field."""
 
     vector: tuple[float, float, float]
     """Magnetic flux density in the world, ENU [T]."""
@@ -92,10 +142,10 @@ class UniformField(MagneticField):
 
 @dataclass(frozen=True)
 class TiltedDipole(MagneticField):
-    """The Earth as a dipole that is tilted against its axis.
+    """Dipole tilted against the Earth's axis.
 
     Over half of the Earth it is within 8 degrees and 12 % of the World Magnetic Model; over the South
-    Atlantic it is up to 40 degrees and a factor of two off.
+    Atlantic the error is up to 40 degrees and a factor of two.
     """
 
     pole_latitude: float = 80.31
@@ -124,41 +174,50 @@ class TiltedDipole(MagneticField):
 
     def flux_density(self, position: Array, *, origin: Geodetic) -> Array:
         """Return the flux density; see `MagneticField.flux_density`."""
-        return dipole_flux_density(
-            position,
-            origin=origin,
-            pole_latitude=self.pole_latitude,
-            pole_longitude=self.pole_longitude,
-            equatorial_field=self.equatorial_field,
-            earth_radius=self.earth_radius,
-        )
+        flux_density: Array = _DIPOLE(dipole_parameters(self, origin), position)
+        return flux_density
 
+
+@lru_cache(maxsize=16)
+def dipole_parameters(model: TiltedDipole, origin: Geodetic) -> DipoleParameters:
+    """Return the parameters of `dipole_flux_density` about a world's origin."""
+    pole, place = math.radians(model.pole_latitude), math.radians(origin.latitude)
+    turn = math.radians(model.pole_longitude - origin.longitude)
+    axis = Vec3(
+        math.cos(pole) * math.sin(turn),
+        math.sin(pole) * math.cos(place) - math.cos(pole) * math.sin(place) * math.cos(turn),
+        math.sin(pole) * math.sin(place) + math.cos(pole) * math.cos(place) * math.cos(turn),
+    )
+    radius = model.earth_radius
+    return DipoleParameters(axis, model.equatorial_field, radius, radius + origin.altitude)
+
+
+_DIPOLE, _INTERPOLATION = RowMap(dipole_flux_density), RowMap(cell_flux_density)
 
 Cell = tuple[int, int, int]
 
 _CELL_SIZE = 2_000.0
-"""Edge of a cell [m]: the field's curvature of 0.03 nT/km^2 makes an error below 0.05 nT."""
-# Weights of a cell's eight corners in the coefficients of 1, x, y, xy, z, xz, yz, xyz over the unit cube.
-_LINE = np.array([[1.0, 0.0], [-1.0, 1.0]])
-_TRILINEAR = np.kron(_LINE, np.kron(_LINE, _LINE))
+"""Edge length of a cell [m]; with the field's curvature of 0.03 nT/km^2 the error is below 0.05 nT."""
 
 
 @dataclass
 class WorldMagneticModel(MagneticField):
-    """The World Magnetic Model 2025 of NOAA and the British Geological Survey.
+    """World Magnetic Model 2025 of NOAA and the British Geological Survey.
 
-    The model is evaluated, when first needed, at the corners of the cells of a fixed grid about the world's
-    origin, and interpolated between them (less than 0.05 nT off the model, whose own error is 100 nT and
-    more). The answer depends on the position alone, not on what was asked before. Altitudes above mean sea
-    level stand for those above the ellipsoid, which changes the field by about 1 nT.
+    The model is evaluated on first use at the corners of the cells of a fixed grid about the world's origin,
+    and interpolated between them. The interpolation error is below 0.05 nT; the model's error is at least 100
+    nT. The result depends on the position only. Altitude above mean sea level is used as height above the
+    ellipsoid, which changes the field by about 1 nT.
     """
 
     date: float = 2026.0
     """Date as a decimal year, 2025 to 2030."""
 
     _origin: Geodetic | None = field(init=False, default=None, repr=False, compare=False)
-    _corners: dict[Cell, Array] = field(init=False, default_factory=dict, repr=False, compare=False)
-    _cells: dict[Cell, Array] = field(init=False, default_factory=dict, repr=False, compare=False)
+    _corners: dict[Cell, tuple[float, float, float]] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
+    _cells: dict[Cell, CellParameters] = field(init=False, default_factory=dict, repr=False, compare=False)
     _model: GeoMag = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -167,58 +226,59 @@ class WorldMagneticModel(MagneticField):
 
     def flux_density(self, position: Array, *, origin: Geodetic) -> Array:
         """Return the flux density; see `MagneticField.flux_density`."""
+        # The origin is the centre of a cell, so that flights near it use one cell.
+        cells = np.floor(position * (1 / _CELL_SIZE) + 0.5)
+        if len(cells) == 1 or (len(cells) and (cells == cells[0]).all()):
+            return self._interpolate(cells[0], position, origin)
+        flux_density = np.empty(position.shape)
+        distinct, index = np.unique(cells, axis=0, return_inverse=True)
+        for k, cell in enumerate(distinct):
+            inside = index.reshape(-1) == k
+            flux_density[inside] = self._interpolate(cell, position[inside], origin)
+        return flux_density
+
+    def cell(self, i: int, j: int, k: int, *, origin: Geodetic) -> CellParameters:
+        """Return the corners of a cell; evaluated at the first use.
+
+        Args:
+            i: Number of the cell along x; see `cell_at`.
+            j: Number along y.
+            k: Number along z.
+            origin: Geographic position of the world's origin.
+        """
         if origin is not self._origin:
             self._origin, self._corners, self._cells = origin, {}, {}
-        # The origin lies in the middle of a cell, so that flights about it stay within one.
-        place = position * (1 / _CELL_SIZE) + 0.5
-        cells = np.floor(place)
-        place -= cells
-        if len(cells) == 1 or (cells == cells[0]).all():
-            polynomial = self._cell(cells[0])
-        else:
-            polynomial = self._gather(cells)
-        along_z = polynomial[..., :12] + place[:, 2:] * polynomial[..., 12:]
-        along_y = along_z[..., :6] + place[:, 1:2] * along_z[..., 6:]
-        along_x: Array = along_y[..., :3] + place[:, :1] * along_y[..., 3:]
-        return along_x
+        found = self._cells.get((i, j, k))
+        if found is None:
+            corners = [self._corner((i + a, j + b, k + c)) for c in (0, 1) for b in (0, 1) for a in (0, 1)]
+            low = Vec3((i - 0.5) * _CELL_SIZE, (j - 0.5) * _CELL_SIZE, (k - 0.5) * _CELL_SIZE)
+            parameters = CellParameters(low, tuple(number for corner in corners for number in corner))
+            found = self._cells[i, j, k] = parameters
+        return found
 
-    def _gather(self, cells: Array) -> Array:
-        """Return the polynomials of many cells, shape (N, 24)."""
-        code = (cells[:, 0] * 2.0**17 + cells[:, 1]) * 2.0**17 + cells[:, 2]
-        _, first, index = np.unique(code, return_index=True, return_inverse=True)
-        return np.stack([self._cell(cells[k]) for k in first])[index]
+    def _interpolate(self, cell: Array, position: Array, origin: Geodetic) -> Array:
+        """Return the flux density at positions in one cell [T], shape (N, 3)."""
+        i, j, k = (int(number) for number in cell.tolist())
+        flux_density: Array = _INTERPOLATION(self.cell(i, j, k, origin=origin), position)
+        return flux_density
 
-    def _cell(self, cell: Array) -> Array:
-        """Return the coefficients of a cell's trilinear polynomial, shape (24,)."""
-        key = tuple(cell.tolist())
-        polynomial = self._cells.get(key)
-        if polynomial is None:
-            corners = [
-                self._corner((int(key[0]) + i, int(key[1]) + j, int(key[2]) + k))
-                for k in (0, 1)
-                for j in (0, 1)
-                for i in (0, 1)
-            ]
-            polynomial = self._cells[key] = row_product(_TRILINEAR, np.stack(corners)).reshape(24)
-        return polynomial
-
-    def _corner(self, corner: Cell) -> Array:
-        """Return the model's flux density at a corner of the grid, world ENU [T], shape (3,)."""
-        origin = self._origin
-        assert origin is not None
-        position = (np.array([corner]) - 0.5) * _CELL_SIZE
-        latitude, longitude, altitude = (float(a[0]) for a in geodetic_from_local(position, origin=origin))
-        result = self._model.calculate(latitude, longitude, altitude / 1000, self.date)
-        # East at the corner, seen from the origin and then on the map.
-        turn, place = math.radians(longitude - origin.longitude), math.radians(origin.latitude)
-        east_x, east_y, _ = (
-            float(a[0])
-            for a in map_axes(
-                math.cos(turn),
-                math.sin(place) * math.sin(turn),
-                -math.cos(place) * math.sin(turn),
-                position=position,
+    def _corner(self, corner: Cell) -> tuple[float, float, float]:
+        """Return the model's flux density at a corner of the grid, world ENU [T]."""
+        if corner not in self._corners:
+            origin = self._origin
+            assert origin is not None
+            i, j, k = corner
+            position = Vec3((i - 0.5) * _CELL_SIZE, (j - 0.5) * _CELL_SIZE, (k - 0.5) * _CELL_SIZE)
+            latitude, longitude, altitude = geodetic_at(origin, position)
+            result = self._model.calculate(latitude, longitude, altitude / 1000, self.date)
+            # East at the corner, in the origin's axes and then in the map's axes.
+            turn, place = math.radians(longitude - origin.longitude), math.radians(origin.latitude)
+            level = math.sin(turn)
+            axis = Vec3(math.cos(turn), math.sin(place) * level, -math.cos(place) * level)
+            east = map_axes(axis, position)
+            self._corners[corner] = (
+                1e-9 * (result.y * east.x - result.x * east.y),
+                1e-9 * (result.y * east.y + result.x * east.x),
+                -1e-9 * result.z,
             )
-        )
-        north, east = result.x, result.y
-        return 1e-9 * np.array([east * east_x - north * east_y, east * east_y + north * east_x, -result.z])
+        return self._corners[corner]

@@ -1,22 +1,25 @@
-"""Rigid bodies as prims: mass properties, colliders, looks, and what PhysX is to leave alone."""
+"""Prims of rigid bodies: mass properties, colliders, appearance and physics attributes."""
 
 import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
-from pegasus.arrays import Array, IntArray
-from pegasus.engines.engine import RigidBody
-from pegasus.errors import ConfigError
-from pegasus.frames import quaternion_from_matrix
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import quaternion_from_matrix
+from pegasus.core.engine import RigidBody
+from pegasus.core.multirotor import Multirotor
+from pegasus.isaac import kit
 from pegasus.scene.authoring import collide, label, physics_material
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
 
 ROOT = "/World"
-"""Prim that worlds and vehicles come below."""
+"""Parent prim of worlds and vehicles."""
 
-# The vehicle's own models do all of this: PhysX adds nothing to them, and never rests a body.
+# The vehicle's own models compute gravity and drag: PhysX adds none, and no body is put to sleep.
 _RIGID_BODY = {
     "physxRigidBody:disableGravity": (Sdf.ValueTypeNames.Bool, True),
     "physxRigidBody:linearDamping": (Sdf.ValueTypeNames.Float, 0.0),
@@ -33,29 +36,21 @@ _CONTACT_REPORT = {"physxContactReport:threshold": (Sdf.ValueTypeNames.Float, 0.
 
 
 def body_path(name: str) -> str:
-    """Return the path of the prim of a body, such as /World/iris/body_0 for iris/0.
-
-    Args:
-        name: Name of the body: that of its vehicle and its number.
-    """
+    """Return the prim path of a body by its name, such as /World/iris/body_0 for iris/0."""
     vehicle, _, number = name.rpartition("/")
     return f"{vehicle_path(vehicle or name)}/body_{number if vehicle else 0}"
 
 
 def vehicle_path(name: str) -> str:
-    """Return the path of the prim that the bodies of a vehicle are below.
-
-    Args:
-        name: Name of the vehicle.
-    """
+    """Return the prim path of a vehicle by its name: the parent of its bodies."""
     valid = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     return f"{ROOT}/{'_' if valid[0].isdigit() else ''}{valid}"
 
 
 def add_bodies(stage: Usd.Stage, bodies: Sequence[RigidBody], *, scene: str) -> list[str]:
-    """Write bodies to a stage, and return the paths of their prims.
+    """Add bodies to a stage, and return their prim paths.
 
-    Copies share their colliders and looks, which are written once.
+    Copies share their colliders and appearance, which are written once.
 
     Args:
         stage: The stage, in metres with z up.
@@ -70,13 +65,13 @@ def add_bodies(stage: Usd.Stage, bodies: Sequence[RigidBody], *, scene: str) -> 
         taken = stage.GetPrimAtPath(path)
         if taken and not taken.HasAPI(UsdPhysics.RigidBodyAPI):
             raise ConfigError(
-                f"the prim {path} of the world is in its place",
+                f"the world has a prim at {path} already",
                 field="name",
                 value=body.name,
                 remedy="choose another name",
             )
         if paths.count(path) > 1:
-            raise ConfigError("names alike give one prim", field="name", value=body.name)
+            raise ConfigError("equals another name in its prim path", field="name", value=body.name)
     for body, path in zip(bodies, paths, strict=True):
         UsdGeom.Xform.Define(stage, str(Sdf.Path(path).GetParentPath()))
         _write_body(stage, path, body, scene)
@@ -84,12 +79,7 @@ def add_bodies(stage: Usd.Stage, bodies: Sequence[RigidBody], *, scene: str) -> 
 
 
 def remove_bodies(stage: Usd.Stage, paths: Sequence[str]) -> None:
-    """Remove bodies from a stage, and what is left of a vehicle without any.
-
-    Args:
-        stage: The stage.
-        paths: Paths of their prims; those that are gone already are passed over.
-    """
+    """Remove bodies by their prim paths, if they exist, and vehicles without any body left."""
     for path in paths:
         if stage.GetPrimAtPath(path):
             stage.RemovePrim(path)
@@ -99,33 +89,25 @@ def remove_bodies(stage: Usd.Stage, paths: Sequence[str]) -> None:
             stage.RemovePrim(parent)
 
 
-def write_pose(stage: Usd.Stage, path: str, position: Array, orientation: Array) -> None:
-    """Write the pose of a body.
+def set_pose(prim: Usd.Prim, position: ArrayLike, orientation: ArrayLike) -> None:
+    """Set the pose of a prim in its parent's frame.
 
     Args:
-        stage: The stage.
-        path: Path of its prim.
-        position: Origin of the body frame in the world [m], shape (3,).
+        prim: The prim, whose transform is a translation and an orientation in double precision.
+        position: Its origin [m], shape (3,).
         orientation: Unit quaternion xyzw, shape (4,).
     """
-    prim = stage.GetPrimAtPath(path)
-    x, y, z, w = orientation.tolist()
-    prim.GetAttribute("xformOp:translate").Set(Gf.Vec3d(*position.tolist()))
+    x, y, z, w = np.asarray(orientation, dtype=np.float64).tolist()
+    prim.GetAttribute("xformOp:translate").Set(Gf.Vec3d(*np.asarray(position, dtype=np.float64).tolist()))
     prim.GetAttribute("xformOp:orient").Set(Gf.Quatd(w, x, y, z))
 
 
 def show(stage: Usd.Stage, path: str, *, visible: bool) -> None:
-    """Show or hide a body in pictures.
-
-    Args:
-        stage: The stage.
-        path: Path of its prim; one that is gone already is passed over.
-        visible: Whether it is seen.
-    """
+    """Show or hide the body with a prim path in images, if it exists."""
     prim = stage.GetPrimAtPath(path)
     if not prim:
         return
-    # Not on the session's layer: what is left there of a deleted body would keep its prim from going.
+    # Not on the session layer: remains there would keep the prim of a deleted body alive.
     word = UsdGeom.Tokens.inherited if visible else UsdGeom.Tokens.invisible
     UsdGeom.Imageable(prim).CreateVisibilityAttr().Set(word)
 
@@ -149,7 +131,7 @@ def _write_body(stage: Usd.Stage, path: str, body: RigidBody, scene: str) -> Non
         xform.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble)
         xform.AddOrientOp(UsdGeom.XformOp.PrecisionDouble)
         xform.AddScaleOp().Set(Gf.Vec3f(1.0))
-    write_pose(stage, path, body.position, body.orientation)
+    set_pose(prim, body.position, body.orientation)
     prim.GetInherits().SetInherits([_shared(stage, path, body)])
     rigid = UsdPhysics.RigidBodyAPI.Apply(prim)
     rigid.CreateVelocityAttr(Gf.Vec3f(0.0))
@@ -174,7 +156,7 @@ def _write_body(stage: Usd.Stage, path: str, body: RigidBody, scene: str) -> Non
 
 
 def _shared(stage: Usd.Stage, path: str, body: RigidBody) -> Sdf.Path:
-    """Return the class prim with the colliders and looks of a body, written if it is not there yet."""
+    """Return the class prim with the colliders and appearance of a body, written on first use."""
     file = body.appearance() if body.appearance is not None else None
     digest = hashlib.sha256(str(file).encode())
     for collider in body.colliders:
@@ -192,10 +174,10 @@ def _shared(stage: Usd.Stage, path: str, body: RigidBody) -> Sdf.Path:
 
 
 def _write_looks(stage: Usd.Stage, path: Sdf.Path, file: str) -> None:
-    """Reference a vehicle's USD for its looks only: mass, colliders and joints in it are switched off."""
+    """Reference a vehicle's USD for its appearance only: remove its masses, colliders and joints."""
     prim = UsdGeom.Xform.Define(stage, path).GetPrim()
     prim.GetReferences().AddReference(file)
-    # The body frame is that of the default prim, wherever that stands in its own file.
+    # The body frame is that of the default prim, without its transform in the file.
     UsdGeom.Xformable(prim).SetXformOpOrder([])
     for part in Usd.PrimRange(prim, Usd.PrimAllPrimsPredicate):
         if part.IsInstanceable():
@@ -226,7 +208,7 @@ def _write_colliders(stage: Usd.Stage, place: Sdf.Path, colliders: Sequence[Coll
 
 
 def _write_shape(stage: Usd.Stage, path: str, collider: Collider) -> Usd.Prim:
-    """Write one shape, posed in the body frame."""
+    """Write a collider with its pose in the body frame."""
     scale: Sequence[float] = (1.0, 1.0, 1.0)
     schema: UsdGeom.Gprim
     if collider.shape is ColliderShape.BOX:
@@ -255,7 +237,7 @@ def _write_shape(stage: Usd.Stage, path: str, collider: Collider) -> Usd.Prim:
 
 
 def _write_mesh(stage: Usd.Stage, path: str, collider: Collider) -> UsdGeom.Mesh:
-    """Write a mesh, or an ellipsoid, which PhysX does not know, as the hull of points on it."""
+    """Write a mesh; an ellipsoid, which PhysX does not have, becomes a convex hull."""
     if collider.shape is ColliderShape.ELLIPSOID:
         vertices, faces = _ellipsoid(collider.size)
         approximation = "convexHull"
@@ -263,7 +245,7 @@ def _write_mesh(stage: Usd.Stage, path: str, collider: Collider) -> UsdGeom.Mesh
         assert collider.vertices is not None
         assert collider.faces is not None
         vertices, faces = collider.vertices, collider.faces.astype(np.int64)
-        # PhysX moves no bare triangles.
+        # PhysX has no moving triangle meshes.
         approximation = "convexDecomposition" if collider.approximation == "none" else collider.approximation
     schema = UsdGeom.Mesh.Define(stage, path)
     schema.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(np.asarray(vertices, dtype=np.float32)))
@@ -276,7 +258,7 @@ def _write_mesh(stage: Usd.Stage, path: str, collider: Collider) -> UsdGeom.Mesh
 
 
 def _ellipsoid(half_axes: Sequence[float]) -> tuple[Array, IntArray]:
-    """Return an ellipsoid as triangles, 16 around and 8 from pole to pole."""
+    """Return an ellipsoid as triangles: 16 segments around the axis, 8 from pole to pole."""
     around, along = 16, 8
     polar = np.pi * np.arange(along + 1)[:, None] / along
     azimuth = 2 * np.pi * np.arange(around) / around
@@ -289,3 +271,35 @@ def _ellipsoid(half_axes: Sequence[float]) -> tuple[Array, IntArray]:
     lower, right = a + around, b + around
     faces = np.concatenate([np.stack([a, lower, b], axis=1), np.stack([b, lower, right], axis=1)])
     return points * half_axes, faces
+
+
+def body_of(vehicle: Multirotor, copy: int) -> str:
+    """Return the prim path of the body of a vehicle's copy.
+
+    Raises:
+        ConfigError: If it is not on the stage.
+    """
+    stage, path = kit.stage(), body_path(f"{vehicle.name}/{copy}")
+    if stage is None or not stage.GetPrimAtPath(path):
+        raise ConfigError(
+            "is not on the open stage",
+            field="vehicle",
+            value=vehicle.name,
+            remedy="add it to a simulation on Isaac Sim first",
+        )
+    return path
+
+
+def free_path(stage: Usd.Stage, path: str) -> str:
+    """Return a prim path, with a number appended if it is taken."""
+    import omni.usd
+
+    return str(omni.usd.get_stage_next_free_path(stage, path, False))
+
+
+def define_mount(stage: Usd.Stage, path: str) -> Usd.Prim:
+    """Return a new prim with translation and orientation, to which other prims are attached."""
+    mount = UsdGeom.Xform.Define(stage, path)
+    mount.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble)
+    mount.AddOrientOp(UsdGeom.XformOp.PrecisionDouble)
+    return mount.GetPrim()

@@ -1,22 +1,20 @@
-"""Cameras of vehicles on the ROS 2 graph by Isaac Sim's own bridge: an action graph for each vehicle."""
+"""ROS 2 cameras by Isaac Sim's bridge: an action graph for each vehicle."""
 
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pegasus.backends.ros2.frame_names import Frames
-from pegasus.backends.ros2.names import full_namespace
-from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
-from pegasus.components import require
-from pegasus.errors import ConfigError
+from pegasus.backends.ros2.frames import Frames
+from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 from pegasus.isaac import kit
-from pegasus.isaac.bodies import vehicle_path
-from pegasus.isaac.replicator_cameras import MountedCamera, free_path, mounted_cameras, replicator
+from pegasus.isaac.bodies import free_path, vehicle_path
+from pegasus.isaac.replicator import MountedCamera, mounted_cameras, replicator
 
 if TYPE_CHECKING:
-    from pegasus.multirotor import Multirotor
+    from pegasus.core.multirotor import Multirotor
 
 _log = logging.getLogger(__name__)
 
@@ -37,15 +35,15 @@ _STREAMS = {
     "semantic_segmentation": _Stream("semantic/image_raw", "semantic_segmentation", labels="semantic/labels"),
     "instance_segmentation": _Stream("instance/image_raw", "instance_segmentation", labels="instance/labels"),
 }
-"""What ROS2CameraHelper publishes for the outputs of a camera."""
+"""Streams of ROS2CameraHelper by camera output."""
 _BOXES = (
     _Stream("boxes_2d", "bbox_2d_tight", labels="boxes_2d/labels"),
     _Stream("boxes_3d", "bbox_3d", labels="boxes_3d/labels"),
 )
 
 
-class CameraGraph:
-    """The action graphs of a vehicle; see `publish_cameras`."""
+class CameraGraph(kit.ClosedOnExit):
+    """Action graphs of a vehicle; see `publish_cameras`."""
 
     def __init__(
         self,
@@ -79,25 +77,17 @@ class CameraGraph:
 
     @property
     def paths(self) -> Sequence[str]:
-        """Paths of the graphs, one for each copy of the vehicle."""
+        """Prim paths of the graphs, one for each copy of the vehicle."""
         return self._paths
 
     def close(self) -> None:
-        """Take the graphs and their cameras away; calling it twice is allowed."""
+        """Remove the graphs and their cameras; a second call has no effect."""
         for path in self._paths:
             if self._stage and self._stage.GetPrimAtPath(path):
                 self._stage.RemovePrim(path)
         for camera in self._cameras:
             camera.close()
         self._paths, self._cameras = [], []
-
-    def __enter__(self) -> "CameraGraph":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def publish_cameras(
@@ -108,24 +98,24 @@ def publish_cameras(
     boxes: bool = False,
     frame_rate: float | None = None,
 ) -> CameraGraph:
-    """Publish every camera of a vehicle by Isaac Sim's ROS 2 bridge, until the result is closed.
+    """Publish all cameras of a vehicle by Isaac Sim's ROS 2 bridge, until the result is closed.
 
-    Topics and frames are those of the backend `ros2`, for the outputs that the bridge has. While the timeline
-    plays, Isaac Sim 6.0 draws and publishes each camera at its `rate_hz`, at most with every frame of Kit.
-    Isaac Sim 5.1 draws with every frame, and publishes every n-th one where `frame_rate` is a whole multiple
-    n of the camera's rate, else each.
+    Topics and frames are those of the backend `ros2`, for the outputs that the bridge supports. While the
+    timeline plays, Isaac Sim 6.0 renders and publishes each camera at its `rate_hz`, at most every frame of
+    Kit. Isaac Sim 5.1 renders every frame, and publishes every n-th frame if `frame_rate` is n times the
+    camera's rate, else every frame.
 
     Args:
         vehicle: The vehicle, which is on the stage.
-        namespace: Where its topics and frames stand; its name when None.
-        domain_id: Domain of the graph; that of `ROS_DOMAIN_ID` when None.
-        boxes: Whether 2D and 3D bounding boxes are published too.
-        frame_rate: Frames of Kit per simulated second, such as `engine.frame_rate` of a script [Hz]; not
-            known when None. Isaac Sim 6.0 does without.
+        namespace: Namespace of its topics and frames; its name if None.
+        domain_id: ROS domain; that of `ROS_DOMAIN_ID` if None.
+        boxes: Publish 2D and 3D bounding boxes too.
+        frame_rate: Frames of Kit per simulated second, such as `engine.frame_rate` of a script [Hz]; unknown
+            if None. Isaac Sim 6.0 does not need it.
 
     Raises:
-        ConfigError: If an extension is not enabled, the vehicle is not on the stage, or RTX cannot draw one
-            of its cameras.
+        ConfigError: If an extension is not enabled, the vehicle is not on the stage, or RTX cannot render
+            one of its cameras.
     """
     import omni.kit.app
 
@@ -133,7 +123,7 @@ def publish_cameras(
         raise ConfigError(
             f"publishing cameras needs the extension {_BRIDGE}, which is not enabled",
             field="extension",
-            remedy="enable it in the extension manager, or take the backend ros2",
+            remedy="enable it in the extension manager, or use the backend ros2",
         )
     if namespace is not None:
         full_namespace(namespace)
@@ -145,11 +135,11 @@ def publish_cameras(
 
 
 def frames_skipped(camera: MountedCamera, frame_rate: float | None) -> int:
-    """Return how many frames to leave out between two that are published; 0 where the rates do not fit.
+    """Return the number of skipped frames between published ones; 0 if the rates do not fit.
 
     Args:
-        camera: The camera, drawn with every frame.
-        frame_rate: Frames of Kit per simulated second [Hz]; not known when None.
+        camera: The camera, rendered every frame.
+        frame_rate: Frames of Kit per simulated second [Hz]; unknown if None.
     """
     if frame_rate is None:
         return 0
@@ -157,7 +147,7 @@ def frames_skipped(camera: MountedCamera, frame_rate: float | None) -> int:
     if round(ratio) >= 1 and math.isclose(ratio, round(ratio), rel_tol=1e-6):
         return round(ratio) - 1
     _log.warning(
-        "camera %s is published with every frame: %g frames per second are no whole multiple of its %g",
+        "camera %s is published every frame: %g frames per second are not a multiple of its %g Hz",
         camera.sensor,
         frame_rate,
         camera.rate_hz,
@@ -174,15 +164,15 @@ class _Node(NamedTuple):
 def _nodes(
     cameras: Sequence[MountedCamera], space: str, skips: Mapping[str, int], *, boxes: bool
 ) -> list[_Node]:
-    """Return the nodes that publish the cameras of one vehicle, leaving out frames of each by its name."""
+    """Return the nodes that publish the cameras of one copy; `skips` has the skipped frames by sensor."""
     nodes: list[_Node] = []
     names = Frames().names(space)
     for camera in cameras:
-        below = "/".join(part for part in (camera.sensor, camera.eye) if part)
+        below = "/".join(part for part in (camera.sensor, camera.side) if part)
         common: dict[str, Any] = {
             "nodeNamespace": space.strip("/"),
             "frameId": names.own(camera.frame),
-            # The defaults of 5.1 and 6.0 differ.
+            # Explicit, since the defaults of 5.1 and 6.0 differ.
             "resetSimulationTimeOnStop": True,
         }
         if skips[camera.sensor] > 0:
@@ -199,14 +189,14 @@ def _nodes(
                 inputs["enableSemanticLabels"] = True
                 inputs["semanticLabelsTopicName"] = f"{below}/{stream.labels}"
             nodes.append(_Node(_name(below, stream.kind), f"{_BRIDGE}.ROS2CameraHelper", inputs))
-            if stream.info and camera.eye != "right":
+            if stream.info and camera.side != "right":
                 info = {
                     **common,
                     "renderProductPath": str(camera.product.path),
                     "topicName": f"{below}/{stream.info}",
                 }
-                if camera.eye == "left":
-                    right = next(c for c in cameras if (c.sensor, c.eye) == (camera.sensor, "right"))
+                if camera.side == "left":
+                    right = next(c for c in cameras if (c.sensor, c.side) == (camera.sensor, "right"))
                     info["renderProductPathRight"] = str(right.product.path)
                     info["frameIdRight"] = names.own(right.frame)
                     info["topicNameRight"] = f"{camera.sensor}/right/{stream.info}"
@@ -220,7 +210,7 @@ def _name(below: str, kind: str) -> str:
 
 
 def _make_graph(path: str, nodes: Sequence[_Node], domain_id: int | None) -> None:
-    """Make an action graph that starts the nodes whenever the timeline begins to play."""
+    """Add an action graph that runs the nodes while the timeline plays."""
     import omni.graph.core as og
 
     domain: dict[str, Any] = {} if domain_id is None else {"domain_id": domain_id, "useDomainIDEnvVar": False}

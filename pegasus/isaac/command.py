@@ -1,4 +1,4 @@
-"""The command `pegasus isaac`: find Isaac Sim, and fly in it; needs the standard library alone."""
+"""Command `pegasus isaac`: find Isaac Sim and fly in it; imports the standard library only."""
 
 import argparse
 import logging
@@ -9,13 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pegasus_multirotor
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.isaac import process
-from pegasus.isaac.extension_folder import EXTENSION_NAME, extension_folder, python_path
 from pegasus.isaac.installation import find
-from pegasus.isaac.kit_options import KitOptions, Parser, add_options, is_setting, options_of, split
-from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
-from pegasus.isaac.packages import prepare, require_packages
+from pegasus.isaac.launch import (
+    OUT_SETTING,
+    PLAY_SETTING,
+    SCENARIO_SETTING,
+    KitOptions,
+    Parser,
+    add_options,
+    is_setting,
+    options_of,
+    split,
+)
+from pegasus.isaac.packages import EXTENSION_NAME, extension_folder, prepare, python_path, require_packages
 
 _EXIT_INPUT = 2
 _SCENARIO = "first_flight"
@@ -23,11 +31,7 @@ _ABOUT = "Fly a scenario in Isaac Sim; further options are those of pegasus run.
 
 
 def main(line: Sequence[str]) -> int:
-    """Run the command, and return its exit code; wrong input is one line on stderr.
-
-    Args:
-        line: The command line after `pegasus isaac`.
-    """
+    """Run the command line after `pegasus isaac`, and return its exit code; print an error in one line."""
     logging.basicConfig(format="pegasus: %(levelname)s: %(message)s")
     try:
         return run(line)
@@ -37,10 +41,7 @@ def main(line: Sequence[str]) -> int:
 
 
 def run(line: Sequence[str]) -> int:
-    """Run the command, and return its exit code.
-
-    Args:
-        line: The command line after `pegasus isaac`.
+    """Run the command line after `pegasus isaac`, and return its exit code.
 
     Raises:
         ConfigError: If Isaac Sim is not found, or the command line is wrong.
@@ -50,9 +51,9 @@ def run(line: Sequence[str]) -> int:
     settings = [word for word in rest if is_setting(word)]
     flight = [word for word in rest if not is_setting(word)]
     options = options_of(known, [*settings, *further])
-    _require_what_counts(known, flight)
+    _validate(known, flight)
     installation = find(known.isaac_python)
-    # A name that is wrong is told before Isaac Sim is started.
+    # Report a wrong name before Isaac Sim is started.
     if options.chosen_app is not None:
         installation.app_file(options.chosen_app)
     environment = dict(os.environ)
@@ -66,14 +67,21 @@ def run(line: Sequence[str]) -> int:
         command = window_command(window, options, flight[0] if flight else _SCENARIO, play=known.play)
     else:
         headless = ["--headless"] if known.headless else []
-        command = [*installation.python, "-m", "pegasus.isaac", *flight, *headless, *options.command_line()]
+        command = [
+            *installation.python,
+            "-m",
+            "pegasus.cli.isaac_flight",
+            *flight,
+            *headless,
+            *options.command_line(),
+        ]
     if known.dry_run:
         print(shlex.join(command))
         return 0
     if (warning := pegasus_multirotor.other_package()) is not None:
         print("pegasus:", warning, file=sys.stderr)
     if not known.gui:
-        # In the window Kit installs them by itself.
+        # For the window, Kit installs them.
         require_packages(installation)
     return process.run(command, environment)
 
@@ -84,13 +92,13 @@ def window_command(window: Sequence[str], options: KitOptions, scenario: str, *,
     Args:
         window: Command that opens the app.
         options: Options of the application.
-        scenario: Name of a scenario to load, or its file.
-        play: Whether it flies at once.
+        scenario: Name of a scenario, or path of its file.
+        play: Start the flight at once.
 
     Raises:
-        ConfigError: If the folder for the extension cannot be made.
+        ConfigError: If the folder of the extension cannot be created.
     """
-    # Isaac Sim's working folder is its own.
+    # Absolute paths, since Isaac Sim changes the working folder.
     path = Path(scenario).expanduser()
     return [
         *window,
@@ -106,13 +114,13 @@ def _parser() -> Parser:
     usage = "pegasus isaac [SCENARIO] [OPTIONS] [OPTIONS OF pegasus run] [-- ARGUMENTS OF KIT]"
     parser = Parser(prog="pegasus isaac", usage=usage, description=_ABOUT, allow_abbrev=False)
     parser.add_argument("--gui", action="store_true", help="Open Isaac Sim's window with the panel.")
-    parser.add_argument("--play", action="store_true", help="With --gui: fly at once.")
-    parser.add_argument("--headless", action="store_true", help="Without a window.")
+    parser.add_argument("--play", action="store_true", help="With --gui: start the flight at once.")
+    parser.add_argument("--headless", action="store_true", help="Run without a window.")
     parser.add_argument(
         "--isaac-python",
         "--isaac-sim",
         metavar="PATH",
-        help="Folder of Isaac Sim, or a Python, environment or package that has it.",
+        help="Folder of Isaac Sim, or a Python, environment or package with it.",
     )
     parser.add_argument("--prepare", action="store_true", help="Install what Isaac Sim's Python lacks.")
     parser.add_argument("--dry-run", action="store_true", help="Only print the command.")
@@ -120,16 +128,20 @@ def _parser() -> Parser:
     return parser
 
 
-def _require_what_counts(known: argparse.Namespace, flight: Sequence[str]) -> None:
-    """Refuse options that would be passed over."""
+def _validate(known: argparse.Namespace, flight: Sequence[str]) -> None:
+    """Reject options that would have no effect."""
     if known.gui and known.headless:
-        raise ConfigError("has no window", field="--headless", remedy="leave it or --gui out")
+        raise ConfigError("means no window", field="--headless", remedy="omit it or --gui")
     further = flight[1:] if flight and not flight[0].startswith("-") else flight
     if known.gui and further:
         raise ConfigError(
-            "is for a flight without the panel",
+            "is for flights without the panel",
             field=further[0],
-            remedy="leave it out, or write it into the scenario; arguments of Kit follow after --",
+            remedy="omit it, or set it in the scenario; arguments of Kit follow --",
         )
     if known.play and not known.gui:
-        raise ConfigError("is for the panel", field="--play", remedy="give --gui too; else it flies at once")
+        raise ConfigError(
+            "is for the panel",
+            field="--play",
+            remedy="add --gui, or omit it: without the panel the flight starts at once",
+        )

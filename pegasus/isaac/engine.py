@@ -13,36 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array, IntArray
-from pegasus.components import require
-from pegasus.engines.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.core.engine import BodyIds, BodyState, Contacts, RayHits, RigidBody
 from pegasus.isaac import bodies as prims
 from pegasus.isaac import kit, world_stage
-from pegasus.isaac.body_table import BodyTable
-from pegasus.isaac.body_view import BodyView
-from pegasus.isaac.compat import IsaacSim, forget, isaac_sim, step_by
+from pegasus.isaac.body_view import BodyTable, BodyView
+from pegasus.isaac.compat import IsaacSim, deregister, isaac_sim, set_default_scene
 from pegasus.isaac.queries import contact_report, nearest_hits
 from pegasus.scene.scene import Scene
 
 _log = logging.getLogger(__name__)
 
 _STARTED_ORDER = 10
-"""Place among those told of the start: Isaac Sim's own, in the order 0, come first."""
+"""Order among the callbacks of the start of physics: after Isaac Sim's own, which have 0."""
 
 
 class IsaacEngine:
-    """Engine on Isaac Sim; see `pegasus.engines.engine.Engine` for the contract.
+    """Engine on Isaac Sim; see `pegasus.core.engine.Engine` for the contract.
 
-    It runs in one of two ways. In a script, `step` starts the timeline and steps physics. In the window,
-    where Kit steps while the timeline plays, `begin_step` and `end_step` are called around each step.
+    In a script, `step` starts the timeline and steps physics. In the window, Kit steps physics while the
+    timeline plays, and `begin_step` and `end_step` are called around each step.
 
     Args:
         rate: Steps per second [Hz], a whole number.
-        device: What physics computes on: `cpu`, which is faster for a few vehicles, or `cuda:0`.
-        keep_stage: Whether vehicles are added to the stage that is open, in place of a new one.
-        frame_rate: Frames drawn per simulated second in a script [Hz]; none by itself when None.
-        physics: Physics engine of Isaac Sim: `physx`, or `newton` in Isaac Sim 6.0; the active one when None.
+        device: Device of physics: `cpu`, which is faster for a few vehicles, or `cuda:0`.
+        keep_stage: Add vehicles to the open stage, instead of opening a new one.
+        frame_rate: Rendered frames per simulated second in a script [Hz]; None for none.
+        physics: Physics engine of Isaac Sim: `physx`, or `newton` (6.0); None for the active one.
 
     Raises:
         ConfigError: If an argument is not allowed.
@@ -70,7 +69,7 @@ class IsaacEngine:
         require(physics in (None, "physx", "newton"), "physics", physics, "must be physx or newton")
         self.rate, self.device = round(rate), device
         self.in_window = False
-        """Whether Kit steps, and not `step`."""
+        """Kit steps physics, instead of `step`."""
         self._keep_stage, self._physics = keep_stage, physics
         self._frame_interval = None if frame_rate is None else max(1, round(rate / frame_rate))
         self._steps = 0
@@ -87,83 +86,66 @@ class IsaacEngine:
 
     @property
     def started(self) -> bool:
-        """Whether physics runs, so that bodies are read from it."""
+        """Physics is running, so states are read from it."""
         return self._started
 
     @property
     def frame_rate(self) -> float | None:
-        """Frames drawn per simulated second in a script, a whole number of steps apart [Hz]; None if none."""
+        """Rendered frames per simulated second in a script [Hz], at whole steps; None for none."""
         return None if self._frame_interval is None else self.rate / self._frame_interval
 
     @property
     def keeps_stage(self) -> bool:
-        """Whether vehicles are added to the open stage; otherwise a new stage is opened."""
+        """Vehicles are added to the open stage, instead of a new one."""
         return self._keep_stage
 
     @property
     def has_stage(self) -> bool:
-        """Whether its stage is the one that is open."""
+        """The stage of the engine is the open stage."""
         return self._stage is not None and kit.stage() == self._stage
 
     @property
-    def lost(self) -> list[str]:
-        """Names of the bodies whose prims somebody has deleted."""
-        return self._bodies.lost
+    def deleted(self) -> list[str]:
+        """Names of the bodies whose prims were deleted by the user."""
+        return self._bodies.deleted
 
     @property
     def paths(self) -> list[str]:
-        """Paths of the prims of all bodies."""
+        """Prim paths of all bodies."""
         return [body.path for body in self._bodies]
 
     def pose(self, name: str) -> Array | None:
-        """Return the pose of a body, body to world, shape (4, 4); None for one that is gone.
-
-        Args:
-            name: Name of the body.
-        """
+        """Return the pose of a body by its name, body to world, shape (4, 4); None if it was removed."""
         self._refresh()
         if (found := self._bodies.named(name)) is None:
             return None
         row, pose = found[0], np.eye(4)
-        pose[:3, :3], pose[:3, 3] = self._bodies.rotation[row], self._bodies.known.position[row]
+        pose[:3, :3], pose[:3, 3] = self._bodies.rotation[row], self._bodies.state.position[row]
         return pose
 
     def show(self, path: str, *, visible: bool) -> None:
-        """Show or hide a body in pictures.
-
-        Args:
-            path: Path of its prim.
-            visible: Whether it is seen.
-        """
+        """Show or hide the body with a prim path in images."""
         if self._stage is not None:
             prims.show(self._stage, path, visible=visible)
 
     def path(self, name: str) -> str:
-        """Return the path of the prim of a body.
-
-        Args:
-            name: Name of the body.
-        """
+        """Return the prim path of a body by its name."""
         found = self._bodies.named(name)
         assert found is not None, name
         return found[1].path
 
     def path_in_world(self, path: str) -> str:
-        """Return the path that a prim of the stage has in the file of the world.
-
-        Args:
-            path: Path on the stage.
-        """
+        """Return the path in the file of the world for a prim path on the stage."""
         if self._moved is None or not f"{path}/".startswith(f"{self._moved[0]}/"):
             return path
         here, there = self._moved
         return there + path.removeprefix(here)
 
     def load(self, scene: Scene) -> None:
-        """Open a new stage with the world of a scene, or take the one that is open; bodies are gone.
+        """Open a new stage with the world of a scene, or use the open stage; all bodies are removed.
 
         Raises:
-            ConfigError: If the scene comes from no file, or the stage that is kept is not metric with z up.
+            ConfigError: If the scene has no file, or the open stage is not metric with z up.
         """
         self._release()
         self._isaac = isaac_sim()
@@ -180,15 +162,18 @@ class IsaacEngine:
             file = Path(scene.source)
             if not file.is_file():
                 raise ConfigError(
-                    "Isaac Sim loads worlds from files", field="world", value=scene.source, remedy="save it"
+                    "Isaac Sim loads worlds from files only",
+                    field="world",
+                    value=scene.source,
+                    remedy="save it to a file",
                 )
             stage = kit.new_stage()
             self._moved = world_stage.add_world(stage, file)
         self._stage = stage
         scenes = world_stage.physics_scenes(stage)
-        # Being known, they get the attributes of the engine that is active; the last one named sets the pace.
+        # Each known scene gets the attributes of the active engine; the last one set defines the step length.
         for path in (*scenes, scenes[0]):
-            step_by(path)
+            set_default_scene(path)
         world_stage.set_up_scenes(stage, scenes, self.rate, gpu=self.device != "cpu")
         self._scene = scenes[0]
         self._isaac.set_device(self.device)
@@ -213,14 +198,14 @@ class IsaacEngine:
         stage = self._required_stage()
         if self._started and self.device != "cpu":
             raise ConfigError(
-                "vehicles cannot join while physics runs on the GPU",
+                "vehicles cannot be added while physics runs on the GPU",
                 field="device",
                 value=self.device,
-                remedy="stop first, or use the device cpu",
+                remedy="stop first, or use device cpu",
             )
         names = [body.name for body in self._bodies] + [body.name for body in bodies]
         for name, count in Counter(names).items():
-            require(count == 1, "body name", name, "is taken", "choose another")
+            require(count == 1, "body name", name, "is taken", "choose another one")
         self._refresh()
         ids = self._bodies.add(bodies, prims.add_bodies(stage, bodies, scene=self._scene))
         if self._started:
@@ -241,22 +226,26 @@ class IsaacEngine:
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
         self._refresh()
-        known = self._bodies.known
+        known = self._bodies.state
         out.position[...], out.orientation[...] = known.position, known.orientation
         out.velocity[...], out.angular_velocity[...] = known.velocity, known.angular_velocity
 
     def write(self, ids: BodyIds, state: BodyState) -> None:
         """Set poses and velocities of some bodies (teleport, reset); rows of `state` follow `ids`."""
         self._refresh()
-        rows, known = self._bodies.put(ids, state), self._bodies.known
+        rows, known = self._bodies.set_state(ids, state), self._bodies.state
         if self._started:
             self._push(rows)
         elif self._stage is not None:
-            for row, body in self._bodies.living(ids):
-                prims.write_pose(self._stage, body.path, known.position[row], known.orientation[row])
+            for row, body in self._bodies.existing(ids):
+                prim = self._stage.GetPrimAtPath(body.path)
+                prims.set_pose(prim, known.position[row], known.orientation[row])
 
-    def apply(self, force: Array, torque: Array) -> None:
-        """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (M, 3)."""
+    def apply(self, force: Array, torque: Array, free: BodyState | None = None) -> None:
+        """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (M, 3).
+
+        `free` is not used: PhysX integrates the wrench itself.
+        """
         self._bodies.force[...], self._bodies.torque[...] = force, torque
 
     def step(self, dt: float) -> None:
@@ -268,14 +257,14 @@ class IsaacEngine:
         self._required_stage()
         if self.in_window:
             raise ConfigError(
-                "the timeline steps this simulation", field="step", remedy="press play in Isaac Sim"
+                "the timeline steps this simulation", field="step", remedy="press Play in Isaac Sim"
             )
         if not math.isclose(dt * self.rate, 1.0, rel_tol=1e-9):
             raise ConfigError(
-                f"Isaac Sim steps at {self.rate} Hz here",
+                f"the engine steps at {self.rate} Hz",
                 field="rate",
                 value=1.0 / dt,
-                remedy="make the engine with the rate of the simulation",
+                remedy="give the engine the rate of the simulation",
             )
         if not self._started:
             self._start()
@@ -285,23 +274,23 @@ class IsaacEngine:
         isaac.step()
         self.end_step()
         if self._frame_interval is not None and self._steps % self._frame_interval == 0:
-            self.draw_frame()
+            self.render_frame()
 
-    def draw_frame(self) -> None:
-        """Draw a frame of the stage with every body where physics has it."""
+    def render_frame(self) -> None:
+        """Render a frame of the stage with the bodies at their present poses."""
         isaac = self._isaac
         if isaac is not None:
             kit.update_fabric(self._steps / self.rate, 1.0 / self.rate)
             isaac.render()
 
     def begin_step(self) -> None:
-        """Hand the wrench over to physics; called right before each of its steps."""
+        """Apply the wrench; called right before each physics step."""
         self._refresh()
         if self._view is not None:
             self._view.apply(self._bodies.force, self._bodies.torque, self._bodies.rotation)
 
     def end_step(self) -> None:
-        """Know that physics has stepped; called right after each of its steps."""
+        """Invalidate the states that were read; called right after each physics step."""
         self._stale = True
         self._steps += 1
 
@@ -315,13 +304,13 @@ class IsaacEngine:
         return nearest_hits(origins, directions, max_range, skipped, self._bodies.handles)
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step; none before the first one."""
+        """Return the contacts of the last step; none before the first step."""
         if not self._started or self._steps == 0:
             return contact_report({}, self.rate)
         return contact_report(self._bodies.handles, self.rate)
 
     def close(self) -> None:
-        """Free what the engine holds; the stage and the vehicles in it stay. Calling it twice is allowed."""
+        """Free the resources and keep the stage with its vehicles; a second call has no effect."""
         playing = self._started and not self.in_window
         self._release()
         if playing:
@@ -331,12 +320,12 @@ class IsaacEngine:
         kit.play()
         if not self._started:
             raise RuntimeError(
-                "Isaac Sim did not start its physics; check that /app/player/playSimulations is set and that "
-                "the log names no error of PhysX"
+                "Isaac Sim did not start its physics; check that /app/player/playSimulations is set, and "
+                "the log for errors of PhysX"
             )
 
     def _on_started(self) -> None:
-        """Begin with what is known: the steps that warm physics up have moved the bodies."""
+        """Set the states anew: the warm-up steps of physics have moved the bodies."""
         if self._stage is None:
             return
         self._started = True
@@ -344,17 +333,17 @@ class IsaacEngine:
         self._push(np.arange(len(self._bodies)))
 
     def _on_stopped(self) -> None:
-        # The view stays until the next start: Isaac Sim has yet to tell it of the stop.
+        # Keep the view until the next start: Isaac Sim has not yet notified it of the stop.
         self._started = self._stale = self._view_is_whole = False
 
     def _on_deleted(self, path: str) -> None:
         if path == "/":  # The stage is closed.
             return
-        for body in self._bodies.lose(path):
-            # Isaac Sim is in the middle of telling views of this; ours goes when it is used next.
+        for body in self._bodies.mark_deleted(path):
+            # Isaac Sim is still notifying views of this; replace ours on its next use.
             self._view_is_whole = False
             _log.warning(
-                "the prim %s was deleted: vehicle %r stands still; remove it",
+                "the prim %s was deleted, so vehicle %r does not move any more: remove it",
                 body.path,
                 body.name.rpartition("/")[0],
             )
@@ -365,9 +354,9 @@ class IsaacEngine:
         self._callbacks, self._subscriptions = [], []
 
     def _release(self) -> None:
-        # Those of a stage that was closed went with it.
+        # Closing a stage deregisters its callbacks.
         for handle in self._callbacks if self.has_stage else ():
-            forget(handle)
+            deregister(handle)
         self._callbacks, self._subscriptions = [], []
         self._stage = self._view = self._moved = None
         self._started = self._stale = False
@@ -375,19 +364,17 @@ class IsaacEngine:
 
     def _required_stage(self) -> Any:
         if self._stage is None:
-            raise ConfigError(
-                "its stage is no longer open", field="world", remedy="load the world again, or make a new one"
-            )
+            raise ConfigError("its stage is no longer open", field="world", remedy="load the world again")
         return self._stage
 
     def _make_view(self) -> None:
-        """Make the view over all bodies that have a prim."""
+        """Create the view of all bodies whose prims exist."""
         table, isaac = self._bodies, self._isaac
         assert isaac is not None
-        living = list(table.living(table.ids))
-        rows = None if len(living) == len(table) else np.array([row for row, _ in living], dtype=np.int64)
-        paths = [body.path for _, body in living]
-        centers = np.array([body.center_of_mass for _, body in living])
+        existing = list(table.existing(table.ids))
+        rows = None if len(existing) == len(table) else np.array([row for row, _ in existing], dtype=np.int64)
+        paths = [body.path for _, body in existing]
+        centers = np.array([body.center_of_mass for _, body in existing])
         self._view = BodyView(isaac, paths, rows, centers) if paths else None
         self._view_is_whole = True
 
@@ -396,10 +383,10 @@ class IsaacEngine:
         if self._started and not (self._view_is_whole and (self._view is None or self._view.valid)):
             self._make_view()
         if self._stale and self._view is not None:
-            self._view.read(self._bodies.known, self._bodies.rotation)
+            self._view.read(self._bodies.state, self._bodies.rotation)
             self._stale = False
 
     def _push(self, rows: IntArray) -> None:
-        """Hand the known state of some bodies to physics."""
+        """Write the stored states of some bodies to physics."""
         if self._view is not None:
-            self._view.write(self._bodies.known, self._bodies.rotation, rows)
+            self._view.write(self._bodies.state, self._bodies.rotation, rows)

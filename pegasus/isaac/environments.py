@@ -1,4 +1,4 @@
-"""Isaac Sim's own environments: listed and opened in the background, from its asset root, as worlds."""
+"""Environments of Isaac Sim's assets as worlds, listed and opened in the background."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -7,8 +7,8 @@ from typing import Any
 
 from pxr import Usd
 
-from pegasus.errors import ConfigError
-from pegasus.folders import user_cache
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import USD_SUFFIXES, user_cache
 from pegasus.isaac.world_stage import add_world
 from pegasus.panel.board import Board, Topic
 
@@ -29,13 +29,12 @@ ENVIRONMENTS = {
     "Terrain, slope": "Terrains/slope.usd",
     "Terrain, stairs": "Terrains/stairs.usd",
 }
-"""Environments of 5.1 and 6.0 by name, below the folder of environments of the asset root."""
-_USD = {".usd", ".usda", ".usdc", ".usdz"}
+"""Paths of the environments of 5.1 and 6.0 in the assets' folder of environments, by name."""
 _NO_ENVIRONMENTS = {".thumbs", "Assets", "Materials", "Props", "SubUSDs", "Textures", "materials", "textures"}
 _DEPTH = 3
-"""Folders below that of environments in which one may lie."""
+"""Depth of subfolders that are searched."""
 _ANSWER, _SEARCH, _OPENING = 10.0, 60.0, 120.0
-"""Longest wait for one answer of the asset server, for the list, and for the file of an environment [s]."""
+"""Timeouts of one request to the asset server, of the list, and of opening an environment [s]."""
 _REMEDY = (
     "connect to the network, set /persistent/isaac/asset_root/default to a local copy of the assets, or load "
     "one of the worlds of Pegasus"
@@ -43,60 +42,58 @@ _REMEDY = (
 
 
 class Environments:
-    """The environments that can be chosen; the asset server is asked in the background, for a limited time.
-
-    Args:
-        board: Takes what is to be said, and tells of lists that have changed.
-    """
+    """Environments to choose from; requests to the asset server run in the background, with a timeout."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
         self.known: dict[str, str] = dict(ENVIRONMENTS)
-        """Their paths below the folder of environments, by name."""
+        """Paths below the folder of environments, by name."""
         self._task: asyncio.Future[None] | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether a request to the asset server is running."""
+        """A request to the asset server is running."""
         return self._task is not None and not self._task.done()
 
-    def look(self) -> None:
-        """List what the asset root has, in the place of the list of what it is known to have."""
+    def search(self) -> None:
+        """List the environments of the asset root, in place of the built-in list."""
         self._begin(self._list, _SEARCH, "the environments cannot be listed")
 
     def open(self, name: str, use: Callable[[Path, str | None], object]) -> None:
-        """Make an environment a world.
+        """Convert an environment to a world.
 
         Args:
-            name: Its name.
-            use: Called with the USD file of the world, and the address of its thumbnail where it has one.
+            name: Name of the environment.
+            use: Called with the USD file of the world, and the address of its thumbnail or None.
         """
         self._begin(lambda: self._open(name, use), _OPENING, f"{name} cannot be opened")
 
     def cancel(self) -> None:
-        """Cancel the request that is under way."""
+        """Cancel the running request."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
     def _begin(self, work: Callable[[], Coroutine[Any, Any, None]], limit: float, problem: str) -> None:
         self.cancel()
-        self._task = asyncio.ensure_future(self._told(work, limit, problem))
+        self._task = asyncio.ensure_future(self._reported(work, limit, problem))
 
-    async def _told(self, work: Callable[[], Coroutine[Any, Any, None]], limit: float, problem: str) -> None:
+    async def _reported(
+        self, work: Callable[[], Coroutine[Any, Any, None]], limit: float, problem: str
+    ) -> None:
         try:
             await asyncio.wait_for(work(), limit)
         except TimeoutError:
-            said = f"{problem}: the asset server has not answered in time"
-            self._board.fail(ConfigError(said, field="world", remedy=_REMEDY))
-        except Exception as error:  # Nobody waits for the task: what it raises would be lost.
+            message = f"{problem}: the asset server did not answer in time"
+            self._board.fail(ConfigError(message, field="world", remedy=_REMEDY))
+        except Exception as error:  # The task is not awaited, so its exception would be lost.
             self._board.fail(error)
 
     async def _list(self) -> None:
         root = asset_root() + _FOLDER
         found = sorted(await _usd_files(root, "", _DEPTH))
         if not found:
-            raise ConfigError(f"{root} has none", field="world", remedy=_REMEDY)
+            raise ConfigError(f"{root} has no environments", field="world", remedy=_REMEDY)
         names = {path: name for name, path in ENVIRONMENTS.items()}
         self.known = {names.get(path, _named(path)): path for path in found}
         self._board.report(f"Isaac Sim's assets have {len(found)} environments")
@@ -104,40 +101,38 @@ class Environments:
 
     async def _open(self, name: str, use: Callable[[Path, str | None], object]) -> None:
         address = f"{asset_root()}{_FOLDER}/{self.known[name]}"
-        if not await _is_there(address):
+        if not await _exists(address):
             raise _cannot_be_opened(name, address)
         folder, _, file = address.rpartition("/")
-        picture = f"{folder}/.thumbs/256x256/{file}.png"
-        shown = picture if await _is_there(picture) else None
-        # Opening takes as long as the file takes to come.
+        image = f"{folder}/.thumbs/256x256/{file}.png"
+        thumbnail = image if await _exists(image) else None
+        # Opening takes as long as the download.
         made = asyncio.get_running_loop().run_in_executor(None, environment_file, name, address)
-        use(await made, shown)
-        self._board.report(f"{name} can be loaded now")
+        use(await made, thumbnail)
+        self._board.report(f"{name} is ready to be loaded")
 
 
 def asset_root() -> str:
-    """Return the address of Isaac Sim's assets, without asking whether they are there.
+    """Return the address of Isaac Sim's assets, without a check that they exist.
 
     Raises:
-        ConfigError: If none is set.
+        ConfigError: If no address is set.
     """
     from isaacsim.storage.native import get_assets_root_path
 
     try:
         root = get_assets_root_path(skip_check=True)
     except RuntimeError as error:
-        raise ConfigError(
-            f"Isaac Sim knows of no asset server: {error}", field="world", remedy=_REMEDY
-        ) from None
+        raise ConfigError(f"Isaac Sim has no asset server: {error}", field="world", remedy=_REMEDY) from None
     return str(root)
 
 
 def environment_file(name: str, address: str) -> Path:
-    """Return a USD file of an environment as a world: in metres with z up.
+    """Return the USD file of an environment as a world, in metres with z up.
 
     Args:
-        name: Its name, for messages.
-        address: Where its own file is.
+        name: Name of the environment, for messages.
+        address: Address of its own file.
 
     Raises:
         ConfigError: If the file cannot be opened, or the cache cannot be written.
@@ -147,7 +142,7 @@ def environment_file(name: str, address: str) -> Path:
     stage = Usd.Stage.CreateInMemory()
     try:
         add_world(stage, address)
-    except RuntimeError:  # OpenUSD's own error names its source files at length.
+    except RuntimeError:  # OpenUSD's own message lists its source files.
         raise _cannot_be_opened(name, address) from None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -162,11 +157,11 @@ def _cannot_be_opened(name: str, address: str) -> ConfigError:
 
 
 def _named(path: str) -> str:
-    """Return a name for an environment from its path: the folders, and the file without its ending."""
+    """Return the name of an environment from its path: its folders, and the file without its suffix."""
     return str(PurePosixPath(path).with_suffix("")).replace("_", " ")
 
 
-async def _is_there(address: str) -> bool:
+async def _exists(address: str) -> bool:
     import omni.client
 
     result, _ = await asyncio.wait_for(omni.client.stat_async(address), _ANSWER)
@@ -174,7 +169,7 @@ async def _is_there(address: str) -> bool:
 
 
 async def _usd_files(root: str, folder: str, depth: int) -> list[str]:
-    """Return the paths of the USD files in a folder and the folders below it, seen from the root."""
+    """Return the paths of the USD files in a folder and its subfolders, relative to the root."""
     import omni.client
 
     address = f"{root}/{folder}" if folder else root
@@ -190,7 +185,7 @@ async def _usd_files(root: str, folder: str, depth: int) -> list[str]:
         if entry.flags & omni.client.ItemFlags.CAN_HAVE_CHILDREN:
             if name not in _NO_ENVIRONMENTS:
                 folders.append(path)
-        elif folder and PurePosixPath(name).suffix in _USD:
+        elif folder and PurePosixPath(name).suffix in USD_SUFFIXES:
             files.append(path)
     if depth > 0:
         below = await asyncio.gather(*(_usd_files(root, path, depth - 1) for path in folders))

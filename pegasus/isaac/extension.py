@@ -1,4 +1,4 @@
-"""The extension of Isaac Sim: a menu entry, the window, and the session behind it."""
+"""The Kit extension: menu entry, window, and session."""
 
 import logging
 from pathlib import Path
@@ -8,13 +8,12 @@ import omni.ext
 import omni.ui as ui
 from omni.kit.menu.utils import MenuHelperExtensionFull
 
-from pegasus.errors import ConfigError
-from pegasus.isaac import kit, running
+from pegasus.base.errors import ConfigError
+from pegasus.isaac import kit, register_session, unregister_session
 from pegasus.isaac.kit_session import KitSession
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
-from pegasus.isaac.opened_stage import bring_back
-from pegasus.isaac.replicator_part import ReplicatorPart
 from pegasus.isaac.window import SHOWN_SETTING, TITLE, PegasusWindow
+from pegasus.isaac.window_replicator import ReplicatorPart
 from pegasus.panel.panel import Panel
 from pegasus_multirotor import other_package
 
@@ -22,18 +21,14 @@ _log = logging.getLogger(__name__)
 
 _MENU = "Window"
 _SETTLED = 10
-"""Frames after the start of the application before the window is shown and a scenario is loaded."""
+"""Frames after the start of the application until the window is shown and a scenario is loaded."""
 
 
 class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[misc]
-    """Pegasus in Isaac Sim's window; closing its own window touches nothing that flies."""
+    """Extension of Kit with the session, the panel and its window."""
 
     def on_startup(self, ext_id: str) -> None:
-        """Begin: called by Kit when the extension is enabled.
-
-        Args:
-            ext_id: Name and version of the extension.
-        """
+        """Start the session; Kit calls it with the extension's name and version when it is enabled."""
         self.session = KitSession()
         out = kit.setting(OUT_SETTING)
         folder = Path(out) if out else None
@@ -42,13 +37,13 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         self._subscriptions: list[Any] = [kit.on_stage_opened(self._on_stage_opened)]
         self._frames = 0
         self.menu_startup(lambda: PegasusWindow(self.panel, self.replicator), TITLE, TITLE, _MENU)
-        running.announce(self.session)
+        register_session(self.session)
         self._starting: Any = kit.on_frame(self._start)
-        _log.info("%s is on", ext_id)
+        _log.info("%s is enabled", ext_id)
 
     def on_shutdown(self) -> None:
-        """End: called by Kit when the extension is disabled."""
-        running.withdraw(self.session)
+        """Close the session; Kit calls it when the extension is disabled."""
+        unregister_session(self.session)
         self._subscriptions, self._starting = [], None
         self.menu_shutdown()
         self.replicator.close()
@@ -56,8 +51,8 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
         self.session.close()
 
     def _start(self) -> None:
-        """Show the window and load the scenario of the start, once Isaac Sim has arranged itself."""
-        # Isaac Sim docks its windows and opens an empty stage in its first frames; 5.1 is ready before that.
+        """Show the window and load the given scenario, once Isaac Sim has laid out its windows."""
+        # Isaac Sim docks its windows and opens an empty stage in its first frames; 5.1 reports ready earlier.
         self._frames += kit.is_ready()
         if self._frames < _SETTLED:
             return
@@ -69,26 +64,26 @@ class PegasusExtension(omni.ext.IExt, MenuHelperExtensionFull):  # type: ignore[
             self._load(str(scenario))
 
     def _show(self) -> None:
-        """Show the window, unless it is open or its user has closed it."""
+        """Show the window, unless it is open or was closed by the user."""
         window = ui.Workspace.get_window(TITLE)
         if kit.setting(SHOWN_SETTING) is not False and (window is None or not window.visible):
             ui.Workspace.show_window(TITLE, True)
 
     def _load(self, scenario: str) -> None:
-        well = self.panel.world.load_scenario(scenario)
-        if well and kit.setting(PLAY_SETTING):
+        loaded = self.panel.world.load_scenario(scenario)
+        if loaded and kit.setting(PLAY_SETTING):
             self.panel.simulation.play()
-        if not well:
+        if not loaded:
             _log.error(self.panel.messages[-1].text)
 
     def _on_stage_opened(self) -> None:
-        """Bring back the vehicles that a stage was saved with."""
+        """Restore the vehicles that were saved with the stage."""
         if self.session.loading:
             return
         try:
-            names = bring_back(self.session)
+            names = self.session.restore_vehicles()
         except ConfigError as error:
             _log.error(str(error))
             return
         if names:
-            _log.info("the stage brought back %s", ", ".join(names))
+            _log.info("restored from the stage: %s", ", ".join(names))

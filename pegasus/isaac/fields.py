@@ -1,4 +1,4 @@
-"""Fields of Kit's toolkit, each of which calls back with its new value."""
+"""Widgets of the window, made of `omni.ui`; each input calls back with its new value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,47 +8,46 @@ import numpy as np
 import numpy.typing as npt
 import omni.ui as ui
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
 from pegasus.panel.board import Topic
+from pegasus.panel.panel import Panel
 
 _LABEL_WIDTH = 110
 _ROW = 24
+_THUMBNAIL_HEIGHT, _CURVES_HEIGHT, _BARS_HEIGHT, _IMAGE_HEIGHT = 140, 80, 40, 180
 # Kit's colours are in the order alpha, blue, green, red.
 _ERROR = 0xFF4040E0
 _GROUND, _CLEAR = 0xFF202020, 0x00000000
 
 
 class Section:
-    """A part of the window."""
+    """A section of the window."""
 
     title = ""
-    """Heading that folds and unfolds the section; a section without one is always open."""
+    """Heading that folds the section; a section without a title is always open."""
     topics: frozenset[Topic] = frozenset()
-    """Topics that the section shows; it is built again when one of them may have changed."""
+    """Topics of the panel that the section shows; a change of one may rebuild it."""
+
+    def __init__(self, panel: Panel) -> None:
+        self._panel = panel
 
     def build(self) -> None:
-        """Fill the section."""
+        """Build the widgets."""
         raise NotImplementedError
 
-    def seen(self) -> object:
-        """Return a key of what it shows: it is rebuilt when that has changed; here always."""
+    def state_key(self) -> object:
+        """Return a key of the shown state; the section is rebuilt if it has changed. By default always."""
         return object()
 
-    def look(self) -> None:
-        """Show what changes by itself."""
+    def update(self) -> None:
+        """Update values that change during a run."""
 
     def close(self) -> None:
         """Cancel background work when the window is closed."""
 
 
 def text(label: str, value: str, act: Callable[[str], object]) -> Any:
-    """Add a field for text.
-
-    Args:
-        label: What stands before it.
-        value: What it holds at first.
-        act: Called with what has been typed.
-    """
+    """Add a text field; `act` is called with the typed text."""
     with ui.HStack(height=_ROW):
         ui.Label(label, width=_LABEL_WIDTH)
         model = ui.StringField().model
@@ -58,13 +57,7 @@ def text(label: str, value: str, act: Callable[[str], object]) -> Any:
 
 
 def number(label: str, value: float, act: Callable[[float], object]) -> Any:
-    """Add a field for a number.
-
-    Args:
-        label: What stands before it.
-        value: What it holds at first.
-        act: Called with what has been typed.
-    """
+    """Add a number field; `act` is called with the typed number."""
     with ui.HStack(height=_ROW):
         ui.Label(label, width=_LABEL_WIDTH)
         model = ui.FloatField().model
@@ -74,13 +67,7 @@ def number(label: str, value: float, act: Callable[[float], object]) -> Any:
 
 
 def numbers(label: str, values: Sequence[float], act: Callable[[list[float]], object]) -> list[Any]:
-    """Add a field for several numbers.
-
-    Args:
-        label: What stands before it.
-        values: What it holds at first.
-        act: Called with all of them when one has been typed.
-    """
+    """Add a row of number fields; `act` is called with all numbers when one was typed."""
     models: list[Any] = []
     with ui.HStack(height=_ROW):
         ui.Label(label, width=_LABEL_WIDTH)
@@ -94,13 +81,7 @@ def numbers(label: str, values: Sequence[float], act: Callable[[list[float]], ob
 
 
 def check(label: str, value: bool, act: Callable[[bool], object]) -> Any:
-    """Add a field that is on or off.
-
-    Args:
-        label: What stands before it.
-        value: Whether it is on at first.
-        act: Called with whether it is on.
-    """
+    """Add a check box; `act` is called with its state."""
     with ui.HStack(height=_ROW):
         ui.Label(label, width=_LABEL_WIDTH)
         model = ui.CheckBox().model
@@ -110,13 +91,13 @@ def check(label: str, value: bool, act: Callable[[bool], object]) -> Any:
 
 
 def choice(label: str, names: Sequence[str], value: str, act: Callable[[str], object]) -> Any:
-    """Add a list to choose from.
+    """Add a combo box; `act` is called with the chosen name.
 
     Args:
-        label: What stands before it.
-        names: What it offers.
-        value: What is chosen at first; added where it is not among them.
-        act: Called with what is chosen.
+        label: Label in front of it.
+        names: Names to choose from.
+        value: Name chosen initially; appended if it is not among the names.
+        act: Called with the chosen name.
     """
     offered = list(names) if value in names else [*names, value]
     with ui.HStack(height=_ROW):
@@ -127,115 +108,83 @@ def choice(label: str, names: Sequence[str], value: str, act: Callable[[str], ob
 
 
 def buttons(actions: Mapping[str, Callable[[], object]]) -> None:
-    """Add a row of buttons.
-
-    Args:
-        actions: What each one does, by what stands on it.
-    """
+    """Add a row of buttons: their actions by label."""
     with ui.HStack(height=_ROW, spacing=4):
         for name, act in actions.items():
             ui.Button(name, clicked_fn=lambda act=act: _done(act()))
 
 
-def line(said: str, *, error: bool = False) -> Any:
-    """Add a line of text, and return its label.
-
-    Args:
-        said: The text.
-        error: Whether it says that something is wrong.
-    """
+def line(content: str, *, error: bool = False) -> Any:
+    """Add a line of text, in red for an error; return its label."""
     style = {"color": _ERROR} if error else {}
-    return ui.Label(said, word_wrap=True, height=0, style=style)
+    return ui.Label(content, word_wrap=True, height=0, style=style)
 
 
-def picture(file: Path | str | None, height: int = 140) -> None:
-    """Add a picture; nothing where there is none.
-
-    Args:
-        file: Its file, or its address.
-        height: How high it is [pixels].
-    """
+def thumbnail(file: Path | str | None) -> None:
+    """Add an image from a file or an address; nothing if it is None."""
     if file is not None:
-        ui.Image(str(file), height=height)
+        ui.Image(str(file), height=_THUMBNAIL_HEIGHT)
 
 
 class Curves:
-    """Several curves over the same instants, with a line of text above them.
+    """Plot of several curves over time, with a caption above.
 
     Args:
-        colors: Colour of each [0xAABBGGRR]; later ones are drawn over earlier ones.
-        height: How high the plot is [pixels].
+        colors: Colours of the curves [0xAABBGGRR]; later curves are drawn over earlier ones.
     """
 
-    def __init__(self, colors: Sequence[int], height: int = 80) -> None:
-        self._said = line("")
+    def __init__(self, colors: Sequence[int]) -> None:
+        self._caption, height = line(""), _CURVES_HEIGHT
         self._plots = []
         with ui.ZStack(height=height):
             for index, color in enumerate(colors):
                 style = {"color": color, "background_color": _CLEAR if index else _GROUND}
                 self._plots.append(ui.Plot(ui.Type.LINE, 0.0, 1.0, 0.0, height=height, style=style))
 
-    def show(self, said: str, curves: Sequence[Array], lowest: float, highest: float) -> None:
-        """Show other curves.
+    def show(self, caption: str, curves: Sequence[Array], lowest: float, highest: float) -> None:
+        """Show curves.
 
         Args:
-            said: The text.
-            curves: As many as there are colours, each of shape (K,).
+            caption: Text above the plot.
+            curves: One curve for each colour, shape (K,) each.
             lowest: Value at the bottom.
             highest: Value at the top.
         """
-        self._said.text = said
+        self._caption.text = caption
         for plot, values in zip(self._plots, curves, strict=True):
             plot.scale_min, plot.scale_max = lowest, highest
             plot.set_data(*values.tolist())
 
 
 class Bars:
-    """Shares as bars beside each other.
+    """Bar chart of values from 0 to 1."""
 
-    Args:
-        height: How high the plot is [pixels].
-    """
-
-    def __init__(self, height: int = 40) -> None:
-        self._plot = ui.Plot(ui.Type.HISTOGRAM, 0.0, 1.0, 0.0, height=height)
+    def __init__(self) -> None:
+        self._plot = ui.Plot(ui.Type.HISTOGRAM, 0.0, 1.0, 0.0, height=_BARS_HEIGHT)
 
     def show(self, shares: Array) -> None:
-        """Show other shares.
-
-        Args:
-            shares: From 0 to 1, shape (K,).
-        """
+        """Show values from 0 to 1, shape (K,)."""
         self._plot.set_data(*shares.tolist())
 
 
-class Pixels:
-    """A picture that is drawn anew again and again, with its name below.
+class LiveImage:
+    """Image that is updated repeatedly, with a label below."""
 
-    Args:
-        label: Its name.
-        height: How high it is [pixels].
-    """
-
-    def __init__(self, label: str, height: int = 180) -> None:
+    def __init__(self, label: str) -> None:
         self._provider = ui.ByteImageProvider()
         ui.ImageWithProvider(
-            self._provider, height=height, fill_policy=ui.IwpFillPolicy.IWP_PRESERVE_ASPECT_FIT
+            self._provider, height=_IMAGE_HEIGHT, fill_policy=ui.IwpFillPolicy.IWP_PRESERVE_ASPECT_FIT
         )
         line(label)
 
     def show(self, image: npt.NDArray[np.uint8]) -> None:
-        """Show another picture.
-
-        Args:
-            image: Red, green and blue, shape (H, W, 3).
-        """
+        """Show an RGB image, shape (H, W, 3)."""
         height, width = image.shape[:2]
         opaque = np.full((height, width, 4), 255, np.uint8)
         opaque[..., :3] = image
-        # Copied as it lies; set_bytes_data would take one Python number for each byte.
+        # Copied as one buffer; set_bytes_data takes one Python number for each byte.
         self._provider.set_data_array(opaque, [width, height])
 
 
 def _done(result: object) -> None:
-    """Drop what an action returns; what went wrong stands in the panel's messages."""
+    """Discard the result of an action; the panel's messages report errors."""

@@ -1,15 +1,14 @@
-"""Find the Isaac Sim of this machine: a folder, or the package `isaacsim` of a Python environment."""
+"""Search for Isaac Sim: an unpacked folder, or the package `isaacsim` of a Python environment."""
 
 import importlib.util
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 _VARIABLES = ("ISAACSIM_PATH", "ISAAC_SIM_PATH")
 _USUAL = (
@@ -29,27 +28,27 @@ _PACKAGE = "isaacsim"
 _FULL_APP = "isaacsim.exp.full"
 _WHERE = f"from importlib.util import find_spec as f; s = f({_PACKAGE!r}); print(s and s.origin or '')"
 _LONGEST_ANSWER = 60.0
-"""How long a Python may take to say where its package is [s]."""
-# As the console script `isaacsim` does, which lies elsewhere on every system.
+"""Timeout of a Python that is asked for the location of its package [s]."""
+# The call of the console script `isaacsim`, whose location differs between systems.
 _OPEN_PACKAGE = ("-c", "from isaacsim import main; main()")
 
 
 @dataclass(frozen=True)
 class Installation:
-    """An Isaac Sim on this machine."""
+    """Installation of Isaac Sim on this machine."""
 
     place: Path
-    """Folder that holds its `apps`: the unpacked folder, or that of the package `isaacsim`."""
+    """Folder with its `apps`: the unpacked folder, or that of the package `isaacsim`."""
     python: tuple[str, ...]
-    """Command of its Python."""
+    """Command that runs its Python."""
     packaged: bool = False
-    """Whether it is the package of a Python environment."""
+    """It is the package of a Python environment, not an unpacked folder."""
 
     def window(self, app: str | None = None) -> list[str]:
         """Return the command that opens an app of Isaac Sim.
 
         Args:
-            app: Name of the app, or path of its .kit file; the full app when None.
+            app: Name of the app, or path of its .kit file; the full app if None.
 
         Raises:
             ConfigError: If there is no such app.
@@ -57,23 +56,16 @@ class Installation:
         file = self.app_file(app or _FULL_APP)
         shipped = file.parent == self.place / "apps"
         if self.packaged:
-            # By its name: it hands a path on to Kit a second time.
+            # By its name: the package passes a path to Kit twice.
             return [*self.python, *_OPEN_PACKAGE, file.stem if shipped else str(file)]
-        # A script of its own sets up ROS 2 before it starts Kit.
+        # The app's own script sets up ROS 2 before it starts Kit.
         script = self.place / _script(f"isaac-sim{file.stem.removeprefix(_FULL_APP)}")
         if shipped and file.stem.startswith(_FULL_APP) and script.is_file():
             return [str(script)]
         return [str(self.place / "kit" / ("kit.exe" if os.name == "nt" else "kit")), str(file)]
 
     def app_file(self, app: str) -> Path:
-        """Return the .kit file of an app.
-
-        Args:
-            app: Name of the app, or path of its .kit file.
-
-        Raises:
-            ConfigError: If there is no such app.
-        """
+        """Return the .kit file of an app; see `find_app`."""
         return find_app(app, self.place / "apps")
 
 
@@ -82,7 +74,7 @@ def find_app(app: str, folder: Path) -> Path:
 
     Args:
         app: Name of the app, or path of its .kit file.
-        folder: Folder that holds the apps of Isaac Sim.
+        folder: Folder with the apps of Isaac Sim.
 
     Raises:
         ConfigError: If there is no such app.
@@ -95,36 +87,34 @@ def find_app(app: str, folder: Path) -> Path:
         return shipped
     known = ", ".join(sorted(path.stem for path in folder.glob("*.kit")))
     raise ConfigError(
-        f"no such app; known are {known or 'none'}",
+        f"no such app; there are {known or 'none'}",
         field="--app",
         value=app,
-        remedy="or give the path of a .kit file",
+        remedy="give one of these, or the path of a .kit file",
     )
 
 
-def find(option: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Installation:
+def find(option: str | Path | None = None) -> Installation:
     """Return the Isaac Sim of this machine.
 
-    It is the option, else what ISAACSIM_PATH or ISAAC_SIM_PATH say, else the one whose Python this is, else
-    what lies in one of the usual folders.
+    Searched in this order: the option, ISAACSIM_PATH and ISAAC_SIM_PATH, the installation of this Python, and
+    the usual folders.
 
     Args:
-        option: Folder of Isaac Sim, its Python, or the environment or package that pip or conda made.
-        environment: Environment variables; those of this process when None.
+        option: Folder of Isaac Sim, its Python, or a Python environment or package folder with it.
 
     Raises:
-        ConfigError: If there is none, or none at the place that was given.
+        ConfigError: If there is none, or none at the given place.
     """
-    variables = os.environ if environment is None else environment
     given = [("--isaac-python", str(option) if option is not None else None)]
-    given += [(name, variables.get(name)) for name in _VARIABLES]
+    given += [(name, os.environ.get(name)) for name in _VARIABLES]
     for source, path in given:
         if path:
-            # Not resolved: the Python of a virtual environment is a link to another one.
+            # Not resolved: the Python of a virtual environment is a link.
             found = _at(Path(path).expanduser().absolute())
             if found is None:
                 raise ConfigError(
-                    f"no Isaac Sim is there: neither {_script('python')}, nor a Python with isaacsim",
+                    f"is not an Isaac Sim: it has no {_script('python')}, and no Python with isaacsim",
                     field=source,
                     value=path,
                     remedy="give the folder of Isaac Sim, or the Python that has the package isaacsim",
@@ -148,12 +138,12 @@ def find(option: str | Path | None = None, *, environment: Mapping[str, str] | N
 def own_package() -> Path | None:
     """Return the folder of the package `isaacsim` that this Python imports; None if it has none."""
     spec = importlib.util.find_spec(_PACKAGE)
-    # A folder called isaacsim in the working folder counts as a package without an origin.
+    # A folder named isaacsim in the working folder is a namespace package, without origin.
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
 def _at(path: Path) -> Installation | None:
-    """Return the Isaac Sim that a path names: a folder, a package, an environment or a Python."""
+    """Return the Isaac Sim at a path: a folder, a package, an environment or a Python."""
     if path.is_file():
         if path.name == _script("python"):
             return _in_folder(path.parent)
@@ -167,7 +157,7 @@ def _in_folder(folder: Path) -> Installation | None:
 
 
 def _around(python: Path) -> Installation | None:
-    """Return the folder of Isaac Sim whose own Python this is."""
+    """Return the unpacked Isaac Sim that a Python belongs to."""
     for kit in python.parents:
         if kit.name == "kit" and (found := _in_folder(kit.parent)) is not None:
             return found
@@ -175,7 +165,7 @@ def _around(python: Path) -> Installation | None:
 
 
 def _of_package(folder: Path) -> Installation | None:
-    """Return the installation of a folder such as lib/python3.12/site-packages/isaacsim."""
+    """Return the installation of a package folder such as lib/python3.12/site-packages/isaacsim."""
     if folder.name != _PACKAGE or folder.parent.name != "site-packages":
         return None
     for root in folder.parents[1:4]:
@@ -185,7 +175,7 @@ def _of_package(folder: Path) -> Installation | None:
 
 
 def _of_environment(folder: Path) -> Installation | None:
-    """Return the installation of an environment that venv, uv or conda made."""
+    """Return the installation of an environment of venv, uv or conda."""
     for name in ("bin/python", "Scripts/python.exe", "python.exe"):
         if (folder / name).is_file():
             return _of_python(folder / name)
@@ -193,7 +183,7 @@ def _of_environment(folder: Path) -> Installation | None:
 
 
 def _of_python(python: Path) -> Installation | None:
-    """Return the installation of a Python that has the package `isaacsim`, or is that of a folder."""
+    """Return the installation of a Python that has the package `isaacsim` or belongs to a folder."""
     if (found := _around(python)) is not None:
         return found
     try:

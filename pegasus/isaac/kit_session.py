@@ -1,40 +1,44 @@
-"""The panel's session within Isaac Sim: the timeline runs the simulation, frame by frame, in Kit's thread."""
+"""The panel's session in Isaac Sim: the timeline runs the simulation, frame by frame, in Kit's thread."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import Lidar
-from pegasus.errors import ConfigError
+from pegasus.config.scenario import WorldSpec
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.simulation import Playback, Simulation
+from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.isaac import kit
 from pegasus.isaac.compat import isaac_sim
 from pegasus.isaac.engine import IsaacEngine
-from pegasus.isaac.propellers import prepare_propellers, turn_propellers
-from pegasus.isaac.saved_vehicles import mark
-from pegasus.isaac.state_attributes import write_states
 from pegasus.isaac.timeline_link import TimelineLink
-from pegasus.panel.scenarios import load_into
+from pegasus.isaac.vehicle_prims import (
+    prepare_propellers,
+    save_vehicle,
+    saved_vehicles,
+    turn_propellers,
+    write_states,
+)
+from pegasus.isaac.world_stage import require_metric
 from pegasus.panel.session import Session
 from pegasus.panel.worker import Worker
-from pegasus.simulation import Playback, Simulation
-from pegasus.vehicle import Vehicle
-from pegasus.vehicle_manager import VehicleManager
+from pegasus.panel.world_part import load_into
+from pegasus.scene.stage import stage_source
 
 T = TypeVar("T")
 
 
 class FrameWorker(Worker):
-    """A worker without a thread: what is asked for is done at once, what is put off with the frames."""
+    """Worker without a thread: calls run at once, deferred work runs with the frames."""
 
     def start(self) -> None:
-        """Begin; there is nothing to wait for."""
+        """Start; nothing to do without a thread."""
 
     def call(self, action: Callable[[], T]) -> T:
-        """Do something, and return what it gives.
-
-        Args:
-            action: What is done.
+        """Run an action at once, and return its result.
 
         Raises:
             RuntimeError: If the worker is closed.
@@ -44,29 +48,25 @@ class FrameWorker(Worker):
         try:
             return action()
         finally:
-            self._asked()
+            self._after_call()
 
     def frame(self) -> None:
-        """Do what comes with a frame."""
+        """Run the deferred work of a frame."""
         self._turn()
         self._meet_deadlines()
 
     def close(self, last: Callable[[], None]) -> None:
-        """Do one last thing; calling it twice is allowed.
-
-        Args:
-            last: The last thing that is done.
-        """
+        """Close the worker after a last action; a second call has no effect."""
         if not self.closed:
             self._closed = True
             last()
 
 
 class KitSession(Session):
-    """Own the simulation of a Kit window; the timeline plays, pauses and stops it.
+    """Session of the panel in Kit; the timeline plays, pauses and stops its simulation.
 
-    Everything happens in Kit's own thread, so call it there. `pegasus.isaac.session` returns the one of the
-    extension; what the window shows is the same simulation.
+    Call it in Kit's thread. `pegasus.isaac.session` returns the session of the extension, whose simulation
+    the window shows.
     """
 
     _worker: FrameWorker
@@ -75,23 +75,25 @@ class KitSession(Session):
         self._link: TimelineLink | None = None
         super().__init__()
         self.loading = False
-        """Whether the stage is being replaced from here."""
+        """The session is replacing the stage."""
         self._subscriptions: list[Any] = [kit.on_frame(self.frame), kit.on_stage_opened(self._on_stage)]
 
     def _make_worker(self) -> Worker:
-        return FrameWorker("pegasus-session", turn=self._turn, asked=self._asked, failed=self._report)
+        return FrameWorker(
+            "pegasus-session", turn=self._turn, after_call=self._after_call, on_error=self._report
+        )
 
-    def _vantage(self, simulation: Simulation) -> None:
-        """Leave Isaac Sim's viewport to its user."""
+    def _suggested_viewpoint(self, simulation: Simulation) -> None:
+        """Keep the viewport as the user has set it."""
 
     @property
     def simulation(self) -> Simulation | None:
-        """The simulation; None while no world is loaded. Another world brings another one."""
+        """Present simulation; None while no world is loaded. Each load of a world makes a new one."""
         return self._simulation
 
     @property
     def vehicles(self) -> VehicleManager:
-        """The vehicles: iterated over, counted, and found by name.
+        """Vehicles of the simulation, which can be iterated over and found by name.
 
         Raises:
             ConfigError: If no world is loaded.
@@ -99,10 +101,10 @@ class KitSession(Session):
         return self._required().vehicles
 
     def load_world(self, world: str | Path, *, rate: float = 250.0, seed: int = 0) -> Simulation:
-        """Load a world in the place of the present one and its vehicles; return its simulation.
+        """Load a world in place of the present one and its vehicles; return its simulation.
 
         Args:
-            world: Name of a world, or the path of its YAML file.
+            world: Name of a world, or path of its YAML file.
             rate: Steps per second [Hz].
             seed: Seed of every random stream.
 
@@ -116,27 +118,24 @@ class KitSession(Session):
         """Load the world and the vehicles of a scenario; return its simulation.
 
         Args:
-            name: Name of a scenario, or the path of its YAML file.
+            name: Name of a scenario, or path of its YAML file.
 
         Raises:
-            ConfigError: If the scenario, or anything that it names, is wrong.
+            ConfigError: If the scenario, or a file that it names, is wrong.
         """
         load_into(self, name)
         return self._required()
 
     def frame(self) -> None:
-        """Do what comes with a frame: look, and put away vehicles whose prims were deleted."""
+        """Process a frame: take a snapshot, and remove vehicles whose prims were deleted."""
         if not self.closed:
             self._worker.frame()
 
     def exchange(self, make: Callable[[], Simulation]) -> None:
-        """Put another simulation in the place of the present one.
+        """Replace the present simulation by the one that `make` returns.
 
-        Isaac Sim has one stage: where a new one is opened before something fails, the present simulation is
+        Isaac Sim has only one stage: if `make` fails after it has opened a new one, the present simulation is
         closed with its stage.
-
-        Args:
-            make: Makes the new one.
         """
         self.loading = True
         try:
@@ -148,20 +147,41 @@ class KitSession(Session):
         finally:
             self.loading = False
 
-    def add(self, vehicle: Vehicle) -> None:
-        """Add a vehicle, also while others fly, and keep on its prim what it is.
-
-        Args:
-            vehicle: The vehicle.
-        """
+    def add(self, vehicle: Multirotor) -> None:
+        """Add a vehicle, also while others fly, and save its description on its prim."""
         super().add(vehicle)
-        _furnish(vehicle)
+        _prepare_prims(vehicle)
         if any(isinstance(sensor, Lidar) for sensor in vehicle.sensors.values()):
-            # Its first scan waits for the materials that rays meet.
+            # Read materials in the background: the first scan needs them.
             self._required().scene.begin()
 
+    def restore_vehicles(self) -> list[str]:
+        """Restore the vehicles that were saved with the open stage, and return their names.
+
+        Raises:
+            ConfigError: If the stage cannot be used, or a model or backend does not exist any more.
+        """
+        stage = kit.stage()
+        return self.load_open_stage() if stage is not None and saved_vehicles(stage) else []
+
+    def load_open_stage(self, *, rate: float | None = None) -> list[str]:
+        """Make a simulation of the open stage; return the names of the vehicles restored from it.
+
+        Args:
+            rate: Steps per second [Hz]; that of the physics scene of the stage if None.
+
+        Raises:
+            ConfigError: If no stage is open, it cannot be used, or a model or backend does not exist.
+        """
+        stage = kit.stage()
+        saved = [] if stage is None else saved_vehicles(stage)
+        self.exchange(lambda: simulation_of_stage(rate=rate))
+        for entry in saved:
+            self.add(entry.make())
+        return [entry.name for entry in saved]
+
     def clear(self) -> None:
-        """Close the simulation, its vehicles and its world: an empty stage is left."""
+        """Close the simulation with its vehicles and its world, and open an empty stage."""
         kit.stop()
         self.loading = True
         try:
@@ -171,19 +191,19 @@ class KitSession(Session):
             self.loading = False
 
     def play(self) -> None:
-        """Start, or go on after a pause."""
+        """Start the timeline, or resume it after a pause."""
         self.call(lambda _: kit.play())
 
     def pause(self) -> None:
-        """Hold still."""
+        """Pause the timeline."""
         self.call(lambda _: kit.pause())
 
     def stop(self) -> None:
-        """End the run; vehicles and clock go back to the start."""
+        """Stop the timeline: vehicles and clock return to the start."""
         self.call(lambda _: kit.stop())
 
     def reset(self) -> None:
-        """Go back to the start, and play again if it was playing."""
+        """Return to the start, and keep playing or pausing as before."""
 
         def reset(simulation: Simulation) -> None:
             before = simulation.playback
@@ -196,43 +216,47 @@ class KitSession(Session):
         self.call(reset)
 
     def set_speed(self, speed: float | None) -> None:
-        """Refuse any pace but that of the timeline.
+        """Accept only the speed of the timeline, 1 or None.
 
-        Args:
-            speed: Times real time; 1 or None for that of the timeline.
+        Raises:
+            ConfigError: If another speed is given.
         """
         if speed not in (None, 1.0):
             raise ConfigError(
-                "the timeline of Isaac Sim sets the pace",
+                "the timeline of Isaac Sim sets the speed",
                 field="speed",
                 value=speed,
                 remedy="leave it at 1, or fly in a script by pegasus isaac",
             )
 
     def close(self) -> None:
-        """Close the simulation; the stage stays as it is. Calling it twice is allowed."""
+        """Close the simulation and keep the stage; a second call has no effect."""
         self._subscriptions = []
         super().close()
 
     def _turn(self) -> float:
         simulation = self._simulation
-        if simulation is not None and isinstance(simulation.engine, IsaacEngine) and simulation.engine.lost:
-            for name in sorted({body.rpartition("/")[0] for body in simulation.engine.lost}):
+        if (
+            simulation is not None
+            and isinstance(simulation.engine, IsaacEngine)
+            and simulation.engine.deleted
+        ):
+            for name in sorted({body.rpartition("/")[0] for body in simulation.engine.deleted}):
                 if name in {vehicle.name for vehicle in simulation.vehicles}:
                     simulation.remove(name)
                     self._report(
                         ConfigError(
-                            "its prim was deleted: the vehicle is removed", field="vehicle", value=name
+                            "its prim was deleted, so the vehicle is removed", field="vehicle", value=name
                         )
                     )
         if simulation is not None and simulation.playback is Playback.PLAYING:
             turn_propellers(kit.stage(), simulation.vehicles, simulation.time)
             write_states(kit.stage(), simulation.vehicles)
-        self._look()
+        self._take_snapshot()
         return 0.0
 
     def _advance(self, simulation: Simulation, count: int) -> None:
-        # The link does the rest of each step.
+        # The timeline link runs the pipeline around each physics step.
         self._steps_since = time.perf_counter()
         try:
             if kit.is_stopped():
@@ -255,24 +279,50 @@ class KitSession(Session):
         if new is not None:
             new.visuals.prepare()
             for vehicle in new.vehicles:
-                _furnish(vehicle)
+                _prepare_prims(vehicle)
             self._link = TimelineLink(
                 new, play=lambda: self._play(new), failed=lambda error: self._fail(new, error)
             )
 
     def _on_stage(self) -> None:
-        """Close a simulation whose stage somebody has replaced."""
+        """Close the simulation after another stage was opened."""
         if not self.loading and self._simulation is not None and not self.closed:
             self._worker.call(lambda: self._install(None))
 
 
-def _furnish(vehicle: Vehicle) -> None:
-    """Keep on the stage what a vehicle is, and let its propellers turn."""
+def _prepare_prims(vehicle: Multirotor) -> None:
+    """Save the description of a vehicle on its prim, and prepare its propellers."""
     stage = kit.stage()
     if stage is not None:
-        mark(stage, vehicle)
+        save_vehicle(stage, vehicle)
         prepare_propellers(stage, vehicle)
 
 
 def _has_stage(simulation: Simulation) -> bool:
     return isinstance(simulation.engine, IsaacEngine) and simulation.engine.has_stage
+
+
+_RATE = 250
+_RATE_ATTRIBUTE = "physxScene:timeStepsPerSecond"
+
+
+def simulation_of_stage(*, rate: float | None = None, seed: int = 0) -> Simulation:
+    """Return a simulation of the open stage, without vehicles.
+
+    Args:
+        rate: Steps per second [Hz]; that of the physics scene of the stage if None.
+        seed: Seed of every random stream.
+
+    Raises:
+        ConfigError: If no stage is open, or it is not in metres with z up.
+    """
+    stage = kit.stage()
+    if stage is None:
+        raise ConfigError("no stage is open", field="stage", remedy="open one, or load a world")
+    require_metric(stage)
+    if rate is None:
+        rates = [prim.GetAttribute(_RATE_ATTRIBUTE).Get() for prim in stage.Traverse()]
+        rate = next((float(value) for value in rates if value), float(_RATE))
+    engine = IsaacEngine(rate=rate, keep_stage=True)
+    world = WorldSpec(name=Path(stage.GetRootLayer().identifier).stem, usd=Path(stage_source(stage)))
+    return Simulation(world, engine=engine, rate=rate, seed=seed)

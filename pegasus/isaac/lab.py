@@ -1,7 +1,6 @@
-"""Multirotors in Isaac Lab: rotors, drag, sensors and autopilots of Pegasus on the bodies of a task.
+"""Isaac Lab 3.0: rotors, drag, sensors and autopilots of Pegasus on the bodies of a task.
 
-Written for Isaac Lab 3.0.0. Isaac Lab owns the bodies and steps physics; Pegasus reads their states and hands
-over one force and one torque for each step.
+Isaac Lab owns the bodies and steps physics; Pegasus reads their states and applies one wrench per step.
 """
 
 from collections.abc import Sequence
@@ -10,33 +9,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array, IntArray
-from pegasus.backends.backend import Backend
-from pegasus.components import require
-from pegasus.engines.engine import BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion, rotate, rotate_inverse
-from pegasus.multirotor import Multirotor
-from pegasus.scenario import WorldSpec
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.components import finite_numbers, require
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
+from pegasus.config.scenario import WorldSpec
+from pegasus.core.assembly import engine_of
+from pegasus.core.backend import Backend
+from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits, RigidBody
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.simulation import Simulation
 from pegasus.scene.scene import Scene
-from pegasus.simulation import Simulation
-from pegasus.start import finite_numbers
 
 if TYPE_CHECKING:
     from isaaclab.assets import RigidObject
     from isaaclab.envs import DirectRLEnv
 
 _TOLERANCE = 1e-3
-"""Largest difference of masses and inertias of the asset from those of the model, as parts of these."""
+"""Relative tolerance of masses and inertias of the asset."""
 
 
 class RotorSpeeds(Backend):
-    """Hold rotor speeds that a task has set: the actions of a policy."""
+    """Backend that commands the rotor speeds set by a task, such as the actions of a policy."""
 
     drives = True
 
     def bind(self, vehicle: Multirotor) -> None:
-        """Begin with rotors at rest."""
+        """Start with rotors at rest."""
         self.speeds: Array = np.zeros((vehicle.count, vehicle.rotor_count))
 
     def command(self, t: float) -> Array:
@@ -45,20 +44,20 @@ class RotorSpeeds(Backend):
 
 
 class LabEngine(Engine):
-    """The bodies of an Isaac Lab asset, one rigid body in each environment, as the engine of a simulation.
+    """Engine on an Isaac Lab asset with one rigid body in each environment.
 
-    Isaac Lab's gravity stays on and is taken off what is applied, since the weight is in the force. Contacts
-    act, but are not reported. Rays meet the world of the simulation, not the other vehicles.
+    Isaac Lab's gravity stays on, so the weight is subtracted from the applied force. Contacts act, but are
+    not reported. Rays hit the world of the simulation, not other vehicles.
 
     Args:
-        asset: The asset of the scene.
+        asset: Asset of the scene.
         gravity: Gravity of Isaac Lab [m/s^2], shape (3,).
     """
 
     def __init__(self, asset: "RigidObject", *, gravity: npt.ArrayLike = (0.0, 0.0, -9.81)) -> None:
         if not hasattr(asset, "write_root_link_pose_to_sim_index"):
             raise ConfigError(
-                "is no rigid object of Isaac Lab 3",
+                "is not a rigid object of Isaac Lab 3",
                 field="asset",
                 value=type(asset).__name__,
                 remedy="use Isaac Lab 3.0 or newer, and a RigidObjectCfg in the scene",
@@ -70,14 +69,14 @@ class LabEngine(Engine):
         self._rays: Engine | None = None
 
     def load(self, scene: Scene) -> None:
-        """Take the world for rays; Isaac Lab's own scene stays."""
+        """Set the world that rays hit; Isaac Lab keeps its own scene."""
         self._scene, self._rays = scene, None
 
     def add_bodies(self, bodies: Sequence[RigidBody]) -> BodyIds:
-        """Take the bodies of the asset for those of the vehicles, where they are.
+        """Use the bodies of the asset as those of the vehicles, at their present poses.
 
         Raises:
-            ConfigError: If there are more or fewer, or the asset has other mass properties.
+            ConfigError: If their number or their mass properties differ from those of the asset.
         """
         count = self._asset.num_instances
         require(len(bodies) == count, "count", len(bodies), f"must be the {count} environments, at once")
@@ -86,7 +85,7 @@ class LabEngine(Engine):
         center = _numbers(self._asset.data.body_com_pos_b).reshape(count, 3)
         for k, body in enumerate(bodies):
             _require_same("mass", mass[k], body.mass)
-            # PhysX has them along the principal axes.
+            # PhysX gives moments along the principal axes.
             _require_same(
                 "principal moments", np.linalg.eigvalsh(inertia[k]), np.linalg.eigvalsh(body.inertia)
             )
@@ -95,7 +94,7 @@ class LabEngine(Engine):
         return np.arange(count, dtype=np.int64)
 
     def remove_bodies(self, ids: BodyIds) -> None:
-        """Leave the bodies to Isaac Lab."""
+        """Do nothing: Isaac Lab keeps the bodies."""
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
@@ -118,8 +117,11 @@ class LabEngine(Engine):
             root_velocity=self._array(np.hstack([state.velocity, turning]), "spatial_vectorf"), env_ids=rows
         )
 
-    def apply(self, force: Array, torque: Array) -> None:
-        """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (N, 3)."""
+    def apply(self, force: Array, torque: Array, free: BodyState | None = None) -> None:
+        """Set the wrench of the next step: force (world) and torque (body) at the centre of mass, (N, 3).
+
+        `free` is not used: PhysX integrates the wrench itself.
+        """
         rotation = matrix_from_quaternion(_numbers(self._asset.data.root_link_pose_w)[:, 3:])
         pushed = rotate_inverse(rotation, force - self._weight)
         self._asset.instantaneous_wrench_composer.set_forces_and_torques_index(
@@ -127,7 +129,7 @@ class LabEngine(Engine):
         )
 
     def step(self, dt: float) -> None:
-        """Refuse to step: Isaac Lab does.
+        """Raise an error: Isaac Lab steps physics.
 
         Raises:
             ConfigError: Always.
@@ -135,17 +137,15 @@ class LabEngine(Engine):
         raise ConfigError("the task of Isaac Lab steps this simulation", field="step")
 
     def raycast(self, origins: Array, directions: Array, max_range: float, *, skip: IntArray) -> RayHits:
-        """Cast K rays at the world; they pass through all vehicles."""
+        """Cast K rays into the world; they pass through all vehicles."""
         if self._rays is None:
-            from pegasus.assembly import engine_of
-
             assert self._scene is not None
             self._rays = engine_of("mujoco", 1.0)
             self._rays.load(self._scene)
         return self._rays.raycast(origins, directions, max_range, skip=np.full(len(origins), -1))
 
     def contacts(self) -> Contacts:
-        """Return none: Isaac Lab's contact sensors report them."""
+        """Return no contacts: Isaac Lab's contact sensors report them."""
         return Contacts(
             body=np.zeros(0, dtype=np.int64),
             other=np.zeros(0, dtype=np.int64),
@@ -156,36 +156,36 @@ class LabEngine(Engine):
         )
 
     def close(self) -> None:
-        """Free what rays need; the bodies stay."""
+        """Free the engine for rays; the bodies remain."""
         if self._rays is not None:
             self._rays.close()
             self._rays = None
 
     def _array(self, values: Array, kind: str) -> Any:
-        """Return numbers as an array of Warp on the device of the asset; the last axis is one item."""
+        """Return numbers as a Warp array on the device of the asset; the last axis is one item."""
         import warp as wp
 
         return wp.array(values.astype(np.float32), dtype=getattr(wp, kind), device=self._asset.device)
 
 
 class LabVehicle:
-    """One type of multirotor in a task of Isaac Lab's direct workflow, a copy in each environment.
+    """Multirotor in a task of Isaac Lab's direct workflow, with one copy in each environment.
 
-    A task makes it after `super().__init__`, and calls `apply` in `_apply_action`, `observe` in `_get_dones`,
-    `reset` in `_reset_idx` and `close` in `close`. State and readings are those of `vehicle`, in the world
-    frame of Isaac Lab, as NumPy arrays; readings are taken where each step begins.
+    A task creates it after `super().__init__`, and calls `apply` in `_apply_action`, `observe` in
+    `_get_dones`, `reset` in `_reset_idx` and `close` in `close`. `vehicle` has states and readings as NumPy
+    arrays, in the world frame of Isaac Lab; readings are taken at the start of each step.
 
     Args:
         env: The task.
         asset: Its asset, spawned from `Multirotor(model).usd_file()`.
-        model: Name of a shipped vehicle, path of a YAML file, or what such a file holds.
+        model: Name of a shipped vehicle, path of a YAML file, or the contents of such a file.
         world: World of the simulation, for gravity, air, wind, magnetic field and rays.
-        seed: Seed of the sensors and the wind.
-        backends: Who flies it, such as PX4, and who listens; where none drives, `set_rotor_speeds` does.
-        **options: Of `Multirotor`, such as sensors or drag.
+        seed: Seed of sensors and wind.
+        backends: Backends, such as PX4; if none drives, `set_rotor_speeds` commands the rotors.
+        **options: Arguments of `Multirotor`, such as sensors or drag.
 
     Raises:
-        ConfigError: If the asset is not that of the model, or physics runs several steps at once.
+        ConfigError: If the asset differs from the model, or physics runs several steps at once.
     """
 
     def __init__(
@@ -201,10 +201,10 @@ class LabVehicle:
     ) -> None:
         if env.cfg.decimation > 1 and env.sim.physics_manager.handles_decimation():
             raise ConfigError(
-                "physics runs all steps of an action at once here, and a force would stay the same",
+                "physics runs all steps of an action at once, with a constant force",
                 field="decimation",
                 value=env.cfg.decimation,
-                remedy="set decimation to 1, or take PhysX",
+                remedy="set decimation to 1, or use PhysX",
             )
         engine = LabEngine(asset, gravity=env.cfg.sim.gravity)
         start = BodyState.zeros(asset.num_instances)
@@ -228,10 +228,10 @@ class LabVehicle:
             raise
 
     def set_rotor_speeds(self, speeds: Any) -> None:
-        """Command the rotors until the next call.
+        """Set the rotor speeds until the next call.
 
         Args:
-            speeds: Rotor speeds, an array or a tensor [rad/s], shape (N, R).
+            speeds: Rotor speeds, array or tensor [rad/s], shape (N, R).
 
         Raises:
             ConfigError: If a backend drives the vehicle, or a number or the shape is wrong.
@@ -243,42 +243,43 @@ class LabVehicle:
         self._held.speeds = finite_numbers("speeds", values, shape).copy()
 
     def apply(self) -> None:
-        """Do all of a physics step that comes before it: sense, ask who flies, and hand over the wrench."""
+        """Run the pipeline before a physics step: sensors, backends, and the applied wrench."""
         self.observe()
         self._stepped = self.simulation.advance()
 
     def observe(self) -> None:
-        """Read the state after the last physics step; calling it twice is allowed."""
+        """Read the state after the last physics step; a second call has no effect."""
         if self._stepped:
             self._stepped = False
             self.simulation.observe_step()
 
     def reset(self, env_ids: Any) -> None:
-        """Go on from where a task has put some copies: rotors at rest, no acceleration felt.
+        """Take over the poses of copies that a task has reset, with rotors at rest and no acceleration.
 
-        Sensors and the wind keep their time. An autopilot knows of no reset: do not reset what it flies.
+        Sensors and wind keep their time. Do not reset a vehicle flown by an autopilot, which has no reset.
 
         Args:
-            env_ids: Numbers of the environments, a list or a tensor.
+            env_ids: Numbers of the environments, list or tensor.
         """
         rows = np.asarray(env_ids.detach().cpu().numpy() if hasattr(env_ids, "detach") else env_ids)
-        now, state = BodyState.zeros(self.vehicle.count), self.vehicle.state
+        now, columns = BodyState.zeros(self.vehicle.count), self.vehicle.columns
         self.simulation.engine.read(now)
-        state.position[rows], state.orientation[rows] = now.position[rows], now.orientation[rows]
-        state.velocity[rows] = now.velocity[rows]
-        state.angular_velocity[rows] = now.angular_velocity[rows]
-        state.rotation[rows] = matrix_from_quaternion(now.orientation[rows])
-        state.acceleration[rows] = state.angular_acceleration[rows] = state.rotor_speed[rows] = 0.0
+        columns["position"][rows], columns["orientation"][rows] = now.position[rows], now.orientation[rows]
+        for name in ("velocity", "angular_velocity"):
+            columns[name][rows] = columns[f"last_{name}"][rows] = getattr(now, name)[rows]
+        columns["rotation"][rows] = matrix_from_quaternion(now.orientation[rows])
+        for name in ("acceleration", "angular_acceleration", "rotor_speed", "motor_state"):
+            columns[name][rows] = 0.0
         if self._held is not None:
             self._held.speeds[rows] = 0.0
 
     def close(self) -> None:
-        """Stop backends; calling it twice is allowed."""
+        """Stop the backends; a second call has no effect."""
         self.simulation.close()
 
 
 def _numbers(array: Any) -> Array:
-    """Return an array of Isaac Lab in double precision on the CPU."""
+    """Return an array of Isaac Lab as NumPy array in double precision."""
     return np.asarray(array.torch.detach().cpu().numpy(), dtype=np.float64)
 
 
@@ -286,7 +287,7 @@ def _require_same(name: str, given: npt.ArrayLike, needed: npt.ArrayLike) -> Non
     found, wanted = np.asarray(given, dtype=np.float64), np.asarray(needed, dtype=np.float64)
     if not np.allclose(found, wanted, rtol=_TOLERANCE, atol=0.0):
         raise ConfigError(
-            f"is not that of the model, {np.round(wanted, 6).tolist()}",
+            f"differs from that of the model, {np.round(wanted, 6).tolist()}",
             field=f"{name} of the asset",
             value=np.round(found, 6).tolist(),
             remedy="spawn it from Multirotor(model).usd_file()",

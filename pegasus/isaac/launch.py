@@ -1,24 +1,203 @@
-"""Start Isaac Sim within a script that its Python runs."""
+"""Start of Isaac Sim in a script, and the options of its application."""
 
 import argparse
 import atexit
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.isaac.installation import find_app, own_package
-from pegasus.isaac.kit_options import KitOptions, take_options
+
+NEWTON_APP = "isaacsim.exp.full.newton"
+STREAMING_APP = "isaacsim.exp.full.streaming"
+_RENDERERS = ("RealTimePathTracing", "RaytracedLighting", "PathTracing", "MinimalRendering")
+
+
+@dataclass(frozen=True)
+class KitOptions:
+    """Options of Isaac Sim's application; None keeps its default.
+
+    Raises:
+        ConfigError: If two options choose an app, or a value is not allowed.
+    """
+
+    app: str | None = None
+    """Name of an app, or path of its .kit file."""
+    newton: bool = False
+    """Use the app with Newton physics (Isaac Sim 6.0)."""
+    livestream: bool = False
+    """Stream the application by WebRTC, without a local window."""
+    renderer: str | None = None
+    """Render mode of RTX: RaytracedLighting, PathTracing, in 6.0 RealTimePathTracing, MinimalRendering."""
+    resolution: tuple[int, int] | None = None
+    """Width and height of the viewport [pixel]."""
+    active_gpu: int | None = None
+    """Number of the rendering GPU."""
+    physics_gpu: int | None = None
+    """Number of the physics GPU."""
+    multi_gpu: bool | None = None
+    """Render on several GPUs."""
+    arguments: Sequence[str] = ()
+    """Further arguments of Kit, such as `--/rtx/post/dlss/execMode=0` or `--enable NAME`."""
+
+    def __post_init__(self) -> None:
+        chosen = [name for name in ("app", "newton", "livestream") if getattr(self, name)]
+        if len(chosen) > 1:
+            raise ConfigError(
+                f"chooses an app, as {chosen[0]} does",
+                field=chosen[1],
+                remedy="give only one; -- --enable omni.kit.livestream.app streams other apps of 6.0",
+            )
+        if self.renderer is not None and self.renderer not in _RENDERERS:
+            raise ConfigError(
+                f"must be one of {', '.join(_RENDERERS)}", field="renderer", value=self.renderer
+            )
+        if self.resolution is not None and not all(1 <= size <= 16384 for size in self.resolution):
+            raise ConfigError(
+                "must be two numbers of pixels from 1 to 16384", field="resolution", value=self.resolution
+            )
+
+    @property
+    def chosen_app(self) -> str | None:
+        """Name or path of the chosen app; None for the default one."""
+        return self.app or (NEWTON_APP if self.newton else STREAMING_APP if self.livestream else None)
+
+    def launch_config(self, *, headless: bool) -> dict[str, Any]:
+        """Return the configuration for `SimulationApp` without the app; `headless` means without a window."""
+        config: dict[str, Any] = {"headless": headless or self.livestream, "extra_args": list(self.arguments)}
+        if self.livestream:
+            config["hide_ui"] = False
+            config["extra_args"].append("--/app/window/drawMouse=true")
+        if self.resolution is not None:
+            config["width"], config["height"] = self.resolution
+        for name in ("renderer", "active_gpu", "physics_gpu", "multi_gpu"):
+            if getattr(self, name) is not None:
+                config[name] = getattr(self, name)
+        return config
+
+    def kit_arguments(self) -> list[str]:
+        """Return the arguments of Kit for these options without the app, like `SimulationApp` in a script."""
+        settings: dict[str, Any] = {}
+        if self.renderer is not None:
+            settings |= {"rtx-defaults/rendermode": self.renderer, "rtx/rendermode": self.renderer}
+        if self.resolution is not None:
+            width, height = self.resolution
+            settings |= {"app/renderer/resolution/width": width, "app/renderer/resolution/height": height}
+        settings |= {
+            "renderer/activeGpu": self.active_gpu,
+            "physics/cudaDevice": self.physics_gpu,
+            "renderer/multiGpu/enabled": None if self.multi_gpu is None else str(self.multi_gpu).lower(),
+        }
+        given = [f"--/{path}={value}" for path, value in settings.items() if value is not None]
+        return [*(["--no-window"] if self.livestream else []), *given, *self.arguments]
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the options as keyword arguments of `start`."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def command_line(self) -> list[str]:
+        """Return the options as command-line arguments."""
+        line = [f"--{name}" for name in ("newton", "livestream") if getattr(self, name)]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            option = f"--{field.name.replace('_', '-')}"
+            if field.name == "resolution" and value is not None:
+                line += [option, f"{value[0]}x{value[1]}"]
+            elif field.name == "multi_gpu" and value is not None:
+                line.append(option if value else "--no-multi-gpu")
+            elif isinstance(value, str | int) and not isinstance(value, bool):
+                line += [option, str(value)]
+        return [*line, *(["--", *self.arguments] if self.arguments else [])]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of Isaac Sim's application to a parser."""
+    group = parser.add_argument_group(
+        "Isaac Sim", "--/PATH=VALUE changes a setting; other arguments of Kit follow --."
+    )
+    group.add_argument("--app", help="Name of an app, or path of its .kit file.")
+    group.add_argument("--newton", action="store_true", help="Physics by Newton (Isaac Sim 6.0).")
+    group.add_argument("--livestream", action="store_true", help="Stream the window by WebRTC.")
+    group.add_argument("--renderer", choices=_RENDERERS, help="Render mode of RTX.")
+    group.add_argument("--resolution", type=_resolution, metavar="WxH", help="Size of the viewport [pixel].")
+    group.add_argument("--active-gpu", type=int, metavar="N", help="GPU that renders.")
+    group.add_argument("--physics-gpu", type=int, metavar="N", help="GPU that computes physics.")
+    group.add_argument(
+        "--multi-gpu", action=argparse.BooleanOptionalAction, help="Render on several GPUs, or on one."
+    )
+
+
+def take_options(line: Sequence[str]) -> tuple[KitOptions, list[str]]:
+    """Return the options of Isaac Sim's application in a command line, and its other arguments.
+
+    Args:
+        line: Command line without the program.
+
+    Raises:
+        ConfigError: If a value is not allowed.
+    """
+    parser = Parser(add_help=False, allow_abbrev=False)
+    add_options(parser)
+    own, further = split(line)
+    known, rest = parser.parse_known_args(own)
+    return options_of(known, [*(word for word in rest if is_setting(word)), *further]), [
+        word for word in rest if not is_setting(word)
+    ]
+
+
+def options_of(known: argparse.Namespace, arguments: Sequence[str]) -> KitOptions:
+    """Return the options in parsed arguments, with further arguments of Kit.
+
+    Raises:
+        ConfigError: If a value is not allowed.
+    """
+    named = {field.name: getattr(known, field.name) for field in fields(KitOptions) if field.name in known}
+    return KitOptions(**named, arguments=tuple(arguments))
+
+
+def split(line: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split a command line at `--`."""
+    words = list(line)
+    end = words.index("--") if "--" in words else len(words)
+    return words[:end], words[end + 1 :]
+
+
+def is_setting(word: str) -> bool:
+    """Return whether an argument changes a setting of Kit, such as `--/app/window/title=Mine`."""
+    return word.startswith("--/")
+
+
+class Parser(argparse.ArgumentParser):
+    """Argument parser that raises ConfigError for a wrong command line."""
+
+    def error(self, message: str) -> Any:
+        """Raise a ConfigError with a message of argparse.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(message.removeprefix("argument "), remedy="see pegasus isaac --help")
+
+
+def _resolution(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a resolution such as 1920x1080")
+    return int(width), int(height)
+
 
 FRAME_RATE = 30.0
-"""Frames drawn per simulated second where a script has a window [Hz]."""
+"""Rendered frames per simulated second in scripts with a window [Hz]."""
 
 FRAME_RATE_SETTING, SCENARIO_SETTING, PLAY_SETTING, OUT_SETTING = (
     f"/pegasus/{name}" for name in ("frameRate", "scenario", "play", "out")
 )
-"""Settings of Kit by which a start says what it wants."""
+"""Settings of Kit that start scripts and the extension read."""
 
 
 def inside_isaac_sim() -> bool:
@@ -27,17 +206,17 @@ def inside_isaac_sim() -> bool:
 
 
 def start(*, headless: bool = True, **options: Any) -> Any:
-    """Start Isaac Sim in this process, which its Python runs, and return its application.
+    """Start Isaac Sim in this process of its Python, and return its application.
 
-    To be called before anything of OpenUSD is imported; `import pegasus` imports nothing of it.
+    Call it before OpenUSD is imported; `import pegasus` does not import it.
 
     Args:
-        headless: Whether it has no window.
+        headless: Start without a window.
         options: Fields of `KitOptions`: app, newton, livestream, renderer, resolution, active_gpu,
-            physics_gpu, multi_gpu, and arguments, which go to Kit as they are.
+            physics_gpu, multi_gpu, and arguments, which are passed to Kit.
 
     Raises:
-        ConfigError: If this is not Isaac Sim's Python, it is too late, or an option is wrong.
+        ConfigError: If this is not Isaac Sim's Python, OpenUSD was imported, or an option is wrong.
     """
     kit = KitOptions(**options)
     if inside_isaac_sim():
@@ -45,21 +224,21 @@ def start(*, headless: bool = True, **options: Any) -> Any:
     package = own_package()
     if package is None:
         raise ConfigError(
-            "this is not the Python of Isaac Sim",
+            "this Python is not that of Isaac Sim",
             field="engine",
             value="isaac",
-            remedy="run the script by Isaac Sim's Python (python.sh), or a scenario by pegasus isaac",
+            remedy="run the script with Isaac Sim's Python (python.sh), or a scenario with pegasus isaac",
         )
     if "pxr" in sys.modules:
         raise ConfigError(
             "OpenUSD was imported before Isaac Sim was started",
             field="engine",
             value="isaac",
-            remedy="start it before worlds and vehicles are made",
+            remedy="start it before worlds and vehicles are created",
         )
     from isaacsim import SimulationApp
 
-    # The import has set this variable where python.sh has not.
+    # python.sh or the import sets this variable.
     apps = Path(os.environ.get("EXP_PATH") or package / "apps")
     app = "" if kit.chosen_app is None else str(find_app(kit.chosen_app, apps))
     config = kit.launch_config(headless=headless)
@@ -67,30 +246,7 @@ def start(*, headless: bool = True, **options: Any) -> Any:
         config["extra_args"].append(f"--{FRAME_RATE_SETTING}={FRAME_RATE}")
     interrupt = signal.getsignal(signal.SIGINT)
     application = SimulationApp(config, experience=app)
-    # Isaac Sim would end the process with exit code 0 in the middle of a step.
+    # Isaac Sim's handler would end the process with exit code 0 within a step.
     signal.signal(signal.SIGINT, interrupt)
     atexit.register(application.close)
     return application
-
-
-def start_if_asked(arguments: list[str] | None = None) -> None:
-    """Start Isaac Sim if the command line of a script asks for it, and take that out of the command line.
-
-    It knows `--engine isaac` and, for Isaac Sim without a window, `--headless`; with them the options of
-    Isaac Sim's application, such as `--newton` and `--app`, as `pegasus isaac --help` lists them. `--engine
-    mujoco` and `auto` start nothing.
-
-    Args:
-        arguments: The command line, which is changed; that of this process when None.
-
-    Raises:
-        ConfigError: If Isaac Sim is asked for and this is not its Python, or an option is wrong.
-    """
-    line = sys.argv if arguments is None else arguments
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--engine", choices=("auto", "mujoco", "isaac"), default="auto")
-    parser.add_argument("--headless", action="store_true")
-    known, line[1:] = parser.parse_known_args(line[1:])
-    if known.engine == "isaac":
-        options, line[1:] = take_options(line[1:])
-        start(headless=known.headless, **options.keywords())

@@ -1,23 +1,77 @@
-"""Packages that Isaac Sim's Python lacks: find them missing, and install them."""
+"""Pegasus for Isaac Sim's Python: missing packages, the folder of the extension, and PYTHONPATH."""
 
 import logging
+import os
 import shlex
 import subprocess
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pegasus.errors import ConfigError
-from pegasus.folders import resource
-from pegasus.isaac.extension_folder import wheels
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import resource, user_cache
 from pegasus.isaac.installation import Installation
+
+EXTENSION_NAME = "pegasus.core.multirotor"
+"""Name of the extension: Kit takes that of its folder, so a folder of links has this name."""
+
+_CHECK = "pegasus_multirotor.py"
+_LINKED = ("config", "data", "docs", "CHANGELOG.md", "README.md")
+
+
+def wheels() -> Path:
+    """Return the cache folder for wheels of packages that Isaac Sim lacks; it may not exist."""
+    return user_cache() / "isaac_sim" / "wheels"
+
+
+def extension_folder() -> Path:
+    """Return the parent folder of the extension, with links to this installation under its name.
+
+    Raises:
+        ConfigError: If the links cannot be created.
+    """
+    folder = user_cache() / "isaac_sim" / "extensions"
+    place = folder / EXTENSION_NAME
+    package = Path(__file__).resolve().parents[1]
+    targets = {"pegasus": package, _CHECK: package.parent / _CHECK, "wheels": wheels()}
+    targets |= {name: resource(name) for name in _LINKED if resource(name).exists()}
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for name, target in targets.items():
+            link = place / name
+            if link.is_symlink() and link.resolve() == target.resolve():
+                continue
+            link.unlink(missing_ok=True)
+            link.symlink_to(target, target_is_directory=not target.suffix)
+    except OSError as error:
+        raise ConfigError(
+            f"link cannot be created: {error.strerror}",
+            file=place,
+            remedy=f"name the folder of the repository {EXTENSION_NAME}, and enable it in Isaac Sim",
+        ) from None
+    return folder
+
+
+def python_path() -> str:
+    """Return the PYTHONPATH for another Python to find this Pegasus and no other package.
+
+    Raises:
+        ConfigError: If it is installed among other packages, and a link to it cannot be created.
+    """
+    own = Path(__file__).resolve().parents[2]
+    if not (own / "pyproject.toml").is_file():
+        # Else packages of this Python, such as OpenUSD, would hide those of Isaac Sim.
+        own = extension_folder() / EXTENSION_NAME
+    return os.pathsep.join([str(own), *filter(None, [os.environ.get("PYTHONPATH")])])
+
 
 _log = logging.getLogger(__name__)
 
 _LONGEST_ANSWER = 120.0
-"""How long Isaac Sim's Python may take to say which packages it has [s]."""
+"""Timeout of Isaac Sim's Python for its list of packages [s]."""
 _LONGEST_INSTALLATION = 600.0
-"""How long pip may take [s]."""
+"""Timeout of pip [s]."""
 _OF_THE_COMMAND = {
     "annotated_doc": "annotated-doc==0.0.6",
     "markdown_it": "markdown-it-py==4.3.0",
@@ -27,9 +81,9 @@ _OF_THE_COMMAND = {
     "shellingham": "shellingham==1.5.4",
     "typer": "typer==0.29.1",
 }
-"""Requirements by module of what only `pegasus run` needs, not the window."""
+"""Requirements by module that `pegasus run` needs and the window does not."""
 _OF_ISAAC_SIM = ("PIL", "matplotlib", "numpy", "packaging", "pydantic", "yaml")
-"""Modules that Isaac Sim brings along."""
+"""Modules that Isaac Sim includes."""
 _OPENUSD = "usd-core"
 _LOOK = """
 import importlib.metadata, importlib.util, sys
@@ -49,33 +103,30 @@ class Missing:
     """Packages that Isaac Sim's Python lacks."""
 
     requirements: Sequence[str]
-    """What pip has to install."""
+    """Requirements for pip."""
     of_isaac_sim: Sequence[str]
-    """Modules that Isaac Sim brings along when it is complete."""
+    """Modules that a complete Isaac Sim includes."""
     second_openusd: bool
-    """Whether OpenUSD is installed beside Isaac Sim's own."""
+    """A second OpenUSD is installed next to Isaac Sim's own."""
 
 
 def window_packages() -> dict[str, str]:
-    """Return the requirements that the extension has Kit install, by their modules."""
+    """Return the requirements that Kit installs for the extension, by module."""
     with resource("config", "extension.toml").open("rb") as file:
         pipapi = tomllib.load(file)["python"]["pipapi"]
     return dict(zip(pipapi["modules"], pipapi["requirements"], strict=True))
 
 
 def own_packages() -> dict[str, str]:
-    """Return the requirements of all that Pegasus needs and Isaac Sim lacks, by their modules."""
+    """Return all requirements of Pegasus that Isaac Sim lacks, by module."""
     return window_packages() | _OF_THE_COMMAND
 
 
 def missing_packages(installation: Installation) -> Missing:
-    """Return what a Python of Isaac Sim lacks to fly a scenario.
-
-    Args:
-        installation: The Isaac Sim whose Python is asked.
+    """Return the packages that Isaac Sim's Python lacks for the flight of a scenario.
 
     Raises:
-        ConfigError: If that Python does not answer.
+        ConfigError: If that Python does not run.
     """
     wanted = own_packages()
     command = [*installation.python, "-c", _LOOK, _OPENUSD, *wanted, *_OF_ISAAC_SIM]
@@ -88,24 +139,21 @@ def missing_packages(installation: Installation) -> Missing:
 
 
 def require_packages(installation: Installation) -> None:
-    """Refuse to go on with a Python that lacks what Pegasus needs.
-
-    Args:
-        installation: The Isaac Sim whose Python is asked.
+    """Require that Isaac Sim's Python has all packages that Pegasus needs.
 
     Raises:
-        ConfigError: If packages are missing, with how to install them, or that Python does not answer.
+        ConfigError: If packages are missing, with the remedy, or that Python does not run.
     """
     missing = missing_packages(installation)
     if missing.second_openusd:
         _log.warning(
-            "the Python of Isaac Sim has the package %s beside Isaac Sim's own OpenUSD; if it crashes: %s",
+            "the Python of Isaac Sim has the package %s next to Isaac Sim's own OpenUSD; if it crashes: %s",
             _OPENUSD,
             shlex.join([*installation.python, "-m", "pip", "uninstall", _OPENUSD]),
         )
     if missing.of_isaac_sim:
         raise ConfigError(
-            f"the Python of Isaac Sim lacks {', '.join(missing.of_isaac_sim)}, which a whole Isaac Sim has",
+            f"the Python of Isaac Sim lacks {', '.join(missing.of_isaac_sim)}, which it should include",
             remedy=f"{shlex.join(installation.python)} -m pip install 'pegasus-multirotor[isaac]'",
         )
     if missing.requirements:
@@ -116,30 +164,26 @@ def require_packages(installation: Installation) -> None:
 
 
 def prepare(installation: Installation, *, environment: Mapping[str, str]) -> str:
-    """Install what Isaac Sim's Python lacks, and return in one line what was done.
+    """Install the packages that Isaac Sim's Python lacks, and return a message with the result.
 
-    The wheels are kept, so that a machine to which their folder is copied needs no network.
-
-    Args:
-        installation: The Isaac Sim.
-        environment: Environment of pip.
+    Their wheels are kept: a machine with a copy of that folder needs no network.
 
     Raises:
-        ConfigError: If they cannot be installed.
+        ConfigError: If pip fails.
     """
     folder, wanted = wheels(), list(own_packages().values())
     missing = missing_packages(installation).requirements
     if not missing:
         return f"{installation.place}: nothing is missing"
     pip = [*installation.python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    # What they need themselves is named too: nothing of Isaac Sim's own is touched.
+    # Their own dependencies are listed too, so no package of Isaac Sim changes.
     quiet = ["--quiet", "--no-deps"]
     install = [*pip, "install", *quiet, "--no-index", "--find-links", str(folder), *missing]
     download = [*pip, "download", *quiet, "--only-binary", ":all:", "--dest", str(folder), *wanted]
     try:
         _ask(installation, install, _LONGEST_INSTALLATION, environment)
     except ConfigError:
-        # Not all of them are in the folder.
+        # Some wheels are not in the folder.
         folder.mkdir(parents=True, exist_ok=True)
         _ask(installation, download, _LONGEST_INSTALLATION, environment)
         _ask(installation, install, _LONGEST_INSTALLATION, environment)
@@ -152,7 +196,7 @@ def _ask(
     longest: float,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """Return what a command of Isaac Sim's Python prints."""
+    """Return the output of a command of Isaac Sim's Python."""
 
     def failed(problem: str, remedy: str | None = None) -> ConfigError:
         return ConfigError(problem, field="Isaac Sim", value=str(installation.place), remedy=remedy)
@@ -164,8 +208,8 @@ def _ask(
     except OSError as error:
         raise failed(f"cannot be run: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        problem = f"its Python did not answer within {longest:g} s"
-        raise failed(problem, "see whether it starts by hand") from None
+        problem = f"its Python did not end within {longest:g} s"
+        raise failed(problem, "try to start it manually") from None
     except subprocess.CalledProcessError as error:
         lines = [line for line in error.stderr.splitlines() if line.strip()] or ["no message"]
         telling = [line for line in lines if "rror" in line] or lines

@@ -1,4 +1,4 @@
-"""Run Isaac Sim as another process: signals reach all of it, its exit code arrives, nothing stays behind."""
+"""Isaac Sim as a child process group: signals, exit code, terminal and cleanup."""
 
 import contextlib
 import ctypes
@@ -13,12 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 EXIT_CODE_VARIABLE = "PEGASUS_EXIT_CODE_FILE"
-"""Environment variable that names the file for the exit code of a flight: python.sh replaces codes by 1."""
+"""Environment variable with the path of the exit-code file: python.sh replaces exit codes by 1."""
 PATIENCE = 60.0
-"""How long Isaac Sim may take to end once it was told to [s]."""
+"""Time for Isaac Sim to end after a signal [s]."""
 _POLL = 0.05
 _INPUT = 0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -26,15 +26,15 @@ _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], *, patience: float = PATIENCE) -> int:
-    """Run a command in a process group of its own, and return its exit code.
+    """Run a command in its own process group, and return its exit code.
 
-    Signals that would end this process are passed on to the whole group. What is left of the group when
-    the command has ended is told to end as well, and is killed when it takes too long.
+    Signals that would end this process are forwarded to the whole group. Processes that remain after the
+    command are terminated, and killed after a timeout.
 
     Args:
         command: The command.
         environment: Its environment variables.
-        patience: How long the group may take to end once it was told to [s].
+        patience: Time for the group to end after a signal [s].
 
     Raises:
         ConfigError: If the command cannot be run.
@@ -52,18 +52,14 @@ def run(command: Sequence[str], environment: Mapping[str, str], *, patience: flo
 
 
 def hand_over(code: int) -> None:
-    """Write the exit code of this process where `run` looks for it.
-
-    Args:
-        code: The exit code.
-    """
+    """Write the exit code of this process to the exit-code file of `run`."""
     if file := os.environ.get(EXIT_CODE_VARIABLE):
         with contextlib.suppress(OSError):
             Path(file).write_text(str(code), encoding="utf-8")
 
 
 class _Group:
-    """A process group, its leader, and when it has to have ended."""
+    """Process group with its leader and its deadline."""
 
     def __init__(self, handed_over: Path, patience: float) -> None:
         self.leader: subprocess.Popen[bytes] | None = None
@@ -72,24 +68,24 @@ class _Group:
         self.until = float("inf")
 
     def tell(self, number: int, _: FrameType | None = None) -> None:
-        """Pass a signal on."""
+        """Forward a signal, and start the deadline."""
         self.told.append(number)
         self.limit()
         if self.leader is not None:
             self.pass_on(number)
 
     def pass_on(self, number: int) -> None:
-        """Send a signal to all processes of the group, to those as well that Ctrl-Z has stopped."""
+        """Send a signal to all processes of the group, also those stopped by Ctrl-Z."""
         self.send(number)
         if os.name != "nt":
             self.send(signal.SIGCONT)
 
     def limit(self) -> None:
-        """Let the time to end run from now on, unless it does already."""
+        """Start the deadline, unless it is running."""
         self.until = min(self.until, time.monotonic() + self.patience)
 
     def send(self, number: int) -> bool:
-        """Send a signal to all processes of the group; return whether there is any."""
+        """Send a signal to all processes of the group; return False if there is none."""
         assert self.leader is not None
         if os.name == "nt":
             if self.leader.poll() is None:
@@ -104,7 +100,7 @@ class _Group:
         return True
 
     def watch(self) -> None:
-        """Wait for the leader to end; kill the group when it takes too long."""
+        """Wait for the leader; kill the group after the deadline."""
         assert self.leader is not None
         terminal = _Terminal(self.leader.pid)
         try:
@@ -119,18 +115,18 @@ class _Group:
             terminal.take()
 
     def finish(self) -> None:
-        """Wait for the processes that the leader has left behind, and kill them when they take too long."""
-        if os.name == "nt" or not self._left():
+        """Wait for the remaining processes of the group, and kill them after the deadline."""
+        if os.name == "nt" or not self._remains():
             return
         if not self.told:
             self.tell(signal.SIGTERM)
-        while self._left():
+        while self._remains():
             if time.monotonic() > self.until:
                 self.send(signal.SIGKILL)
             time.sleep(_POLL)
 
-    def _left(self) -> bool:
-        """Return whether processes of the group are left, without those that have ended."""
+    def _remains(self) -> bool:
+        """Reap ended processes of the group, and return whether others remain."""
         assert self.leader is not None
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-self.leader.pid, os.WNOHANG)[0]:
@@ -139,12 +135,12 @@ class _Group:
 
 
 class _Terminal:
-    """The terminal of this process, given to a group that may then read from it and hears Ctrl-C at once."""
+    """Terminal of this process, lent to a process group so that it can read input and receive Ctrl-C."""
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
         self._given = False
-        # A process that is not in front may not take the terminal back unless it ignores this signal.
+        # A background process may take the terminal back only if it ignores this signal.
         self._before = None if os.name == "nt" else signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         self._give()
 
@@ -166,7 +162,7 @@ class _Terminal:
             signal.signal(signal.SIGTTOU, self._before)
 
     def stop_with_the_leader(self) -> None:
-        """Stop when Ctrl-Z has stopped the leader, and go on with it."""
+        """Stop this process when Ctrl-Z has stopped the leader, and resume both together."""
         if not self._given or os.waitid(os.P_PID, self._leader, os.WSTOPPED | os.WNOHANG) is None:
             return
         os.tcsetpgrp(_INPUT, os.getpgrp())
@@ -177,10 +173,10 @@ class _Terminal:
 
 
 def _wait(command: Sequence[str], environment: Mapping[str, str], group: _Group) -> int:
-    """Run a command until its group has ended, and return the exit code of its leader."""
+    """Run a command until its group has ended; return the exit code of its leader."""
     with _passing_on(group):
         if sys.platform == "linux":
-            # What a leader that ends leaves behind becomes a child of this process.
+            # Orphans of the leader become children of this process.
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         own: dict[str, Any] = {} if os.name == "nt" else {"process_group": 0}
         group.leader = subprocess.Popen(command, env=environment, **own)
@@ -193,7 +189,7 @@ def _wait(command: Sequence[str], environment: Mapping[str, str], group: _Group)
 
 @contextlib.contextmanager
 def _passing_on(group: _Group) -> Iterator[None]:
-    """Pass signals on to a group, but those that this process ignores, which the group ignores too."""
+    """Forward signals to a group, except those that this process ignores, as the group inherits."""
     before = {}
     for name in _PASSED_ON:
         number = getattr(signal, name, None)

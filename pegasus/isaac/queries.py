@@ -1,4 +1,4 @@
-"""What PhysX answers about its scene: rays and contacts."""
+"""Scene queries of PhysX: rays and contacts."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.engines.engine import Contacts, RayHits
+from pegasus.base.arrays import Array
+from pegasus.core.engine import Contacts, RayHits
 
 
 class Shape(NamedTuple):
-    """Where a ray meets a collider first."""
+    """First hit of a ray on a collider."""
 
     distance: float
     """Distance [m]."""
     normal: tuple[float, float, float]
     """Outward unit normal in the world."""
     body: str
-    """Path of the rigid body, or of the collider where it belongs to none."""
+    """Path of the rigid body, or of a collider without one."""
     shape: str
     """Path of the collider."""
 
@@ -26,19 +26,19 @@ class Shape(NamedTuple):
 def nearest_shapes(
     origins: Array, directions: Array, max_range: float, skipped: Sequence[Collection[str]]
 ) -> list[Shape | None]:
-    """Return what K rays meet first.
+    """Return the first hits of K rays, None for a miss.
 
     Args:
-        origins: Where they start [m], shape (K, 3).
+        origins: Start points [m], shape (K, 3).
         directions: Unit directions, shape (K, 3).
         max_range: Longest distance [m].
-        skipped: For each ray the paths of bodies that it passes through.
+        skipped: Paths of the bodies that each ray passes through.
     """
     import omni.physx
 
     scene = omni.physx.get_physx_scene_query_interface()
-    met: list[Shape | None] = []
-    # Reported in no order of distance.
+    hits: list[Shape | None] = []
+    # PhysX reports hits in any order.
     reported: list[Shape] = []
     for start, direction, own in zip(origins.tolist(), directions.tolist(), skipped, strict=True):
         reported.clear()
@@ -52,8 +52,8 @@ def nearest_shapes(
             return True
 
         scene.raycast_all(tuple(start), tuple(direction), float(max_range), keep)
-        met.append(min(reported, key=lambda shape: shape.distance) if reported else None)
-    return met
+        hits.append(min(reported, key=lambda shape: shape.distance) if reported else None)
+    return hits
 
 
 def nearest_hits(
@@ -63,28 +63,30 @@ def nearest_hits(
     skipped: Sequence[Collection[str]],
     handles: Mapping[str, int],
 ) -> RayHits:
-    """Return the nearest hits of K rays.
+    """Return the first hits of K rays as arrays; see `nearest_shapes`.
 
     Args:
-        origins: Where they start [m], shape (K, 3).
+        origins: Start points [m], shape (K, 3).
         directions: Unit directions, shape (K, 3).
         max_range: Longest distance [m].
-        skipped: For each ray the paths of bodies that it passes through.
+        skipped: Paths of the bodies that each ray passes through.
         handles: Handles of bodies by path.
     """
-    met = nearest_shapes(origins, directions, max_range, skipped)
+    hits = nearest_shapes(origins, directions, max_range, skipped)
     return RayHits(
-        hit=np.array([shape is not None for shape in met], dtype=np.bool_),
-        distance=np.array([math.inf if shape is None else shape.distance for shape in met]),
-        normal=np.array([(0.0, 0.0, 0.0) if shape is None else shape.normal for shape in met]).reshape(-1, 3),
+        hit=np.array([shape is not None for shape in hits], dtype=np.bool_),
+        distance=np.array([math.inf if shape is None else shape.distance for shape in hits]),
+        normal=np.array([(0.0, 0.0, 0.0) if shape is None else shape.normal for shape in hits]).reshape(
+            -1, 3
+        ),
         body=np.array(
-            [-1 if shape is None else handles.get(shape.body, -1) for shape in met], dtype=np.int64
+            [-1 if shape is None else handles.get(shape.body, -1) for shape in hits], dtype=np.int64
         ),
     )
 
 
 def contact_report(handles: Mapping[str, int], rate: float) -> Contacts:
-    """Return the contacts of the last step that bodies take part in.
+    """Return the contacts of bodies in the last step.
 
     Args:
         handles: Handles of bodies by path.
@@ -97,7 +99,7 @@ def contact_report(handles: Mapping[str, int], rate: float) -> Contacts:
 
         report = omni.physx.get_physx_simulation_interface().get_contact_report()
         for header in report[0]:
-            # Normals point from the second actor to the first, which impulses act on.
+            # Normals point from the second actor to the first; impulses act on the first.
             actors = (str(PhysicsSchemaTools.intToSdfPath(a)) for a in (header.actor0, header.actor1))
             first, second = (handles.get(path, -1) for path in actors)
             if first < 0 and second < 0:

@@ -1,4 +1,4 @@
-"""Pictures by RTX and rays by PhysX, of the stage as it is."""
+"""Renderer on Isaac Sim: images by RTX and rays by PhysX, of the present stage."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -7,32 +7,34 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.cameras import CameraReading
+from pegasus.core.renderer import NOTHING, Images, RenderObject, Returns, View
+from pegasus.core.simulation import Simulation
 from pegasus.isaac.engine import IsaacEngine
-from pegasus.isaac.pictures import CameraKey, Film, RtxCamera, film_of
 from pegasus.isaac.queries import nearest_shapes
-from pegasus.render.renderer import NOTHING, Images, RenderObject, Returns, View
+from pegasus.isaac.rtx_camera import CameraKey, Film, RtxCamera, film_of
 from pegasus.scene.scene import Entity, Scene
 
-_SAME_PLACE = 0.1
-"""How far a vehicle may be from where a picture wants it [m], and turned, as an element of its matrix.
+_POSE_TOLERANCE = 0.1
+"""Tolerance of a vehicle's pose in an image: position [m] and elements of the rotation matrix.
 
-Motion blur and rolling shutter ask for where it is a moment before and after.
+Motion blur and rolling shutter need poses shortly before and after the present.
 """
 _MOST_CAMERAS = 16
 
 
 class IsaacRenderer:
-    """Renderer on Isaac Sim; see `pegasus.render.renderer.Renderer` for the contract.
+    """Renderer on Isaac Sim; see `pegasus.core.renderer.Renderer` for the contract.
 
-    RTX draws the stage, so a picture shows the present only: in a script each one is drawn when it is due, in
-    the window it is that of the last frame. Light is RTX's colour before its tone mapping. Rays meet
-    colliders, not what is drawn.
+    RTX renders the present stage only: in a script each image is rendered when it is due, in the window it
+    is that of the last frame. Radiance is RTX's colour before tone mapping. Rays hit colliders, not rendered
+    geometry.
 
     Args:
-        engine: Engine whose vehicles are drawn.
-        frame_count: Frames that RTX draws of each picture; the last one counts.
+        engine: Engine whose vehicles are rendered.
+        frame_count: Frames that RTX renders for each image, of which the last one is used.
     """
 
     def __init__(self, engine: IsaacEngine, *, frame_count: int = 4) -> None:
@@ -46,58 +48,53 @@ class IsaacRenderer:
         self._material_of: dict[str, int] = {}
         self._material_of_entity: dict[int, int] = {}
         self._vehicles: dict[str, str] = {}
-        self._late = False
+        self._outdated = False
 
     @property
     def entities(self) -> Sequence[Entity]:
-        """Everything that pixels can belong to, also vehicles removed since.
-
-        In the window there are none while the world's are being read.
-        """
-        self._take_world()
+        """Entities of the world and the vehicles, also of removed ones; in the window empty until read."""
+        self._register_world()
         return self._entities
 
     @property
     def materials(self) -> Sequence[str]:
-        """Paths of the materials that rays can meet."""
-        self._take_world(wait=True)
+        """Paths of the materials that rays can hit."""
+        self._register_world(wait=True)
         return self._materials
 
     def load(self, scene: Scene) -> None:
-        """Take over a scene; the stage has it already, so it is read only for what belongs together."""
+        """Set the scene, which is read for entities and materials only: the stage has its geometry."""
         self.close()
         self._scene = scene
         self._entities, self._by_path, self._added = [], {}, []
         self._materials, self._material_of = [], {}
 
     def add(self, objects: Sequence[RenderObject]) -> None:
-        """Show vehicles; their prims are there already."""
+        """Show vehicles, whose prims exist already."""
         for item in objects:
             if item.path.endswith("/body"):
                 name = _body_name(item.entity.path)
-                # Of one that is gone since, `move` says so.
                 if self._engine.pose(name) is not None:
                     self._vehicles[item.entity.path] = self._engine.path(name)
                 self._added.append(item)
         if self._scene is None:
-            self._take_added()
+            self._register_added()
 
     def remove(self, paths: Collection[str]) -> None:
-        """Draw vehicles no more; on the stage they stay."""
+        """Hide vehicles in images; they stay on the stage."""
         for path in paths:
             if path.endswith("/body"):
                 self._vehicles.pop(path.removesuffix("/body"), None)
-        # Of none that is left can it be said.
-        self._late = self._late and bool(self._vehicles)
+        self._outdated = self._outdated and bool(self._vehicles)
 
     def move(self, paths: Sequence[str], poses: Array) -> None:
-        """Look whether vehicles are where the stage has them; it alone moves them."""
-        self._late = False
+        """Check that the poses are those of the stage, which only physics changes."""
+        self._outdated = False
         for path, pose in zip(paths, poses, strict=True):
             if path.endswith("/body"):
                 present = self._engine.pose(_body_name(path.removesuffix("/body")))
-                if present is None or not np.allclose(present, pose, rtol=0.0, atol=_SAME_PLACE):
-                    self._late = True
+                if present is None or not np.allclose(present, pose, rtol=0.0, atol=_POSE_TOLERANCE):
+                    self._outdated = True
 
     def render(self, view: View, channels: Collection[str], *, samples: int = 1) -> Images:
         """Return channels of a view.
@@ -105,20 +102,20 @@ class IsaacRenderer:
         Args:
             view: The camera.
             channels: Names from `CHANNELS`.
-            samples: Not used: RTX takes its own.
+            samples: Not used: RTX has its own sampling.
 
         Raises:
-            ConfigError: If the picture is of another instant, or its lens sees more than RTX draws.
+            ConfigError: If the image is of another instant, or RTX cannot render its lens.
         """
-        self._require_present("RTX draws", field="camera")
+        self._require_present("RTX renders", field="camera")
         film = film_of(view)
         camera = self._camera(film, view)
         camera.place(view.position, view.rotation, near=view.near, far=view.far)
-        # Within a frame of the window's another one cannot be drawn.
-        render = None if self._engine.in_window else self._engine.draw_frame
+        # In the window a frame is in progress, so no other frame can be rendered.
+        render = None if self._engine.in_window else self._engine.render_frame
         with self._without_hidden():
             drawn = camera.draw(self._wanted(channels), render, self._frame_count)
-        known = "entity" not in drawn or self._take_world()
+        known = "entity" not in drawn or self._register_world()
         distance = drawn.get("distance")
         entity = None
         if "entity" in drawn:
@@ -134,23 +131,23 @@ class IsaacRenderer:
         )
 
     def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
-        """Return what rays meet first among colliders.
+        """Return the first hits of rays on colliders.
 
         Args:
-            origins: Where they start [m], shape (K, 3).
+            origins: Start points [m], shape (K, 3).
             directions: Unit directions, shape (K, 3).
             max_range: Longest distance [m].
 
         Raises:
-            ConfigError: If they are of another instant.
+            ConfigError: If the rays are of another instant.
         """
         self._require_present("PhysX casts rays in", field="lidar")
-        self._take_world(wait=True)
+        self._register_world(wait=True)
         starts = np.broadcast_to(origins, directions.shape)
         found = nearest_shapes(starts, directions, max_range, [self._hidden] * len(directions))
         distance = np.array([item.distance if item is not None else math.inf for item in found])
         normal = np.array([item.normal if item is not None else (0.0, 0.0, 0.0) for item in found])
-        # Towards the origin, from whichever side it was met.
+        # Normals point towards the origins of the rays, from either side.
         normal *= -np.sign(np.sum(normal * directions, axis=1, keepdims=True))
         entity = np.array([NOTHING if item is None else self._index(item.shape) for item in found])
         material = np.array(
@@ -166,27 +163,27 @@ class IsaacRenderer:
         return Returns(distance, normal.reshape(-1, 3), entity.astype(np.int32), material.astype(np.int32))
 
     def close(self) -> None:
-        """Free the cameras; calling it twice is allowed."""
+        """Free the cameras; a second call has no effect."""
         for camera in self._cameras.values():
             camera.close()
         self._cameras = {}
 
     def _require_present(self, does: str, *, field: str) -> None:
-        if self._late and not self._engine.in_window:
+        if self._outdated and not self._engine.in_window:
             raise ConfigError(
-                f"{does} the present only, and vehicles have moved on since",
+                f"{does} the present only, and vehicles have moved since",
                 field=field,
-                remedy="look at a reading before the next step",
+                remedy="access a reading before the next step",
             )
 
     @property
     def _hidden(self) -> set[str]:
-        """Paths of the prims of bodies that are not seen: the stage holds all of them."""
+        """Prim paths of the bodies that images do not show."""
         return set(self._engine.paths) - set(self._vehicles.values())
 
     @contextmanager
     def _without_hidden(self) -> Iterator[None]:
-        """Take what is not seen out of pictures; whoever looks on in the window goes on seeing it."""
+        """Hide bodies in the images of a script; the window shows them all."""
         hidden = set() if self._engine.in_window else self._hidden
         for place in hidden:
             self._engine.show(place, visible=False)
@@ -213,11 +210,11 @@ class IsaacRenderer:
             self._entities.append(entity)
         return self._by_path[entity.path]
 
-    def _take_world(self, *, wait: bool = False) -> bool:
-        """Take over what belongs together in the world, and return whether it is known.
+    def _register_world(self, *, wait: bool = False) -> bool:
+        """Register entities and materials of the world; return False while they are being read.
 
         Args:
-            wait: Whether it is waited for in the window too, where it is read in the background.
+            wait: Wait for them in the window too, which reads them in the background.
         """
         scene = self._scene
         if scene is None:
@@ -227,24 +224,24 @@ class IsaacRenderer:
             return False
         for entity in scene.entities.values():
             self._keep(entity)
-        self._take_materials(scene)
+        self._register_materials(scene)
         self._scene = None
-        self._take_added()
+        self._register_added()
         return True
 
-    def _take_added(self) -> None:
-        """Number the vehicles that were added, which come after the world."""
+    def _register_added(self) -> None:
+        """Register the added vehicles, whose indices follow those of the world."""
         added, self._added = self._added, []
         for item in added:
             index = self._keep(item.entity)
-            self._take_materials(item.scene)
+            self._register_materials(item.scene)
             used = next((part.material for part in item.scene.instances), None)
             if used is not None:
                 self._material_of_entity[index] = self._materials.index(item.scene.materials[used].path)
             if (place := self._vehicles.get(item.entity.path)) is not None:
                 self._by_path[place] = index
 
-    def _take_materials(self, scene: Scene) -> None:
+    def _register_materials(self, scene: Scene) -> None:
         for material in scene.materials.values():
             if material.path not in self._materials:
                 self._materials.append(material.path)
@@ -256,7 +253,7 @@ class IsaacRenderer:
                 self._material_of_entity.setdefault(index, self._material_of[item.path])
 
     def _index(self, path: str) -> int:
-        """Return the index of what a prim is a part of: that of the nearest prim above that is known."""
+        """Return the entity index of a prim: that of its nearest registered ancestor."""
         path = self._engine.path_in_world(path)
         while path:
             if path in self._by_path:
@@ -278,7 +275,34 @@ class IsaacRenderer:
 
 
 def _body_name(entity: str) -> str:
-    """Return the name of the body of an entity, such as iris/0 of /World/iris and iris/3 of /World/iris/3."""
+    """Return the body name of an entity: iris/0 for /World/iris, iris/3 for /World/iris/3."""
     name = entity.removeprefix("/World/")
     head, _, number = name.rpartition("/")
     return name if head and number.isdigit() else f"{name}/0"
+
+
+class DueImages:
+    """Observer that renders camera images in a script at the instants of their readings.
+
+    In the window, where Kit renders frames by itself, an image is that of the last frame.
+    """
+
+    def __init__(self, engine: IsaacEngine) -> None:
+        self._engine = engine
+
+    def start(self, simulation: Simulation) -> None:
+        """Start a run."""
+
+    def record(self, simulation: Simulation) -> None:
+        """Render the images of all new readings."""
+        if self._engine.in_window:
+            return
+        for vehicle in simulation.vehicles:
+            for reading in vehicle.new_readings.values():
+                for camera in getattr(reading, "cameras", {}).values():
+                    if isinstance(camera, CameraReading):
+                        for copy in range(vehicle.count):
+                            camera.capture.channels(copy)
+
+    def stop(self) -> None:
+        """End a run."""

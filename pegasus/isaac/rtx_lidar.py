@@ -1,84 +1,79 @@
-"""Lidars of vehicles measured by RTX, in place of rays at colliders; Isaac Sim 6.0 has it."""
+"""RTX lidars (Isaac Sim 6.0): scans of vehicles' lidars by RTX, instead of rays at colliders."""
 
 import logging
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from pxr import Usd
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import quaternion_from_euler
 from pegasus.cameras import Lidar
+from pegasus.cameras.lidar_scan import ScanReturns
 from pegasus.cameras.scan_patterns import Spinning
-from pegasus.cameras.sweep import Echoes
-from pegasus.components import require
-from pegasus.errors import ConfigError
-from pegasus.frames import quaternion_from_euler
+from pegasus.core.renderer import NOTHING
 from pegasus.isaac import kit
-from pegasus.isaac.bodies import body_path
+from pegasus.isaac.bodies import body_of, body_path, define_mount, free_path, set_pose
 from pegasus.isaac.engine import IsaacEngine
-from pegasus.isaac.replicator_cameras import body_of, define_mount, free_path, put
-from pegasus.render.renderer import NOTHING
 
 if TYPE_CHECKING:
-    from pegasus.simulation import Simulation
+    from pegasus.core.simulation import Simulation
 
 _log = logging.getLogger(__name__)
 
 STABLE_IDS = "/rtx-transient/stableIds/enabled"
-"""Setting, given when Isaac Sim starts, without which RTX does not tell what the points of a scan lie on."""
+"""Start setting of Kit that makes RTX report the prim of each point."""
 _KEPT = 4
-"""Scans of a lidar that are kept for those who look later."""
+"""Scans kept for each lidar, for readings that are accessed later."""
 _OLDEST = 2.0
-"""How long ago the newest scan may have ended, in periods of the lidar; else rays are cast."""
+"""Greatest age of a scan in periods of the lidar; rays are cast if there is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """One scan as RTX gives it: K points in no order."""
+    """Scan of RTX: K points in any order."""
 
     time: float
     """Simulated time at which it arrived [s]."""
     azimuth: Array
-    """Angles to the left of x [rad], shape (K,)."""
+    """Azimuths, to the left of x [rad], shape (K,)."""
     elevation: Array
-    """Angles above the horizontal [rad], shape (K,)."""
+    """Elevations above the horizontal [rad], shape (K,)."""
     range: Array
-    """Distances [m], shape (K,)."""
+    """Ranges [m], shape (K,)."""
     intensity: Array
-    """RTX's intensities, shape (K,)."""
+    """Intensities of RTX, shape (K,)."""
     path: tuple[str, ...]
-    """Paths of prims that points lie on."""
+    """Paths of the prims that were hit."""
     part: npt.NDArray[np.int64]
     """Index into `path` of each point, shape (K,)."""
 
 
 def lidar_attributes(lidar: Lidar) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the attributes of an OmniLidar prim that scans as a lidar does: those it must have, and others.
+    """Return the required and the optional attributes of an OmniLidar prim for a lidar.
 
-    Source: Kit's documentation of omni.sensors.nv.lidar, which asks for as many entries in each array of the
-    emitters as there are emitters; Isaac Sim's tools/isaacsim.sensors.rtx/convert_lidar_json_to_usda.py.
-
-    Args:
-        lidar: The lidar.
+    Source: Kit's documentation of omni.sensors.nv.lidar, by which each array of the emitters has one entry
+    per emitter; Isaac Sim's tools/isaacsim.sensors.rtx/convert_lidar_json_to_usda.py.
 
     Raises:
-        ConfigError: If RTX cannot scan so.
+        ConfigError: If RTX cannot scan like this lidar.
     """
     pattern = lidar.pattern
     if not isinstance(pattern, Spinning):
         raise ConfigError(
-            "RTX measures spinning lidars only here", field="pattern", value=type(pattern).__name__.lower()
+            "only spinning lidars are supported by RTX", field="pattern", value=type(pattern).__name__.lower()
         )
     if lidar.rate_hz != round(lidar.rate_hz):
-        raise ConfigError("RTX takes whole turns per second only", field="rate_hz", value=lidar.rate_hz)
+        raise ConfigError("must be whole turns per second for RTX", field="rate_hz", value=lidar.rate_hz)
     rings, columns = pattern.shape
     core, state = "omni:sensor:Core:", "omni:sensor:Core:emitterState:s001:"
-    needed = {
+    required = {
         f"{core}scanType": "ROTARY",
         f"{core}scanRateBaseHz": round(lidar.rate_hz),
         f"{core}patternFiringRateHz": round(lidar.rate_hz) * columns,
@@ -91,7 +86,7 @@ def lidar_attributes(lidar: Lidar) -> tuple[dict[str, Any], dict[str, Any]]:
         f"{state}channelId": list(range(1, rings + 1)),
         f"{state}fireTimeNs": [0] * rings,
     }
-    other = {
+    optional = {
         f"{core}rotationDirection": "CW",
         f"{core}startAzimuthOffsetDeg": 180.0,
         f"{core}validStartAzimuthDeg": 0.0,
@@ -104,26 +99,24 @@ def lidar_attributes(lidar: Lidar) -> tuple[dict[str, Any], dict[str, Any]]:
         f"{core}elementsCoordsType": "SPHERICAL",
         f"{core}outputFrameOfReference": "SENSOR",
     }
-    return needed, other
+    return required, optional
 
 
 class RtxScanner:
-    """One OmniLidar prim on a body, whose scans come by a writer of Replicator.
-
-    A writer gets every scan once; who asks for the last one gets some twice and others never.
+    """OmniLidar prim on a body; a writer of Replicator receives each of its scans exactly once.
 
     Args:
-        body: Path of the prim of the body.
+        body: Prim path of the body.
         name: Name of the sensor.
         lidar: The sensor.
-        clock: Gives the simulated time [s].
+        clock: Returns the simulation time [s].
 
     Raises:
-        ConfigError: If RTX cannot scan so, or this Isaac Sim has no RTX lidar.
+        ConfigError: If RTX cannot scan like this lidar, or this Isaac Sim has no RTX lidar.
     """
 
     def __init__(self, body: str, name: str, lidar: Lidar, clock: Callable[[], float]) -> None:
-        needed, other = lidar_attributes(lidar)
+        required, optional = lidar_attributes(lidar)
         try:
             import isaacsim.sensors.experimental.rtx as rtx
             import omni.replicator.core as rep
@@ -131,18 +124,18 @@ class RtxScanner:
             raise ConfigError(
                 "RTX lidars need Isaac Sim 6.0 with the extension isaacsim.sensors.experimental.rtx enabled",
                 field="extension",
-                remedy="enable it in the extension manager, or keep to rays",
+                remedy="enable it in the extension manager, or use rays",
             ) from None
         self._rtx, self._rep, self._clock = rtx, rep, clock
         stage: Any = kit.stage()
         self._stage = stage
         self._mount = free_path(stage, f"{body}/{name}")
         self.scans: deque[Scan] = deque(maxlen=_KEPT)
-        """The last scans, the newest one last."""
+        """Last scans, the newest one last."""
         self._writer = "PegasusScans" + self._mount.replace("/", "_")
         self._latest = -1
-        put(define_mount(stage, self._mount), lidar.position, quaternion_from_euler(*lidar.orientation))
-        # What points lie on is told from the level EXTRA on.
+        set_pose(define_mount(stage, self._mount), lidar.position, quaternion_from_euler(*lidar.orientation))
+        # The level EXTRA adds the prims of the points.
         self._lidar = rtx.Lidar(
             f"{self._mount}/rtx",
             accumulate_outputs=True,
@@ -150,7 +143,7 @@ class RtxScanner:
             tick_rate=float(lidar.rate_hz),
         )
         try:
-            set_attributes(stage.GetPrimAtPath(f"{self._mount}/rtx"), needed, other)
+            set_attributes(stage.GetPrimAtPath(f"{self._mount}/rtx"), required, optional)
             self._sensor = rtx.LidarSensor(self._lidar, annotators=[])
         except BaseException:
             stage.RemovePrim(self._mount)
@@ -158,7 +151,7 @@ class RtxScanner:
         self._attach()
 
     def _attach(self) -> None:
-        """Let a writer of our own be told of every scan."""
+        """Attach a writer that keeps every scan."""
         rep, keep = self._rep, self._keep
 
         class Scans(rep.Writer):  # type: ignore[misc, name-defined]
@@ -178,7 +171,7 @@ class RtxScanner:
         self._sensor.attach_writer(self._writer)
 
     def _keep(self, data: dict[str, Any]) -> None:
-        """Keep a scan that has arrived; the buffers are RTX's and are used again."""
+        """Copy a new scan, since RTX uses its buffers again."""
         model = self._rtx.parse_generic_model_output_data(_buffer(data.get("GenericModelOutput")))
         count, stamp = int(model.numElements), int(model.timestampNs)
         if count == 0 or stamp == self._latest:
@@ -203,17 +196,17 @@ class RtxScanner:
         )
 
     def close(self) -> None:
-        """Take the prim and its writer away; the stage may be gone already."""
+        """Remove prim and writer; the stage may be closed already."""
         self._sensor.detach_writer(self._writer)
         self._rep.WriterRegistry.unregister_writer(self._writer)
-        # Letting it go frees its render product.
+        # Deleting the sensor frees its render product.
         del self._sensor
         if self._stage and self._stage.GetPrimAtPath(self._mount):
             self._stage.RemovePrim(self._mount)
 
 
 class RtxLidar:
-    """What measures a lidar of a vehicle in place of rays; see `measure_by_rtx`."""
+    """RTX source of a vehicle's lidar, in place of rays; see `measure_by_rtx`."""
 
     def __init__(
         self, simulation: "Simulation", name: str, lidar: Lidar, vehicle: str, scanners: list[RtxScanner]
@@ -221,48 +214,43 @@ class RtxLidar:
         self.name, self.lidar, self.scanners = name, lidar, scanners
         self._simulation, self._vehicle = simulation, vehicle
 
-    def echoes(self, copy: int, stamp: float) -> Echoes | None:
-        """Return the scan that ended last at an instant; None where there is none, and rays are cast.
-
-        Args:
-            copy: The copy of the vehicle.
-            stamp: The instant [s].
-        """
+    def echoes(self, copy: int, stamp: float) -> ScanReturns | None:
+        """Return the last scan of a copy of the vehicle at an instant [s]; None if rays are to be cast."""
         oldest = stamp - _OLDEST / self.lidar.rate_hz
         scans = reversed(self.scanners[copy].scans)
-        # Frames are drawn after a step, so that what arrives at an instant shows it.
+        # Frames are rendered after a step, so a scan shows the instant at which it arrives.
         scan = next((item for item in scans if oldest <= item.time <= stamp + 1e-9), None)
         return None if scan is None else self._grid(scan, copy)
 
-    def _grid(self, scan: Scan, copy: int) -> Echoes:
+    def _grid(self, scan: Scan, copy: int) -> ScanReturns:
         lidar = self.lidar
         rings, columns = lidar.shape
         elevations = np.array(lidar.pattern.elevations)
         ring = np.abs(scan.elevation[:, None] - elevations).argmin(axis=1)
-        # Clockwise from the rear, as `Spinning` has it; the last column looks to the rear.
+        # Clockwise from the rear, as in `Spinning`; the last column points to the rear.
         turned = (np.pi - scan.azimuth) / (2 * np.pi) * columns
         column = (np.rint(turned).astype(np.int64) - 1) % columns
         entities = self._entities()
         engine = self._simulation.engine
         assert isinstance(engine, IsaacEngine)
-        things = [_entity(engine.path_in_world(path), entities) for path in scan.path]
-        met = np.array(things, dtype=np.int32)[scan.part]
-        heard = (scan.range >= lidar.min_range) & (scan.range <= lidar.max_range)
+        hits = [_entity(engine.path_in_world(path), entities) for path in scan.path]
+        entity = np.array(hits, dtype=np.int32)[scan.part]
+        valid = (scan.range >= lidar.min_range) & (scan.range <= lidar.max_range)
         if lidar.hide_vehicle:
-            heard &= met != entities.get(body_path(f"{self._vehicle}/{copy}"), -2)
-        ring, column = ring[heard], column[heard]
-        echoes = Echoes(
+            valid &= entity != entities.get(body_path(f"{self._vehicle}/{copy}"), -2)
+        ring, column = ring[valid], column[valid]
+        echoes = ScanReturns(
             range=np.full((rings, columns), np.inf),
             intensity=np.zeros((rings, columns)),
             entity=np.full((rings, columns), NOTHING, dtype=np.int32),
         )
-        echoes.range[ring, column] = scan.range[heard]
-        echoes.intensity[ring, column] = scan.intensity[heard]
-        echoes.entity[ring, column] = met[heard]
+        echoes.range[ring, column] = scan.range[valid]
+        echoes.intensity[ring, column] = scan.intensity[valid]
+        echoes.entity[ring, column] = entity[valid]
         return echoes
 
     def _entities(self) -> dict[str, int]:
-        """Return the index of each thing by the path of its prim."""
+        """Return entity indices by prim path."""
         visuals = self._simulation.visuals
         own = {
             body_path(f"{vehicle.name}/{copy}"): prefix
@@ -271,15 +259,15 @@ class RtxLidar:
         }
         found = {entity.path: index for index, entity in enumerate(visuals.entities)}
         if not found.keys() >= set(own.values()):
-            # Vehicles are known from the first picture or ray on: this one is as short as can be.
+            # The first image or ray registers the vehicles: cast a short one.
             up = np.array([[0.0, 0.0, 1.0]])
             visuals.cast(visuals.snapshot(self._simulation.time), np.zeros((1, 3)), up, 1e-3)
             found = {entity.path: index for index, entity in enumerate(visuals.entities)}
         return found | {body: found[prefix] for body, prefix in own.items() if prefix in found}
 
 
-class RtxLidars:
-    """The lidars of a simulation that RTX measures; see `measure_by_rtx`."""
+class RtxLidars(kit.ClosedOnExit):
+    """RTX lidars of a simulation; see `measure_by_rtx`."""
 
     def __init__(self, simulation: "Simulation", names: Collection[str] | None) -> None:
         self._lidars: list[RtxLidar] = []
@@ -291,7 +279,7 @@ class RtxLidars:
         }
         for name in names or ():
             listed = ", ".join(sorted(known)) or "none"
-            require(name in known, "lidar", name, f"is on no vehicle; there are {listed}")
+            require(name in known, "lidar", name, f"is not a lidar of any vehicle; there are {listed}")
         try:
             for vehicle in simulation.vehicles:
                 for name, sensor in vehicle.sensors.items():
@@ -300,7 +288,7 @@ class RtxLidars:
                     try:
                         lidar_attributes(sensor)
                     except ConfigError as error:
-                        _log.warning("%s keeps to rays: %s", sensor.name, error)
+                        _log.warning("%s still uses rays: %s", sensor.name, error)
                         continue
                     made = RtxLidar(simulation, name, sensor, vehicle.name, [])
                     self._lidars.append(made)
@@ -314,82 +302,74 @@ class RtxLidars:
 
     @property
     def lidars(self) -> list[RtxLidar]:
-        """Those that RTX measures."""
+        """Lidars measured by RTX."""
         return list(self._lidars)
 
     def close(self) -> None:
-        """Let the lidars cast rays again; calling it twice is allowed."""
+        """Make the lidars cast rays again; a second call has no effect."""
         for item in self._lidars:
             item.lidar.source = None
             for scanner in item.scanners:
                 scanner.close()
         self._lidars = []
 
-    def __enter__(self) -> "RtxLidars":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 def measure_by_rtx(simulation: "Simulation", *, lidars: Collection[str] | None = None) -> RtxLidars:
     """Measure lidars of all vehicles of a simulation by RTX, until the result is closed.
 
-    Readings stay what they are. RTX scans while Kit draws frames; where no scan has come within two turns,
-    and for patterns that do not spin, rays are cast as before.
+    The readings keep their form. RTX scans while Kit renders frames; rays are cast if the last two turns gave
+    no scan, and for patterns that do not spin.
 
     Args:
-        simulation: A simulation on Isaac Sim, with its vehicles.
-        lidars: Names of the sensors; all lidars when None.
+        simulation: Simulation on Isaac Sim, with its vehicles.
+        lidars: Names of the sensors; None for all lidars.
 
     Raises:
         ConfigError: If this Isaac Sim has no RTX lidar, or no vehicle has one of the lidars.
     """
     if not kit.setting(STABLE_IDS):
         _log.warning(
-            "RTX does not tell what lidars meet, so points on the vehicle stay: start Isaac Sim by --%s=true",
+            "RTX does not report prims, so points on the vehicle remain: start Isaac Sim with --%s=true",
             STABLE_IDS,
         )
     return RtxLidars(simulation, lidars)
 
 
-def set_attributes(prim: Usd.Prim, needed: dict[str, Any], other: dict[str, Any]) -> None:
-    """Set attributes of an OmniLidar prim; the arrays of its emitters all get the length of those given.
+def set_attributes(prim: Usd.Prim, required: dict[str, Any], optional: dict[str, Any]) -> None:
+    """Set attributes of an OmniLidar prim, and the lengths of all arrays of its emitters.
 
     Args:
         prim: The prim.
-        needed: Attributes that it must have.
-        other: Attributes that are set where it has them.
+        required: Attributes that it must have.
+        optional: Attributes that are set if it has them.
 
     Raises:
-        ConfigError: If it lacks one.
+        ConfigError: If it lacks a required attribute.
     """
-    for name, value in (needed | other).items():
+    for name, value in (required | optional).items():
         if prim.HasAttribute(name):
             prim.GetAttribute(name).Set(value)
-        elif name in needed:
+        elif name in required:
             raise ConfigError("this Isaac Sim's OmniLidar has no such attribute", field="lidar", value=name)
     state = "omni:sensor:Core:emitterState:s001:"
-    count = len(needed[f"{state}elevationDeg"])
+    count = len(required[f"{state}elevationDeg"])
     for attribute in prim.GetAttributes():
         name, value = attribute.GetName(), attribute.Get()
-        is_array = name.startswith(state) and name not in needed and hasattr(value, "__len__")
+        is_array = name.startswith(state) and name not in required and hasattr(value, "__len__")
         if is_array and len(value) not in (0, count):
             attribute.Set([value[0]] * count)
 
 
 def _path(prims: dict[int, str], number: int) -> str:
-    """Return the path of the prim of a number; empty where the map does not have it.
+    """Return the prim path of an object number; empty if the map does not have it.
 
-    The highest 32 bits count the parts of a mesh, which the map may have as a whole only.
+    The highest 32 bits number the parts of a mesh, which the map may contain as a whole only.
     """
     return prims.get(number) or prims.get(number & (1 << 96) - 1, "")
 
 
 def _entity(path: str, entities: dict[str, int]) -> int:
-    """Return the index of what a prim is a part of."""
+    """Return the entity index of a prim or of its nearest ancestor."""
     while path:
         if path in entities:
             return entities[path]

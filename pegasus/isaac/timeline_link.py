@@ -1,31 +1,31 @@
-"""The timeline of Isaac Sim drives a simulation: play, pause and stop, and each step of physics."""
+"""Timeline link: Isaac Sim's timeline plays, pauses, stops and steps a simulation."""
 
 import logging
 from collections.abc import Callable
 from typing import Any
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.core.simulation import Playback, Simulation
 from pegasus.isaac import kit
-from pegasus.isaac.compat import forget, isaac_sim
+from pegasus.isaac.compat import deregister, isaac_sim
 from pegasus.isaac.engine import IsaacEngine
-from pegasus.simulation import Playback, Simulation
 
 _log = logging.getLogger(__name__)
 
 _STARTED_ORDER = 20
-"""Place among those told of the start: the engine comes first."""
+"""Order among the callbacks of the start of physics: after the engine."""
 
 
 class TimelineLink:
-    """Let the timeline drive a simulation.
+    """Link between the timeline and a simulation.
 
-    Kit steps physics; before each step all of the pipeline comes that is before physics, after it the rest.
-    Kit swallows what its callbacks raise, so a step that fails is told and stops the timeline.
+    Kit steps physics, and this link runs the pipeline before and after each step. Kit discards exceptions of
+    callbacks, so a failed step is reported and stops the timeline.
 
     Args:
         simulation: The simulation, on Isaac Sim.
-        play: Plays the simulation.
-        failed: Takes what a step or the start of a run raises.
+        play: Starts or resumes the simulation.
+        failed: Called with the exception of a failed step or start.
 
     Raises:
         ConfigError: If the simulation runs on another engine.
@@ -39,7 +39,7 @@ class TimelineLink:
             raise ConfigError(
                 "must run on Isaac Sim here", field="engine", value=type(engine).__name__, remedy="use isaac"
             )
-        self._simulation, self._engine, self._play_it, self._failed = simulation, engine, play, failed
+        self._simulation, self._engine, self._play, self._failed = simulation, engine, play, failed
         self._broken = False
         engine.in_window = True
         isaac = isaac_sim()
@@ -54,23 +54,23 @@ class TimelineLink:
         ]
 
     def close(self, *, stage_is_open: bool = True) -> None:
-        """Let go of the timeline.
+        """Disconnect from the timeline.
 
         Args:
-            stage_is_open: Whether the stage of the simulation is still there; its callbacks went with it.
+            stage_is_open: The stage is still open; closing a stage deregisters its callbacks.
         """
         if stage_is_open:
             for handle in self._callbacks:
-                forget(handle)
+                deregister(handle)
         self._callbacks, self._subscriptions = [], []
 
     def _on_started(self) -> None:
-        self._guarded(self._play_it)
+        self._guarded(self._play)
 
     def _on_play(self) -> None:
-        # The start of a run comes with physics; here it goes on after a pause.
+        # The start of physics starts a run; this event resumes it after a pause.
         if self._simulation.playback is Playback.PAUSED:
-            self._guarded(self._play_it)
+            self._guarded(self._play)
 
     def _on_pause(self) -> None:
         self._simulation.pause()
@@ -103,6 +103,6 @@ class TimelineLink:
             act()
         except Exception as error:
             self._broken = True
-            # Only with the next frame: physics is in the middle of a step.
+            # With the next frame, since physics is within a step.
             kit.stop_soon()
             self._failed(error)

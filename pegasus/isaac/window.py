@@ -1,4 +1,4 @@
-"""The panel as a window of Isaac Sim; it holds no state of its own and decides nothing."""
+"""The window of Pegasus in Isaac Sim: a view of the panel, without state of its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,43 +8,45 @@ import omni.ui as ui
 from omni.kit.menu.utils import MenuHelperWindow
 
 from pegasus.isaac import fields, kit
-from pegasus.isaac.hand_controls import HandControls
-from pegasus.isaac.replicator_part import ReplicatorPart
-from pegasus.isaac.viewport import Screenshots, ViewportCamera
-from pegasus.isaac.viewport_click import ViewportClick
-from pegasus.isaac.viewport_marks import ViewportMarks
-from pegasus.isaac.window_extras import ReplicatorSection, ScenarioSection, SensorSection
-from pegasus.isaac.window_run import FleetSection, RunSection, ViewSection
-from pegasus.isaac.window_setup import BackendSection, VehicleSection, WorldSection
+from pegasus.isaac.viewport import Screenshots, ViewportCamera, ViewportClick, ViewportMarks
+from pegasus.isaac.window_replicator import ReplicatorPart, ReplicatorSection
+from pegasus.isaac.window_run import FleetSection, HandControls, RunSection, ViewSection
+from pegasus.isaac.window_setup import (
+    BackendSection,
+    ScenarioSection,
+    SensorSection,
+    VehicleSection,
+    WorldSection,
+)
 from pegasus.isaac.window_telemetry import CameraSection, TelemetrySection
 from pegasus.panel.board import Topic
 from pegasus.panel.panel import Panel
 
 TITLE = "Pegasus"
 SHOWN_SETTING = "/persistent/pegasus/window"
-"""Whether the window is shown when the extension starts; Kit keeps it from start to start."""
+"""Setting that Kit saves between starts: the window is shown when the extension starts."""
 
 _WIDTH, _HEIGHT = 420, 820
-_FRAMES_PER_LOOK = 10
+_FRAMES_PER_UPDATE = 10
 _SHOWN_MESSAGES = 4
 
 
 @dataclass
 class _Shown:
-    """A section, and the frame that is built anew when what it shows may have changed."""
+    """A section, with the frame that is rebuilt when its shown state changes."""
 
     section: fields.Section
     frame: Any
     last: object
-    """What it showed last: it is not built anew while that stays as it was, which would disturb typing."""
+    """Key of the state shown last; a rebuild without a change would disturb typing."""
 
 
 class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
-    """Show a panel, and hand on what is pressed and typed.
+    """Window of the panel; closing it affects neither the panel nor a Replicator writer.
 
     Args:
-        panel: The panel. It goes on when the window is closed.
-        replicator: Starts and stops a writer of Replicator; it goes on, too.
+        panel: The panel.
+        replicator: Part of the panel that runs a Replicator writer.
     """
 
     def __init__(self, panel: Panel, replicator: ReplicatorPart) -> None:
@@ -59,16 +61,16 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         self._marks = ViewportMarks(panel.view)
         self._screenshots = Screenshots(panel.view)
         self._build()
-        # In front of the tab that it is docked to: one that lies behind is not seen to be open.
+        # As the active tab: an inactive one is hidden behind Property.
         self.deferred_dock_in("Property", ui.DockPolicy.CURRENT_WINDOW_IS_ACTIVE)
-        self._leave = panel.subscribe(self._changed.add)
+        self._unsubscribe = panel.subscribe(self._changed.add)
         self._subscription = kit.on_frame(self._on_frame)
 
     def set_visibility_changed_listener(self, listener: Callable[[bool], None] | None) -> None:
-        """Tell the menu whether the window is shown, and keep that for the next start.
+        """Report the visibility to the menu, and save it for the next start.
 
         Args:
-            listener: Called with whether it is shown; None for nobody, as when the extension ends.
+            listener: Called with the visibility; None when the extension ends.
         """
 
         def changed(shown: bool) -> None:
@@ -79,9 +81,9 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         super().set_visibility_changed_listener(None if listener is None else changed)
 
     def destroy(self) -> None:
-        """Close the window; nothing that flies is touched."""
-        self._leave()
-        self._hands.switch(False)
+        """Close the window; vehicles fly on."""
+        self._unsubscribe()
+        self._hands.enable(False)
         self._click.cancel()
         self._marks.clear()
         self._subscription = None
@@ -113,16 +115,16 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
                 FleetSection(panel, self._hands, self._click),
                 ViewSection(panel),
                 RunSection(panel),
-                ReplicatorSection(self._replicator),
+                ReplicatorSection(panel, self._replicator),
             ):
                 self._add(section)
             with ui.CollapsableFrame("Telemetry", height=0), ui.VStack(spacing=4, height=0):
                 self._telemetry = TelemetrySection(panel)
             with ui.CollapsableFrame("Cameras", height=0), ui.VStack(spacing=4, height=0):
-                self._pictures = CameraSection(panel)
+                self._images = CameraSection(panel)
 
     def _add(self, section: fields.Section) -> None:
-        """Add a section, folded away under a title where it has one."""
+        """Add a section, below a heading if it has a title."""
 
         def make() -> None:
             with ui.VStack(spacing=4, height=0):
@@ -134,7 +136,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         else:
             frame = ui.Frame(height=0)
         frame.set_build_fn(make)
-        self._sections.append(_Shown(section, frame, section.seen()))
+        self._sections.append(_Shown(section, frame, section.state_key()))
 
     def _on_frame(self) -> None:
         self._hands.frame()
@@ -145,39 +147,36 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
         changed = set(self._changed)
         self._changed.clear()
         for shown in self._sections:
-            if shown.section.topics & changed and (now := shown.section.seen()) != shown.last:
+            if shown.section.topics & changed and (now := shown.section.state_key()) != shown.last:
                 shown.last = now
                 shown.frame.rebuild()
         self._frames += 1
-        if self._frames % _FRAMES_PER_LOOK == 0:
-            self._look()
+        if self._frames % _FRAMES_PER_UPDATE == 0:
+            self._update()
 
-    def _look(self) -> None:
-        """Show what changes by itself."""
+    def _update(self) -> None:
+        """Update values that change during a run."""
         snapshot = self._panel.snapshot
         if snapshot.world is None:
             self._status.text = "No world is loaded."
         else:
-            said = f"{snapshot.world}: {snapshot.playback.value}, {snapshot.time:.1f} s"
+            status = f"{snapshot.world}: {snapshot.playback.value}, {snapshot.time:.1f} s"
             if snapshot.scene is not None and (share := snapshot.scene.progress) is not None:
-                said += f", reading the world for its sensors: {share:.0%}"
+                status += f", reading the world for its sensors: {share:.0%}"
             factor = snapshot.real_time_factor
-            self._status.text = f"{said}, {factor:.2f} times real time" if factor > 0 else said
+            self._status.text = f"{status}, {factor:.2f} times real time" if factor > 0 else status
         for shown in self._sections:
-            shown.section.look()
-        self._telemetry.look()
-        self._pictures.look()
+            shown.section.update()
+        self._telemetry.update()
+        self._images.update()
 
 
 class _MessageSection(fields.Section):
-    """What was reported last."""
+    """Last messages of the panel."""
 
     topics = frozenset({Topic.MESSAGES})
 
-    def __init__(self, panel: Panel) -> None:
-        self._panel = panel
-
     def build(self) -> None:
-        """Fill the section."""
+        """Build the widgets."""
         for message in self._panel.messages[-_SHOWN_MESSAGES:]:
             fields.line(message.text, error=message.error)

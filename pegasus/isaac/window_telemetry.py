@@ -1,4 +1,4 @@
-"""The window's sections for what a vehicle says: figures, rotor bars, plots, pictures of its cameras."""
+"""Telemetry of the followed vehicle in the window: figures, rotor bars, plots and camera images."""
 
 import math
 from collections.abc import Sequence
@@ -7,26 +7,22 @@ from typing import Any
 import numpy as np
 import omni.ui as ui
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import CameraReading
-from pegasus.errors import ConfigError
 from pegasus.isaac import fields
 from pegasus.panel.panel import Panel
 from pegasus.panel.snapshot import Snapshot
-from pegasus.panel.telemetry import Telemetry, hidden_where_unknown
+from pegasus.panel.telemetry import Telemetry, filled_reference
 
-# Kit's colours are in the order alpha, blue, green, red: references are the paler ones.
+# Kit's colours are in the order alpha, blue, green, red: references have the paler ones.
 _PALE, _FULL = (0xFF9090E0, 0xFF90C890, 0xFFE0B090), (0xFF3131E0, 0xFF449E2F, 0xFFC27119)
 _PLOT_SAMPLES, _LONGEST_VALUE, _WIDEST, _LISTED = 300, 6, 320, 12
 _POSITION, _ATTITUDE = ("x", "y", "z"), ("roll", "pitch", "yaw")
 
 
 class TelemetrySection:
-    """Figures of the followed vehicle, its rotors as bars, its last minute as plots, its last readings.
-
-    Args:
-        panel: The panel.
-    """
+    """Figures, rotor bars, plots of the last minute and readings of the followed vehicle."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -38,11 +34,11 @@ class TelemetrySection:
         with ui.CollapsableFrame("Readings", collapsed=True, height=0):
             self._readings = fields.line("")
 
-    def look(self) -> None:
-        """Show what changes by itself."""
+    def update(self) -> None:
+        """Update figures, plots and readings."""
         telemetry = self._panel.telemetry
         if telemetry is None:
-            self._figures.text = "There is no vehicle to look at."
+            self._figures.text = "There is no vehicle."
             self._estimate.text = self._readings.text = ""
             return
         self._figures.text = "\n".join(figures(telemetry, self._panel.snapshot))
@@ -60,64 +56,60 @@ class TelemetrySection:
             return
         kept = {name: column[:: max(1, count // _PLOT_SAMPLES)] for name, column in columns.items()}
         length = f"{columns['time'][-1] - columns['time'][0]:.0f} s"
-        position = [hidden_where_unknown(kept[f"reference_{name}"], kept[name]) for name in _POSITION]
+        position = [filled_reference(kept[f"reference_{name}"], kept[name]) for name in _POSITION]
         position += [kept[name] for name in _POSITION]
         lowest, highest = limits(position)
-        said = f"x red, y green, z blue; pale: reference. {lowest:.1f} to {highest:.1f} m, last {length}"
-        self._position.show(said, position, lowest, highest)
+        caption = f"x red, y green, z blue; pale: reference. {lowest:.1f} to {highest:.1f} m, last {length}"
+        self._position.show(caption, position, lowest, highest)
         attitude = [
-            hidden_where_unknown(kept["reference_yaw"], kept["yaw"]),
+            filled_reference(kept["reference_yaw"], kept["yaw"]),
             *(kept[name] for name in _ATTITUDE),
         ]
         attitude = [np.degrees(angle) for angle in attitude]
         lowest, highest = limits(attitude)
-        said = f"roll red, pitch green, heading blue. {lowest:.0f} to {highest:.0f} deg, last {length}"
-        self._attitude.show(said, attitude, lowest, highest)
+        caption = f"roll red, pitch green, heading blue. {lowest:.0f} to {highest:.0f} deg, last {length}"
+        self._attitude.show(caption, attitude, lowest, highest)
 
 
 class CameraSection:
-    """What the cameras of the followed vehicle see; nothing is drawn until it is asked for.
-
-    Args:
-        panel: The panel.
-    """
+    """Images of the cameras of the followed vehicle, rendered only while they are enabled."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
-        self._wanted = False
+        self._enabled = False
         self._labels: tuple[str, ...] = ()
-        self._pictures: dict[str, fields.Pixels] = {}
+        self._images: dict[str, fields.LiveImage] = {}
         self._stamps: dict[str, float] = {}
-        fields.check("Show pictures", False, self._want)
-        self._trouble = fields.line("")
+        fields.check("Show camera images", False, self._enable)
+        self._problem = fields.line("")
         self._frame: Any = ui.Frame(height=0)
         self._frame.set_build_fn(self._build)
 
-    def look(self) -> None:
-        """Show pictures that are new."""
+    def update(self) -> None:
+        """Show new images."""
         cameras, copy = self._cameras()
         if tuple(cameras) != self._labels:
-            # The pictures are made with the next frame.
-            self._labels, self._pictures, self._stamps = tuple(cameras), {}, {}
+            # The images are created with the next frame.
+            self._labels, self._images, self._stamps = tuple(cameras), {}, {}
             self._frame.rebuild()
-        if self._wanted and not cameras:
-            self._trouble.text = "The vehicle has no camera that has seen anything."
+        if self._enabled and not cameras:
+            self._problem.text = "The vehicle has no camera with an image yet."
         for label, camera in cameras.items():
             stamp = float(np.max(camera.stamp))
-            if label in self._pictures and self._stamps.get(label) != stamp:
+            if label in self._images and self._stamps.get(label) != stamp:
                 self._stamps[label] = stamp
                 self._draw(label, camera, copy)
 
-    def _want(self, on: bool) -> None:
-        self._wanted = on
-        self._trouble.text = ""
+    def _enable(self, on: bool) -> None:
+        self._enabled = on
+        self._problem.text = ""
 
     def _build(self) -> None:
         with ui.VStack(height=0):
-            self._pictures = {label: fields.Pixels(label) for label in self._labels}
+            self._images = {label: fields.LiveImage(label) for label in self._labels}
 
     def _cameras(self) -> tuple[dict[str, CameraReading], int]:
-        followed = self._panel.view.followed_vehicle(self._panel.snapshot) if self._wanted else None
+        followed = self._panel.view.followed_vehicle(self._panel.snapshot) if self._enabled else None
         if followed is None:
             return {}, 0
         return {
@@ -131,19 +123,15 @@ class CameraSection:
         try:
             image = camera.image("rgb", copy)
         except ConfigError as error:
-            self._trouble.text = str(error)
+            self._problem.text = str(error)
             return
-        self._trouble.text = ""
+        self._problem.text = ""
         step = max(1, -(-image.shape[1] // _WIDEST))
-        self._pictures[label].show(image[::step, ::step])
+        self._images[label].show(image[::step, ::step])
 
 
 def fleet(snapshot: Snapshot) -> list[str]:
-    """Return what the vehicles of a simulation are doing, line by line.
-
-    Args:
-        snapshot: The simulation.
-    """
+    """Return a line of text for each vehicle: model, state and height."""
     lines = []
     for vehicle in snapshot.vehicles[:_LISTED]:
         model = f"{vehicle.count} x {vehicle.model}" if vehicle.count > 1 else vehicle.model
@@ -156,12 +144,7 @@ def fleet(snapshot: Snapshot) -> list[str]:
 
 
 def figures(telemetry: Telemetry, snapshot: Snapshot) -> list[str]:
-    """Return what there is to say of a vehicle and of how fast its simulation goes, line by line.
-
-    Args:
-        telemetry: The vehicle.
-        snapshot: The simulation.
-    """
+    """Return lines of text with the state of a vehicle and the rates of the simulation."""
     roll, pitch, yaw = (math.degrees(angle) for angle in telemetry.attitude.tolist())
     lines = [
         f"{telemetry.name}, flown by {telemetry.pilot or 'nobody'} {telemetry.segment}".rstrip(),
@@ -184,37 +167,29 @@ def figures(telemetry: Telemetry, snapshot: Snapshot) -> list[str]:
 
 
 def estimated(telemetry: Telemetry) -> list[str]:
-    """Return what an autopilot believes beside what is true, line by line.
-
-    Args:
-        telemetry: The vehicle.
-    """
-    said = telemetry.estimate
+    """Return lines of text with an autopilot's estimate, the GPS position, and their errors."""
+    estimate = telemetry.estimate
     lines = []
-    if said is not None:
-        angles = ", ".join(f"{math.degrees(angle):.1f}" for angle in said.attitude.tolist())
+    if estimate is not None:
+        angles = ", ".join(f"{math.degrees(angle):.1f}" for angle in estimate.attitude.tolist())
         lines = [
-            f"estimated, {said.age:.2f} s ago:",
-            f"position {_vector(said.position)} m, error {_vector(said.position_error)} m",
-            f"velocity {_vector(said.velocity)} m/s, error {_vector(said.velocity_error)} m/s",
-            f"attitude {angles} deg, error {math.degrees(said.attitude_error):.1f} deg",
+            f"estimated, {estimate.age:.2f} s ago:",
+            f"position {_vector(estimate.position)} m, error {_vector(estimate.position_error)} m",
+            f"velocity {_vector(estimate.velocity)} m/s, error {_vector(estimate.velocity_error)} m/s",
+            f"attitude {angles} deg, error {math.degrees(estimate.attitude_error):.1f} deg",
         ]
     if telemetry.measured is not None:
         error = telemetry.measured - telemetry.position
         lines.append(f"GPS {_vector(telemetry.measured)} m, error {_vector(error)} m")
-    return lines or ["Its pilot knows the truth."]
+    return lines or ["Its pilot uses the true state."]
 
 
 def limits(curves: Sequence[Array]) -> tuple[float, float]:
-    """Return between which values curves are drawn: all of them, with some room, and never nothing.
-
-    Args:
-        curves: Shape (K,) each.
-    """
+    """Return the lowest and highest plotted value of curves, shape (K,) each, with a margin above 0."""
     lowest = float(min(curve.min() for curve in curves))
     highest = float(max(curve.max() for curve in curves))
-    room = max(0.05 * (highest - lowest), 0.05)
-    return lowest - room, highest + room
+    margin = max(0.05 * (highest - lowest), 0.05)
+    return lowest - margin, highest + margin
 
 
 def _vector(values: Array) -> str:

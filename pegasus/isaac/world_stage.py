@@ -1,13 +1,22 @@
-"""The stage of a simulation in Isaac Sim: its world in metres with z up, and its physics scene."""
+"""Stages of worlds: conversion to metres with z up, physics scenes, and geometry read on demand."""
 
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.isaac import kit
 from pegasus.isaac.bodies import ROOT
+from pegasus.isaac.vehicle_prims import saved_vehicles
+from pegasus.scene.colliders import is_collider
+from pegasus.scene.deferred import DeferredScene
+from pegasus.scene.stage import Notices, note_unresolved, open_stage, stage_source
+
+if TYPE_CHECKING:
+    from pegasus.isaac.engine import IsaacEngine
 
 _log = logging.getLogger(__name__)
 
@@ -16,16 +25,17 @@ _ENVIRONMENT = f"{ROOT}/environment"
 
 
 def add_world(stage: Usd.Stage, file: str | Path) -> tuple[str, str] | None:
-    """Make an empty stage the world of a file: in metres, with z up, and /World as its default prim.
+    """Add a world to an empty stage, in metres with z up and with /World as its default prim.
 
-    Return where the world's default prim stands, and its path in the file; None where all paths are kept.
-
-    A world in metres with z up becomes a sublayer, so that its prims keep their paths; any other one is
-    referenced by its default prim, turned and scaled.
+    A world in metres with z up becomes a sublayer, so that its prims keep their paths; any other world is
+    referenced by its default prim, rotated and scaled.
 
     Args:
         stage: A new stage.
         file: USD file of the world, or its address.
+
+    Returns:
+        The path of the world's default prim on the stage, and in the file; None if all paths are kept.
 
     Raises:
         ConfigError: If the world is in other units and has no default prim.
@@ -42,9 +52,9 @@ def add_world(stage: Usd.Stage, file: str | Path) -> tuple[str, str] | None:
         return None
     if not world.GetDefaultPrim():
         raise ConfigError(
-            f"is in units of {meters:g} m with {UsdGeom.GetStageUpAxis(world)} up and names no default prim",
+            f"is in units of {meters:g} m with {UsdGeom.GetStageUpAxis(world)} up and has no default prim",
             file=file,
-            remedy="give it one, or save it in metres with Z up",
+            remedy="set a default prim, or save it in metres with Z up",
         )
     stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, ROOT).GetPrim())
     environment = UsdGeom.Xform.Define(stage, _ENVIRONMENT)
@@ -59,13 +69,10 @@ def add_world(stage: Usd.Stage, file: str | Path) -> tuple[str, str] | None:
 
 
 def require_metric(stage: Usd.Stage) -> None:
-    """Refuse a stage that is not in metres with z up.
-
-    Args:
-        stage: The stage that vehicles are to be added to.
+    """Require a stage in metres with z up.
 
     Raises:
-        ConfigError: If it is in other units, or has another axis up.
+        ConfigError: If it is in other units, or has another up axis.
     """
     meters = UsdGeom.GetStageMetersPerUnit(stage)
     if not UsdGeom.LinearUnitsAre(meters, UsdGeom.LinearUnits.meters):
@@ -73,25 +80,19 @@ def require_metric(stage: Usd.Stage) -> None:
             "the open stage must be in metres",
             field="metersPerUnit",
             value=meters,
-            remedy="set it to 1, or load the file as a world, which converts it",
+            remedy="set it to 1, or load the file as a world, which converts the units",
         )
     if UsdGeom.GetStageUpAxis(stage) != UsdGeom.Tokens.z:
         raise ConfigError(
             "the open stage must have Z up",
             field="upAxis",
             value=str(UsdGeom.GetStageUpAxis(stage)),
-            remedy="set it to Z, or load the file as a world, which turns it",
+            remedy="set it to Z, or load the file as a world, which rotates it",
         )
 
 
 def physics_scenes(stage: Usd.Stage) -> list[str]:
-    """Return the paths of the physics scenes, of which the first one has the vehicles.
-
-    One is made where there is none.
-
-    Args:
-        stage: The stage.
-    """
+    """Return the paths of the physics scenes; the first one has the vehicles. Add a scene if none exists."""
     scenes = [str(prim.GetPath()) for prim in stage.Traverse() if prim.IsA(UsdPhysics.Scene)]
     if not scenes:
         scene = UsdPhysics.Scene.Define(stage, _SCENE)
@@ -99,22 +100,22 @@ def physics_scenes(stage: Usd.Stage) -> list[str]:
         scene.CreateGravityMagnitudeAttr(9.81)
         scenes = [_SCENE]
     if len(scenes) > 1:
-        _log.warning("the stage has %d physics scenes: vehicles are in %s", len(scenes), scenes[0])
+        _log.warning("the stage has %d physics scenes: vehicles are simulated in %s", len(scenes), scenes[0])
     return scenes
 
 
 def set_up_scenes(stage: Usd.Stage, scenes: Sequence[str], rate: int, *, gpu: bool) -> None:
-    """Let physics scenes step at exactly a rate.
+    """Set rate and solver of physics scenes.
 
     Args:
         stage: The stage.
-        scenes: Their paths.
+        scenes: Paths of the scenes.
         rate: Steps per second [Hz].
-        gpu: Whether PhysX computes on the GPU.
+        gpu: Run PhysX on the GPU.
     """
     varying, uniform = Sdf.VariabilityVarying, Sdf.VariabilityUniform
     values = {
-        # Whoever sets a time step gets int(1 / dt) steps per second; the number itself is exact.
+        # Setting a time step gives int(1 / dt) steps per second; the rate itself is exact.
         "timeStepsPerSecond": (Sdf.ValueTypeNames.UInt, varying, rate),
         "solverType": (Sdf.ValueTypeNames.Token, uniform, "TGS"),
         "enableGPUDynamics": (Sdf.ValueTypeNames.Bool, varying, gpu),
@@ -128,8 +129,63 @@ def set_up_scenes(stage: Usd.Stage, scenes: Sequence[str], rate: int, *, gpu: bo
         prim.AddAppliedSchema("PhysxSceneAPI")
         for name, (kind, variability, value) in values.items():
             prim.CreateAttribute(f"physxScene:{name}", kind, False, variability).Set(value)
-        # Newton's scenes have rates of their own, which PhysX's is nothing to.
+        # Newton has its own rate attributes.
         if newton := prim.GetAttribute("newton:timeStepsPerSecond"):
             newton.Set(rate)
         if newton := prim.GetAttribute("mjc:option:timestep"):
             newton.Set(1.0 / rate)
+
+
+def scene_of_file(file: Path) -> DeferredScene:
+    """Return the scene of a USD file, whose geometry is read on first use.
+
+    Raises:
+        ConfigError: If the file does not exist, does not parse or holds no geometry.
+    """
+    stage, notices = open_stage(file), Notices()
+    note_unresolved(stage, notices)
+    for line in notices.lines():
+        _log.warning(line)
+    _warn_without_colliders(stage)
+    return DeferredScene(str(file), lambda: file)
+
+
+def scene_of_open_stage(engine: "IsaacEngine") -> DeferredScene:
+    """Return the scene of the open stage without vehicles, whose geometry is read on first use.
+
+    Raises:
+        ConfigError: If no stage is open, or it has no geometry except vehicles.
+    """
+    stage = kit.stage()
+    if stage is None:
+        raise ConfigError("no stage is open", field="stage", remedy="open one, or load a world")
+    vehicles = tuple(entry.path for entry in saved_vehicles(stage))
+    beside = (prim for prim in stage.Traverse() if not _is_below(str(prim.GetPath()), vehicles))
+    if not any(prim.IsA(UsdGeom.Gprim) or prim.IsA(UsdGeom.PointInstancer) for prim in beside):
+        raise ConfigError(
+            "the open stage has no geometry",
+            field="stage",
+            value=Path(stage.GetRootLayer().identifier).stem,
+            remedy="check that its references resolve and that its prims are active",
+        )
+    _warn_without_colliders(stage)
+
+    def copied() -> Usd.Stage:
+        # The open stage may have unsaved changes, and Kit may change it while the scene is read.
+        copy = Usd.Stage.Open(stage.Flatten())
+        flying = {path.rpartition("/")[0] for path in engine.paths}
+        for path in flying | {entry.path for entry in saved_vehicles(copy)}:
+            copy.RemovePrim(path)
+        return copy
+
+    return DeferredScene(stage_source(stage), copied)
+
+
+def _warn_without_colliders(stage: Usd.Stage) -> None:
+    predicate = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
+    if not any(is_collider(prim) for prim in Usd.PrimRange(stage.GetPseudoRoot(), predicate)):
+        _log.warning("%s: has no collider: vehicles fall through everything", stage_source(stage))
+
+
+def _is_below(path: str, places: tuple[str, ...]) -> bool:
+    return any(f"{path}/".startswith(f"{place}/") for place in places)

@@ -1,4 +1,4 @@
-"""The panel: choose world, vehicle and backend, and watch. No toolkit is imported here."""
+"""Control panel, independent of any GUI toolkit: worlds, vehicles, backends, runs and telemetry."""
 
 from pegasus.panel.board import Message, Topic
 from pegasus.panel.panel import Panel

@@ -1,27 +1,26 @@
-"""The panel's part for backends: who flies the next vehicle, and with which options."""
+"""Panel part for the backend of the next vehicle and its options."""
 
 from pathlib import Path
 from typing import Any
 
-from pegasus import settings
-from pegasus.backends.backend import Backend
-from pegasus.backends.registry import BACKENDS
+from pegasus.backends import BACKENDS
 from pegasus.backends.ros2.names import full_namespace
-from pegasus.components import build
-from pegasus.control import CONTROLLERS
-from pegasus.errors import ConfigError
-from pegasus.folders import user_config
-from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice, backend_choices
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import user_config
+from pegasus.config import settings
+from pegasus.core.backend import Backend
+from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
+from pegasus.panel.choices import ARDUPILOT, BUILT_IN, PX4, ROS2, Choice, backend_choices, controller_names
 from pegasus.panel.steering import STEERED
 
 STEER = "steer"
-"""The flight that is led by hand; for an autopilot, by whoever talks to it."""
+"""Manual flight; with an autopilot, flight by an external ground station or program."""
 SHAPES = {"circle": "radius", "lemniscate": "radius", "square": "side"}
-"""Flights along a shape, and the name of its size."""
+"""Trajectory shapes, and the name of their size parameter."""
 FLIGHTS = (STEER, *SHAPES)
 ON_TIMEOUT = ("stop", "hold")
-"""What is done when commands by ROS 2 stay away."""
+"""Reactions to missing ROS 2 commands."""
 
 _HIGHEST_DOMAIN = 232
 
@@ -29,84 +28,76 @@ _NAMES = (BUILT_IN, PX4, ARDUPILOT, ROS2)
 
 
 class BackendPart(Part):
-    """Choose who flies the next vehicle.
-
-    Args:
-        board: What all parts share.
-    """
+    """Selection of the backend of the next vehicle."""
 
     def __init__(self, board: Board) -> None:
         super().__init__(board)
         self.choices: list[Choice] = []
         self.chosen = BUILT_IN
         self.controller = "geometric"
-        """Which of the built-in controllers."""
+        """Name of the built-in controller."""
         self.flight = STEER
-        """What is flown: `steer`, or a shape."""
+        """Kind of flight: `steer`, or a shape."""
         self.size, self.height, self.speed, self.laps = 3.0, 3.0, 2.0, 1
-        """Radius or side of the shape [m], height [m], speed [m/s], and how many times around."""
+        """Radius or side of the shape [m], height [m], speed [m/s], and number of laps."""
         self.launch = True
-        """Whether the autopilot is started here; else it is waited for."""
+        """Whether Pegasus starts the autopilot; otherwise it waits for one that was started elsewhere."""
         self.directory = ""
-        """Folder of the autopilot; looked up when empty."""
+        """Folder of the autopilot; found automatically when empty."""
         self.airframe = ""
-        """Airframe that PX4 starts with; that of the settings or the vehicle when empty."""
+        """PX4 airframe; that of the settings or the vehicle when empty."""
         self.ros2_too = False
-        """Whether a vehicle that somebody else flies is on the ROS 2 graph too, to be listened to."""
+        """Whether a vehicle flown by another backend is also published on ROS 2."""
         self.namespace = ""
-        """Where its topics and frames stand; the vehicle's name when empty."""
+        """ROS 2 namespace of its topics and frames; the vehicle's name when empty."""
         self.domain_id: int | None = None
-        """Domain of the ROS 2 graph; that of ROS_DOMAIN_ID when None."""
+        """ROS 2 domain; ROS_DOMAIN_ID when None."""
         self.on_timeout = ON_TIMEOUT[0]
-        """What a vehicle that ROS 2 flies does when commands stay away."""
-        self._fall_back()
-        self._look()
+        """Reaction of a vehicle flown by ROS 2 to missing commands."""
+        self._load_defaults()
+        self._find_backends()
 
     @property
     def choice(self) -> Choice:
-        """The chosen backend, with the reason and the remedy where it is not installed."""
+        """The chosen backend; if it is not installed, with reason and remedy."""
         return next(choice for choice in self.choices if choice.name == self.chosen)
 
     @property
     def program(self) -> tuple[str, ...]:
-        """What starts the chosen autopilot, line by line; empty where there is none or it is not found."""
+        """Folder and airframe of the chosen autopilot, as lines of text; empty if none is chosen or found."""
         if self.chosen not in (PX4, ARDUPILOT):
             return ()
         find = settings.px4_directory if self.chosen == PX4 else settings.ardupilot_directory
         try:
             lines = [f"Folder: {find(self.directory or None)}"]
-        except ConfigError:  # `choice` says why, and what to do about it.
+        except ConfigError:  # `choice` holds the reason and the remedy.
             return ()
         if self.chosen == PX4:
-            lines.append(f"Airframe: {self.airframe or 'that of the vehicle'}")
+            lines.append(f"Airframe: {self.airframe or 'from the vehicle'}")
         return tuple(lines)
 
     @action(Topic.BACKEND)
     def refresh(self) -> None:
-        """Look again for what is installed."""
-        self._look()
+        """Detect installed backends again."""
+        self._find_backends()
 
     @action(Topic.BACKEND)
     def choose(self, name: str) -> None:
         """Choose the backend.
 
         Args:
-            name: Its name in `choices`; one that is not installed can be chosen, to give its folder.
+            name: Its name in `choices`; one that is not installed can be chosen, to set its folder.
         """
-        _require_one_of("backend", name, _NAMES)
-        kept = settings.user_settings()
+        require_choice("backend", name, _NAMES)
+        stored = settings.user_settings()
         self.chosen = name
-        self._take_paths(kept)
-        self._look()
+        self._load_paths(stored)
+        self._find_backends()
 
     @action(Topic.BACKEND)
     def set_controller(self, name: str) -> None:
-        """Choose the built-in controller.
-
-        Args:
-            name: Its name.
-        """
-        _require_one_of("controller", name, tuple(CONTROLLERS))
+        """Choose the built-in controller."""
+        require_choice("controller", name, controller_names())
         self.controller = name
 
     @action(Topic.BACKEND)
@@ -119,16 +110,16 @@ class BackendPart(Part):
         speed: float | str | None = None,
         laps: float | str | None = None,
     ) -> None:
-        """Choose what is flown.
+        """Choose the kind of flight; None keeps a value.
 
         Args:
             name: `steer`, or a shape.
-            size: Radius or side of the shape [m]; None leaves it as it is, also below.
+            size: Radius or side of the shape [m].
             height: Height [m].
-            speed: Largest speed [m/s].
-            laps: How many times around.
+            speed: Maximum speed [m/s].
+            laps: Number of laps.
         """
-        _require_one_of("flight", name, FLIGHTS)
+        require_choice("flight", name, FLIGHTS)
         given = {"size": size, "height": height, "speed": speed, "laps": laps}
         values = {
             key: getattr(self, key) if value is None else number(key, value) for key, value in given.items()
@@ -147,26 +138,26 @@ class BackendPart(Part):
         """Choose whether the autopilot is started with the run.
 
         Args:
-            launch: Whether it is.
+            launch: Whether to start it.
         """
         self.launch = launch
 
     @action(Topic.BACKEND)
     def set_directory(self, directory: str) -> None:
-        """Set the folder of the autopilot, from which programs are started; not for a page in a browser.
+        """Set the folder of the autopilot, whose programs are executed; must not be exposed to browsers.
 
         Args:
-            directory: The folder; empty to look it up.
+            directory: The folder; found automatically when empty.
         """
         self.directory = directory.strip()
-        self._look()
+        self._find_backends()
 
     @action(Topic.BACKEND)
     def set_airframe(self, airframe: str) -> None:
-        """Set the airframe that PX4 starts with.
+        """Set the PX4 airframe.
 
         Args:
-            airframe: As PX4_SIM_MODEL names it; empty for that of the settings or the vehicle.
+            airframe: Value of PX4_SIM_MODEL; that of the settings or the vehicle when empty.
         """
         self.airframe = airframe.strip()
 
@@ -179,33 +170,33 @@ class BackendPart(Part):
         domain_id: int | str | None = None,
         on_timeout: str | None = None,
     ) -> None:
-        """Set how a vehicle is on the ROS 2 graph; None leaves a thing as it is.
+        """Set the ROS 2 options; None keeps a value.
 
         Args:
-            too: Whether one that somebody else flies is on it too, to be listened to.
-            namespace: Where its topics and frames stand; empty for the vehicle's name.
-            domain_id: Domain of the graph, 0 to 232; empty for that of ROS_DOMAIN_ID.
-            on_timeout: What is done when commands stay away: `stop` or `hold`.
+            too: Whether a vehicle flown by another backend is also published on ROS 2.
+            namespace: Namespace of its topics and frames; the vehicle's name when empty.
+            domain_id: ROS 2 domain, 0 to 232; ROS_DOMAIN_ID when empty.
+            on_timeout: Reaction to missing commands: `stop` or `hold`.
         """
         wanted = self.namespace if namespace is None else namespace.strip()
         domain = self.domain_id if domain_id is None else _domain(domain_id)
         if wanted:
             full_namespace(wanted)
         if on_timeout is not None:
-            _require_one_of("on_timeout", on_timeout, ON_TIMEOUT)
+            require_choice("on_timeout", on_timeout, ON_TIMEOUT)
         self.ros2_too = self.ros2_too if too is None else too
         self.namespace, self.domain_id = wanted, domain
         self.on_timeout = on_timeout or self.on_timeout
 
     @action(Topic.BACKEND)
     def reset(self) -> None:
-        """Put the options back to the user's defaults."""
-        self._take_paths(settings.user_settings())
-        self._look()
+        """Reset the options to the user's defaults."""
+        self._load_paths(settings.user_settings())
+        self._find_backends()
 
     @action(Topic.BACKEND)
     def make_default(self) -> None:
-        """Keep backend, controller, folder, airframe and launch in the user's settings."""
+        """Store backend, controller, folder, airframe and launch in the user's settings."""
         path = settings.change_settings(
             "panel", {"backend": self.chosen, "controller": self.controller, "launch": self.launch}
         )
@@ -214,18 +205,18 @@ class BackendPart(Part):
             settings.change_settings(self.chosen, {"directory": folder})
         if self.chosen == PX4:
             settings.change_settings(PX4, {"airframe": self.airframe or None})
-        self.board.report(f"the backend is kept in {path}")
+        self.board.report(f"the backend is stored in {path}")
 
     @action(Topic.BACKEND)
-    def forget_namespace(self) -> None:
-        """Let the next vehicle stand under its own name on the ROS 2 graph: a namespace is for one."""
+    def clear_namespace(self) -> None:
+        """Clear the ROS 2 namespace, which is valid for one vehicle only."""
         self.namespace = ""
 
     def make(self) -> list[Backend]:
         """Return the backends of the next vehicle.
 
         Raises:
-            ConfigError: If the chosen one is not there, or an option is wrong.
+            ConfigError: If the chosen backend is not installed, or an option is invalid.
         """
         if self.chosen == ROS2:
             return [self._ros2({"on_timeout": self.on_timeout})]
@@ -233,14 +224,20 @@ class BackendPart(Part):
         return [self._driver(), *listening]
 
     def _driver(self) -> Backend:
-        """Return who flies the next vehicle, where that is not ROS 2."""
+        """Return the driving backend of the next vehicle, other than ROS 2."""
         if self.chosen == BUILT_IN:
             if self.flight == STEER:
-                steered = STEERED[self.controller]
+                steered = STEERED.get(self.controller)
+                if steered is None:
+                    raise ConfigError(
+                        "cannot be steered manually",
+                        field="controller",
+                        value=self.controller,
+                        remedy=f"choose one of {', '.join(STEERED)}, or a trajectory",
+                    )
                 return self._built(f"{steered.__module__}:{steered.__qualname__}", {})
             return self._built(self.controller, {"trajectory": self._trajectory()})
-        options: dict[str, Any] = {}
-        options["launch"] = self.launch
+        options: dict[str, Any] = {"launch": self.launch}
         if self.directory:
             options["directory"] = self.directory
         if self.flight != STEER:
@@ -250,7 +247,7 @@ class BackendPart(Part):
         return self._built(self.chosen, options)
 
     def _ros2(self, options: dict[str, Any]) -> Backend:
-        """Return what puts the next vehicle on the ROS 2 graph."""
+        """Return the ROS 2 backend of the next vehicle."""
         choice = next(choice for choice in self.choices if choice.name == ROS2)
         if not choice.available:
             raise ConfigError(choice.reason, field="backend", value=ROS2, remedy=choice.remedy)
@@ -272,32 +269,34 @@ class BackendPart(Part):
         }
         return [{"takeoff": {"height": self.height}}, {self.flight: shape}, {"land": {}}]
 
-    def _fall_back(self) -> None:
-        """Begin with what the user's settings say; with the defaults where they cannot be used."""
+    def _load_defaults(self) -> None:
+        """Load the user's settings; report and ignore invalid ones."""
         try:
-            kept = settings.user_settings()
+            stored = settings.user_settings()
+            if stored.panel.controller is not None:
+                require_choice("panel.controller", stored.panel.controller, controller_names())
         except ConfigError as error:
             self.board.fail(error)
             return
-        self.chosen = kept.panel.backend or self.chosen
-        self.controller = kept.panel.controller or self.controller
-        self._take_paths(kept)
+        self.chosen = stored.panel.backend or self.chosen
+        self.controller = stored.panel.controller or self.controller
+        self._load_paths(stored)
 
-    def _take_paths(self, kept: settings.Settings) -> None:
-        folders = {PX4: kept.px4.directory, ARDUPILOT: kept.ardupilot.directory}
+    def _load_paths(self, stored: settings.Settings) -> None:
+        folders = {PX4: stored.px4.directory, ARDUPILOT: stored.ardupilot.directory}
         folder = folders.get(self.chosen)
         if folder is not None and not str(folder).startswith("~"):
             folder = user_config() / folder
         self.directory = "" if folder is None else str(folder)
-        self.airframe = (kept.px4.airframe or "") if self.chosen == PX4 else ""
-        self.launch = kept.panel.launch
+        self.airframe = (stored.px4.airframe or "") if self.chosen == PX4 else ""
+        self.launch = stored.panel.launch
 
-    def _look(self) -> None:
+    def _find_backends(self) -> None:
         self.choices = backend_choices(self.directory or None, chosen=self.chosen)
 
 
 def _domain(value: int | str) -> int | None:
-    """Return a domain of ROS 2; None for an empty text."""
+    """Return a ROS 2 domain; None for an empty text."""
     text = str(value).strip()
     if not text:
         return None
@@ -306,8 +305,3 @@ def _domain(value: int | str) -> int | None:
             f"must be a whole number from 0 to {_HIGHEST_DOMAIN}", field="domain_id", value=value
         )
     return int(text)
-
-
-def _require_one_of(field: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"must be one of {', '.join(allowed)}", field=field, value=value)

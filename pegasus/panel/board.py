@@ -1,15 +1,16 @@
-"""What all parts of the panel share: listeners, messages, and actions that report instead of raising."""
+"""Listeners and messages of the panel, and actions that report errors instead of raising them."""
 
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from pegasus.errors import ConfigError
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ _MESSAGE_LIMIT = 200
 
 
 class Topic(StrEnum):
-    """What may have changed."""
+    """Subjects of change notifications."""
 
     WORLD = "world"
     SCENARIOS = "scenarios"
@@ -34,7 +35,7 @@ class Topic(StrEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """A line for the user."""
+    """One-line message to the user."""
 
     number: int
     text: str
@@ -53,7 +54,7 @@ class Board:
         self._messages: deque[Message] = deque(maxlen=_MESSAGE_LIMIT)
         self._busy: list[str] = []
         self.failure: Exception | None = None
-        """What went wrong last."""
+        """Last error."""
 
     @property
     def messages(self) -> list[Message]:
@@ -62,32 +63,32 @@ class Board:
 
     @property
     def busy(self) -> str:
-        """What is going on that takes its time; empty where nothing is."""
+        """Action in progress that takes long, such as `loading the world`; empty if there is none."""
         busy = self._busy
         return busy[-1] if busy else ""
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell somebody of every change from now on, and return what ends that.
+        """Register a listener, and return a function that removes it.
 
         Args:
-            listener: Called with what has changed, in the thread that has changed it; it must not wait.
+            listener: Called with the topic of each change, in the thread of the change; must not block.
         """
         self._listener_count += 1
         key = self._listener_count
         self._listeners[key] = listener
-        return lambda: self._drop(key)
+
+        def unsubscribe() -> None:
+            self._listeners.pop(key, None)
+
+        return unsubscribe
 
     def notify(self, *topics: Topic) -> None:
-        """Tell everybody what has changed.
-
-        Args:
-            topics: What has.
-        """
+        """Notify all listeners of changes."""
         for listener in list(self._listeners.values()):
             for topic in topics:
                 try:
                     listener(topic)
-                except Exception:  # One that fails must not keep the others from hearing of it.
+                except Exception:  # The other listeners must still be notified.
                     _log.exception("a listener of the panel has failed")
 
     def report(self, text: str, *, error: bool = False) -> None:
@@ -95,24 +96,21 @@ class Board:
 
         Args:
             text: One line.
-            error: Whether it says that something went wrong.
+            error: Whether it reports an error.
         """
         self._message_count += 1
         self._messages.append(Message(self._message_count, text, error))
         self.notify(Topic.MESSAGES)
 
     def fail(self, error: Exception) -> None:
-        """Add a message on what went wrong, in the words of the command line.
+        """Add a message about an error, with the same text as on the command line.
 
-        What stands in a file is left out: a page may name any file of this machine.
-
-        Args:
-            error: What was raised.
+        The content of files is left out, because a page may name any file of this machine.
         """
         self.failure = error
         if not isinstance(error, ConfigError | RuntimeError):
             _log.error("an action of the panel has failed", exc_info=error)
-            text = f"{type(error).__name__}; the terminal says more"
+            text = f"{type(error).__name__}; the terminal shows details"
         else:
             text = str(error.without_content() if isinstance(error, ConfigError) else error)
         self.report("; ".join([text, *getattr(error, "__notes__", ())]), error=True)
@@ -122,13 +120,13 @@ class Board:
         self._listeners.clear()
 
     def act(self, method: Callable[[], None], topic: Topic, doing: str, *, lock: threading.RLock) -> bool:
-        """Do something, and return whether it went well; what went wrong is a message.
+        """Run an action and return whether it succeeded; an error becomes a message.
 
         Args:
-            method: What is done.
-            lock: Held while it is done.
-            topic: What changes by it.
-            doing: What is shown meanwhile; empty for what is quick.
+            method: The action.
+            topic: Subject that it changes.
+            doing: Text shown while it runs; empty for fast actions.
+            lock: Held while it runs.
         """
         if doing:
             self._busy = [*self._busy, doing]
@@ -150,15 +148,12 @@ class Board:
         self.notify(topic)
         return failure is None
 
-    def _drop(self, key: int) -> None:
-        self._listeners.pop(key, None)
-
 
 class Part:
-    """A part of the panel; its actions are done one after the other, those of other parts meanwhile.
+    """Base of the panel's parts: a part runs one action at a time, in parallel with other parts.
 
     Args:
-        board: What all parts share.
+        board: Listeners and messages shared by all parts.
     """
 
     def __init__(self, board: Board) -> None:
@@ -172,11 +167,11 @@ S = TypeVar("S", bound=Part)
 def action(
     topic: Topic, doing: str = ""
 ) -> Callable[[Callable[Concatenate[S, P], None]], Callable[Concatenate[S, P], bool]]:
-    """Make a method an action: it returns whether it went well, and what went wrong is a message.
+    """Turn a method into an action, which returns whether it succeeded and reports errors as messages.
 
     Args:
-        topic: What changes by it.
-        doing: What is shown meanwhile; empty for what is quick.
+        topic: Subject that the action changes.
+        doing: Text shown while it runs; empty for fast actions.
     """
 
     def decorate(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], bool]:
@@ -190,14 +185,14 @@ def action(
 
 
 def number(field: str, value: Any) -> float:
-    """Return what was typed into a field as a finite number.
+    """Return the input of a field as a finite number.
 
     Args:
         field: Name of the field.
         value: A number, or its text.
 
     Raises:
-        ConfigError: If it is none.
+        ConfigError: If the value is not a finite number.
     """
     try:
         result = float(value)
@@ -206,3 +201,12 @@ def number(field: str, value: Any) -> float:
     if not abs(result) < float("inf"):
         raise ConfigError("must be a finite number", field=field, value=value, remedy="correct the value")
     return result
+
+
+def require_choice(field: str, value: str, allowed: Sequence[str]) -> None:
+    """Check that a value is among the allowed ones.
+
+    Raises:
+        ConfigError: If it is not.
+    """
+    require(value in allowed, field, value, f"must be one of {', '.join(allowed)}")

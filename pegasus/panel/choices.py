@@ -1,33 +1,35 @@
-"""What can be chosen: worlds, vehicles and backends, with pictures, and with the reason where one cannot."""
+"""Available worlds, vehicles and backends, with thumbnails, or the reason why one cannot be used."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from pegasus import folders, settings
-from pegasus.backends.mavlink.ardupilot_program import Program
-from pegasus.errors import ConfigError
-from pegasus.scenario import VehicleSpec, WorldSpec, load_vehicle, load_world
+from pegasus.backends import BACKENDS
+from pegasus.backends.ardupilot.program import Program
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import USD_SUFFIXES, resource, user_config
+from pegasus.config import settings
+from pegasus.config.scenario import VehicleSpec, WorldSpec, load_vehicle, load_world
+from pegasus.control import Controller
 
 BUILT_IN, PX4, ARDUPILOT, ROS2 = "built-in", "px4", "ardupilot", "ros2"
 
 _PX4_PROGRAM = Path("build/px4_sitl_default/bin/px4")
-_USD = {".usd", ".usda", ".usdc", ".usdz"}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that can be chosen, or why it cannot."""
+    """Entry of a selection list."""
 
     name: str
     description: str = ""
     thumbnail: Path | None = None
-    """Its picture; None where there is none."""
+    """Thumbnail file, if any."""
     reason: str = ""
-    """Why it cannot be used; empty where it can."""
+    """Reason why it cannot be used; empty if it can."""
     remedy: str = ""
-    """What to do about that."""
+    """Remedy for that reason."""
 
     @property
     def available(self) -> bool:
@@ -36,24 +38,24 @@ class Choice:
 
 
 def world_choices() -> list[Choice]:
-    """Return the shipped and the user's own worlds; one whose file is broken says so."""
-    return [_choice("worlds", name, _world_description) for name in settings.names("worlds")]
+    """Return the shipped and the user's worlds; those with an invalid file carry the reason."""
+    return [_choice("worlds", name, load_world) for name in settings.names("worlds")]
 
 
 def vehicle_choices() -> list[Choice]:
-    """Return the shipped and the user's own vehicles; one whose file is broken says so."""
-    return [_choice("vehicles", name, _vehicle_description) for name in settings.names("vehicles")]
+    """Return the shipped and the user's vehicles; those with an invalid file carry the reason."""
+    return [_choice("vehicles", name, load_vehicle) for name in settings.names("vehicles")]
 
 
 def backend_choices(directory: str | None = None, *, chosen: str = "") -> list[Choice]:
-    """Return all backends, those that are not installed with the reason and the remedy.
+    """Return all backends; those that are not installed carry reason and remedy.
 
     Args:
-        directory: Folder of the chosen autopilot where one is given.
-        chosen: Which autopilot that folder is of.
+        directory: Folder of the chosen autopilot, if given.
+        chosen: Name of that autopilot.
     """
     return [
-        Choice(BUILT_IN, "Hover, go to points and fly trajectories by a controller of Pegasus."),
+        Choice(BUILT_IN, "Hover, waypoints and trajectories with a controller of Pegasus."),
         _backend(PX4, "PX4 in lockstep.", lambda: _find_px4(directory if chosen == PX4 else None)),
         _backend(
             ARDUPILOT,
@@ -64,49 +66,55 @@ def backend_choices(directory: str | None = None, *, chosen: str = "") -> list[C
     ]
 
 
+def controller_names() -> tuple[str, ...]:
+    """Return the names of the backends that are controllers of Pegasus or of installed packages."""
+    names = []
+    for name in BACKENDS:
+        try:
+            kind = BACKENDS[name]
+        except ConfigError:  # A broken package must not hide the others; `pegasus list backends` reports it.
+            continue
+        if issubclass(kind, Controller):
+            names.append(name)
+    return tuple(names)
+
+
 def thumbnail(kind: str, name: str) -> Path | None:
-    """Return the picture of a world or vehicle: beside the user's own file, or the shipped one.
+    """Return the thumbnail of a world or vehicle: next to the user's file, or the shipped one.
 
     Args:
         kind: `worlds` or `vehicles`.
         name: Its name.
     """
-    places = [folders.user_config() / kind, folders.resource("data", "thumbnails", kind)]
+    places = [user_config() / kind, resource("data", "thumbnails", kind)]
     return next((p for place in places if (p := place / f"{name}.jpg").is_file()), None)
 
 
 def describe_world(name: str | Path) -> tuple[WorldSpec, Path | None]:
-    """Return the description of a world, and the YAML file that it came from.
+    """Return the description of a world and its YAML file, if any.
 
     Args:
         name: Name of a world, or the path of a YAML or USD file.
 
     Raises:
-        ConfigError: If there is none, or its file is wrong.
+        ConfigError: If it does not exist, or its file is invalid.
     """
     path = Path(name).expanduser()
-    if path.suffix.lower() not in _USD:
+    if path.suffix.lower() not in USD_SUFFIXES:
         return load_world(name)
     if not path.is_file():
         raise ConfigError("no such file", field="world", value=str(name), remedy="check the path")
     return WorldSpec(name=path.stem, usd=path.resolve()), None
 
 
-def _world_description(name: str) -> str:
-    spec: WorldSpec | VehicleSpec = load_world(name)[0]
-    return spec.description
-
-
-def _vehicle_description(name: str) -> str:
-    return load_vehicle(name)[0].description
-
-
-def _choice(kind: str, name: str, describe: Callable[[str], str]) -> Choice:
+def _choice(
+    kind: str, name: str, load: Callable[[str], tuple[WorldSpec | VehicleSpec, Path | None]]
+) -> Choice:
     try:
-        return Choice(name, describe(name), thumbnail(kind, name))
+        return Choice(name, load(name)[0].description, thumbnail(kind, name))
     except ConfigError as error:
         return Choice(
-            name, "", thumbnail(kind, name), reason=str(error.without_content()), remedy="fix its file"
+            name, "", thumbnail(kind, name), reason=str(error.without_content()), remedy="fix the file"
         )
 
 

@@ -1,6 +1,10 @@
-"""Geometry with materials as a binary glTF file, which browsers draw.
+"""Binary glTF export of geometry with materials, for browsers.
 
 Source: Khronos Group, glTF 2.0 specification.
+
+trimesh 5.2 was weighed instead. For the world town (335,399 vertices, 433 primitives, 35 textures) it needs
+3.4 s of CPU time against 0.7 s, writes 433 meshes and nodes instead of one, drops the textures' wrap modes
+and the emission strength, and rounds colours to 8 bits.
 """
 
 import io
@@ -15,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
 from pegasus.scene.scene import Geometry, Material, Texture
 
 _FLOAT, _UNSIGNED = 5126, 5125
@@ -28,22 +32,22 @@ _JPEG_QUALITY = 82
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One geometry with one material, placed by transforms that are applied to its vertices."""
+    """Geometry with one material, and the poses of its copies."""
 
     geometry: Geometry
     material: Material
     transforms: Sequence[Array]
-    """Where it stands, one copy for each, shape (4, 4)."""
+    """Transforms of the copies, applied to the vertices, each of shape (4, 4)."""
 
 
 class GlbWriter:
-    """A binary glTF file in the making: one mesh, with one primitive for each material.
+    """Writer of a binary glTF file with one mesh, and one primitive per material.
 
-    Materials keep colour, texture, roughness, metalness, opacity, cut-outs and glow; maps of anything else
-    are left out.
+    Materials keep colour, texture, roughness, metalness, opacity, cut-outs and emission; other maps are
+    ignored.
 
     Args:
-        texture_size: Longest side of a texture; larger ones are made smaller [pixels].
+        texture_size: Longest side of a texture; larger ones are scaled down [pixels].
     """
 
     def __init__(self, *, texture_size: int = 1024) -> None:
@@ -59,13 +63,13 @@ class GlbWriter:
         self._texture_numbers: dict[tuple[Texture, Texture | None, bool], int] = {}
 
     def add(self, material: Material, parts: Sequence[Part], *, uvs: bool, colors: bool) -> None:
-        """Add everything of one material.
+        """Add all geometry of one material.
 
         Args:
             material: The material.
-            parts: What has it.
-            uvs: Whether texture coordinates are written.
-            colors: Whether vertex colours are written.
+            parts: Geometry with this material.
+            uvs: Whether to write texture coordinates.
+            colors: Whether to write vertex colours.
         """
         blocks = [_placed(part, material) for part in parts]
         starts = np.cumsum([0] + [len(block.vertices) for block in blocks])
@@ -88,19 +92,19 @@ class GlbWriter:
             }
         )
 
-    def shine(self) -> None:
-        """Let everything so far have its colour whatever light falls on it."""
+    def make_unlit(self) -> None:
+        """Make all materials so far independent of lighting."""
         for material in self._materials:
             material.setdefault("extensions", {})["KHR_materials_unlit"] = {}
 
     def data(self) -> bytes:
-        """Return the file."""
+        """Return the content of the file."""
         document = {
             "asset": {"version": "2.0", "generator": "Pegasus"},
             "extensionsUsed": ["KHR_materials_emissive_strength", "KHR_materials_unlit"],
             "scene": 0,
             "scenes": [{"nodes": [0]}],
-            # The file's y axis is up where nothing else is said; the viewer takes it as it is.
+            # By the standard y is up, but the viewer uses the coordinates unchanged.
             "nodes": [{"mesh": 0}],
             "meshes": [{"primitives": self._primitives}],
             "materials": self._materials,
@@ -192,7 +196,7 @@ def glb(parts: Sequence[Part], *, texture_size: int = 1024) -> bytes:
     """Return parts as a binary glTF file, merged by material.
 
     Args:
-        parts: What is drawn.
+        parts: The geometry.
         texture_size: Longest side of a texture [pixels].
     """
     writer = GlbWriter(texture_size=texture_size)
@@ -200,7 +204,7 @@ def glb(parts: Sequence[Part], *, texture_size: int = 1024) -> bytes:
     for part in parts:
         if len(part.geometry.faces) and len(part.transforms):
             by_material.setdefault((id(part.material), part.geometry.colors is not None), []).append(part)
-    # A viewer that joins the primitives of a file wants the same attributes on all of them.
+    # The viewer joins the primitives of a file, which requires the same attributes on all of them.
     uvs = any(isinstance(part.material.diffuse_color, Texture) for part in parts)
     colors = any(part.geometry.colors is not None for part in parts)
     for same in by_material.values():
@@ -209,12 +213,7 @@ def glb(parts: Sequence[Part], *, texture_size: int = 1024) -> bytes:
 
 
 def packed(document: dict[str, Any], binary: bytes) -> bytes:
-    """Return a glTF document and its buffer as one file (glTF 2.0, sec. 4.4).
-
-    Args:
-        document: The document.
-        binary: Its only buffer.
-    """
+    """Return a glTF document and its buffer as one file (glTF 2.0, sec. 4.4)."""
     text = json.dumps(document, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     binary += b"\0" * (-len(binary) % 4)
@@ -225,12 +224,12 @@ def packed(document: dict[str, Any], binary: bytes) -> bytes:
 
 
 def encoded_image(path: Path, alpha: Texture | None, *, with_alpha: bool, size: int) -> tuple[bytes, str]:
-    """Return an image for a browser, and its media type.
+    """Return an image as PNG or JPEG, and its media type.
 
     Args:
         path: Image file of the colours.
-        alpha: What its alpha is taken from; its own when None.
-        with_alpha: Whether alpha is kept.
+        alpha: Texture of the alpha channel; that of the colours when None.
+        with_alpha: Whether to keep alpha.
         size: Longest side [pixels].
 
     Raises:
@@ -238,20 +237,20 @@ def encoded_image(path: Path, alpha: Texture | None, *, with_alpha: bool, size: 
     """
     try:
         with Image.open(path) as image:
-            picture = image.convert("RGBA" if with_alpha else "RGB")
+            encoded = image.convert("RGBA" if with_alpha else "RGB")
         if with_alpha and alpha is not None and (alpha.path != path or alpha.channel != "a"):
             with Image.open(alpha.path) as image:
                 bands = image.convert("RGBA").split()
             band = bands["rgba".find(alpha.channel[0])]
-            picture.putalpha(band.resize(picture.size))
+            encoded.putalpha(band.resize(encoded.size))
     except OSError as error:
         raise ConfigError(f"texture cannot be read: {error}", value=str(path)) from None
-    picture.thumbnail((size, size))
+    encoded.thumbnail((size, size))
     buffer = io.BytesIO()
     if with_alpha:
-        picture.save(buffer, "PNG")
+        encoded.save(buffer, "PNG")
         return buffer.getvalue(), "image/png"
-    picture.save(buffer, "JPEG", quality=_JPEG_QUALITY)
+    encoded.save(buffer, "JPEG", quality=_JPEG_QUALITY)
     return buffer.getvalue(), "image/jpeg"
 
 
@@ -271,7 +270,7 @@ def _placed(part: Part, material: Material) -> "_Block":
         turned = shape.normals @ (np.linalg.inv(linear) if determinant else linear.T)
         length = np.sqrt((turned * turned).sum(axis=1, keepdims=True))
         normals.append(turned / np.where(length > 0, length, 1.0))
-        # A mirror turns the triangles inside out.
+        # A reflection reverses the orientation of the triangles.
         faces.append((shape.faces[:, ::-1] if determinant < 0 else shape.faces) + index * count)
     copies = len(part.transforms)
     return _Block(
@@ -293,7 +292,7 @@ class _Block:
 
 
 def _texture_coordinates(uvs: npt.NDArray[np.float32], texture: Texture) -> npt.NDArray[np.float32]:
-    """Return texture coordinates with the texture's own transform applied and the origin at the top."""
+    """Return texture coordinates with the texture's transform applied and the origin at the top."""
     u, v = uvs[:, 0] * texture.uv_scale[0], uvs[:, 1] * texture.uv_scale[1]
     cosine, sine = np.cos(texture.uv_rotation), np.sin(texture.uv_rotation)
     turned_u = u * cosine - v * sine + texture.uv_translation[0]
@@ -302,17 +301,17 @@ def _texture_coordinates(uvs: npt.NDArray[np.float32], texture: Texture) -> npt.
 
 
 def _number(value: float | Texture, instead: float) -> float:
-    """Return a factor between 0 and 1; `instead` where a map gives it."""
+    """Return a factor clipped to 0 to 1; `instead` if it is a texture."""
     return instead if isinstance(value, Texture) else min(max(float(value), 0.0), 1.0)
 
 
 def packed_sky(
     *, zenith: tuple[float, float, float], horizon: tuple[float, float, float], radius: float
 ) -> bytes:
-    """Return a dome that shines by itself, from one colour at the horizon to another overhead.
+    """Return an unlit sky dome with a colour gradient from horizon to zenith, as a binary glTF file.
 
     Args:
-        zenith: Linear colour overhead.
+        zenith: Linear colour at the zenith.
         horizon: Linear colour at the horizon and below.
         radius: Radius [m].
     """
@@ -338,5 +337,5 @@ def packed_sky(
     writer = GlbWriter()
     material = Material("sky")
     writer.add(material, [Part(shape, material, [np.eye(4)])], uvs=False, colors=True)
-    writer.shine()
+    writer.make_unlit()
     return writer.data()

@@ -1,14 +1,13 @@
-"""The panel without any toolkit: what can be chosen, what is chosen, what can be done, what is shown."""
+"""Control panel of a simulation, independent of any GUI toolkit."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from pegasus import settings
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.config import settings
 from pegasus.panel.backend_part import BackendPart
 from pegasus.panel.board import Board, Listener, Message, Topic
 from pegasus.panel.pilot_part import PilotPart
-from pegasus.panel.scenario_part import ScenarioPart
 from pegasus.panel.sensor_part import SensorPart
 from pegasus.panel.session import Session
 from pegasus.panel.simulation_part import SimulationPart
@@ -16,32 +15,32 @@ from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.telemetry import History, Telemetry, telemetry
 from pegasus.panel.vehicle_part import VehiclePart
 from pegasus.panel.view_part import ViewPart
-from pegasus.panel.world_part import WorldPart
+from pegasus.panel.world_part import ScenarioPart, WorldPart
 
 FIRST_WORLD = "courtyard"
-"""World that is chosen at first."""
+"""World that is selected initially."""
 
 
 class Panel:
-    """All that a user sees and does; a window or a web page only shows it.
+    """State and actions of the control panel; a window or a web page only displays it.
 
-    Every action is a method of one of the parts: it checks, does, and returns whether it went well; what went
-    wrong is in `messages`, in the words of the command line. Listeners hear of what has changed. Any thread
-    may call.
+    Every action is a method of one of the parts. It validates its arguments, executes, and returns whether it
+    succeeded; errors are added to `messages`, with the text of the command line. Listeners are notified of
+    changes. All methods may be called from any thread.
 
     Args:
-        session: Runs the simulation. It goes on when the panel is closed.
-        out: Folder that holds recorded runs and screenshots; `runs` in the current one when None.
-        seed: Seed of the simulations that are made here.
+        session: Session that runs the simulation. It continues when the panel is closed.
+        out: Parent folder of recorded runs and screenshots; `runs` in the current folder when None.
+        seed: Seed of the simulations that the panel creates.
     """
 
     def __init__(self, session: Session, *, out: Path | None = None, seed: int = 0) -> None:
         folder = Path("runs") if out is None else out
         self.session = session
         self._board = Board()
-        self._take_settings()
+        self._check_settings()
         self.history = History()
-        """The last minute of the followed vehicle."""
+        """Last minute of the followed vehicle."""
         self.world = WorldPart(self._board, session, seed=seed)
         self.scenario = ScenarioPart(self._board, session, self.world)
         self.backend = BackendPart(self._board)
@@ -51,50 +50,50 @@ class Panel:
         self.simulation = SimulationPart(self._board, session, out=folder)
         self.pilot = PilotPart(self._board, session, self.view)
         self.world.choose(FIRST_WORLD)
-        self._leave = session.watch(on_snapshot=self._seen, on_failure=self._board.fail)
+        self._unsubscribe = session.watch(on_snapshot=self._on_snapshot, on_failure=self._board.fail)
         self._last: Snapshot | None = None
 
     @property
     def snapshot(self) -> Snapshot:
-        """The simulation as it was last looked at."""
+        """Last snapshot of the simulation."""
         return self.session.snapshot
 
     @property
     def messages(self) -> list[Message]:
-        """What was reported, the newest at the end."""
+        """Reported messages, newest last."""
         return self._board.messages
 
     @property
     def failure(self) -> Exception | None:
-        """What went wrong last, in full; None while nothing has."""
+        """Last error in full; None if there was none."""
         return self._board.failure
 
     @property
     def busy(self) -> str:
-        """What is going on that takes its time; empty where nothing is."""
+        """Action in progress that takes long; empty if there is none."""
         return self._board.busy
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """Figures of the followed vehicle; None where there is none."""
+        """Telemetry of the followed vehicle; None if there is no vehicle."""
         snapshot = self.session.snapshot
         followed = self.view.followed_vehicle(snapshot)
         return None if followed is None else telemetry(snapshot, followed[0].name, followed[1])
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell somebody of every change from now on, and return what ends that.
+        """Register a listener, and return a function that removes it.
 
         Args:
-            listener: Called with what has changed, in the thread that has changed it; it must not wait.
+            listener: Called with the topic of each change, in the thread of the change; must not block.
         """
         return self._board.subscribe(listener)
 
     def close(self) -> None:
-        """Stop watching; the world and all that flies in it stay as they are."""
-        self._leave()
+        """Disconnect from the session; world and vehicles remain as they are."""
+        self._unsubscribe()
         self._board.close()
 
-    def _take_settings(self) -> None:
+    def _check_settings(self) -> None:
         try:
             set_aside = settings.set_aside_broken_settings()
         except ConfigError as error:
@@ -103,8 +102,8 @@ class Panel:
         if set_aside is not None:
             self._board.report(set_aside, error=True)
 
-    def _seen(self, snapshot: Snapshot) -> None:
-        """Look at what the simulation has done by itself; called in its thread."""
+    def _on_snapshot(self, snapshot: Snapshot) -> None:
+        """Notify listeners of changes of the simulation; called in the session's thread."""
         chosen = self.view.followed
         if chosen is not None and snapshot.vehicle(chosen[0]) is None:
             self.view.followed = None

@@ -1,4 +1,4 @@
-"""The panel's part for flying by hand: commands to the built-in controller, keyboard and gamepad."""
+"""Panel part for manual flight: commands to the built-in controller, keyboard and gamepad."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.core.simulation import Playback, Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.session import Session
 from pegasus.panel.steering import Steered, Steering
 from pegasus.panel.vehicle_part import clicked_point
 from pegasus.panel.view_part import ViewPart
-from pegasus.simulation import Playback, Simulation
 
 KEYS: dict[str, tuple[int, float]] = {
     "w": (0, 1.0),
@@ -26,41 +26,41 @@ KEYS: dict[str, tuple[int, float]] = {
     "q": (3, 1.0),
     "e": (3, -1.0),
 }
-"""Which of forward, left, up and turn a key moves, and to which side."""
+"""Axis (forward, left, up, turn) and sign of each key."""
 TAKE_OFF_KEY, LAND_KEY = "t", "l"
 BUTTONS = {0: TAKE_OFF_KEY, 1: LAND_KEY}
-"""Keys that buttons of a gamepad stand for, by their numbers in the W3C's standard layout."""
+"""Keys equivalent to gamepad buttons, by number in the W3C standard layout."""
 
 _SPEED, _CLIMB, _TURN = 2.0, 1.0, math.radians(60.0)
 _DEAD_ZONE, _EXPO = 0.1, 0.3
 _VALID_FOR = 0.5
-"""A velocity that is not renewed within this wall time ends in a hover: its browser may be gone [s]."""
+"""Wall time after which the vehicle hovers unless a velocity is renewed: the browser may be gone [s]."""
 
 
-class Held(NamedTuple):
-    """What is held down of keyboard and gamepad."""
+class PilotInput(NamedTuple):
+    """State of keyboard and gamepad."""
 
     keys: tuple[str, ...] = ()
-    """Keys."""
+    """Pressed keys."""
     axes: tuple[float, ...] = ()
-    """Left x, left y, right x, right y of its sticks, -1 to 1, y pointing down; none without a gamepad."""
+    """Left x, left y, right x, right y of the sticks, -1 to 1, y pointing down; empty without a gamepad."""
     buttons: tuple[int, ...] = ()
-    """Buttons of the gamepad, by their numbers."""
+    """Numbers of the pressed gamepad buttons."""
 
     @property
     def commands(self) -> set[str]:
-        """Keys that command something when they are pressed, those that buttons stand for included."""
+        """Pressed keys for take-off and landing, including equivalent buttons."""
         keys = {key.lower() for key in self.keys} | {BUTTONS[b] for b in self.buttons if b in BUTTONS}
         return keys & {TAKE_OFF_KEY, LAND_KEY}
 
 
 class PilotPart(Part):
-    """Fly the followed vehicle by hand.
+    """Manual control of the followed vehicle.
 
     Args:
-        board: What all parts share.
-        session: Runs the simulation.
-        view: Knows which vehicle is followed.
+        board: Listeners and messages of the panel.
+        session: Session that runs the simulation.
+        view: View, which determines the followed vehicle.
     """
 
     def __init__(self, board: Board, session: Session, view: ViewPart) -> None:
@@ -72,12 +72,12 @@ class PilotPart(Part):
 
     @action(Topic.SIMULATION)
     def hover(self) -> None:
-        """Stay where it is; take off if it stands."""
+        """Hold the position; take off if on the ground."""
         self._command(lambda steering: steering.hover())
 
     @action(Topic.SIMULATION)
     def land(self) -> None:
-        """Sink to the ground and stop the rotors."""
+        """Descend to the ground and stop the rotors."""
         self._command(lambda steering: steering.land())
 
     @action(Topic.SIMULATION)
@@ -94,17 +94,17 @@ class PilotPart(Part):
 
     @action(Topic.SIMULATION)
     def go_to_click(self, origin: tuple[float, float, float], direction: tuple[float, float, float]) -> None:
-        """Fly over a point that was clicked at, at the present height above the world's origin.
+        """Fly above a point clicked in the view, at the current height above the world's origin.
 
         Args:
-            origin: Where the ray through the click starts [m].
-            direction: Its direction.
+            origin: Origin of the ray through the click [m].
+            direction: Direction of the ray.
         """
         self._go_over(*clicked_point(self._session, origin, direction))
 
     @action(Topic.SIMULATION)
     def go_over(self, x: float, y: float, z: float) -> None:
-        """Fly over a point of the ground, at the present height above the world's origin.
+        """Fly above a point on the ground, at the current height above the world's origin.
 
         Args:
             x: East [m].
@@ -115,13 +115,13 @@ class PilotPart(Part):
 
     @action(Topic.SIMULATION)
     def fly(self, forward: float, left: float, up: float, turn: float) -> None:
-        """Fly at a velocity, which is to be renewed at least twice a second.
+        """Fly at a velocity, which must be renewed at least twice a second.
 
         Args:
             forward: Velocity along the heading [m/s].
-            left: To its left [m/s].
-            up: Upwards [m/s].
-            turn: Rate of the heading, counter-clockwise [rad/s].
+            left: Velocity to the left of the heading [m/s].
+            up: Vertical velocity [m/s].
+            turn: Yaw rate, counter-clockwise [rad/s].
         """
         values = forward, left, up, turn
         velocity = [
@@ -133,17 +133,17 @@ class PilotPart(Part):
     def steer(
         self, keys: Collection[str] = (), axes: Sequence[float] = (), buttons: Collection[int] = ()
     ) -> None:
-        """Fly as keyboard and gamepad say; to be called while they are held, and once when they are let go.
+        """Fly by keyboard and gamepad; call repeatedly while inputs are active, and once after their release.
 
-        The left stick climbs and turns, the right one moves. Key T and button 0 take off or hover, key L and
-        button 1 land. Nothing held any more ends in a hover at once, no call for half a second as well. What
-        cannot be done is reported once, not over and over.
+        The left stick climbs and turns, the right stick moves horizontally. Key T and button 0 take off or
+        hover, key L and button 1 land. The vehicle hovers when all inputs are released, or after half a
+        second without a call. A repeated error is reported once.
 
         Args:
-            keys: Keys that are held down.
-            axes: Left x, left y, right x, right y of a gamepad, each from -1 to 1, y pointing down; none
-                where there is no gamepad.
-            buttons: Numbers of its buttons that are held down.
+            keys: Pressed keys.
+            axes: Left x, left y, right x, right y of a gamepad, each from -1 to 1, y pointing down; empty
+                without a gamepad.
+            buttons: Numbers of its pressed buttons.
         """
         held = frozenset(key.lower() for key in keys) | {BUTTONS[b] for b in buttons if b in BUTTONS}
         pressed, self._pressed = held - self._pressed, held
@@ -158,14 +158,10 @@ class PilotPart(Part):
         if not held and not sticks.any():
             self._refused = ""
 
-    def catch_up(self, held: Sequence[Held]) -> None:
-        """Fly as the newest of several words says; no command that was only tapped on the way is lost.
-
-        Args:
-            held: What was held, one after the other, since the last call.
-        """
-        newest = held[-1]
-        tapped = set().union(*(word.commands for word in held[:-1])) - newest.commands
+    def apply_inputs(self, inputs: Sequence[PilotInput]) -> None:
+        """Fly by the newest of several inputs; keys that were pressed briefly in between still count."""
+        newest = inputs[-1]
+        tapped = set().union(*(earlier.commands for earlier in inputs[:-1])) - newest.commands
         if tapped:
             self.steer((*newest.keys, *sorted(tapped)), newest.axes, newest.buttons)
         self.steer(newest.keys, newest.axes, newest.buttons)
@@ -188,16 +184,16 @@ class PilotPart(Part):
             self._steers = True
         elif self._steers:
             self._steers = False
-            # A vehicle that is gone, or a run that is over, has nothing left to let go of.
+            # The vehicle may have been removed, or the run may be over.
             with suppress(ConfigError):
                 self._command(lambda steering: steering.release())
 
     def _fly(self, velocity: Array, turn: float) -> None:
         steering = self._command(lambda steering: steering.fly(velocity, turn))
-        self._session.within("fly", _VALID_FOR, steering.release)
+        self._session.set_timeout("fly", _VALID_FOR, steering.release)
 
     def _command(self, command: Callable[[Steering], None]) -> Steering:
-        """Give a command to the followed vehicle, and return what took it."""
+        """Send a command to the followed vehicle, and return its steering."""
 
         def give(simulation: Simulation) -> Steering:
             followed = self._view.followed_vehicle(self._session.snapshot)
@@ -207,13 +203,13 @@ class PilotPart(Part):
             pilots = [b for b in simulation.vehicles[name].backends if isinstance(b, Steered)]
             if not pilots:
                 raise ConfigError(
-                    "is not steered by hand",
+                    "cannot be steered manually",
                     field="vehicle",
                     value=name,
                     remedy="add one with the built-in backend and the flight steer",
                 )
             if simulation.playback is Playback.STOPPED:
-                raise ConfigError("does not run", field="simulation", remedy="press play first")
+                raise ConfigError("is not running", field="simulation", remedy="press play first")
             command(pilots[0].steering)
             return pilots[0].steering
 
@@ -221,10 +217,10 @@ class PilotPart(Part):
 
 
 def stick_positions(pressed: Collection[str]) -> tuple[float, float, float, float]:
-    """Return how far forward, left, up and turn are pushed, -1 to 1 each.
+    """Return the stick positions forward, left, up and turn, -1 to 1 each, of pressed keys.
 
     Args:
-        pressed: Keys that are held down; others than those of `KEYS` count for nothing.
+        pressed: Pressed keys; those not in `KEYS` are ignored.
     """
     sticks = [0.0, 0.0, 0.0, 0.0]
     for key in {key.lower() for key in pressed} & KEYS.keys():
@@ -234,13 +230,13 @@ def stick_positions(pressed: Collection[str]) -> tuple[float, float, float, floa
 
 
 def gamepad_positions(axes: Sequence[float]) -> tuple[float, float, float, float]:
-    """Return how far a gamepad pushes forward, left, up and turn, -1 to 1 each.
+    """Return the stick positions forward, left, up and turn, -1 to 1 each, of a gamepad.
 
     Args:
-        axes: Left x, left y, right x, right y, y pointing down; none where there is no gamepad.
+        axes: Left x, left y, right x, right y, y pointing down; empty without a gamepad.
 
     Raises:
-        ConfigError: If there are some, and fewer than four, or they are no numbers.
+        ConfigError: If there are one to three axes, or they are not finite.
     """
     if not axes:
         return 0.0, 0.0, 0.0, 0.0
@@ -251,14 +247,14 @@ def gamepad_positions(axes: Sequence[float]) -> tuple[float, float, float, float
 
 
 def stick_response(position: float, *, dead_zone: float = _DEAD_ZONE, expo: float = _EXPO) -> float:
-    """Return what a stick asks for, -1 to 1: nothing near its middle, little beside it, all at its end.
+    """Return the command of a stick, -1 to 1, with dead zone and exponential response.
 
-    It is (1 - e) x + e x^3 of the position x beyond the dead zone, the usual exponential of remote controls.
+    (1 - e) x + e x^3, with x the deflection beyond the dead zone: the usual expo of remote controls.
 
     Args:
-        position: Where the stick is, -1 to 1; what is beyond counts as its end.
-        dead_zone: Part of the way that counts for nothing, below 1.
-        expo: How much the middle is flattened, 0 for not at all, to 1.
+        position: Deflection of the stick, clipped to -1 to 1.
+        dead_zone: Deflection without effect, 0 to below 1.
+        expo: Expo e, 0 (linear) to 1.
     """
-    way = max(0.0, min(1.0, abs(position)) - dead_zone) / (1.0 - dead_zone)
-    return math.copysign((1.0 - expo) * way + expo * way**3, position)
+    deflection = max(0.0, min(1.0, abs(position)) - dead_zone) / (1.0 - dead_zone)
+    return math.copysign((1.0 - expo) * deflection + expo * deflection**3, position)

@@ -1,68 +1,65 @@
-"""The panel's part for further sensors: cameras and lidars of the next vehicle, or of one in the world."""
+"""Panel part for additional cameras and lidars of the next or the followed vehicle."""
 
 from collections.abc import Collection
 from typing import Any
 
-from pegasus.cameras import KNOWN_PATTERNS
-from pegasus.components import build
-from pegasus.errors import ConfigError
-from pegasus.panel.board import Board, Part, Topic, action, number
+from pegasus.base.errors import ConfigError
+from pegasus.cameras import LIDAR_PATTERNS
+from pegasus.config.scenario import Component
+from pegasus.core.sensor import Sensor, build_sensors
+from pegasus.core.simulation import Playback
+from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
+from pegasus.panel.scenario_writer import rebuilt_vehicle
 from pegasus.panel.session import Session
 from pegasus.panel.view_part import ViewPart
-from pegasus.scenario import Component
-from pegasus.scenario_writer import made_anew
-from pegasus.sensors import Sensor
-from pegasus.sensors.registry import SENSORS
-from pegasus.simulation import Playback
 
 CAMERA, LIDAR = "camera", "lidar"
 KINDS = (CAMERA, LIDAR)
 CAMERA_OUTPUTS = ("rgb", "depth", "semantic", "instance", "normals", "point_cloud")
-"""What a camera can be asked to give here."""
-PATTERNS = tuple(KNOWN_PATTERNS)
-"""Patterns of a lidar's rays."""
+"""Camera outputs that can be selected."""
+PATTERNS = tuple(LIDAR_PATTERNS)
+"""Lidar scan patterns."""
 
 
 class SensorPart(Part):
-    """Describe cameras and lidars, and mount them on the next vehicle or on the followed one.
+    """Configuration of cameras and lidars, and their mounting on the next or the followed vehicle.
 
     Args:
-        board: What all parts share.
-        session: Runs the simulation.
-        look: Knows which vehicle is followed.
+        board: Listeners and messages of the panel.
+        session: Session that runs the simulation.
+        view: View, which determines the followed vehicle.
     """
 
-    def __init__(self, board: Board, session: Session, look: ViewPart) -> None:
+    def __init__(self, board: Board, session: Session, view: ViewPart) -> None:
         super().__init__(board)
-        self._session, self._look = session, look
+        self._session, self._view = session, view
         self.kind = CAMERA
-        """What is described: `camera` or `lidar`."""
+        """Kind of the sensor: `camera` or `lidar`."""
         self.name = ""
-        """Its name; that of its kind, with a number where it is taken, when empty."""
+        """Name of the sensor; its kind when empty, with a number if that is taken."""
         self.position: tuple[float, float, float] | None = None
-        """Its place in the body frame [m]; when None before the nose, or the origin for a lidar."""
+        """Position in the body frame [m]; when None in front of the nose, or the origin for a lidar."""
         self.pitch = self.yaw = 0.0
-        """Its pitch, pi/2 looking down, and yaw, pi/2 looking left, on the body [rad]."""
+        """Pitch, pi/2 looking down, and yaw, pi/2 looking left, in the body frame [rad]."""
         self.rate = 10.0
-        """Pictures or scans per second [Hz]."""
+        """Images or scans per second [Hz]."""
         self.resolution = 640, 480
         """Width and height of a camera [pixels]."""
         self.outputs: tuple[str, ...] = ("rgb",)
-        """What a camera gives."""
+        """Outputs of a camera."""
         self.pattern = "vlp16"
-        """Pattern of a lidar's rays."""
+        """Scan pattern of a lidar."""
         self.mounted: dict[str, Component] = {}
-        """Sensors of the next vehicle by name, as scenario files have them."""
+        """Additional sensors of the next vehicle by name, as in scenario files."""
 
     @action(Topic.SENSORS)
     def set_kind(self, kind: str) -> None:
-        """Choose what is described.
+        """Choose the kind of the sensor.
 
         Args:
             kind: `camera` or `lidar`.
         """
-        if kind not in KINDS:
-            raise ConfigError(f"must be one of {', '.join(KINDS)}", field="sensor", value=kind)
+        require_choice("sensor", kind, KINDS)
         self.kind = kind
 
     @action(Topic.SENSORS)
@@ -70,13 +67,13 @@ class SensorPart(Part):
         """Name the sensor.
 
         Args:
-            name: Its name; empty for that of its kind.
+            name: The name; the kind of the sensor when empty.
         """
         self.name = name.strip()
 
     @action(Topic.SENSORS)
     def place(self, x: float | str, y: float | str, z: float | str) -> None:
-        """Set where it is in the body frame.
+        """Set the position in the body frame.
 
         Args:
             x: Forward [m].
@@ -87,26 +84,26 @@ class SensorPart(Part):
 
     @action(Topic.SENSORS)
     def turn(self, pitch: float | str, yaw: float | str) -> None:
-        """Set where it looks; zeros are forward.
+        """Set the viewing direction; zeros look forward.
 
         Args:
-            pitch: pi/2 looks down [rad].
-            yaw: pi/2 looks left [rad].
+            pitch: Pitch; pi/2 looks down [rad].
+            yaw: Yaw; pi/2 looks left [rad].
         """
         self.pitch, self.yaw = number("pitch", pitch), number("yaw", yaw)
 
     @action(Topic.SENSORS)
     def set_rate(self, rate: float | str) -> None:
-        """Set how often it measures.
+        """Set the measurement rate.
 
         Args:
-            rate: Pictures or scans per second [Hz].
+            rate: Images or scans per second [Hz].
         """
         self.rate = number("rate", rate)
 
     @action(Topic.SENSORS)
     def set_resolution(self, width: int | str, height: int | str) -> None:
-        """Set the size of a camera's pictures.
+        """Set the resolution of a camera.
 
         Args:
             width: Width [pixels].
@@ -124,84 +121,72 @@ class SensorPart(Part):
 
         Args:
             name: Name of the output, such as `rgb` or `depth`.
-            on: Whether it does.
+            on: Whether the output is enabled.
         """
-        if name not in CAMERA_OUTPUTS:
-            raise ConfigError(f"must be one of {', '.join(CAMERA_OUTPUTS)}", field="outputs", value=name)
+        require_choice("outputs", name, CAMERA_OUTPUTS)
         kept = tuple(known for known in self.outputs if known != name)
         self.outputs = (*kept, name) if on else kept
 
     @action(Topic.SENSORS)
     def set_pattern(self, pattern: str) -> None:
-        """Choose the scan pattern of a lidar.
-
-        Args:
-            pattern: Name of the pattern.
-        """
-        if pattern not in PATTERNS:
-            raise ConfigError(f"must be one of {', '.join(PATTERNS)}", field="pattern", value=pattern)
+        """Choose the scan pattern of a lidar."""
+        require_choice("pattern", pattern, PATTERNS)
         self.pattern = pattern
 
     @action(Topic.SENSORS)
     def mount(self) -> None:
-        """Mount the described sensor on the next vehicle."""
+        """Mount the configured sensor on the next vehicle."""
         name, spec = self._new(self.mounted)
         self.mounted[name], self.name = spec, ""
         self.board.report(f"the next vehicle has the {self.kind} {name}")
 
     @action(Topic.VEHICLES, "mounting the sensor")
     def mount_on_followed(self) -> None:
-        """Mount the described sensor on the followed vehicle, which is made anew where it starts.
+        """Mount the configured sensor on the followed vehicle, which is rebuilt at its start position.
 
-        The simulation must be stopped. A vehicle with parts that only Python can describe is refused.
+        The simulation must be stopped. A vehicle with components created in Python is rejected.
         """
-        followed = self._look.followed_vehicle(self._session.snapshot)
+        followed = self._view.followed_vehicle(self._session.snapshot)
         if followed is None:
             raise ConfigError(
-                "there is no vehicle", field="vehicle", remedy="add one, or mount it on the next"
+                "there is no vehicle", field="vehicle", remedy="add one, or mount the sensor on the next"
             )
         vehicle, playback = self._session.call(
             lambda simulation: (simulation.vehicles[followed[0].name], simulation.playback)
         )
         if playback is not Playback.STOPPED:
             raise ConfigError(
-                "flies, and gets sensors at its start only",
+                "can get sensors only while the simulation is stopped",
                 field="vehicle",
                 value=vehicle.name,
-                remedy="stop first",
+                remedy="stop the simulation first",
             )
         name, spec = self._new(vehicle.sensors)
-        new, like_before = made_anew(vehicle, {name: spec}), made_anew(vehicle, {})
+        new, unchanged = rebuilt_vehicle(vehicle, {name: spec}), rebuilt_vehicle(vehicle, {})
         self._session.remove(vehicle.name)
         try:
             self._session.add(new)
         except BaseException:
-            self._session.add(like_before)
+            self._session.add(unchanged)
             raise
         self.name = ""
         self.board.report(f"{vehicle.name} has the {self.kind} {name}")
 
     @action(Topic.SENSORS)
     def remove(self, name: str) -> None:
-        """Remove a mounted sensor.
-
-        Args:
-            name: Its name.
-        """
+        """Remove a mounted sensor."""
         if name not in self.mounted:
             known = ", ".join(self.mounted) or "none"
-            raise ConfigError(f"no such sensor; there are {known}", field="sensor", value=name)
+            raise ConfigError(f"does not exist; mounted are {known}", field="sensor", value=name)
         del self.mounted[name]
 
     def make(self) -> dict[str, Sensor]:
         """Return the sensors of the next vehicle by name.
 
         Raises:
-            ConfigError: If one is wrong.
+            ConfigError: If a sensor is invalid.
         """
-        return {
-            name: build(Sensor, SENSORS, spec, field=f"sensors.{name}") for name, spec in self.mounted.items()
-        }
+        return build_sensors(self.mounted)
 
     def _described(self) -> Component:
         spec: dict[str, Any] = {"model": self.kind, "rate_hz": self.rate}
@@ -216,7 +201,7 @@ class SensorPart(Part):
         return spec
 
     def _new(self, taken: Collection[str]) -> tuple[str, Component]:
-        """Return the name and the description of a sensor beside those that are there."""
+        """Return name and description of the configured sensor, whose name must not be taken."""
         names = (self.kind, *(f"{self.kind}{number}" for number in range(1, len(taken) + 1)))
         name = self.name or next(name for name in names if name not in taken)
         if name in taken:
@@ -224,5 +209,5 @@ class SensorPart(Part):
                 "is taken", field="name", value=name, remedy="choose another, or remove that one"
             )
         spec = self._described()
-        build(Sensor, SENSORS, spec, field=f"sensors.{name}")
+        build_sensors({name: spec})
         return name, spec

@@ -1,4 +1,4 @@
-"""A simulation that runs in a thread of its own: paced, exchanged, and seen through snapshots."""
+"""Session: a simulation that runs in a background thread, paced to real time and published as snapshots."""
 
 import logging
 import time
@@ -10,32 +10,27 @@ from typing import TypeVar
 
 import numpy as np
 
-from pegasus.components import build, require
-from pegasus.engines.engine import RayHits
-from pegasus.environment import Environment
+from pegasus.base.components import build, require
+from pegasus.base.errors import ConfigError
+from pegasus.base.streams import stream
+from pegasus.config.scenario import Component
+from pegasus.core.engine import RayHits
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.simulation import Playback, Simulation
 from pegasus.environment.environment import WINDS
 from pegasus.environment.wind import Wind
-from pegasus.errors import ConfigError
-from pegasus.panel.pace import Pace
-from pegasus.panel.run_recording import RunRecording
-from pegasus.panel.snapshot import Snapshot, Viewpoint, snapshot
-from pegasus.panel.vantage import Vantages
-from pegasus.panel.worker import Worker
-from pegasus.scenario import Component
-from pegasus.simulation import Playback, Simulation
-from pegasus.streams import stream
-from pegasus.vehicle import Vehicle
+from pegasus.panel.observers import RunRecording
+from pegasus.panel.snapshot import SNAPSHOT_RATE, Snapshot, Viewpoint, ViewpointSuggestions, snapshot
+from pegasus.panel.worker import Pace, Worker
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-SNAPSHOT_RATE = 30.0
-"""Snapshots per second of wall time [Hz]."""
 _BURST = 0.01
-"""Wall time of steps in a row before anything else is looked at [s]; calls are looked at after each one."""
+"""Wall time of consecutive steps before snapshots are checked [s]; calls are checked after each step."""
 _NAP = 0.004
-"""Longest wait between two looks at the clock while paced [s]."""
+"""Longest sleep between two checks of the clock [s]."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +40,10 @@ class _Watcher:
 
 
 class Session:
-    """Own a simulation and run it in a background thread.
+    """Owner of a simulation that runs in a background thread.
 
-    Everything that touches the simulation happens in that thread, between two steps: the methods hand over
-    what is to be done, wait, and give back what came of it, its errors included. `snapshot` never waits.
+    All access to the simulation happens in that thread, between two steps: the methods pass on a call, wait
+    for it, and return its result or raise its error. `snapshot` never waits.
     """
 
     def __init__(self) -> None:
@@ -56,32 +51,32 @@ class Session:
         self._watchers: tuple[_Watcher, ...] = ()
         self._pace = Pace()
         self._number = self._generation = 0
-        self._unseen = -1
+        self._failed_generation = -1
         self._snapshot = Snapshot(0, 0)
         self._recording = RunRecording()
-        self._vantages = Vantages()
-        self._looked_at = -np.inf
+        self._suggestions = ViewpointSuggestions()
+        self._snapshot_time = -np.inf
         self._steps_since: float | None = None
         self._worker = self._make_worker()
         self._worker.start()
 
     def _make_worker(self) -> Worker:
-        return Worker("pegasus-session", turn=self._turn, asked=self._asked, failed=self._report)
+        return Worker("pegasus-session", turn=self._turn, after_call=self._after_call, on_error=self._report)
 
     @property
     def snapshot(self) -> Snapshot:
-        """The last snapshot; at most a thirtieth of a second old unless a step takes longer."""
+        """The last snapshot, at most 1/30 s old unless a step takes longer."""
         return self._snapshot
 
     @property
     def stalled(self) -> float:
-        """How long the current step has been going on, such as while an autopilot starts, wall time [s]."""
+        """Wall time spent in the current step so far, such as while an autopilot starts [s]."""
         since = self._steps_since
         return 0.0 if since is None else time.perf_counter() - since
 
     @property
     def records(self) -> bool:
-        """Whether runs are recorded, this one or the next."""
+        """Whether the current run and later ones are recorded."""
         return self._recording.on
 
     @property
@@ -95,11 +90,11 @@ class Session:
         on_snapshot: Callable[[Snapshot], None] | None = None,
         on_failure: Callable[[Exception], None] | None = None,
     ) -> Callable[[], None]:
-        """Tell somebody of each snapshot and each failed run from now on, and return what ends that.
+        """Register callbacks, and return a function that removes them.
 
         Args:
-            on_snapshot: Called in the session's thread, so it must be quick.
-            on_failure: Called in the session's thread with what ended a run.
+            on_snapshot: Called with each snapshot in the session's thread; must be fast.
+            on_failure: Called with the error of each failed run in the session's thread.
         """
         watcher = _Watcher(on_snapshot, on_failure)
         self._watchers = (*self._watchers, watcher)
@@ -110,10 +105,10 @@ class Session:
         return leave
 
     def call(self, action: Callable[[Simulation], T]) -> T:
-        """Do something with the simulation between two steps, and return what it gives.
+        """Call a function on the simulation between two steps, and return its result.
 
         Args:
-            action: What is done; it runs in the session's thread.
+            action: The function; it runs in the session's thread.
 
         Raises:
             ConfigError: If no world is loaded.
@@ -122,10 +117,10 @@ class Session:
         return self._worker.call(lambda: action(self._required()))
 
     def exchange(self, make: Callable[[], Simulation]) -> None:
-        """Put another simulation in the place of the present one, which stays if the new one fails.
+        """Replace the simulation; the present one remains if creating the new one fails.
 
         Args:
-            make: Makes the new one, in the caller's thread.
+            make: Creates the new simulation, in the caller's thread.
         """
         new = make()
         try:
@@ -135,11 +130,11 @@ class Session:
             raise
 
     def clear(self) -> None:
-        """Close the simulation, its vehicles and its world."""
+        """Close the simulation with its vehicles and its world."""
         self._worker.call(lambda: self._install(None))
 
-    def add(self, vehicle: Vehicle) -> None:
-        """Add a vehicle, also while others fly.
+    def add(self, vehicle: Multirotor) -> None:
+        """Add a vehicle; allowed while others fly.
 
         Args:
             vehicle: The vehicle.
@@ -161,19 +156,19 @@ class Session:
         self.call(lambda simulation: simulation.remove(name))
 
     def play(self) -> None:
-        """Start, or go on after a pause."""
+        """Start or resume the run."""
         self.call(self._play)
 
     def pause(self) -> None:
-        """Hold still."""
+        """Pause the run."""
         self.call(lambda simulation: simulation.pause())
 
     def stop(self) -> None:
-        """End the run; vehicles and clock go back to the start."""
+        """End the run; reset vehicles and clock."""
         self.call(lambda simulation: simulation.stop())
 
     def reset(self) -> None:
-        """Go back to the start, and play again if it was playing."""
+        """Restart the run from the beginning, playing or paused as before."""
 
         def reset(simulation: Simulation) -> None:
             before = simulation.playback
@@ -186,7 +181,7 @@ class Session:
         self.call(reset)
 
     def step(self, count: int = 1) -> None:
-        """Advance by some steps and hold still.
+        """Advance by a number of steps, then pause.
 
         Args:
             count: Number of steps.
@@ -202,10 +197,10 @@ class Session:
         self.call(step)
 
     def set_speed(self, speed: float | None) -> None:
-        """Set how fast simulated time passes.
+        """Set the simulation speed.
 
         Args:
-            speed: Times real time, 0.1 to 1000; None for as fast as it goes.
+            speed: Multiple of real time, 0.1 to 1000; None for unlimited.
         """
         self._pace.check(speed)
 
@@ -216,34 +211,33 @@ class Session:
         self._worker.call(change)
 
     def set_wind(self, wind: Component) -> None:
-        """Let another wind blow from now on.
+        """Replace the wind.
 
         Args:
-            wind: The wind as a world file has it: `model`, and its parameters.
+            wind: The wind as in a world file: `model` and its parameters.
         """
-        blowing = build(Wind, WINDS, wind, field="wind")
+        new = build(Wind, WINDS, wind, field="wind")
 
         def change(simulation: Simulation) -> None:
-            blowing.bind(stream(simulation.seed, "environment"))
-            environment: Environment = simulation.environment
-            environment.wind = blowing
+            new.bind(stream(simulation.seed, "environment"))
+            simulation.environment.wind = new
 
         self.call(change)
 
     def record(self, out: Path | None) -> None:
-        """Record from now on; each run gets a folder of its own.
+        """Switch recording on or off; each run is recorded into a separate folder.
 
         Args:
-            out: Folder that holds the runs; None to stop recording.
+            out: Parent folder of the runs; None to switch off.
         """
         self._worker.call(lambda: self._recording.switch(out, self._simulation))
 
     def raycast(self, origin: tuple[float, float, float], direction: tuple[float, float, float]) -> RayHits:
-        """Return what a ray meets in the world.
+        """Return the first hit of a ray.
 
         Args:
-            origin: Where it starts [m].
-            direction: Its unit direction.
+            origin: Origin of the ray [m].
+            direction: Unit direction of the ray.
         """
         return self.call(
             lambda simulation: simulation.engine.raycast(
@@ -251,15 +245,15 @@ class Session:
             )
         )
 
-    def within(self, key: str, seconds: float | None, action: Callable[[], None]) -> None:
-        """Do something after some wall time unless the same key is set again before.
+    def set_timeout(self, key: str, seconds: float | None, action: Callable[[], None]) -> None:
+        """Call a function after some wall time, unless the same key is set again earlier.
 
         Args:
-            key: Names what is put off.
-            seconds: Wall time [s]; None to forget it.
-            action: What is done, in the session's thread.
+            key: Name of the timeout.
+            seconds: Wall time [s]; None to cancel.
+            action: The function; it runs in the session's thread.
         """
-        self._worker.within(key, seconds, action)
+        self._worker.set_timeout(key, seconds, action)
 
     def close(self) -> None:
         """Close the simulation and end the thread; calling it twice is allowed."""
@@ -279,24 +273,24 @@ class Session:
         return self._simulation
 
     def _turn(self) -> float:
-        """Do the steps that are due, and return how long to wait for something else to do [s]."""
+        """Execute the steps that are due, and return how long to wait for calls [s]."""
         playing = self._simulation is not None and self._simulation.playback is Playback.PLAYING
-        wait = self._play_on() if playing else 1.0 / SNAPSHOT_RATE
-        self._look()
+        wait = self._run_due_steps() if playing else 1.0 / SNAPSHOT_RATE
+        self._take_snapshot()
         return wait
 
-    def _asked(self) -> None:
-        # Who asked finds what came of it in the snapshot.
-        self._look(force=True)
+    def _after_call(self) -> None:
+        # The caller finds the effect of its call in the snapshot.
+        self._take_snapshot(force=True)
 
-    def _play_on(self) -> float:
-        """Do the steps that are due, and return how long to wait until more are [s]."""
+    def _run_due_steps(self) -> float:
+        """Execute the steps that are due, and return the time until the next one [s]."""
         simulation = self._simulation
         assert simulation is not None
         now = time.perf_counter()
         end = now + _BURST
         try:
-            while not self._worker.wanted and simulation.playback is Playback.PLAYING:
+            while not self._worker.has_pending and simulation.playback is Playback.PLAYING:
                 if now >= end:
                     return 0.0
                 if (wait := self._pace.wait(now, simulation.time)) > 0:
@@ -328,7 +322,7 @@ class Session:
         self._pace.begin(time.perf_counter(), self._simulation.time if self._simulation is not None else 0.0)
 
     def _fail(self, simulation: Simulation, error: Exception) -> None:
-        """End a run that a step has failed in, and say so."""
+        """Report the error of a step and end the run."""
         self._report(error)
         try:
             simulation.stop()
@@ -345,41 +339,41 @@ class Session:
     def _install(self, new: Simulation | None) -> None:
         old, self._simulation = self._simulation, new
         self._generation += 1
-        self._worker.forget()
+        self._worker.clear_timeouts()
         if new is not None:
             new.add_observer(self._recording)
         self._begin_pace()
         if old is not None:
             try:
                 old.close()
-            except Exception as error:  # The new one is there, whatever the old one leaves behind.
+            except Exception as error:  # The new simulation is installed in any case.
                 self._report(error)
 
     def _end(self) -> None:
         self._install(None)
         self._recording.stop()
 
-    def _look(self, *, force: bool = False) -> None:
-        """Take a snapshot when one is due."""
+    def _take_snapshot(self, *, force: bool = False) -> None:
+        """Take a snapshot if one is due."""
         now = time.perf_counter()
-        if not force and now - self._looked_at < 1.0 / SNAPSHOT_RATE:
+        if not force and now - self._snapshot_time < 1.0 / SNAPSHOT_RATE:
             return
-        self._looked_at = now
+        self._snapshot_time = now
         self._number += 1
         try:
-            self._snapshot = self._shown(now)
-        except Exception as error:  # Said once for each world: it would come thirty times a second.
-            if self._unseen != self._generation:
-                self._unseen = self._generation
+            self._snapshot = self._new_snapshot(now)
+        except Exception as error:  # Reported once per world, since it would recur 30 times a second.
+            if self._failed_generation != self._generation:
+                self._failed_generation = self._generation
                 self._report(error)
         for watcher in self._watchers:
             if watcher.on_snapshot is not None:
                 try:
                     watcher.on_snapshot(self._snapshot)
-                except Exception:  # Whoever only looks on must not end the run.
-                    _log.exception("somebody who watches the simulation has failed")
+                except Exception:  # A failing callback must not end the run.
+                    _log.exception("a snapshot callback has failed")
 
-    def _shown(self, now: float) -> Snapshot:
+    def _new_snapshot(self, now: float) -> Snapshot:
         simulation = self._simulation
         if simulation is None:
             return Snapshot(self._number, self._generation, speed=self._pace.speed)
@@ -393,9 +387,9 @@ class Session:
             speed=self._pace.speed,
             real_time_factor=self._pace.real_time_factor if playing else 0.0,
             recording=self._recording.folder,
-            vantage=self._vantage(simulation),
+            suggested_viewpoint=self._suggested_viewpoint(simulation),
         )
 
-    def _vantage(self, simulation: Simulation) -> Viewpoint | None:
-        """Return the view that the last change of world or vehicles asks for."""
-        return self._vantages.of(simulation)
+    def _suggested_viewpoint(self, simulation: Simulation) -> Viewpoint | None:
+        """Return the viewpoint suggested by the last change of world or vehicles."""
+        return self._suggestions.update(simulation)

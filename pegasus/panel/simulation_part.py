@@ -1,27 +1,26 @@
-"""The panel's part for the run: play, pause, step, stop, reset, speed, wind, record."""
+"""Panel part for the run: playback, speed, wind and recording."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.panel.board import Board, Part, Topic, action, number
-from pegasus.panel.pace import HIGHEST_SPEED, LOWEST_SPEED
 from pegasus.panel.session import Session
-from pegasus.simulation import Playback
+from pegasus.panel.worker import HIGHEST_SPEED, LOWEST_SPEED
 
 MAX = "max"
-"""The speed that is as fast as it goes."""
+"""Name of the unlimited speed."""
 
 
 class SimulationPart(Part):
-    """Run the simulation.
+    """Control of the run.
 
     Args:
-        board: What all parts share.
-        session: Runs the simulation.
-        out: Folder that holds the recorded runs; `runs` in the current one when None.
+        board: Listeners and messages of the panel.
+        session: Session that runs the simulation.
+        out: Parent folder of recorded runs; `runs` in the current folder when None.
     """
 
     def __init__(self, board: Board, session: Session, *, out: Path | None = None) -> None:
@@ -30,76 +29,52 @@ class SimulationPart(Part):
         self.out = Path("runs") if out is None else out
 
     @property
-    def playback(self) -> Playback:
-        """Whether it runs, as the last snapshot has it."""
-        return self._session.snapshot.playback
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s]."""
-        return self._session.snapshot.time
-
-    @property
     def speed(self) -> float | str:
-        """Wanted speed in times real time, or `max`."""
+        """Target speed as a multiple of real time, or `max`."""
         speed = self._session.snapshot.speed
         return MAX if speed is None else speed
 
     @property
-    def real_time_factor(self) -> float:
-        """Speed that is reached, in times real time."""
-        return self._session.snapshot.real_time_factor
-
-    @property
-    def recording(self) -> Path | None:
-        """Folder that is recorded into; None while nothing is."""
-        return self._session.snapshot.recording
-
-    @property
     def records(self) -> bool:
-        """Whether runs are recorded, this one or the next."""
+        """Whether the current run and later ones are recorded."""
         return self._session.records
 
     @property
     def waiting(self) -> float:
-        """How long the current step has been waiting, such as for an autopilot that starts, wall time [s]."""
+        """Wall time spent in the current step so far, such as while an autopilot starts [s]."""
         return self._session.stalled
 
     @action(Topic.SIMULATION)
     def play(self) -> None:
-        """Start, or go on after a pause."""
+        """Start or resume the run."""
         self._session.play()
 
     @action(Topic.SIMULATION)
     def pause(self) -> None:
-        """Hold still."""
+        """Pause the run."""
         self._session.pause()
 
     @action(Topic.SIMULATION)
     def step(self, count: int = 1) -> None:
-        """Advance by some steps and hold still.
-
-        Args:
-            count: Number of steps.
-        """
+        """Advance by a number of steps, then pause."""
         self._session.step(count)
 
     @action(Topic.SIMULATION)
     def stop(self) -> None:
-        """End the run; vehicles and clock go back to the start."""
+        """End the run; reset vehicles and clock."""
         self._session.stop()
 
     @action(Topic.SIMULATION)
     def reset(self) -> None:
-        """Go back to the start, and play again if it was playing."""
+        """Restart the run from the beginning, playing or paused as before."""
         self._session.reset()
 
     @action(Topic.SIMULATION)
     def set_speed(self, speed: float | str) -> None:
-        """Set how fast simulated time passes.
+        """Set the simulation speed.
 
         Args:
-            speed: Times real time, 0.1 to 1000, or `max`.
+            speed: Multiple of real time, 0.1 to 1000, or `max`.
         """
         if speed == MAX:
             self._session.set_speed(None)
@@ -115,31 +90,31 @@ class SimulationPart(Part):
     def set_wind(
         self, east: float | str, north: float | str, up: float | str = 0.0, *, intensity: float | str = 0.0
     ) -> None:
-        """Let another wind blow from now on.
+        """Replace the wind.
 
         Args:
             east: Velocity of the air towards the east [m/s].
-            north: Towards the north [m/s].
-            up: Upwards [m/s].
-            intensity: Standard deviation of each component of its turbulence [m/s]; 0 for none.
+            north: Velocity towards the north [m/s].
+            up: Upward velocity [m/s].
+            intensity: Standard deviation of each turbulence component [m/s]; 0 for none.
         """
         mean = [number("east", east), number("north", north), number("up", up)]
-        rough = number("intensity", intensity)
+        turbulence = number("intensity", intensity)
         wind: dict[str, Any] = {"model": "constant", "mean_velocity": mean}
-        if rough != 0:
-            wind |= {"model": "gusts", "intensity": rough}
+        if turbulence != 0:
+            wind |= {"model": "gusts", "intensity": turbulence}
         elif not np.any(mean):
             wind = {"model": "none"}
         self._session.set_wind(wind)
 
     @action(Topic.SIMULATION)
     def record(self, on: bool) -> None:
-        """Record, from now and from the start of each later run, or no more.
+        """Switch recording on or off, for the current run and later ones.
 
         Args:
-            on: Whether to.
+            on: Whether to record.
         """
-        before = self.recording
+        before = self._session.snapshot.recording
         self._session.record(self.out if on else None)
         if not on and before is not None:
             self.board.report(f"recorded into {before}")

@@ -1,35 +1,49 @@
-"""What a panel shows of a simulation at one instant: copies that later steps leave alone."""
+"""Snapshots of a simulation for display, and the viewpoints that a page opens at."""
 
-from collections.abc import Mapping
+import math
+import weakref
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from pegasus.arrays import Array, BoolArray
-from pegasus.backends.estimate import Estimate
-from pegasus.control.plan import Plan
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.frames import euler_from_quaternion
+from pegasus.config.scenario import SpawnPoint
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.sensor import Reading
+from pegasus.core.simulation import Playback, Simulation
+from pegasus.core.state import Estimate, Plan
+from pegasus.core.visuals import Snapshot as Drawn
 from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.wind import ConstantWind, Gusts
-from pegasus.multirotor import Multirotor
-from pegasus.render.visuals import Snapshot as Drawn
-from pegasus.scene.scene import Scene
+from pegasus.scene.scene import Scene, view_from_behind
 from pegasus.sensors import BatteryReading
-from pegasus.sensors.sensor import Reading
-from pegasus.simulation import Playback, Simulation
-from pegasus.vehicle import Vehicle
+
+SNAPSHOT_RATE = 30.0
+"""Snapshots per second of wall time [Hz]."""
+
+_ABOVE = 0.5
+"""Height above the vehicles from which free viewpoints are searched [m]."""
+_NEAREST, _FARTHEST = 2.5, 25.0
+_ROOM = 0.6
+"""Clearance from obstacles [m]."""
+_AZIMUTHS = (145, -145, 180, 110, -110, 70, -70, 35, -35, 0)
+"""Searched directions, counter-clockwise from the nose, starting behind the vehicle [deg]."""
+_ELEVATIONS = (20, 45)
 
 
 @dataclass(frozen=True, eq=False)
 class VehicleSnapshot:
-    """N identical vehicles at one instant; world ENU, body FLU, quaternions xyzw, SI units."""
+    """State of N identical vehicles at one instant; world ENU, body FLU, quaternions xyzw, SI units."""
 
     name: str
     model: str
     count: int
     pilot: str
-    """Class of the backend that drives it; empty where none does."""
+    """Class name of the driving backend; empty if there is none."""
     scene: Scene
     """Shape of one copy in its body frame."""
     position: Array
@@ -47,28 +61,28 @@ class VehicleSnapshot:
     rotor_spin: Array
     """+1 for a rotor that turns counter-clockwise about its axis, else -1, shape (R,)."""
     in_contact: BoolArray
-    """Which copies touched something during the last step, shape (N,)."""
+    """Whether each copy had a contact during the last step, shape (N,)."""
     reference_position: Array | None
-    """What the pilot follows [m], shape (N, 3); None where that is not known."""
+    """Reference position of the controller [m], shape (N, 3); None if unknown."""
     reference_velocity: Array | None
-    """Its velocity [m/s], shape (N, 3)."""
+    """Reference velocity [m/s], shape (N, 3)."""
     reference_yaw: Array | None
-    """Its heading, counter-clockwise from east [rad], shape (N,)."""
+    """Reference heading, counter-clockwise from east [rad], shape (N,)."""
     segment: str
-    """Part of the flight that it is in; empty where that is not known."""
+    """Name of the current flight segment; empty if unknown."""
     plan: Plan | None
-    """What it is about to fly; None where that is not known."""
+    """Planned path; None if unknown."""
     estimate: Estimate | None
-    """What its autopilots believe; None where they do not tell."""
+    """State estimate of the autopilots; None if they report none."""
     battery: BatteryReading | None
-    """Voltage, current and charge; None where it has no battery."""
+    """Voltage, current and charge; None without a battery."""
     readings: Mapping[str, Reading]
     """Last readings by sensor name."""
 
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """Where the viewport is and what it looks at, in the world [m]."""
+    """Position, target and up vector of a camera in the world [m]."""
 
     position: tuple[float, float, float]
     target: tuple[float, float, float]
@@ -77,26 +91,26 @@ class Viewpoint:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A simulation at one instant."""
+    """State of a simulation at one instant."""
 
     number: int
-    """Counts up with every snapshot of a session."""
+    """Sequence number of the snapshot within its session."""
     generation: int
-    """Counts up when another world takes the place of this one, or it is cleared."""
+    """Sequence number of the world, increased when the world is replaced or cleared."""
     world: str | None = None
-    """Name of the world; None while none is loaded."""
+    """Name of the world; None if none is loaded."""
     scene: Scene | None = None
     """The world's scene."""
     origin: Geodetic | None = None
-    """Place of the world's origin."""
+    """Geodetic position of the world's origin."""
     time: float = 0.0
     """Simulated time [s]."""
     step_count: int = 0
     playback: Playback = Playback.STOPPED
     speed: float | None = 1.0
-    """Wanted speed in times real time; None for as fast as it goes."""
+    """Target speed as a multiple of real time; None for unlimited."""
     real_time_factor: float = 0.0
-    """Speed that is reached, in times real time; 0 while not playing."""
+    """Achieved speed as a multiple of real time; 0 while not playing."""
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Velocity of the air at the world's origin [m/s]."""
     mean_wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -104,17 +118,17 @@ class Snapshot:
     gusts: float = 0.0
     """Standard deviation of the gusts [m/s]."""
     recording: Path | None = None
-    """Folder that is recorded into; None while nothing is."""
+    """Folder of the recording; None while not recording."""
     vehicles: tuple[VehicleSnapshot, ...] = ()
     contacts: Array | None = None
-    """Points of contact in the world [m], shape (K, 3)."""
+    """Contact points in the world [m], shape (K, 3)."""
     drawn: Drawn | None = None
-    """Everything that moves, as it is drawn: shapes and poses of bodies and propellers."""
-    vantage: Viewpoint | None = None
-    """View that the last change of world or vehicles asks for, the same object until the next one."""
+    """Shapes and poses of all moving bodies and propellers."""
+    suggested_viewpoint: Viewpoint | None = None
+    """Viewpoint suggested by the last change of world or vehicles; the same object until the next change."""
 
     def vehicle(self, name: str | None) -> VehicleSnapshot | None:
-        """Return the vehicle of a name; None where there is none.
+        """Return a vehicle by name; None if it does not exist.
 
         Args:
             name: The name.
@@ -122,15 +136,15 @@ class Snapshot:
         return next((vehicle for vehicle in self.vehicles if vehicle.name == name), None)
 
 
-def vehicle_snapshot(vehicle: Vehicle, time: float, in_contact: BoolArray) -> VehicleSnapshot:
-    """Return a vehicle as it is now.
+def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) -> VehicleSnapshot:
+    """Return a snapshot of a vehicle.
 
     Args:
-        vehicle: The vehicle, in a simulation that nobody steps meanwhile.
+        vehicle: The vehicle; its simulation must not step meanwhile.
         time: Simulated time [s].
-        in_contact: Which copies touched something during the last step, shape (N,).
+        in_contact: Whether each copy had a contact during the last step, shape (N,).
     """
-    # Before the first step nobody has led it anywhere.
+    # There is no reference before the first step.
     state, reference = vehicle.state, vehicle.reference if time > 0.0 else None
     drivers = [backend for backend in vehicle.backends if backend.drives]
     rotors = state.rotor_speed.shape[1]
@@ -141,7 +155,7 @@ def vehicle_snapshot(vehicle: Vehicle, time: float, in_contact: BoolArray) -> Ve
         model=vehicle.spec.name,
         count=vehicle.count,
         pilot=type(drivers[0]).__name__ if drivers else "",
-        scene=vehicle.scene,
+        scene=vehicle.asset.scene,
         position=state.position.copy(),
         orientation=state.orientation.copy(),
         velocity=state.velocity.copy(),
@@ -171,21 +185,21 @@ def snapshot(
     speed: float | None,
     real_time_factor: float,
     recording: Path | None,
-    vantage: Viewpoint | None,
+    suggested_viewpoint: Viewpoint | None,
 ) -> Snapshot:
-    """Return a simulation as it is now.
+    """Return a snapshot of a simulation.
 
     Args:
-        simulation: The simulation, which nobody steps meanwhile.
-        number: Number of the snapshot.
-        generation: Number of the world.
-        speed: Wanted speed; None for as fast as it goes.
-        real_time_factor: Speed that is reached.
-        recording: Folder that is recorded into.
-        vantage: View that the last change of world or vehicles asks for.
+        simulation: The simulation; it must not step meanwhile.
+        number: Sequence number of the snapshot.
+        generation: Sequence number of the world.
+        speed: Target speed; None for unlimited.
+        real_time_factor: Achieved speed.
+        recording: Folder of the recording.
+        suggested_viewpoint: Viewpoint suggested by the last change of world or vehicles.
     """
     environment = simulation.environment
-    # Asked once for all: each question costs what all contacts together do.
+    # One query for all vehicles: each query costs as much as all contacts together.
     contacts = simulation.engine.contacts()
     touching = simulation.vehicles.touching(contacts)
     model = environment.wind
@@ -211,5 +225,85 @@ def snapshot(
         ),
         contacts=contacts.position.copy(),
         drawn=simulation.visuals.snapshot(simulation.time),
-        vantage=vantage,
+        suggested_viewpoint=suggested_viewpoint,
     )
+
+
+class ViewpointSuggestions:
+    """Viewpoint suggested by the last change of world or vehicles."""
+
+    def __init__(self) -> None:
+        # Weak references: removed simulations and vehicles must not be kept alive.
+        self._simulation: weakref.ref[Simulation] | None = None
+        self._known: weakref.WeakSet[Multirotor] = weakref.WeakSet()
+        self._view: Viewpoint | None = None
+
+    def update(self, simulation: Simulation) -> Viewpoint | None:
+        """Return the viewpoint of the vehicles added last, else of the world.
+
+        Args:
+            simulation: The simulation; it must not step meanwhile.
+        """
+        if self._simulation is None or self._simulation() is not simulation:
+            self._simulation, self._known = weakref.ref(simulation), weakref.WeakSet()
+            self._view = world_viewpoint(simulation.scene, simulation.world.spawn_points or ())
+        new = [vehicle for vehicle in simulation.vehicles if vehicle not in self._known]
+        if new:
+            self._known.update(new)
+            self._view = vehicle_viewpoint(simulation, new)
+        return self._view
+
+
+def world_viewpoint(scene: Scene, spawn_points: Sequence[SpawnPoint]) -> Viewpoint:
+    """Return the viewpoint of a world's thumbnail.
+
+    Args:
+        scene: The world's scene, whose first camera is used.
+        spawn_points: Spawn points of the world; without a camera the viewpoint is behind the first one.
+    """
+    if not scene.cameras:
+        eye, target = view_from_behind(spawn_points)
+        return _viewpoint(eye, target)
+    transform = scene.cameras[0].transform
+    eye, ahead = transform[:3, 3], -transform[:3, 2] / math.sqrt(float(transform[:3, 2] @ transform[:3, 2]))
+    # The view rotates about its target, which is therefore as far away as the spawn points.
+    places = np.array([point.position for point in spawn_points] or [(0.0, 0.0, 0.0)])
+    return _viewpoint(eye, eye + ahead * min(max(float((places.mean(axis=0) - eye) @ ahead), 3.0), 40.0))
+
+
+def vehicle_viewpoint(simulation: Simulation, vehicles: Sequence[Multirotor]) -> Viewpoint:
+    """Return an unobstructed viewpoint of vehicles, preferably from behind.
+
+    Args:
+        simulation: Their simulation.
+        vehicles: The vehicles; if they are too far apart for one view, only the first copy of the first
+            counts.
+    """
+    places = np.concatenate([vehicle.state.position for vehicle in vehicles])
+    middle = (places.min(axis=0) + places.max(axis=0)) / 2
+    radius = float(np.linalg.norm(places - middle, axis=1).max())
+    distance = _NEAREST + 2.0 * radius
+    if distance > _FARTHEST:
+        middle, distance = places[0], _NEAREST
+    heading = float(euler_from_quaternion(vehicles[0].state.orientation[0])[2])
+    azimuth = heading + np.radians(np.tile(_AZIMUTHS, len(_ELEVATIONS)))
+    elevation = np.radians(np.repeat(_ELEVATIONS, len(_AZIMUTHS)))
+    directions = np.stack(
+        [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)], axis=1
+    )
+    origin = middle + np.array([0.0, 0.0, _ABOVE])
+    count = len(directions)
+    hits = simulation.engine.raycast(
+        np.tile(origin, (count, 1)), directions, distance + _ROOM, skip=np.full(count, -1)
+    )
+    room = np.where(hits.hit, hits.distance, distance + _ROOM) - _ROOM
+    best = (
+        int(np.argmax(room >= 0.999 * distance)) if (room >= 0.999 * distance).any() else int(room.argmax())
+    )
+    return _viewpoint(origin + directions[best] * max(float(room[best]), 0.0), middle)
+
+
+def _viewpoint(eye: Array, target: Array) -> Viewpoint:
+    x, y, z = np.asarray(eye, dtype=np.float64).tolist()
+    u, v, w = np.asarray(target, dtype=np.float64).tolist()
+    return Viewpoint((x, y, z), (u, v, w))

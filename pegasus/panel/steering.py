@@ -1,4 +1,4 @@
-"""Flight by hand: the built-in controllers follow points and velocities that are given while they fly."""
+"""Manual steering: built-in controllers that follow points and velocities commanded during flight."""
 
 import math
 from dataclasses import KW_ONLY, dataclass
@@ -7,31 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 from pegasus.control import CascadedPIDController, Controller, GeometricController, Mission
-from pegasus.control.plan import Plan
 from pegasus.control.trajectories import Point, Trajectory, hold, sequence
-from pegasus.errors import ConfigError
-from pegasus.state import VehicleState
+from pegasus.core.state import Plan, VehicleState
 
 _APPROACH = 0.7
-"""Velocity of the reference by its distance from the target [1/s]."""
+"""Position gain of the reference: velocity per distance from the target [1/s]."""
 _RESPONSE = 3.0
-"""Acceleration of the reference by what its velocity lacks [1/s]."""
+"""Velocity gain of the reference: acceleration per velocity error [1/s]."""
 _ACCELERATION_LAG = 0.1
 """Time constant of the reference's acceleration [s]."""
 _LEASH = 1.5
-"""How far the reference may be ahead of a vehicle, such as one that is held up by a wall [m]."""
+"""Maximum lead of the reference, such as over a vehicle blocked by a wall [m]."""
 _SINK_RATE = 0.5
 _SETTLED_LEAD = 0.3
-"""A reference that has sunk this far below a vehicle at rest has met the ground [m]."""
+"""Distance of the reference below a vehicle at rest that means ground contact [m]."""
 _CLIMBED = 0.1
-"""A climb is over this near to its height [m]."""
+"""Distance from the target height at which a climb is complete [m]."""
 
 
 class Mode(Enum):
-    """What a steered vehicle does."""
+    """Steering modes."""
 
     TARGET = "target"
     VELOCITY = "velocity"
@@ -39,17 +38,17 @@ class Mode(Enum):
 
 
 class Steering(Mission):
-    """Lead N vehicles by hand: take off, then go to points, follow velocities, and land.
+    """Mission of N manually steered vehicles: take-off, flight to points and at velocities, landing.
 
-    The reference moves like a vehicle would: with limited speed and acceleration, and ahead of no vehicle by
-    more than a leash. The copies keep their places in the formation in which they took off.
+    The reference has limited speed, acceleration and lead over the vehicle. The copies keep the formation in
+    which they took off.
 
     Args:
         count: Number of vehicles N.
-        spin_up: How long the rotors idle before take-off [s].
-        height: How far they climb at take-off [m].
-        speed: Largest speed towards a point [m/s].
-        acceleration: Largest acceleration [m/s^2].
+        spin_up: Idle time of the rotors before take-off [s].
+        height: Climb at take-off [m].
+        speed: Maximum speed towards a point [m/s].
+        acceleration: Maximum acceleration [m/s^2].
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Steering(Mission):
         self._taking_off = False
 
     def hover(self) -> None:
-        """Stay where it is now; take off if it stands, and finish that if it is at it."""
+        """Hold the current position; take off if on the ground; complete a take-off in progress."""
         if self.finished:
             self.finished, self._begin = False, math.nan
         if self.airborne and not self._taking_off:
@@ -74,57 +73,57 @@ class Steering(Mission):
         self._switch(Mode.TARGET)
 
     def go_to(self, point: Array) -> None:
-        """Fly straight to a point, the middle of the formation.
+        """Fly straight to a point.
 
         Args:
-            point: The point [m], shape (3,).
+            point: Target of the formation's centre [m], shape (3,).
 
         Raises:
-            ConfigError: If they are not in the air.
+            ConfigError: If the vehicles are not in the air.
         """
         if not self.airborne:
-            raise ConfigError("is not in the air", field="vehicle", remedy="let it take off first")
+            raise ConfigError("is not in the air", field="vehicle", remedy="take off first")
         self._target[...] = point + self._formation
         self._taking_off = False
         self._switch(Mode.TARGET)
 
     def fly(self, velocity: Array, yaw_rate: float) -> None:
-        """Fly at a velocity until told otherwise.
+        """Fly at a velocity until the next command.
 
         Args:
-            velocity: Velocity forward, left and up, seen along the heading [m/s], shape (3,).
-            yaw_rate: Rate of the heading, counter-clockwise [rad/s].
+            velocity: Velocity forward, left and up, relative to the heading [m/s], shape (3,).
+            yaw_rate: Yaw rate, counter-clockwise [rad/s].
 
         Raises:
-            ConfigError: If they are not in the air.
+            ConfigError: If the vehicles are not in the air.
         """
         if not self.airborne:
-            raise ConfigError("is not in the air", field="vehicle", remedy="let it take off first")
+            raise ConfigError("is not in the air", field="vehicle", remedy="take off first")
         self._velocity, self._yaw_rate = np.array(velocity, dtype=np.float64), yaw_rate
         self._taking_off = False
         self._switch(Mode.VELOCITY)
 
     def release(self) -> None:
-        """Stay where it is now if it flies at a velocity."""
+        """End flight at a velocity, and hold the position."""
         if self.mode is Mode.VELOCITY:
             self.hover()
 
     def land(self) -> None:
-        """Sink until the ground is felt, and stop the rotors; nothing changes for those who stand."""
+        """Descend until ground contact, then stop the rotors; no effect on the ground."""
         if self.airborne:
             self._taking_off = False
             self._switch(Mode.LAND)
 
     def plan(self, t: float) -> Plan | None:
-        """Return the straight way to the target; None where it follows a velocity."""
+        """Return the straight path to the target; None while following a velocity."""
         if not self.airborne or self.mode is not Mode.TARGET:
             return None
         here, there = self.reference.position, self._target
-        way = _Straight(tuple(here[0].tolist()), tuple(there[0].tolist()))
-        return Plan(way, 0.0, here - here[0])
+        line = _Straight(tuple(here[0].tolist()), tuple(there[0].tolist()))
+        return Plan(line, 0.0, here - here[0])
 
     def update(self, t: float, state: VehicleState) -> None:
-        """Bring the reference to time t.
+        """Advance the reference to time t.
 
         Args:
             t: Simulation time [s].
@@ -168,7 +167,7 @@ class Steering(Mission):
         self._switch(Mode.TARGET)
 
     def _move(self, dt: float) -> None:
-        """Move the reference on by a time."""
+        """Advance the reference by a time step."""
         position, velocity, acceleration, jerk = self._motion
         reference = self.reference
         reference.yaw_rate[...] = 0.0
@@ -205,7 +204,7 @@ class Steering(Mission):
 
 @dataclass(frozen=True)
 class _Straight(Trajectory):
-    """A straight line, to be looked at."""
+    """Straight line for display."""
 
     start: tuple[float, ...]
     end: tuple[float, ...]
@@ -219,19 +218,16 @@ class _Straight(Trajectory):
 
 @dataclass(eq=False)
 class Steered(Controller):
-    """A controller that is steered by hand: it takes off, hovers, and does what it is told.
-
-    Mix it in before a controller; its trajectory is not used.
-    """
+    """Mixin for manually steered controllers; the controller's trajectory is not used."""
 
     trajectory: Any = None
     _: KW_ONLY
     height: float = 1.5
-    """How far it climbs at take-off [m]."""
+    """Climb at take-off [m]."""
     speed: float = 3.0
-    """Largest speed towards a point [m/s]."""
+    """Maximum speed towards a point [m/s]."""
     acceleration: float = 3.0
-    """Largest acceleration of what it follows [m/s^2]."""
+    """Maximum acceleration of the reference [m/s^2]."""
 
     def __post_init__(self) -> None:
         for name, unit in (("height", "m"), ("speed", "m/s"), ("acceleration", "m/s^2")):
@@ -243,7 +239,7 @@ class Steered(Controller):
 
     @property
     def steering(self) -> Steering:
-        """Takes the commands; valid until the run ends."""
+        """Steering mission that takes the commands; valid until the run ends."""
         assert isinstance(self.mission, Steering)
         return self.mission
 
@@ -259,23 +255,23 @@ class Steered(Controller):
 
 @dataclass(eq=False)
 class SteeredGeometricController(Steered, GeometricController):
-    """Steer the geometric controller by hand."""
+    """Manually steered geometric controller."""
 
 
 @dataclass(eq=False)
 class SteeredPIDController(Steered, CascadedPIDController):
-    """Steer the cascaded PID controller by hand."""
+    """Manually steered cascaded PID controller."""
 
 
 STEERED: dict[str, type[Steered]] = {
     "geometric": SteeredGeometricController,
     "cascaded_pid": SteeredPIDController,
 }
-"""Controllers that can be steered, by the name of the controller."""
+"""Manually steered controllers by controller name."""
 
 
 def _limited(vectors: Array, length: float) -> Array:
-    """Return vectors that are no longer than a length, shape (N, 3)."""
+    """Return vectors limited to a maximum length, shape (N, 3)."""
     norm = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     limited: Array = vectors * np.minimum(1.0, length / (norm + 1e-12))
     return limited

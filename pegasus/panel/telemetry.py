@@ -1,4 +1,4 @@
-"""What the panel says about one vehicle: figures of this instant, and the last minute as columns."""
+"""Telemetry of one vehicle: current values, and the history of the last minute."""
 
 import threading
 from collections import deque
@@ -7,30 +7,30 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.base.frames import euler_from_quaternion
+from pegasus.core.sensor import Reading
 from pegasus.environment.geodesy import Geodetic, local_from_geodetic
-from pegasus.frames import euler_from_quaternion
 from pegasus.panel.snapshot import Snapshot, VehicleSnapshot
 from pegasus.sensors.gps import GpsReading
-from pegasus.sensors.sensor import Reading
 
 HISTORY_LENGTH = 1800
-"""Samples that are kept: a minute at 30 Hz."""
+"""Number of samples in the history: one minute at 30 Hz."""
 
 COLUMNS = (
     "time",
     *("x", "y", "z", "reference_x", "reference_y", "reference_z"),
     *("roll", "pitch", "yaw", "reference_yaw"),
 )
-"""Columns of the history: [s], [m], [m], [rad]; NaN where there is no reference."""
+"""Columns of the history: [s], [m], [m], [rad]; NaN without a reference."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """What an autopilot believes; errors are estimated less true, when its last word came."""
+    """State estimate of an autopilot; errors are estimated minus true, at the time of the estimate."""
 
     age: float
-    """Time since its last word [s]."""
+    """Time since the estimate [s]."""
     position: Array
     """Position in the world [m], shape (3,)."""
     velocity: Array
@@ -38,16 +38,16 @@ class Estimated:
     attitude: Array
     """Roll, pitch and heading, counter-clockwise from east [rad], shape (3,)."""
     position_error: Array
-    """[m], shape (3,)."""
+    """Position error [m], shape (3,)."""
     velocity_error: Array
-    """[m/s], shape (3,)."""
+    """Velocity error [m/s], shape (3,)."""
     attitude_error: float
     """Angle between the estimated and the true attitude [rad]."""
 
 
 @dataclass(frozen=True)
-class Supply:
-    """A battery at one instant."""
+class BatteryStatus:
+    """State of a battery at one instant."""
 
     voltage: float
     """Voltage under load [V]."""
@@ -59,7 +59,7 @@ class Supply:
 
 @dataclass(frozen=True, eq=False)
 class Telemetry:
-    """One vehicle at one instant; SI units and radians."""
+    """State of one vehicle at one instant; SI units and radians."""
 
     name: str
     copy: int
@@ -70,38 +70,38 @@ class Telemetry:
     altitude: float
     """Altitude above mean sea level [m]."""
     speed: float
-    """Length of the velocity [m/s]."""
+    """Speed [m/s]."""
     climb: float
-    """Upward part of the velocity [m/s]."""
+    """Climb rate [m/s]."""
     rotor_speed: Array
     """Rotor speeds [rad/s], shape (R,)."""
     rotor_share: Array
-    """Rotor speeds by the highest one, 0 to 1, shape (R,); by the fastest rotor's where there is no limit."""
+    """Rotor speeds relative to the maximum (without one, to the fastest rotor), 0 to 1, shape (R,)."""
     reference: Array | None
-    """What its pilot follows [m], shape (3,)."""
+    """Reference position [m], shape (3,)."""
     error: float | None
-    """Distance from that [m]."""
+    """Distance from the reference [m]."""
     segment: str
-    """Part of the flight that it is in."""
+    """Name of the current flight segment."""
     pilot: str
     in_contact: bool
     estimate: Estimated | None
-    """What its autopilot believes; None where it does not tell, or has not yet."""
-    battery: Supply | None
-    """Its battery; None where it has none."""
+    """State estimate of the autopilot; None if it has reported none."""
+    battery: BatteryStatus | None
+    """State of the battery; None without one."""
     measured: Array | None
-    """Position that the first GPS with a fix gives, in the world [m], shape (3,), beside the true one."""
+    """Position measured by the first GPS with a fix, in the world [m], shape (3,)."""
     readings: dict[str, dict[str, Array]]
-    """Last readings by sensor: this copy's values by field."""
+    """Last readings of this copy by sensor and field."""
 
 
 def telemetry(snapshot: Snapshot, name: str, copy: int = 0) -> Telemetry | None:
-    """Return what there is to say about a vehicle; None where there is none of that name.
+    """Return the telemetry of a vehicle; None if it does not exist.
 
     Args:
         snapshot: The simulation.
         name: Name of the vehicle.
-        copy: Which of its copies.
+        copy: Index of the copy.
     """
     vehicle = snapshot.vehicle(name)
     if vehicle is None or copy >= vehicle.count:
@@ -137,22 +137,22 @@ def telemetry(snapshot: Snapshot, name: str, copy: int = 0) -> Telemetry | None:
 
 
 class History:
-    """The last minute of one vehicle, for plots; safe to read while another thread adds to it."""
+    """Samples of one vehicle over the last minute; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._rows: deque[tuple[float, ...]] = deque(maxlen=HISTORY_LENGTH)
-        self._whose: tuple[int, str, int] | None = None
+        self._source: tuple[int, str, int] | None = None
 
     def add(self, snapshot: Snapshot, vehicle: VehicleSnapshot, copy: int) -> None:
-        """Add a vehicle as it is now; another vehicle or run begins anew.
+        """Add a sample; another vehicle or run restarts the history.
 
         Args:
             snapshot: The simulation.
             vehicle: The vehicle.
-            copy: Which of its copies.
+            copy: Index of the copy.
         """
-        whose = snapshot.generation, vehicle.name, copy
+        source = snapshot.generation, vehicle.name, copy
         nan = [np.nan] * 3
         position = vehicle.reference_position
         reference = nan if position is None else position[copy].tolist()
@@ -161,17 +161,17 @@ class History:
         yaw = float(np.remainder(yaw + np.pi, 2 * np.pi) - np.pi)
         row = snapshot.time, *vehicle.position[copy].tolist(), *reference, roll, pitch, heading, yaw
         with self._lock:
-            if whose != self._whose or (self._rows and row[0] < self._rows[-1][0]):
+            if source != self._source or (self._rows and row[0] < self._rows[-1][0]):
                 self._rows.clear()
-                self._whose = whose
+                self._source = source
             if not self._rows or row[0] > self._rows[-1][0]:
                 self._rows.append(row)
 
     def clear(self) -> None:
-        """Forget all: there is no vehicle to look at."""
+        """Delete all samples."""
         with self._lock:
             self._rows.clear()
-            self._whose = None
+            self._source = None
 
     def columns(self) -> dict[str, Array]:
         """Return the samples by the names of `COLUMNS`, each of shape (K,)."""
@@ -181,12 +181,12 @@ class History:
         return {name: table[:, i] for i, name in enumerate(COLUMNS)}
 
 
-def hidden_where_unknown(reference: Array, true: Array) -> Array:
-    """Return a reference, and where there is none the curve itself, which hides it: plots fail at gaps.
+def filled_reference(reference: Array, true: Array) -> Array:
+    """Return a reference with missing values replaced by the true curve, since plots fail at gaps.
 
     Args:
-        reference: The reference, NaN where there is none, shape (K,).
-        true: The curve that it is drawn beside, shape (K,).
+        reference: Reference, NaN where missing, shape (K,).
+        true: Curve it is compared with, shape (K,).
     """
     return np.where(np.isnan(reference), true, reference)
 
@@ -196,25 +196,27 @@ def _attitude(vehicle: VehicleSnapshot, copy: int) -> Array:
 
 
 def _estimated(vehicle: VehicleSnapshot, copy: int, time: float) -> Estimated | None:
-    said = vehicle.estimate
-    if said is None or not np.isfinite(said.received[copy] + said.orientation[copy, 3]):
+    estimate = vehicle.estimate
+    if estimate is None or not np.isfinite(estimate.received[copy] + estimate.orientation[copy, 3]):
         return None
     return Estimated(
-        age=time - float(said.received[copy]),
-        position=said.position[copy],
-        velocity=said.velocity[copy],
-        attitude=euler_from_quaternion(said.orientation[copy]),
-        position_error=said.position_error[copy],
-        velocity_error=said.velocity_error[copy],
-        attitude_error=float(said.attitude_error[copy]),
+        age=time - float(estimate.received[copy]),
+        position=estimate.position[copy],
+        velocity=estimate.velocity[copy],
+        attitude=euler_from_quaternion(estimate.orientation[copy]),
+        position_error=estimate.position_error[copy],
+        velocity_error=estimate.velocity_error[copy],
+        attitude_error=float(estimate.attitude_error[copy]),
     )
 
 
-def _supply(vehicle: VehicleSnapshot, copy: int) -> Supply | None:
+def _supply(vehicle: VehicleSnapshot, copy: int) -> BatteryStatus | None:
     battery = vehicle.battery
     if battery is None:
         return None
-    return Supply(float(battery.voltage[copy]), float(battery.current[copy]), float(battery.charge[copy]))
+    return BatteryStatus(
+        float(battery.voltage[copy]), float(battery.current[copy]), float(battery.charge[copy])
+    )
 
 
 def _measured(vehicle: VehicleSnapshot, copy: int, origin: Geodetic | None) -> Array | None:
@@ -229,7 +231,7 @@ def _measured(vehicle: VehicleSnapshot, copy: int, origin: Geodetic | None) -> A
 
 
 def _values(reading: Reading, copy: int, count: int) -> Iterator[tuple[str, Array]]:
-    """Give the numbers of a reading that are this copy's; pictures and clouds of points are left out."""
+    """Yield the numeric fields of one copy's reading, without images and point clouds."""
     for field in fields(reading):
         value = getattr(reading, field.name)
         if isinstance(value, np.ndarray) and 1 <= value.ndim <= 2 and len(value) == count:

@@ -1,34 +1,26 @@
-"""The panel's part for vehicles: which one, where, how many, add, remove."""
+"""Panel part for vehicles: selection, placement, adding and removing."""
 
 from pathlib import Path
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
-from pegasus.multirotor import Multirotor
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import load_vehicle
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.placement import ground_below
+from pegasus.core.simulation import Simulation
 from pegasus.panel.backend_part import BackendPart
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, vehicle_choices
 from pegasus.panel.sensor_part import SensorPart
 from pegasus.panel.session import Session
-from pegasus.panel.snapshot import VehicleSnapshot
-from pegasus.scenario import load_vehicle
-from pegasus.simulation import Simulation
-from pegasus.spawn import ground_below
 
 _COUNT_LIMIT = 1000
 
 
 class VehiclePart(Part):
-    """Choose a vehicle and its place, add it; remove vehicles.
-
-    Args:
-        board: What all parts share.
-        session: Runs the simulation.
-        backend: Who will fly it.
-        sensors: Which further sensors it will have.
-    """
+    """Selection and placement of the next vehicle; removal of vehicles."""
 
     def __init__(self, board: Board, session: Session, backend: BackendPart, sensors: SensorPart) -> None:
         super().__init__(board)
@@ -37,30 +29,25 @@ class VehiclePart(Part):
         self.chosen = "iris"
         """Name or path of the vehicle to add."""
         self.name = ""
-        """Its name; that of the model, with a number where it is taken, when empty."""
+        """Name of the vehicle; that of the model when empty, with a number if it is taken."""
         self.position: tuple[float, float, float] | None = None
-        """Where it will be put [m]; at the world's next free spawn point when None."""
+        """Start position [m]; the world's next free spawn point when None."""
         self.on_ground = True
-        """Whether `position` is a point of the ground to stand on, or the place of the body frame."""
+        """Whether `position` is a point on the ground to stand on; otherwise it is that of the body frame."""
         self.heading = 0.0
-        """Its heading, counter-clockwise from east [rad]."""
+        """Heading, counter-clockwise from east [rad]."""
         self.count = 1
         self.spacing: float | None = None
-        """Distance of the copies [m]; such that they do not touch when None."""
-
-    @property
-    def vehicles(self) -> tuple[VehicleSnapshot, ...]:
-        """The vehicles in the world, as the last snapshot has them."""
-        return self._session.snapshot.vehicles
+        """Distance between copies [m]; the smallest without collision when None."""
 
     @property
     def choice(self) -> Choice | None:
-        """The vehicle to add, as the list has it; None for a file by path."""
+        """List entry of the vehicle to add; None for a file given by path."""
         return next((choice for choice in self.choices if choice.name == self.chosen), None)
 
     @action(Topic.VEHICLES)
     def refresh(self) -> None:
-        """Look again for vehicles and their pictures."""
+        """Reload the list of vehicles and their thumbnails."""
         self.choices = vehicle_choices()
 
     @action(Topic.VEHICLES)
@@ -78,19 +65,19 @@ class VehiclePart(Part):
         """Name the vehicle to add.
 
         Args:
-            name: Its name; empty for that of the model.
+            name: The name; that of the model when empty.
         """
         if "/" in name:
-            raise ConfigError("must not hold a slash", field="name", value=name, remedy="choose another")
+            raise ConfigError("must not contain a slash", field="name", value=name, remedy="choose another")
         self.name = name.strip()
 
     @action(Topic.VEHICLES)
     def set_count(self, count: int | str, spacing: float | str | None = None) -> None:
-        """Set how many copies are added, and how far apart.
+        """Set number and spacing of copies.
 
         Args:
             count: Number of copies, 1 to 1000.
-            spacing: Distance of neighbours [m]; such that they do not touch when None.
+            spacing: Distance between neighbours [m]; the smallest without collision when None.
         """
         amount = number("count", count)
         if amount != int(amount) or not 1 <= amount <= _COUNT_LIMIT:
@@ -102,7 +89,7 @@ class VehiclePart(Part):
 
     @action(Topic.VEHICLES)
     def set_position(self, x: float | str, y: float | str, z: float | str) -> None:
-        """Set where the body frame starts.
+        """Set the start position of the body frame.
 
         Args:
             x: East [m].
@@ -114,7 +101,7 @@ class VehiclePart(Part):
 
     @action(Topic.VEHICLES)
     def set_heading(self, heading: float | str) -> None:
-        """Set the heading at the start.
+        """Set the start heading.
 
         Args:
             heading: Heading, counter-clockwise from east [rad].
@@ -128,17 +115,17 @@ class VehiclePart(Part):
 
     @action(Topic.VEHICLES)
     def place(self, origin: tuple[float, float, float], direction: tuple[float, float, float]) -> None:
-        """Set where it starts to what was clicked at: it will stand there.
+        """Set the start position to the point clicked in the view, on which the vehicle will stand.
 
         Args:
-            origin: Where the ray through the click starts [m].
-            direction: Its direction.
+            origin: Origin of the ray through the click [m].
+            direction: Direction of the ray.
         """
         self.position, self.on_ground = clicked_point(self._session, origin, direction), True
 
     @action(Topic.VEHICLES)
     def place_on(self, x: float, y: float, z: float) -> None:
-        """Set the point of the ground that it will stand on.
+        """Set the point on the ground on which the vehicle will stand.
 
         Args:
             x: East [m].
@@ -150,14 +137,14 @@ class VehiclePart(Part):
     @action(Topic.VEHICLES, "adding the vehicle")
     def add(self) -> None:
         """Add the chosen vehicle."""
-        self._session.call(lambda _: None)  # Without a world there is nothing to add to.
+        self._session.call(lambda _: None)  # Fails early if no world is loaded.
         backends = self._backend.make()
         vehicle = Multirotor(
             self.chosen,
             count=self.count,
             name=self.name or None,
             position=self.position,
-            # At a spawn point it looks as the world has it, unless told otherwise.
+            # A spawn point has a heading of its own, which holds unless another one is given.
             heading=None if self.position is None and not self.heading else self.heading,
             spacing=self.spacing,
             backends=backends,
@@ -168,16 +155,12 @@ class VehiclePart(Part):
             self._session.call(lambda simulation: _stand(vehicle, place, simulation))
         self._session.add(vehicle)
         self.name, self.position, self.on_ground = "", None, True
-        self._backend.forget_namespace()
+        self._backend.clear_namespace()
         self.board.report(f"{vehicle.name} is added")
 
     @action(Topic.VEHICLES, "removing the vehicle")
     def remove(self, name: str) -> None:
-        """Remove a vehicle from the world.
-
-        Args:
-            name: Its name.
-        """
+        """Remove a vehicle from the world."""
         self._session.remove(name)
         self.board.report(f"{name} is removed")
 
@@ -185,15 +168,15 @@ class VehiclePart(Part):
 def clicked_point(
     session: Session, origin: tuple[float, float, float], direction: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """Return the point of the world that a ray through a click meets first [m].
+    """Return the first point of the world on a ray through a click [m].
 
     Args:
-        session: Runs the simulation.
-        origin: Where the ray starts [m].
-        direction: Its direction, of any length.
+        session: Session that runs the simulation.
+        origin: Origin of the ray [m].
+        direction: Direction of the ray, of any length.
 
     Raises:
-        ConfigError: If it meets nothing.
+        ConfigError: If the ray hits nothing.
     """
     start, along = np.array(origin, dtype=np.float64), np.array(direction, dtype=np.float64)
     length = float(np.linalg.norm(along))
@@ -202,20 +185,20 @@ def clicked_point(
     along /= length
     hits = session.raycast((start[0], start[1], start[2]), (along[0], along[1], along[2]))
     if not hits.hit[0]:
-        raise ConfigError("there is nothing", field="click", remedy="click at the ground")
+        raise ConfigError("hits nothing", field="click", remedy="click on the ground")
     x, y, z = (start + along * hits.distance[0]).tolist()
     return x, y, z
 
 
 def _stand(vehicle: Multirotor, place: Array, simulation: Simulation) -> None:
-    """Let each copy stand on the ground, at the highest place below its rotors.
+    """Place each copy on the highest ground below its rotors.
 
     Args:
         vehicle: The vehicle.
-        place: Point of the ground in the middle of all copies [m], shape (3,).
-        simulation: Where it will stand.
+        place: Point on the ground at the centre of all copies [m], shape (3,).
+        simulation: Its simulation.
     """
-    start = vehicle.start_position
-    found = ground_below(simulation.engine, place, start[:, :2], vehicle.radius).max(axis=1)
-    # None is found in Isaac Sim before it plays.
-    start[:, 2] = np.where(np.isfinite(found), found, place[2]) + vehicle.standing_height
+    start = vehicle.start.position
+    found = ground_below(simulation.engine, place, start[:, :2], vehicle.start.radius).max(axis=1)
+    # Isaac Sim finds no ground before the timeline plays.
+    start[:, 2] = np.where(np.isfinite(found), found, place[2]) + vehicle.start.height

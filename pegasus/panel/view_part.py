@@ -1,4 +1,4 @@
-"""The panel's part for what is looked at: the viewport, whom it follows, what is drawn, screenshots."""
+"""Panel part for the view: camera, followed vehicle, overlays and screenshots."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,91 +8,83 @@ from typing import Protocol
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion
-from pegasus.panel.board import Board, Part, Topic, action, number
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.panel.board import Board, Part, Topic, action, number, require_choice
 from pegasus.panel.snapshot import Snapshot, VehicleSnapshot, Viewpoint
 
 Numbers = tuple[float | str, float | str, float | str]
 
 _CHASE_DISTANCE, _CHASE_HEIGHT = 3.0, 1.2
 _NOSE = 0.05
-"""How far above the body's origin the eye of the first person is [m]."""
+"""Height of the first-person camera above the body's origin [m]."""
 
 
 class CameraMode(StrEnum):
-    """How the viewport moves."""
+    """Camera modes of the view."""
 
     FREE = "free"
-    """By hand only."""
+    """Moved by the user only."""
     FOLLOW = "follow"
-    """Along with a vehicle, at a fixed offset."""
+    """Fixed offset from a vehicle."""
     CHASE = "chase"
     """Behind a vehicle, turning with its heading."""
     FIRST_PERSON = "first person"
-    """From the vehicle's own place, turning with its attitude."""
+    """On board a vehicle, turning with its attitude."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is drawn beside world and vehicles."""
+    """Visibility of overlays in the view."""
 
     trails: bool = True
-    """Where vehicles have been."""
+    """Flown paths of the vehicles."""
     axes: bool = False
     """Axes of the body frames."""
     reference_path: bool = False
-    """What their pilots follow."""
+    """Reference and planned paths."""
     contact_flashes: bool = True
-    """Where something is touched."""
+    """Contact points."""
 
 
-class Looking(Protocol):
-    """Whoever sees a simulation, such as a session."""
+class SnapshotSource(Protocol):
+    """Source of snapshots, such as a session."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The simulation as it was last looked at."""
+        """The last snapshot."""
 
 
 class ViewPart(Part):
-    """Choose what is looked at and what is drawn.
+    """Settings of the view.
 
     Args:
-        board: What all parts share.
-        session: Sees the simulation.
+        board: Listeners and messages of the panel.
+        session: Source of snapshots.
         out: Folder for screenshots; the current one when None.
     """
 
-    def __init__(self, board: Board, session: Looking, *, out: Path | None = None) -> None:
+    def __init__(self, board: Board, session: SnapshotSource, *, out: Path | None = None) -> None:
         super().__init__(board)
         self._session = session
         self.out = Path() if out is None else out
         self.mode = CameraMode.FREE
         self.viewpoint = Viewpoint((-6.0, -6.0, 4.0), (0.0, 0.0, 1.0))
-        """Where a free viewport is; its offset from its target is kept while following."""
+        """Viewpoint of the free camera, whose offset from the target also applies while following."""
         self.drawing = Drawing()
         self.followed: tuple[str, int] | None = None
-        """Name and copy of the vehicle that is followed, and that telemetry and commands are about."""
+        """Name and copy index of the vehicle to which camera, telemetry and commands refer."""
         self.screenshot_count = 0
-        """Counts up with each screenshot that is asked for."""
+        """Number of screenshots requested so far."""
 
-    def stand_at(self, viewpoint: Viewpoint) -> None:
-        """Put the free viewport somewhere; not an action, since nobody has asked for it.
-
-        Args:
-            viewpoint: Where it will be.
-        """
+    def apply_viewpoint(self, viewpoint: Viewpoint) -> None:
+        """Move the free camera without a user action."""
         self.viewpoint = viewpoint
         self.board.notify(Topic.VIEW)
 
     def followed_vehicle(self, snapshot: Snapshot) -> tuple[VehicleSnapshot, int] | None:
-        """Return the vehicle that is followed and the copy of it; the first of all where none is chosen.
-
-        Args:
-            snapshot: Where it is looked for.
-        """
+        """Return the followed vehicle and copy index, by default the first vehicle; None without one."""
         if self.followed is not None:
             name, copy = self.followed
             vehicle = snapshot.vehicle(name)
@@ -101,11 +93,7 @@ class ViewPart(Part):
         return (snapshot.vehicles[0], 0) if snapshot.vehicles else None
 
     def camera(self, snapshot: Snapshot) -> Viewpoint:
-        """Return where the viewport is to be, along with a vehicle that is followed or by hand.
-
-        Args:
-            snapshot: The simulation as it is shown.
-        """
+        """Return the viewpoint of the camera in the current mode."""
         followed = self.followed_vehicle(snapshot)
         if followed is None:
             return self.viewpoint
@@ -114,11 +102,11 @@ class ViewPart(Part):
 
     @action(Topic.VIEW)
     def follow(self, name: str, copy: int = 0) -> None:
-        """Choose the vehicle that camera, telemetry and commands are about.
+        """Choose the vehicle to which camera, telemetry and commands refer.
 
         Args:
             name: Its name.
-            copy: Which of its copies, counted from 0.
+            copy: Index of the copy, from 0.
         """
         snapshot = self._session.snapshot
         vehicle = snapshot.vehicle(name)
@@ -131,23 +119,21 @@ class ViewPart(Part):
 
     @action(Topic.VIEW)
     def set_mode(self, mode: str) -> None:
-        """Choose how the viewport moves.
+        """Choose the camera mode.
 
         Args:
             mode: `free`, `follow`, `chase` or `first person`.
         """
-        modes = [str(member) for member in CameraMode]
-        if mode not in modes:
-            raise ConfigError(f"must be one of {', '.join(modes)}", field="camera", value=mode)
+        require_choice("camera", mode, tuple(CameraMode))
         self.mode = CameraMode(mode)
 
     @action(Topic.VIEW)
-    def look(self, position: Numbers, target: Numbers) -> None:
-        """Set where the free viewport is and what it looks at.
+    def set_viewpoint(self, position: Numbers, target: Numbers) -> None:
+        """Set position and target of the free camera.
 
         Args:
-            position: Its place [m].
-            target: What is in its middle [m].
+            position: Position [m].
+            target: Point in the centre of the image [m].
         """
         eye = _point("position", position)
         middle = _point("target", target)
@@ -166,14 +152,7 @@ class ViewPart(Part):
         reference_path: bool | None = None,
         contact_flashes: bool | None = None,
     ) -> None:
-        """Choose what is drawn; None leaves it as it is.
-
-        Args:
-            trails: Where the vehicles have been.
-            axes: Axes of the body frames.
-            reference_path: What the vehicles follow.
-            contact_flashes: Where something is touched.
-        """
+        """Show or hide overlays; None keeps a value."""
         wanted = {
             "trails": trails,
             "axes": axes,
@@ -185,24 +164,19 @@ class ViewPart(Part):
 
     @action(Topic.SCREENSHOT)
     def screenshot(self) -> None:
-        """Ask whoever shows the panel for a picture of the viewport; `keep_screenshot` takes it."""
+        """Request a screenshot from the window that shows the panel, which calls `save_screenshot`."""
         self.screenshot_count += 1
 
     @action(Topic.MESSAGES)
-    def keep_screenshot(self, picture: bytes, suffix: str = ".png") -> None:
-        """Write a picture of the viewport into the folder for screenshots.
-
-        Args:
-            picture: The file's content.
-            suffix: How its name ends.
-        """
+    def save_screenshot(self, image: bytes, suffix: str = ".png") -> None:
+        """Write a screenshot to the folder for screenshots."""
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
         count = 1
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             while (path := self.out / f"screenshot-{stamp}-{count}{suffix}").exists():
                 count += 1
-            path.write_bytes(picture)
+            path.write_bytes(image)
         except OSError as error:
             raise ConfigError(f"cannot be written: {error.strerror}", file=self.out) from None
         self.board.report(f"the screenshot is {path}")
@@ -214,13 +188,13 @@ def _point(field: str, values: Numbers) -> tuple[float, float, float]:
 
 
 def viewpoint(mode: CameraMode, position: Array, orientation: Array, *, free: Viewpoint) -> Viewpoint:
-    """Return where a viewport is that goes along with a vehicle.
+    """Return the viewpoint of a camera mode.
 
     Args:
-        mode: How it goes along.
-        position: Where the vehicle is [m], shape (3,).
-        orientation: Its attitude, quaternion xyzw, shape (4,).
-        free: The viewport by hand, whose offset from its target counts for `follow`.
+        mode: The mode.
+        position: Position of the vehicle [m], shape (3,).
+        orientation: Attitude of the vehicle, quaternion xyzw, shape (4,).
+        free: Viewpoint of the free camera, whose offset from the target applies to `follow`.
     """
     if mode is CameraMode.FREE:
         return free
@@ -232,7 +206,7 @@ def viewpoint(mode: CameraMode, position: Array, orientation: Array, *, free: Vi
         eye = position + _NOSE * up
         target = eye + forward
     elif mode is CameraMode.CHASE:
-        # A nose that points straight up or down has no heading of its own.
+        # The heading is arbitrary if the nose points straight up or down.
         heading = np.arctan2(forward[1], forward[0])
         back = np.array([-np.cos(heading), -np.sin(heading), 0.0])
         eye = position + _CHASE_DISTANCE * back + _CHASE_HEIGHT * up

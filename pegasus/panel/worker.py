@@ -1,4 +1,4 @@
-"""A thread that has one thing to itself: it does what others ask for between two turns of its own."""
+"""Worker thread of a session and pacing of simulated time against wall time."""
 
 import threading
 import time
@@ -7,17 +7,25 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from pegasus.base.components import require
+
 T = TypeVar("T")
+
+LOWEST_SPEED, HIGHEST_SPEED = 0.1, 1000.0
+
+_LARGEST_LAG = 0.25
+_SPAN = 1.0
+"""Wall time over which the achieved speed is measured [s]."""
 
 
 class Worker:
-    """Run turns in a thread of its own, and what others ask for in between.
+    """Thread that repeats a function, and executes calls of other threads in between.
 
     Args:
         name: Name of the thread.
-        turn: Done over and over; returns how long to wait for what is asked for before the next one [s].
-        asked: Done after each thing that was asked for, before whoever asked goes on.
-        failed: Takes the error of something that was put off.
+        turn: Function that is repeated; returns how long to wait for calls before the next turn [s].
+        after_call: Called after each call, before the caller continues.
+        on_error: Called with the error of a function run by a timeout.
     """
 
     def __init__(
@@ -25,16 +33,16 @@ class Worker:
         name: str,
         *,
         turn: Callable[[], float],
-        asked: Callable[[], None],
-        failed: Callable[[Exception], None],
+        after_call: Callable[[], None],
+        on_error: Callable[[Exception], None],
     ) -> None:
-        self._turn, self._asked, self._failed = turn, asked, failed
+        self._turn, self._after_call, self._on_error = turn, after_call, on_error
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._deadlines: dict[str, tuple[float, Callable[[], None]]] = {}
-        # Whoever asks before the end is answered: nothing comes in after it.
-        self._door = threading.Lock()
+        # Guards `_closed`: every call made before closing is executed, later ones are rejected.
+        self._lock = threading.Lock()
         self._closed = False
-        # Of the interpreter's own accord it ends with the program, even if nobody closes it.
+        # Daemon thread: exits with the interpreter.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
@@ -43,19 +51,16 @@ class Worker:
         return self._closed
 
     @property
-    def wanted(self) -> bool:
-        """Whether somebody has asked for something."""
+    def has_pending(self) -> bool:
+        """Whether calls are waiting."""
         return not self._calls.empty()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def call(self, action: Callable[[], T]) -> T:
-        """Do something in the thread, and return what it gives; errors come back as well.
-
-        Args:
-            action: What is done.
+        """Call a function in the thread, and return its result or raise its error.
 
         Raises:
             RuntimeError: If the worker is closed.
@@ -63,39 +68,35 @@ class Worker:
         if threading.current_thread() is self._thread:
             return action()
         future: Future[T] = Future()
-        with self._door:
+        with self._lock:
             if self._closed:
                 raise RuntimeError("this session is closed; make a new one")
             self._calls.put((action, future))
         return future.result()
 
-    def within(self, key: str, seconds: float | None, action: Callable[[], None]) -> None:
-        """Do something after some wall time unless the same key is set again before.
+    def set_timeout(self, key: str, seconds: float | None, action: Callable[[], None]) -> None:
+        """Call a function after some wall time, unless the same key is set again earlier.
 
         Args:
-            key: Names what is put off.
-            seconds: Wall time [s]; None to forget it.
-            action: What is done, in the thread.
+            key: Name of the timeout.
+            seconds: Wall time [s]; None to cancel.
+            action: The function; it runs in the thread.
         """
 
-        def put_off() -> None:
+        def schedule() -> None:
             self._deadlines.pop(key, None)
             if seconds is not None:
                 self._deadlines[key] = time.perf_counter() + seconds, action
 
-        self.call(put_off)
+        self.call(schedule)
 
-    def forget(self) -> None:
-        """Forget all that was put off; to be called in the thread."""
+    def clear_timeouts(self) -> None:
+        """Cancel all timeouts; must be called in the thread."""
         self._deadlines.clear()
 
     def close(self, last: Callable[[], None]) -> None:
-        """Do what was asked for, then one last thing, and end the thread; calling it twice is allowed.
-
-        Args:
-            last: The last thing that is done.
-        """
-        with self._door:
+        """Execute the waiting calls and a final function, then end the thread; repeated calls are allowed."""
+        with self._lock:
             if not self._closed:
                 self._closed = True
                 self._calls.put((last, Future()))
@@ -109,7 +110,7 @@ class Worker:
             self._answer(wait)
 
     def _answer(self, wait: float) -> None:
-        """Do what is asked for, and wait a while for it where there is time."""
+        """Execute one call; wait up to a time for it."""
         try:
             action, future = self._calls.get(timeout=wait) if wait > 0 else self._calls.get_nowait()
         except Empty:
@@ -117,10 +118,10 @@ class Worker:
         try:
             result = action()
         except BaseException as error:
-            self._asked()
+            self._after_call()
             future.set_exception(error)
         else:
-            self._asked()
+            self._after_call()
             future.set_result(result)
 
     def _meet_deadlines(self) -> None:
@@ -131,4 +132,66 @@ class Worker:
             try:
                 self._deadlines.pop(key)[1]()
             except Exception as error:
-                self._failed(error)
+                self._on_error(error)
+
+
+class Pace:
+    """Pacing of simulated time to a multiple of wall time."""
+
+    def __init__(self) -> None:
+        self.speed: float | None = 1.0
+        """Target speed as a multiple of real time; None for unlimited."""
+        self.real_time_factor = 0.0
+        """Achieved speed over the last second, as a multiple of real time."""
+        self._mark = self._factor_mark = 0.0, 0.0
+
+    @staticmethod
+    def check(speed: float | None) -> None:
+        """Validate a speed.
+
+        Args:
+            speed: Multiple of real time; None for unlimited.
+
+        Raises:
+            ConfigError: If it is not allowed.
+        """
+        allowed = f"must be from {LOWEST_SPEED:g} to {HIGHEST_SPEED:g} times real time, or max"
+        require(speed is None or LOWEST_SPEED <= speed <= HIGHEST_SPEED, "speed", speed, allowed)
+
+    def begin(self, now: float, time: float) -> None:
+        """Restart pacing and measurement.
+
+        Args:
+            now: Wall time [s].
+            time: Simulated time [s].
+        """
+        self._mark = self._factor_mark = now, time
+        self.real_time_factor = 0.0
+
+    def wait(self, now: float, time: float) -> float:
+        """Return the wall time until the next step is due [s]; 0 if it is due.
+
+        Args:
+            now: Wall time [s].
+            time: Simulated time [s].
+        """
+        if self.speed is None:
+            return 0.0
+        began, first = self._mark
+        ahead = (time - first) / self.speed - (now - began)
+        if ahead < -_LARGEST_LAG:
+            # Lost time is not made up for by a burst of steps.
+            self._mark = now, time
+        return max(ahead, 0.0)
+
+    def measure(self, now: float, time: float) -> None:
+        """Update the achieved speed.
+
+        Args:
+            now: Wall time [s].
+            time: Simulated time [s].
+        """
+        began, first = self._factor_mark
+        if now - began >= _SPAN:
+            self.real_time_factor = (time - first) / (now - began)
+            self._factor_mark = now, time

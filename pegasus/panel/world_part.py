@@ -1,29 +1,54 @@
-"""The panel's part for worlds: which one, where on Earth, load and clear."""
+"""Panel parts for worlds and scenarios."""
 
 from pathlib import Path
 
-from pegasus import settings
-from pegasus.components import require
-from pegasus.errors import ConfigError
+from pegasus.backends.scenario import add_vehicles
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.config import settings
+from pegasus.config.scenario import OriginSpec, ScenarioSpec, WorldSpec, load_scenario, parse
+from pegasus.config.settings import find_beside
+from pegasus.core.simulation import Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, describe_world, world_choices
-from pegasus.panel.scenarios import load_into
+from pegasus.panel.scenario_writer import save_scenario
 from pegasus.panel.session import Session
-from pegasus.scenario import OriginSpec, WorldSpec, parse
-from pegasus.simulation import Simulation
 
 HIGHEST_RATE = 100_000.0
-"""Highest physics rate [Hz]."""
+"""Maximum physics rate [Hz]."""
+
+
+def load_into(session: Session, name: str | Path) -> tuple[ScenarioSpec, Path]:
+    """Load a scenario's world and vehicles into a session; return the scenario and its world file.
+
+    Args:
+        session: The session.
+        name: Name of a scenario, or the path of its YAML file.
+
+    Raises:
+        ConfigError: If the scenario, or anything that it names, is invalid.
+    """
+    spec, file = load_scenario(name)
+    try:
+        world = find_beside("worlds", spec.world, beside=file, field="world")
+        session.exchange(lambda: _made(spec, world, file))
+    except ConfigError as error:
+        raise error.within(file=file) from None
+    return spec, world
+
+
+def _made(spec: ScenarioSpec, world: Path, file: Path) -> Simulation:
+    simulation = Simulation(world, rate=spec.rate, seed=spec.seed)
+    try:
+        add_vehicles(simulation, spec, file)
+    except BaseException:
+        simulation.close()
+        raise
+    return simulation
 
 
 class WorldPart(Part):
-    """Choose a world and its place on Earth, load it, clear it.
-
-    Args:
-        board: What all parts share.
-        session: Runs the simulation.
-        seed: Seed of the simulations that are made here.
-    """
+    """Selection, geographic origin and loading of a world."""
 
     def __init__(self, board: Board, session: Session, *, seed: int = 0) -> None:
         super().__init__(board)
@@ -32,7 +57,7 @@ class WorldPart(Part):
         self.chosen = ""
         """Name or path of the world to load."""
         self.origin = OriginSpec()
-        """Where its origin will be put."""
+        """Geodetic position of its origin."""
         self.rate = 250.0
         """Physics steps per simulated second of the world to load [Hz]."""
         self._spec: WorldSpec | None = None
@@ -40,17 +65,17 @@ class WorldPart(Part):
 
     @property
     def loaded(self) -> str | None:
-        """Name of the world that is loaded; None while none is."""
+        """Name of the loaded world; None if there is none."""
         return self._session.snapshot.world
 
     @property
     def choice(self) -> Choice | None:
-        """The world to load, as the list has it; None for a file by path."""
+        """List entry of the world to load; None for a file given by path."""
         return next((choice for choice in self.choices if choice.name == self.chosen), None)
 
     @action(Topic.WORLD)
     def refresh(self) -> None:
-        """Look again for worlds and their pictures."""
+        """Reload the list of worlds and their thumbnails."""
         self.choices = world_choices()
 
     @action(Topic.WORLD)
@@ -66,7 +91,7 @@ class WorldPart(Part):
 
     @action(Topic.WORLD)
     def set_origin(self, latitude: float | str, longitude: float | str, altitude: float | str) -> None:
-        """Set where the world's origin will be put when it is loaded.
+        """Set the geodetic position of the world's origin, used when the world is loaded.
 
         Args:
             latitude: Latitude [deg].
@@ -76,28 +101,28 @@ class WorldPart(Part):
         values = {"latitude": latitude, "longitude": longitude, "altitude": altitude}
         self.origin = parse({name: number(name, value) for name, value in values.items()}, OriginSpec)
         if self.loaded is not None:
-            self.board.report("the origin is used when the world is loaded next")
+            self.board.report("the origin applies when the world is loaded again")
 
     @action(Topic.WORLD)
     def reset_origin(self) -> None:
-        """Put the origin back to the user's default, else to where the world itself is."""
+        """Reset the origin to the user's default, else to that of the world."""
         self.origin = self._default_origin()
 
     @action(Topic.WORLD)
     def make_origin_default(self) -> None:
-        """Keep the origin in the user's settings, for every world."""
+        """Store the origin in the user's settings, for all worlds."""
         path = settings.change_settings("panel.origin", self.origin.model_dump())
-        self.board.report(f"the origin is kept in {path}")
+        self.board.report(f"the origin is stored in {path}")
 
     @action(Topic.WORLD)
-    def forget_origin_default(self) -> None:
-        """Take the origin out of the user's settings: worlds are where they say themselves."""
+    def clear_origin_default(self) -> None:
+        """Remove the origin from the user's settings: each world uses its own origin."""
         settings.change_settings("panel.origin", dict.fromkeys(OriginSpec.model_fields))
         self.origin = self._default_origin()
 
     @action(Topic.WORLD)
     def set_rate(self, rate: float | str) -> None:
-        """Set the physics rate that is used when a world is loaded; ArduPilot wants 720 Hz at least.
+        """Set the physics rate, used when a world is loaded; ArduPilot requires at least 720 Hz.
 
         Args:
             rate: Physics steps per simulated second [Hz].
@@ -108,11 +133,11 @@ class WorldPart(Part):
         )
         self.rate = wanted
         if self.loaded is not None:
-            self.board.report("the rate is used when the world is loaded next")
+            self.board.report("the rate applies when the world is loaded again")
 
     @action(Topic.WORLD, "loading the world")
     def load(self) -> None:
-        """Load the chosen world in the place of the present one and its vehicles."""
+        """Replace the present world and its vehicles by the chosen world."""
         if self._spec is None:
             raise ConfigError("no world is chosen", field="world", remedy="choose one first")
         spec, file = self._spec.model_copy(update={"origin": self.origin}), self._file
@@ -135,7 +160,7 @@ class WorldPart(Part):
             name: Name of a scenario, or the path of its YAML file.
         """
         spec, world = load_into(self._session, name)
-        if spec.speed != "max":  # As fast as it goes is for those who do not look on.
+        if spec.speed != "max":  # An unlimited speed cannot be watched.
             self._session.set_speed(float(spec.speed))
         self._spec, self._file = describe_world(world)
         known = any(choice.name == spec.world for choice in self.choices)
@@ -145,14 +170,76 @@ class WorldPart(Part):
 
     @action(Topic.WORLD, "clearing the world")
     def clear(self) -> None:
-        """Remove the world and all that is in it."""
+        """Remove the world with all vehicles."""
         self._session.clear()
 
     def _default_origin(self) -> OriginSpec:
         own = OriginSpec() if self._spec is None else self._spec.origin
         try:
             kept = settings.user_settings().panel.origin.model_dump(exclude_none=True)
-        except ConfigError as error:  # Worlds can be loaded all the same.
+        except ConfigError as error:  # Worlds can be loaded nevertheless.
             self.board.fail(error)
             return own
         return own.model_copy(update=kept)
+
+
+class ScenarioPart(Part):
+    """Opening and saving of scenarios by name.
+
+    Args:
+        board: Listeners and messages of the panel.
+        session: Session that runs the simulation.
+        world: World part, which loads scenarios.
+    """
+
+    def __init__(self, board: Board, session: Session, world: WorldPart) -> None:
+        super().__init__(board)
+        self._session, self._world = session, world
+        self.choices: list[str] = settings.names("scenarios")
+        """Names of the shipped and the user's scenarios."""
+        self.name = ""
+        """Name for saving."""
+        self.replace = False
+        """Whether saving replaces an existing scenario of the user."""
+
+    @action(Topic.SCENARIOS)
+    def refresh(self) -> None:
+        """Reload the list of scenarios."""
+        self.choices = settings.names("scenarios")
+
+    def open(self, name: str) -> bool:
+        """Load a scenario's world with its vehicles; return whether that succeeded."""
+        opened = self._world.load_scenario(name)
+        if opened:
+            self.set_name(name)
+        return opened
+
+    @action(Topic.SCENARIOS)
+    def set_name(self, name: str) -> None:
+        """Set the name for saving.
+
+        Args:
+            name: Letters, digits, `_` and `-`.
+        """
+        self.name = name.strip()
+
+    @action(Topic.SCENARIOS)
+    def set_replace(self, replace: bool) -> None:
+        """Choose whether saving replaces an existing scenario of the user.
+
+        Args:
+            replace: Whether to replace it.
+        """
+        self.replace = replace
+
+    @action(Topic.SCENARIOS, "saving the scenario")
+    def save(self) -> None:
+        """Save the world and its vehicles to the user's scenarios."""
+        speed = self._session.snapshot.speed
+        saved = self._session.call(
+            lambda simulation: save_scenario(simulation, self.name, speed=speed, replace=self.replace)
+        )
+        self.choices = settings.names("scenarios")
+        self.board.report(f"the scenario is saved in {saved.file}")
+        if saved.left_out:
+            self.board.report(f"not saved, no file can describe it: {', '.join(saved.left_out)}", error=True)

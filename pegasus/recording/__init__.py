@@ -1,17 +1,18 @@
-"""Record runs, read them back, and say what they amount to."""
+"""Recording of runs as MCAP logs, reading of logs, audits, summaries and plots."""
 
-from pegasus.recording.energy import EnergyAudit, EnergyBalance
-from pegasus.recording.observer import Observer
+from pegasus.core.observer import Observer
+from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
+from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
 from pegasus.recording.plots import plot_flight
 from pegasus.recording.reader import Log, Series, read_log
 from pegasus.recording.recorder import McapRecorder
-from pegasus.recording.run_folder import make_run_folder
-from pegasus.recording.summary import Summary, summarize
-from pegasus.recording.tracking import TrackingAudit, TrackingError, VehicleTracking
+from pegasus.recording.summary import Summary, make_run_folder, summarize
 
 __all__ = [
+    "IMAGE_MESSAGES",
     "EnergyAudit",
     "EnergyBalance",
+    "ImageMessage",
     "Log",
     "McapRecorder",
     "Observer",

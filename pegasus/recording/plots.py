@@ -1,4 +1,4 @@
-"""Draw a recorded flight."""
+"""Plots of recorded flights."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array, IntArray
-from pegasus.errors import ConfigError
-from pegasus.frames import euler_from_quaternion
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import euler_from_quaternion
 from pegasus.recording.reader import Log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that stay apart for colour-blind eyes (Okabe and Ito 2008).
+# Colours distinguishable by colour-blind readers (Okabe and Ito 2008).
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#4d4d4d")
 _SHADES = ("#dbe9f6", "#fde8d7", "#dff2e3", "#f3e2ef", "#fbf3d0", "#e4e4e4")
-# More paths than this hide each other.
+# Maximum number of paths; more would hide each other.
 _PATH_LIMIT = 16
-# More points than pixels cost time and show nothing.
+# Maximum number of points of a curve; more exceed the pixels.
 _POINT_LIMIT = 4000
 
 
 @dataclass(frozen=True, eq=False)
 class _Flight:
-    """One copy of a vehicle: its states, and the reference at those of them that have one."""
+    """Recorded states of a vehicle, and the reference and error of its first copy."""
 
     name: str
     count: int
@@ -42,7 +42,7 @@ class _Flight:
     segment: npt.NDArray[np.str_]
 
     def segments(self) -> Iterator[tuple[str, float, float]]:
-        """Give the name, start and end of each segment."""
+        """Yield name, start and end time of each segment."""
         if not len(self.segment):
             return
         starts = np.flatnonzero(np.r_[True, self.segment[1:] != self.segment[:-1]])
@@ -51,9 +51,9 @@ class _Flight:
 
 
 def plot_flight(log: Log, path: str | Path, *, vehicle: str | None = None) -> None:
-    """Draw a vehicle's flight to a PNG of 1600 x 1200: path, position errors, attitude and rotor speeds.
+    """Plot a flight to a PNG file of 1600 x 1200 pixels: path, position errors, attitude and rotor speeds.
 
-    The 3D view shows the first copies of the vehicle; the curves over time are those of the first one.
+    The 3D plot shows the first copies of the vehicle; the time plots show the first copy.
 
     Args:
         log: The recorded run.
@@ -63,7 +63,7 @@ def plot_flight(log: Log, path: str | Path, *, vehicle: str | None = None) -> No
     Raises:
         ConfigError: If the log has no states of the vehicle, or the file cannot be written.
     """
-    # Heavy, and of no use before something is drawn.
+    # Slow to import.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -92,11 +92,11 @@ def plot_flight(log: Log, path: str | Path, *, vehicle: str | None = None) -> No
 
 
 def _flight(log: Log, vehicle: str | None) -> _Flight:
-    """Take one vehicle's flight out of a log, thinned to what a picture can show."""
+    """Return one vehicle's flight from a log, reduced to the resolution of the plot."""
     flown = [name for name in log.vehicles if f"{name}/state" in log and len(log[f"{name}/state"])]
     name = vehicle if vehicle is not None else next(iter(flown), "")
     if name not in flown:
-        known = f"give one of {', '.join(flown)}" if flown else "record a run of at least one step"
+        known = f"choose one of {', '.join(flown)}" if flown else "record a run of at least one step"
         raise ConfigError(
             "has no recorded states", file=log.path, field="vehicle", value=name or None, remedy=known
         )
@@ -132,7 +132,7 @@ def _thinned(count: int) -> IntArray:
 def _draw_path(figure: "Figure", place: Any, flight: _Flight) -> None:
     axes: Any = figure.add_subplot(place, projection="3d", computed_zorder=False)
     if len(flight.reference):
-        # Broad and light below the flown path, which hides it where the vehicle tracks well.
+        # Wide and light below the flown path, to remain visible with good tracking.
         axes.plot(*flight.reference.T, color="#f0b95c", linewidth=5.0, label="reference", zorder=1)
     for i in reversed(range(flight.paths.shape[1])):
         label = None if i else "flown" if flight.count == 1 else "flown, copy 1"
@@ -156,7 +156,7 @@ def _draw_path(figure: "Figure", place: Any, flight: _Flight) -> None:
 
 
 def _scale(axes: Any, points: Array) -> None:
-    """Scale east and north alike, so that a circle looks like one, and up so that low flights have height."""
+    """Scale east and north equally, and exaggerate the height of low flights."""
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     reach = max(float((high - low).max()), 1.0)
     half = 0.52 * np.maximum(high - low, (0.4 * reach, 0.4 * reach, 0.5))
@@ -178,7 +178,7 @@ def _draw_errors(axes: "Axes", flight: _Flight) -> None:
     axes.plot(
         flight.reference_time, distance, color="#222222", linewidth=1.0, linestyle=":", label="distance"
     )
-    # Room for the segments' names above the curves.
+    # Space for the segment names above the curves.
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.25 * (high - low))
     _decorate(axes, flight, "Position error", "[m]", names=True)
@@ -193,7 +193,7 @@ def _draw_curves(
 
 
 def _decorate(axes: "Axes", flight: _Flight, title: str, unit: str, *, names: bool = False) -> None:
-    """Shade the segments, name them if asked to, and give an axes its title, labels, grid and legend."""
+    """Shade and optionally name the segments; add title, labels, grid and legend."""
     shades: dict[str, str] = {}
     for segment, start, end in flight.segments():
         shade = shades.setdefault(segment, _SHADES[len(shades) % len(_SHADES)])

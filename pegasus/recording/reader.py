@@ -1,4 +1,4 @@
-"""Read a recorded run back as arrays."""
+"""Reader of recorded runs."""
 
 import struct
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ from mcap.stream_reader import StreamReader
 from mcap.writer import MCAP0_MAGIC
 from zstandard import ZstdError
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
 
 LOG_NAME = "flight.mcap"
 """Name of the log in a run's folder."""
@@ -24,7 +24,7 @@ LOG_NAME = "flight.mcap"
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Messages of one topic, one after the other: each field is an array, and an attribute."""
+    """Messages of one topic; each field is an array and an attribute."""
 
     topic: str
     """Topic without the leading slash, such as `iris/state`."""
@@ -47,12 +47,12 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A recorded run: `log["iris/state"]` holds the messages of a topic."""
+    """Recorded run: `log["iris/state"]` holds the messages of a topic."""
 
     path: Path
     """The file."""
     complete: bool
-    """Whether the file was ended by its recorder; if not, its last second or so is missing."""
+    """Whether the recorder has closed the file; otherwise about the last second is missing."""
     metadata: Mapping[str, str]
     """Version, world, seed, rates and vehicles at the start, as text."""
     vehicles: Mapping[str, int]
@@ -74,13 +74,13 @@ class Log:
 
 
 def read_log(path: str | Path) -> Log:
-    """Return a recorded run as arrays; of a file that was cut short, what is there.
+    """Return a recorded run as arrays; truncated files are read up to their end.
 
     Args:
         path: A log, or the folder of a run.
 
     Raises:
-        ConfigError: If there is no such file, it is no MCAP file, or its arrays change their shape.
+        ConfigError: If the file does not exist, is not an MCAP file, or has arrays of varying shape.
     """
     path = Path(path)
     if path.is_dir():
@@ -89,7 +89,7 @@ def read_log(path: str | Path) -> Log:
     try:
         with path.open("rb") as file:
             if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
-                raise ConfigError("is not an MCAP file", file=path, remedy="give a flight.mcap of a run")
+                raise ConfigError("is not an MCAP file", file=path, remedy="give the flight.mcap of a run")
             file.seek(0)
             complete = _read_all(StreamReader(file, validate_crcs=True), content)
     except OSError as error:
@@ -104,7 +104,7 @@ def read_log(path: str | Path) -> Log:
 
 @dataclass(eq=False)
 class _Column:
-    """The messages of one channel while they are read."""
+    """Messages of one channel during reading."""
 
     topic: str
     vehicle: str
@@ -140,7 +140,7 @@ class _Content:
 
 
 def _read_all(reader: StreamReader, content: _Content) -> bool:
-    """Take what a file holds, up to its end or to where it breaks off; return whether it is complete."""
+    """Read a file up to its end or the first damaged record; return whether it is complete."""
     try:
         for record in reader.records:
             if isinstance(record, Message):
@@ -152,13 +152,13 @@ def _read_all(reader: StreamReader, content: _Content) -> bool:
                 _open_column(record, content)
             elif isinstance(record, Metadata) and record.name == "pegasus":
                 content.metadata.update(record.metadata)
-    except (McapError, ZstdError, struct.error, ValueError):
-        return False  # Cut short in the middle of a record, or damaged from here on.
+    except (McapError, ZstdError, struct.error, ValueError, MemoryError, OverflowError):
+        return False  # Truncated within a record, or damaged from here on, such as in a length.
     return True
 
 
 def _open_column(channel: Channel, content: _Content) -> None:
-    # Channels without a vehicle (frames for viewers, another program's topics) hold nothing of our own.
+    # Channels without a vehicle (frames for viewers, topics of other programs) are ignored.
     if channel.id in content.columns or "vehicle" not in channel.metadata:
         return
     properties = orjson.loads(content.schemas[channel.schema_id].data)["properties"]
@@ -167,7 +167,7 @@ def _open_column(channel: Channel, content: _Content) -> None:
 
 
 def _named_series(content: _Content, path: Path) -> dict[str, Series]:
-    """Name each channel by its topic; one that comes again with other shapes gets a `~2` behind it."""
+    """Return the channels by topic; a repeated topic, with arrays of other shapes, gets the suffix `~2`."""
     series: dict[str, Series] = {}
     for column in content.columns.values():
         topic, again = column.topic, 1
@@ -178,7 +178,7 @@ def _named_series(content: _Content, path: Path) -> dict[str, Series]:
             series[topic] = column.series(topic)
         except ValueError:
             raise ConfigError(
-                "its arrays change their shape from message to message",
+                "has arrays whose shape varies between messages",
                 file=path,
                 field=topic,
                 remedy="record arrays of fixed shapes",

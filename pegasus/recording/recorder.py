@@ -1,61 +1,61 @@
-"""Record a run as MCAP: states, commands and references at one rate, readings as they come."""
+"""Recorder of runs as MCAP logs."""
 
 import contextlib
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import orjson
-from mcap.writer import CompressionType, Writer
 
-from pegasus.arrays import Array
-from pegasus.cameras import CameraReading, LidarReading
-from pegasus.components import require
-from pegasus.errors import ConfigError
-from pegasus.recording.clouds import lidar_messages
-from pegasus.recording.observer import ObservedSimulation, ObservedVehicle, recorded_rate
-from pegasus.recording.pictures import picture_messages
-from pegasus.recording.schemas import frame_transforms_schema, message_schema
-from pegasus.sensors.sensor import Schedule
-from pegasus.state import VehicleState
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.observer import recorded_rate
+from pegasus.core.schedule import Schedule
+from pegasus.core.sensor import Reading
+from pegasus.core.simulation import Simulation
+from pegasus.core.state import VehicleState
+from pegasus.recording.images import IMAGE_MESSAGES
+from pegasus.recording.mcap_file import McapFile
+from pegasus.recording.messages import EncodedMessages, FrameMessages, ItemMessages, Messages
+from pegasus.recording.schemas import FRAME_TRANSFORMS, message_schema
 from pegasus.version import __version__
 
-# What a killed process loses is at most one chunk: about a second and a half of one vehicle's flight.
+# A killed process loses at most one chunk: about 1.5 s of one vehicle's flight.
 _CHUNK_SIZE = 256 * 1024
-# Copies of a vehicle that get a frame of their own to be looked at in 3D; the state holds all of them.
+# Number of copies of a vehicle with a frame for 3D display; the state holds all copies.
 _FRAME_LIMIT = 16
-# Follows from `orientation`, and would add a third to every state.
+# Redundant with `orientation`; it would enlarge every state by a third.
 _DERIVED = frozenset({"rotation"})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RotorCommand:
-    """Rotor speeds that a vehicle's driving backend commands."""
+    """Rotor speeds commanded by the driving backend."""
 
     rotor_speed: Array
     """Commanded speed of each rotor, held until the next step [rad/s], shape (N, R)."""
 
 
 class McapRecorder:
-    """Write a run to an MCAP file, stamped with simulation time alone: the same run gives the same bytes.
+    """Observer that writes a run to an MCAP file, stamped with simulation time: equal runs give equal bytes.
 
-    Messages are JSON with schemas that Foxglove opens. Each vehicle has the topics `/<vehicle>/state`,
-    `/command`, `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf`, the frames of its first copies.
-    Every number is read back bit for bit, but for NaN and infinities, which JSON lacks: they come back as
-    NaN.
+    Messages are JSON with schemas for Foxglove. Each vehicle has the topics `/<vehicle>/state`, `/command`,
+    `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf` (frames of its first copies). All numbers are
+    read back bit for bit, except infinities, which are read back as NaN.
 
-    A file whose process was killed holds all but its last chunk, and `read_log` reads it.
+    If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
     Args:
-        path: File to write; one that exists is replaced when a run starts.
-        state_rate: States, commands and references per second [Hz]; at most one per physics step. Left out,
-            every k-th step is recorded at 100 Hz or a little more. A rate that does not divide that of the
-            physics is kept in the long run, with steps of two lengths.
-        readings: Whether readings are recorded.
-        images: Whether the pictures of cameras and the points of lidars are, which are made for it.
+        path: File to write; an existing one is replaced when a run starts.
+        state_rate: Rate of states, commands and references [Hz], at most the physics rate. By default every
+            k-th step is recorded, at 100 Hz or slightly more. A rate that does not divide the physics rate
+            is met on average, with intervals of two lengths.
+        readings: Whether to record readings.
+        images: Whether to render and record camera images and lidar points.
 
     Raises:
         ConfigError: If the rate is not a positive number.
@@ -75,11 +75,11 @@ class McapRecorder:
         self._state_rate, self._readings, self._images = state_rate, readings, images
         self._log: _OpenLog | None = None
 
-    def start(self, simulation: ObservedSimulation) -> None:
-        """Open the file and write what it is a log of.
+    def start(self, simulation: Simulation) -> None:
+        """Open the file and write its metadata.
 
         Args:
-            simulation: The simulation to be recorded.
+            simulation: The simulation.
 
         Raises:
             ConfigError: If the file cannot be written.
@@ -93,11 +93,11 @@ class McapRecorder:
             images=self._images,
         )
 
-    def record(self, simulation: ObservedSimulation) -> None:
-        """Write what is due at this step.
+    def record(self, simulation: Simulation) -> None:
+        """Write the messages that are due at this step.
 
         Args:
-            simulation: The simulation, its commands computed and its physics not yet stepped.
+            simulation: The simulation, after its commands and before its physics step.
 
         Raises:
             ConfigError: If the file cannot be written, or a reading has a field that cannot be recorded.
@@ -106,7 +106,7 @@ class McapRecorder:
             self._log.record(simulation)
 
     def stop(self) -> None:
-        """Complete the file and close it.
+        """Complete and close the file.
 
         Raises:
             ConfigError: If the file cannot be written.
@@ -116,49 +116,32 @@ class McapRecorder:
             log.close()
 
 
-class _Channel:
-    """A topic: its number in the file, and how its messages are encoded."""
-
-    def __init__(self, number: int, names: Sequence[str], item: Any) -> None:
-        self.number = number
-        self._arrays = [name for name in names if isinstance(getattr(item, name), np.ndarray)]
-        self._scalars = [name for name in names if name not in self._arrays]
-
-    def encode(self, item: Any) -> bytes:
-        content = {name: getattr(item, name).ravel() for name in self._arrays}
-        for name in self._scalars:
-            content[name] = getattr(item, name)
-        return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
-
-
-class _Topics:
-    """The topics below a prefix for one vehicle, opened when their first message comes."""
-
-    def __init__(self, prefix: str, vehicle: ObservedVehicle) -> None:
-        self.prefix = prefix
-        self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
-        self.channels: dict[str, _Channel] = {}
-
-
 class _Track:
-    """A vehicle on record."""
+    """Messages of a recorded vehicle by topic, in the order in which those of one step are written."""
 
-    def __init__(self, vehicle: ObservedVehicle) -> None:
+    def __init__(self, vehicle: Multirotor) -> None:
         self.vehicle = vehicle
-        self.signals = _Topics(f"/{vehicle.name}", vehicle)
-        self.sensors = _Topics(f"/{vehicle.name}/sensors", vehicle)
-        self.frame_channel = 0
-        shown = range(min(vehicle.count, _FRAME_LIMIT))
-        self.frames = [f"{vehicle.name}/{i}" for i in shown] if vehicle.count > 1 else [vehicle.name]
+        self.command = RotorCommand(vehicle.rotor_command)
+        self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
+        self.signals: dict[str, ItemMessages] = {}
+        self.frames: FrameMessages | None = None
+        self.sensors: dict[str, ItemMessages] = {}
+        self.images: dict[str, EncodedMessages] = {}
+
+    @property
+    def messages(self) -> list[Messages]:
+        """Messages of all topics."""
+        frames = [] if self.frames is None else [self.frames]
+        return [*self.signals.values(), *frames, *self.sensors.values(), *self.images.values()]
 
 
 class _OpenLog:
-    """A file being written."""
+    """Log file being written."""
 
     def __init__(
         self,
         path: Path,
-        simulation: ObservedSimulation,
+        simulation: Simulation,
         *,
         state_rate: float | None,
         readings: bool,
@@ -171,129 +154,152 @@ class _OpenLog:
         self._tracks: dict[str, _Track] = {}
         self._schemas: dict[bytes, int] = {}
         self._channels: dict[tuple[str, int], int] = {}
-        self._whole = True
+        self._steps_since_chunk, self._steps_per_chunk = 0, 1
+        self._image_size = 0
+        self._intact = True
         try:
-            self._file: BinaryIO = path.open("wb")
+            self._file = McapFile(path, library=f"pegasus {__version__}")
+            self._file.add_metadata(
+                "pegasus",
+                {
+                    "version": __version__,
+                    "world": simulation.world_name,
+                    "seed": str(simulation.seed),
+                    "rate": repr(float(simulation.rate)),
+                    "state_rate": repr(float(rate)),
+                    "vehicles": orjson.dumps({v.name: v.count for v in simulation.vehicles}).decode(),
+                },
+            )
         except OSError as error:
             raise self._unwritable(error) from None
-        self._writer = Writer(self._file, chunk_size=_CHUNK_SIZE, compression=CompressionType.ZSTD)
-        self._writer.start(library=f"pegasus {__version__}")
-        self._writer.add_metadata(
-            "pegasus",
-            {
-                "version": __version__,
-                "world": simulation.world_name,
-                "seed": str(simulation.seed),
-                "rate": repr(float(simulation.rate)),
-                "state_rate": repr(float(rate)),
-                "vehicles": orjson.dumps({v.name: v.count for v in simulation.vehicles}).decode(),
-            },
-        )
 
-    def record(self, simulation: ObservedSimulation) -> None:
+    def record(self, simulation: Simulation) -> None:
         stamp = round(simulation.time * 1e9)
         due = self._schedule.due(simulation.step_count - self._first_step)
-        try:
-            for vehicle in simulation.vehicles:
-                track = self._tracks.get(vehicle.name)
-                if track is None or track.vehicle is not vehicle:
-                    track = self._tracks[vehicle.name] = _Track(vehicle)
-                if due:
-                    self._write(track.signals, "state", vehicle.state, stamp)
-                    self._write(track.signals, "command", RotorCommand(vehicle.rotor_command), stamp)
-                    if (reference := vehicle.reference) is not None:
-                        self._write(track.signals, "reference", reference, stamp)
-                    if (estimate := vehicle.estimate) is not None:
-                        self._write(track.signals, "estimate", estimate, stamp)
-                    self._write_frames(track, vehicle.state, stamp)
+        for vehicle in simulation.vehicles:
+            track = self._tracks.get(vehicle.name)
+            if track is None or track.vehicle is not vehicle:
+                track = self._open_track(vehicle)
+            if due:
+                self._add_signals(track, stamp)
+            for name, reading in vehicle.new_readings.items():
                 if self._readings:
-                    for name, reading in vehicle.new_readings.items():
-                        self._write(track.sensors, name, reading, stamp)
+                    if name not in track.sensors:
+                        track.sensors[name] = self._opened(track, f"sensors/{name}", reading)
+                    track.sensors[name].add(stamp, reading)
                 if self._images:
-                    for name, reading in vehicle.new_readings.items():
-                        if isinstance(reading, CameraReading | LidarReading):
-                            self._write_pictures(vehicle.name, name, reading, stamp)
-            # A whole chunk leaves the process with the step that filled it, so that a kill does not take it.
-            self._file.flush()
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                self._file.close()
-            raise self._unwritable(error) from None
+                    self._add_images(track, name, reading, stamp)
+        self._steps_since_chunk += 1
+        if self._steps_since_chunk >= self._steps_per_chunk or self._image_size > _CHUNK_SIZE:
+            self._write_chunk()
 
     def close(self) -> None:
         if self._file.closed:
             return
         try:
-            with self._file:
-                # An interrupt in the middle of a message has spoilt the open chunk; the others are whole.
-                if self._whole:
-                    self._writer.finish()  # type: ignore[no-untyped-call]
+            # After an interrupt within a write the file may end in a part of a chunk; the others are intact.
+            if self._intact:
+                self._write_chunk()
+                self._file.finish()
         except OSError as error:
             raise self._unwritable(error) from None
+        finally:
+            with contextlib.suppress(OSError):
+                self._file.close()
 
-    def _write(self, topics: _Topics, name: str, item: Any, stamp: int) -> None:
-        channel = topics.channels.get(name)
-        if channel is None:
-            channel = topics.channels[name] = self._open_channel(topics, name, item)
-        self._add(channel.number, channel.encode(item), stamp)
+    def _open_track(self, vehicle: Multirotor) -> _Track:
+        # Messages of another vehicle of this name come first. Chunks grow anew, because the size of the new
+        # vehicle's messages is not known yet.
+        self._write_chunk()
+        self._steps_per_chunk = 1
+        track = self._tracks[vehicle.name] = _Track(vehicle)
+        return track
 
-    def _write_frames(self, track: _Track, state: VehicleState, stamp: int) -> None:
-        if not track.frame_channel:
-            track.frame_channel = self._register(f"{track.signals.prefix}/tf", frame_transforms_schema(), {})
-        time = dict(zip(("sec", "nsec"), divmod(stamp, 1_000_000_000), strict=True))
-        shown = len(track.frames)
-        positions, orientations = state.position[:shown].tolist(), state.orientation[:shown].tolist()
-        transforms = [
-            {
-                "timestamp": time,
-                "parent_frame_id": "world",
-                "child_frame_id": frame,
-                "translation": {"x": x, "y": y, "z": z},
-                "rotation": {"x": qx, "y": qy, "z": qz, "w": qw},
-            }
-            for frame, (x, y, z), (qx, qy, qz, qw) in zip(track.frames, positions, orientations, strict=True)
-        ]
-        self._add(track.frame_channel, orjson.dumps({"transforms": transforms}), stamp)
+    def _add_signals(self, track: _Track, stamp: int) -> None:
+        vehicle, signals = track.vehicle, track.signals
+        if not signals:
+            self._open_signals(track)
+        track.command.rotor_speed = vehicle.rotor_command
+        signals["state"].add(stamp, vehicle.state)
+        signals["command"].add(stamp, track.command)
+        if (reference := vehicle.reference) is not None:
+            if "reference" not in signals:
+                signals["reference"] = self._opened(track, "reference", reference)
+            signals["reference"].add(stamp, reference)
+        if (estimate := vehicle.estimate) is not None:
+            if "estimate" not in signals:
+                signals["estimate"] = self._opened(track, "estimate", estimate)
+            signals["estimate"].add(stamp, estimate)
 
-    def _write_pictures(
-        self, vehicle: str, sensor: str, reading: CameraReading | LidarReading, stamp: int
-    ) -> None:
-        frame = f"{vehicle}/{sensor}"
-        if isinstance(reading, LidarReading):
-            messages = lidar_messages(reading, frame, stamp)
-        else:
-            messages = picture_messages(reading, frame, stamp)
-        for message in messages:
-            topic = f"/{vehicle}/sensors/{sensor}/{message.topic}"
-            self._add(self._register(topic, message.schema, {}), orjson.dumps(message.content), stamp)
+    def _open_signals(self, track: _Track) -> None:
+        vehicle, signals = track.vehicle, track.signals
+        signals["state"] = self._opened(track, "state", vehicle.state)
+        signals["command"] = self._opened(track, "command", track.command)
+        shown = range(min(vehicle.count, _FRAME_LIMIT))
+        frames = [f"{vehicle.name}/{i}" for i in shown] if vehicle.count > 1 else [vehicle.name]
+        channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
+        track.frames = FrameMessages(channel, frames, signals["state"])
 
-    def _add(self, channel: int, data: bytes, stamp: int) -> None:
-        self._whole = False
-        self._writer.add_message(channel, stamp, data, stamp)
-        self._whole = True
+    def _add_images(self, track: _Track, sensor: str, reading: Reading, stamp: int) -> None:
+        make = IMAGE_MESSAGES.find(reading)
+        for message in make(reading, f"{track.vehicle.name}/{sensor}", stamp) if make is not None else ():
+            topic = f"/{track.vehicle.name}/sensors/{sensor}/{message.topic}"
+            messages = track.images.get(topic)
+            if messages is None:
+                channel = self._register(topic, message.schema, {})
+                messages = track.images[topic] = EncodedMessages(channel)
+            data = orjson.dumps(message.content)
+            messages.add(stamp, data)
+            self._image_size += len(data)
 
-    def _open_channel(self, topics: _Topics, name: str, item: Any) -> _Channel:
+    def _opened(self, track: _Track, topic: str, item: Any) -> ItemMessages:
         names = [field.name for field in fields(item) if field.metadata.get("recorded", True)]
         if isinstance(item, VehicleState):
             names = [name for name in names if name not in _DERIVED]
-        number = self._register(f"{topics.prefix}/{name}", message_schema(item, names), topics.metadata)
-        return _Channel(number, names, item)
+        schema = message_schema(item, names)
+        return ItemMessages(
+            self._register(f"/{track.vehicle.name}/{topic}", schema, track.metadata), names, item
+        )
 
     def _register(self, topic: str, schema: dict[str, Any], metadata: dict[str, str]) -> int:
         data = orjson.dumps(schema)
-        self._whole = False
         if data not in self._schemas:
-            self._schemas[data] = self._writer.register_schema(schema["title"], "jsonschema", data)
-        # A vehicle that left and came back goes on in its old channel, unless its arrays have new shapes.
+            self._schemas[data] = self._file.add_schema(schema["title"], data)
+        # A vehicle that was removed and added again reuses its channel, unless its arrays have new shapes.
         key = topic, self._schemas[data]
         if key not in self._channels:
-            self._channels[key] = self._writer.register_channel(topic, "json", key[1], metadata)
-        self._whole = True
+            self._channels[key] = self._file.add_channel(topic, key[1], metadata)
         return self._channels[key]
+
+    def _write_chunk(self) -> None:
+        """Write all messages that wait, as one chunk."""
+        waiting = [(m, m.stamps) for track in self._tracks.values() for m in track.messages]
+        contents = [content for messages, stamps in waiting if stamps for content in messages.encoded()]
+        if not contents:
+            return
+        counts = [len(stamps) for _, stamps in waiting]
+        chunk = self._file.prepare(
+            np.repeat([messages.channel for messages, _ in waiting], counts),
+            np.array([stamp for _, stamps in waiting for stamp in stamps]),
+            contents,
+        )
+        self._intact = False
+        try:
+            self._file.write(chunk)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise self._unwritable(error) from None
+        for (messages, _), count in zip(waiting, counts, strict=True):
+            messages.drop(count)
+        self._intact = True
+        fitting = self._steps_since_chunk * _CHUNK_SIZE // chunk.entry.uncompressed_size
+        self._steps_per_chunk = max(1, min(fitting, 4 * self._steps_per_chunk))
+        self._steps_since_chunk = self._image_size = 0
 
     def _unwritable(self, error: OSError) -> ConfigError:
         return ConfigError(
             f"cannot be written: {error.strerror}",
             file=self._path,
-            remedy="give a file in a folder that exists, is writable and has space left",
+            remedy="choose a file in an existing, writable folder with free space",
         )

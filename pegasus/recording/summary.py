@@ -1,21 +1,58 @@
-"""What a run amounts to: tracking errors, energy and speed, for a terminal and as JSON."""
+"""Run folders and summaries of runs: tracking errors, energy and speed."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from pegasus.backends.backend import Failure
-from pegasus.errors import ConfigError
-from pegasus.recording.energy import EnergyAudit, EnergyBalance
-from pegasus.recording.observer import ObservedSimulation
-from pegasus.recording.tracking import TrackingAudit, TrackingError, VehicleTracking
+from pegasus.base.errors import ConfigError
+from pegasus.core.backend import Failure
+from pegasus.core.simulation import Simulation
+from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+
+
+def make_run_folder(out: Path | None, scenario: str) -> Path:
+    """Create and return a new folder `<out>/<scenario>-<stamp>`; existing folders are never reused.
+
+    The stamp is the local wall time to the second.
+
+    Args:
+        out: Parent folder of the runs, created if missing; `runs` in the current folder when None.
+        scenario: Name of the scenario.
+
+    Raises:
+        ConfigError: If the folder cannot be created.
+    """
+    parent = Path("runs") if out is None else out
+    # Names are free text: unsafe characters are replaced and long names truncated.
+    name = re.sub(r"[^\w.-]+", "-", scenario).strip("-.")[:80] or "run"
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder, number = parent / f"{name}-{stamp}", 1
+    try:
+        while True:
+            try:
+                folder.mkdir(parents=True)
+                return folder
+            except FileExistsError:
+                if not parent.is_dir():
+                    raise
+                number += 1
+                folder = parent / f"{name}-{stamp}-{number}"
+    except OSError as error:
+        raise ConfigError(
+            f"cannot be used as a folder for runs: {error.strerror}",
+            field="out",
+            value=str(parent),
+            remedy="choose a writable folder",
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -31,13 +68,13 @@ class Summary:
     simulated_time: float
     """Simulated time [s]."""
     wall_time: float
-    """Time that it took [s]."""
+    """Wall time of the run [s]."""
     tracking: dict[str, VehicleTracking]
     """Tracking errors by vehicle."""
     energy: dict[str, EnergyBalance]
     """Energy balances by vehicle."""
     failures: Sequence[Failure] = ()
-    """Autopilots that have ended or fallen silent."""
+    """Autopilots that have terminated or stopped responding."""
 
     @property
     def real_time_factor(self) -> float:
@@ -45,7 +82,7 @@ class Summary:
         return self.simulated_time / self.wall_time if self.wall_time > 0 else 0.0
 
     def to_json(self) -> bytes:
-        """Return the summary as JSON, fields named as here, in SI units."""
+        """Return the summary as JSON with the fields of this class, in SI units."""
         content: dict[str, Any] = asdict(self)
         content["real_time_factor"] = self.real_time_factor
         for name, balance in self.energy.items():
@@ -69,7 +106,7 @@ class Summary:
             ) from None
 
     def __rich__(self) -> "Group":
-        """Return the tables that a terminal shows."""
+        """Return the tables for the terminal."""
         from rich.console import Group
 
         tables = [self._tracking_table()] if self.tracking else []
@@ -115,7 +152,7 @@ class Summary:
 
 
 def summarize(
-    simulation: ObservedSimulation, tracking: TrackingAudit, energy: EnergyAudit, *, wall_time: float
+    simulation: Simulation, tracking: TrackingAudit, energy: EnergyAudit, *, wall_time: float
 ) -> Summary:
     """Return the figures of a run.
 
@@ -123,7 +160,7 @@ def summarize(
         simulation: The simulation at its end.
         tracking: Tracking errors, observed from the start.
         energy: Energy, observed from the start.
-        wall_time: Time that the run took by the clock of whoever ran it [s].
+        wall_time: Wall time of the run [s].
     """
     return Summary(
         world=simulation.world_name,
@@ -143,7 +180,7 @@ def _table(*columns: str, label_count: int) -> "Table":
 
     table = Table()
     for i, column in enumerate(columns):
-        # As text, since rich takes units in brackets and some names for markup.
+        # As Text, because rich interprets units in brackets as markup.
         table.add_column(Text(column), justify="left" if i < label_count else "right")
     return table
 

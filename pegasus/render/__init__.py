@@ -1,7 +1,6 @@
 """Images and ray returns of a scene."""
 
-from pegasus.render.renderer import CHANNELS, NOTHING, Images, Renderer, RenderObject, Returns, View
-from pegasus.render.visuals import RENDERERS, Snapshot, Visuals
+from pegasus.core.renderer import CHANNELS, NOTHING, RENDERERS, Images, Renderer, RenderObject, Returns, View
 
 __all__ = [
     "CHANNELS",
@@ -11,7 +10,5 @@ __all__ = [
     "RenderObject",
     "Renderer",
     "Returns",
-    "Snapshot",
     "View",
-    "Visuals",
 ]

@@ -1,7 +1,7 @@
-"""The sky as one picture: constant or clear, or what the images of dome lights hold.
+"""Sky image: constant, clear, or from the images of dome lights.
 
-A sky is an equirectangular image in the world: row 0 looks up, and the azimuth of column u W is atan2(x, y) =
-2 pi u, so that its middle looks south.
+A sky is an equirectangular image in the world: row 0 is the zenith, and the azimuth of column u W is atan2(x,
+y) = 2 pi u, so that the image centre is south.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
 from pegasus.scene.scene import Light
 
 Sky = npt.NDArray[np.float32]
+
+EMISSION = 1000.0
+"""Radiance of an emissive colour of 1, which has no unit in USD; a dome of 1000 is bright daylight."""
 
 _HEIGHT = 512
 _LEAST = 64
@@ -26,10 +29,10 @@ _A, _B, _C, _D, _E = -1.0, -0.32, 10.0, -3.0, 0.45
 
 
 def sky_image(lights: Sequence[Light]) -> Sky:
-    """Return the radiance that comes from each direction, the discs of suns left out, shape (H, 2 H, 3).
+    """Return the radiance of the sky without the discs of suns, shape (H, 2 H, 3).
 
-    A dome without an image is a clear sky over a hazy horizon and a dull ground where a sun shines from
-    above, as bright as the dome (by the illuminance of level ground); it is constant where none does.
+    A dome without an image is a clear sky over a hazy horizon and a dull ground if a sun is above the
+    horizon, with the illuminance of the dome on level ground; otherwise it is constant.
 
     Args:
         lights: All lights of the scene; those that are neither domes nor distant do not count.
@@ -53,11 +56,7 @@ def sky_image(lights: Sequence[Light]) -> Sky:
 
 
 def sky_directions(height: int) -> Array:
-    """Return the directions that the pixels of a sky look along, shape (H, 2 H, 3).
-
-    Args:
-        height: Rows H of the image.
-    """
+    """Return the directions of the pixels of a sky, shape (H, 2 H, 3)."""
     elevation = (0.5 - (np.arange(height) + 0.5) / height)[:, None] * np.pi
     azimuth = (np.arange(2 * height) + 0.5)[None, :] / height * np.pi
     return np.stack(
@@ -71,9 +70,9 @@ def sky_directions(height: int) -> Array:
 
 
 def sky_harmonics(sky: Sky) -> Array:
-    """Return the irradiance of a sky as nine coefficients of spherical harmonics a colour, shape (9, 3).
+    """Return the irradiance of a sky in nine spherical harmonics per colour, shape (9, 3).
 
-    The order is 1, y, z, x, xy, yz, 3z^2 - 1, xz, x^2 - y^2, and factors of basis and cosine lobe are in them
+    The order is 1, y, z, x, xy, yz, 3z^2 - 1, xz, x^2 - y^2; factors of basis and cosine lobe are included
     (Ramamoorthi and Hanrahan 2001, eqs. 10 to 13).
 
     Args:
@@ -91,11 +90,7 @@ def sky_harmonics(sky: Sky) -> Array:
 
 
 def sun_direction(light: Light) -> Array:
-    """Return the unit direction towards a distant light, shape (3,).
-
-    Args:
-        light: A distant light.
-    """
+    """Return the unit direction towards a distant light, shape (3,)."""
     axis = np.asarray(light.transform[:3, 2], dtype=np.float64)
     return axis / np.sqrt(axis @ axis)
 
@@ -107,7 +102,7 @@ def _basis(directions: Array) -> Array:
 
 
 def _clear(color: Array, suns: Sequence[Light]) -> Array:
-    """Return a clear sky around the first sun, and the ground below it that all light falls on."""
+    """Return a clear sky around the first sun, with the lit ground below."""
     weights = np.array([0.2126, 0.7152, 0.0722])
     directions = sky_directions(_HEIGHT)
     sun = sun_direction(suns[0])
@@ -134,7 +129,7 @@ def _clear(color: Array, suns: Sequence[Light]) -> Array:
 
 
 def _textured(dome: Light, path: Path) -> Array:
-    """Return the image of a dome turned into the world and tinted by its colour."""
+    """Return the image of a dome, rotated into the world and tinted by its colour."""
     image = _read_image(path)
     height = min(max(len(image), 64), 1024)
     rotation = np.asarray(dome.transform[:3, :3], dtype=np.float64)
@@ -184,7 +179,7 @@ def _read_image(path: Path) -> Array:
 
 
 def _read_radiance(path: Path) -> Array:
-    """Return a Radiance picture (Ward, "Real Pixels", Graphics Gems II, 1991)."""
+    """Return a Radiance image (Ward, "Real Pixels", Graphics Gems II, 1991)."""
     content = path.read_bytes()
     try:
         start = content.index(b"\n\n") + 2
@@ -194,13 +189,13 @@ def _read_radiance(path: Path) -> Array:
             raise ValueError("rows from the top are expected")
         pixels = _run_lengths(content[end + 1 :], int(rows), int(columns))
     except (ValueError, IndexError):
-        raise ConfigError("is no Radiance picture with rows from the top", file=path) from None
+        raise ConfigError("is not a Radiance image with rows from the top", file=path) from None
     mantissa, exponent = pixels[..., :3].astype(np.float64), pixels[..., 3:].astype(np.int64)
     return np.where(exponent > 0, (mantissa + 0.5) * np.exp2(exponent - 136.0), 0.0)
 
 
 def _run_lengths(data: bytes, rows: int, columns: int) -> npt.NDArray[np.uint8]:
-    """Return the pixels of a picture whose scan lines are run-length encoded, or are not."""
+    """Return the pixels of a run-length encoded or raw image."""
     if data[:2] != b"\x02\x02":
         return np.frombuffer(data, np.uint8, rows * columns * 4).reshape(rows, columns, 4)
     pixels = np.empty((rows, 4, columns), np.uint8)

@@ -1,4 +1,4 @@
-"""Images of materials in one block of memory, each with its smaller copies."""
+"""Texture atlas with mip levels, and sRGB decoding."""
 
 from pathlib import Path
 
@@ -6,17 +6,17 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 Pixels = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float32]
 
 
 class TextureAtlas:
-    """Images as packed 8-bit red, green, blue and alpha, as encoded in their files, with mip levels.
+    """Texture atlas of packed 8-bit RGBA as encoded in the files, with mip levels.
 
-    Smaller levels are means of linear light. Where an image cuts out by its alpha or a colour, each level
-    keeps the share of it that is not cut out, so that leaves do not thin out with distance.
+    Mip levels are means of linear light. If an image cuts out by alpha or a colour channel, each level keeps
+    the fraction that is not cut out, so that leaves do not thin out with distance.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class TextureAtlas:
         self._size = 0
 
     def add(self, path: Path, *, srgb: bool, cut: tuple[int, float] | None = None) -> int:
-        """Return the number of an image, read on first use.
+        """Return the index of an image, read on first use.
 
         Args:
             path: Image file.
@@ -61,14 +61,14 @@ class TextureAtlas:
 
 
 def decoding_table() -> Floats:
-    """Return linear values of all codes: of sRGB (IEC 61966-2-1), then of linear data, shape (512,)."""
+    """Return the linear values of all codes: sRGB (IEC 61966-2-1), then linear, shape (512,)."""
     codes = np.arange(256) / 255.0
     decoded = np.where(codes <= 0.04045, codes / 12.92, ((codes + 0.055) / 1.055) ** 2.4)
     return np.concatenate([decoded, codes]).astype(np.float32)
 
 
 def _read(path: Path) -> npt.NDArray[np.uint8]:
-    """Return an image as red, green, blue and alpha, shape (H, W, 4)."""
+    """Return an image as RGBA, shape (H, W, 4)."""
     try:
         with Image.open(path) as image:
             if image.mode.startswith("I") or image.mode == "F":
@@ -83,7 +83,7 @@ def _read(path: Path) -> npt.NDArray[np.uint8]:
 def _mip_levels(
     image: npt.NDArray[np.uint8], *, srgb: bool, cut: tuple[int, float] | None
 ) -> list[npt.NDArray[np.uint8]]:
-    """Return an image and its halves down to one pixel along its shorter side."""
+    """Return an image and its mip levels down to one pixel along the shorter side."""
     levels = [image]
     decode = decoding_table()
     colors = decode[:256] if srgb else decode[256:]

@@ -1,4 +1,4 @@
-"""Worlds and vehicles: OpenUSD in, plain geometry out."""
+"""Scenes of worlds and vehicles: OpenUSD in, plain geometry out."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from pegasus.scene.scene import (
 )
 
 if TYPE_CHECKING:
-    from pegasus.scene.airframe_stage import build_vehicle_stage
+    from pegasus.scene.airframe import build_vehicle_stage
     from pegasus.scene.colliders import bounds, lowest_point
     from pegasus.scene.stage import open_stage
     from pegasus.scene.translation import translate
-    from pegasus.scene.vehicle_asset import rotor_of, vehicle_scene
+    from pegasus.scene.vehicle_asset import vehicle_scene
 
 __all__ = [
     "Collider",
@@ -38,24 +38,22 @@ __all__ = [
     "build_vehicle_stage",
     "lowest_point",
     "open_stage",
-    "rotor_of",
     "translate",
     "vehicle_scene",
 ]
 
 _ON_OPENUSD = {
     "bounds": "colliders",
-    "build_vehicle_stage": "airframe_stage",
+    "build_vehicle_stage": "airframe",
     "lowest_point": "colliders",
     "open_stage": "stage",
-    "rotor_of": "vehicle_asset",
     "translate": "translation",
     "vehicle_scene": "vehicle_asset",
 }
 
 
 def __getattr__(name: str) -> Any:
-    # OpenUSD is imported by who uses it: within Isaac Sim it is there only once that has started.
+    # OpenUSD is imported on first use: within Isaac Sim it exists only after the application has started.
     if name not in _ON_OPENUSD:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_ON_OPENUSD[name]}"), name)

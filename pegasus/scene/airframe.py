@@ -1,14 +1,30 @@
-"""Shapes of a drawn airframe: central body, propeller blades, convex hull."""
+"""Airframes drawn from a vehicle description: shapes, and the USD stage with mass and collider."""
 
 from collections.abc import Sequence
 
 import numpy as np
+from pxr import Gf, Tf, Usd, UsdPhysics
 
-from pegasus.arrays import Array
-from pegasus.rotor_specs import RotorSpec
-from pegasus.scenario import VehicleSpec
-from pegasus.scene.authoring import rotation_to
-from pegasus.scene.lofting import Faces, loft_faces
+from pegasus.base.arrays import Array
+from pegasus.base.frames import quaternion_from_matrix
+from pegasus.config.rotor_specs import RotorSpec
+from pegasus.config.scenario import VehicleSpec, inertia_tensor
+from pegasus.scene.authoring import (
+    CREASE,
+    Surface,
+    cylinder,
+    group,
+    label,
+    material,
+    mesh,
+    new_stage,
+    physics_material,
+    place,
+    rotation_to,
+    smooth_mesh,
+)
+from pegasus.scene.faces import Faces, loft_faces
+from pegasus.scene.scene import PhysicsMaterial
 
 # Cross-sections of the central body: height and width as parts of its size.
 _BODY_SECTIONS = ((-0.5, 0.82), (-0.32, 1.0), (0.08, 1.0), (0.3, 0.82), (0.45, 0.55), (0.5, 0.3))
@@ -33,32 +49,21 @@ _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
 
 def body_height(spec: VehicleSpec) -> float:
-    """Return the height of the central body's middle above the body's origin [m].
-
-    Args:
-        spec: The vehicle.
-    """
+    """Return the height of the central body's middle above the body's origin [m]."""
     if spec.body.height is not None:
         return spec.body.height
     return float(np.mean([rotor.position[2] for rotor in spec.rotor_list()]))
 
 
 def feet_height(spec: VehicleSpec) -> float:
-    """Return the height of the feet above the body's origin [m].
-
-    Args:
-        spec: The vehicle.
-    """
+    """Return the height of the feet above the body's origin [m]."""
     return body_height(spec) - spec.body.size[2] / 2 - spec.body.leg_height
 
 
 def footprint(spec: VehicleSpec) -> Array:
-    """Return the corners of what the vehicle stands on, counter-clockwise [m], shape (K, 2).
+    """Return the corners of the support polygon, counter-clockwise [m], shape (K, 2).
 
-    Skids lie beside the body, the wider apart the higher it stands; feet are below the rotors.
-
-    Args:
-        spec: The vehicle.
+    Skids are at the sides of the body, wider apart for longer legs; feet are below the rotors.
     """
     if spec.body.landing_gear == "feet":
         return _outline(np.array([rotor.position[:2] for rotor in spec.rotor_list()]))
@@ -68,27 +73,22 @@ def footprint(spec: VehicleSpec) -> Array:
 
 
 def partner_above(spec: VehicleSpec, index: int) -> int | None:
-    """Return the rotor that another one hangs below in a coaxial pair, or None.
-
-    Args:
-        spec: The vehicle.
-        index: The rotor.
-    """
+    """Return the index of the upper rotor of a coaxial pair, or None if the rotor has no rotor above it."""
     return _partner(spec.rotor_list(), index, spec.propeller.diameter)
 
 
 def _partner(rotors: Sequence[RotorSpec], index: int, diameter: float) -> int | None:
     axis = rotation_to(rotors[index].axis)[:, 2]
     for k, other in enumerate(rotors):
-        way = np.subtract(other.position, rotors[index].position)
-        along = way @ axis
-        if 0.0 < along < diameter and np.linalg.norm(way - along * axis) < diameter / 4:
+        offset = np.subtract(other.position, rotors[index].position)
+        along = offset @ axis
+        if 0.0 < along < diameter and np.linalg.norm(offset - along * axis) < diameter / 4:
             return k
     return None
 
 
 def central_body(size: Sequence[float]) -> tuple[Array, Faces]:
-    """Return the central body as a loft of rounded rectangles about its middle: points [m] and faces.
+    """Return the central body, a loft of rounded rectangles around its centre: points [m] and faces.
 
     Args:
         size: Lengths along x, y, z [m].
@@ -108,10 +108,10 @@ def central_body(size: Sequence[float]) -> tuple[Array, Faces]:
 
 
 def blades(diameter: float, count: int, direction: str) -> tuple[Array, Faces]:
-    """Return the blades of a propeller that lifts along +z: points [m] and faces.
+    """Return the blades of a propeller with thrust along +z: points [m] and faces.
 
-    Each section is turned by the angle atan(pitch / (2 pi r)), leading edge up, and the blades of a clockwise
-    propeller are the mirror image of those of a counter-clockwise one.
+    Each section is pitched by atan(pitch / (2 pi r)), leading edge up. The blades of a clockwise propeller
+    mirror those of a counter-clockwise one.
 
     Args:
         diameter: Diameter [m].
@@ -139,18 +139,15 @@ def blades(diameter: float, count: int, direction: str) -> tuple[Array, Faces]:
 
 
 def convex_hull(spec: VehicleSpec) -> tuple[Array, Faces]:
-    """Return one convex shape around feet, body and rotor discs: points [m] and faces.
+    """Return the convex collision shape around feet, body and rotor discs: points [m] and faces.
 
-    It stands on the corners of its footprint, is widest at the rotors and ends flat on top, so that it rests
-    on its corners whichever way up.
-
-    Args:
-        spec: The vehicle.
+    It stands on the corners of the footprint, is widest at the rotors and has a flat top, so that the vehicle
+    rests on corners when upright and when inverted.
     """
     length, width, height = spec.body.size
     feet, top = feet_height(spec), body_height(spec) + height / 2
     stand, lid = footprint(spec), _CORNERS * [length / 2, width / 2]
-    # The corners lie around the circle of the tips, not on it.
+    # The corners circumscribe the circle of the blade tips.
     radius = spec.propeller.diameter / 2 / np.cos(np.pi / _DISC_CORNERS)
     angle = 2 * np.pi * np.arange(_DISC_CORNERS) / _DISC_CORNERS
     circle = radius * np.stack([np.cos(angle), np.sin(angle), np.zeros(_DISC_CORNERS)], axis=1)
@@ -166,7 +163,7 @@ def convex_hull(spec: VehicleSpec) -> tuple[Array, Faces]:
 
 
 def _stack(layers: Sequence[tuple[float, Array]]) -> tuple[Array, Faces]:
-    """Return the hull of convex polygons at ascending heights."""
+    """Return the surface through convex polygons at ascending heights."""
     points = np.concatenate([np.column_stack([polygon, np.full(len(polygon), z)]) for z, polygon in layers])
     first = np.concatenate([[0], np.cumsum([len(polygon) for _, polygon in layers])])
     faces: Faces = []
@@ -179,7 +176,7 @@ def _stack(layers: Sequence[tuple[float, Array]]) -> tuple[Array, Faces]:
 def _zip(lower: Array, upper: Array, lower_first: int, upper_first: int) -> Faces:
     """Return the triangles between two convex polygons, both counter-clockwise, one above the other.
 
-    Their edges are taken in the order of their directions, as in a Minkowski sum.
+    Edges are processed by direction, as in a Minkowski sum.
     """
     n, m = len(lower), len(upper)
     i, j = (int(np.lexsort((polygon[:, 0], polygon[:, 1]))[0]) for polygon in (lower, upper))
@@ -213,3 +210,137 @@ def _outline(points: Array) -> Array:
 
 def _turn(a: Sequence[float], b: Sequence[float], c: Sequence[float]) -> float:
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+CONTACT = PhysicsMaterial(static_friction=0.8, dynamic_friction=0.7, restitution=0.0)
+"""Contact properties of a vehicle with rubber feet and a carbon frame."""
+
+# Lengths of motor and hub as parts of the propeller's diameter.
+_HUB_RADIUS, _HUB_HALF_HEIGHT = 0.03, 0.02
+_MOTOR_RADIUS, _MOTOR_HEIGHT = 0.055, 0.1
+
+
+def build_vehicle_stage(spec: VehicleSpec) -> Usd.Stage:
+    """Return an in-memory stage of a vehicle drawn from its description.
+
+    The default prim is a rigid body with the mass properties of the description. Its children are `body` with
+    the airframe, `rotor<i>` with each propeller, at the rotor's centre with z along its axis, and `collision`
+    with one convex hull: a single shape keeps a thousand vehicles fast.
+
+    Args:
+        spec: The vehicle.
+    """
+    name = Tf.MakeValidIdentifier(spec.name)
+    stage, root = new_stage(name), f"/{name}"
+    prim = stage.GetDefaultPrim()
+    label(prim, "multirotor")
+    write_mass(prim, spec)
+    looks = {
+        "body": Surface(material(stage, f"{root}/Looks/Body", spec.body.color, roughness=0.4)),
+        "carbon": Surface(material(stage, f"{root}/Looks/Carbon", (0.03, 0.03, 0.03), roughness=0.5)),
+        "metal": Surface(
+            material(stage, f"{root}/Looks/Metal", (0.5, 0.5, 0.52), roughness=0.3, metallic=1.0)
+        ),
+        "front": Surface(material(stage, f"{root}/Looks/FrontPropeller", (0.75, 0.16, 0.03), roughness=0.4)),
+        "rear": Surface(material(stage, f"{root}/Looks/RearPropeller", (0.08, 0.08, 0.09), roughness=0.4)),
+    }
+    _draw_body(stage, f"{root}/body", spec, looks)
+    for index, rotor in enumerate(spec.rotor_list()):
+        _draw_motor(stage, f"{root}/body", index, spec, looks)
+        look = looks["front" if rotor.position[0] > 1e-6 else "rear"]
+        _draw_rotor(stage, f"{root}/rotor{index}", rotor, spec, look, looks["metal"])
+    points, faces = convex_hull(spec)
+    rubber = physics_material(stage, f"{root}/Looks/Contact", CONTACT)
+    surface = Surface(looks["carbon"].material, rubber)
+    mesh(stage, f"{root}/collision", points, faces, surface, approximation="convexHull").CreatePurposeAttr(
+        "guide"
+    )
+    return stage
+
+
+def write_mass(prim: Usd.Prim, spec: VehicleSpec) -> None:
+    """Make a prim a rigid body with mass, centre of mass, principal moments and principal axes."""
+    UsdPhysics.RigidBodyAPI.Apply(prim)
+    schema = UsdPhysics.MassAPI.Apply(prim)
+    tensor = inertia_tensor(spec.inertia)
+    moments, axes = np.diagonal(tensor), np.eye(3)
+    if np.any(tensor - np.diag(moments)):
+        moments, axes = np.linalg.eigh(tensor)
+        axes = axes * [1.0, 1.0, np.linalg.det(axes)]
+    x, y, z, w = quaternion_from_matrix(axes).tolist()
+    schema.CreateMassAttr(spec.mass)
+    schema.CreateCenterOfMassAttr(Gf.Vec3f(*spec.center_of_mass))
+    schema.CreateDiagonalInertiaAttr(Gf.Vec3f(*(float(moment) for moment in moments)))
+    schema.CreatePrincipalAxesAttr(Gf.Quatf(w, x, y, z))
+
+
+def _draw_body(stage: Usd.Stage, path: str, spec: VehicleSpec, looks: dict[str, Surface]) -> None:
+    """Write the central body, a camera at its nose, and the landing gear."""
+    group(stage, path)
+    length, width, height = spec.body.size
+    middle = body_height(spec)
+    points, faces = central_body(spec.body.size)
+    shell = smooth_mesh(stage, f"{path}/shell", points, faces, looks["body"], crease=CREASE)
+    place(shell.GetPrim(), (0.0, 0.0, middle))
+    lens = 0.15 * min(width, height)
+    nose = (length / 2, 0.0, middle - 0.1 * height)
+    cylinder(stage, f"{path}/camera", nose, (nose[0] + lens, 0.0, nose[2]), lens, looks["metal"])
+    if spec.body.leg_height and spec.body.landing_gear == "skids":
+        _draw_skids(stage, path, spec, looks["carbon"])
+
+
+def _draw_skids(stage: Usd.Stage, path: str, spec: VehicleSpec, look: Surface) -> None:
+    """Write a skid on either side, each with two legs."""
+    length, width, height = spec.body.size
+    middle, feet = body_height(spec), feet_height(spec)
+    long, wide = footprint(spec).max(axis=0)
+    radius = min(spec.body.arm_diameter / 2, spec.body.leg_height / 2)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        y, z = sign * (wide - radius), feet + radius
+        cylinder(stage, f"{path}/{side}_skid", (-long, y, z), (long, y, z), radius, look)
+        for end, x in (("front", 0.3 * length), ("rear", -0.3 * length)):
+            top = (0.8 * x, sign * 0.3 * width, middle - 0.4 * height)
+            cylinder(stage, f"{path}/{side}_{end}_leg", top, (x, y, z), 0.8 * radius, look)
+
+
+def _draw_motor(
+    stage: Usd.Stage, path: str, index: int, spec: VehicleSpec, looks: dict[str, Surface]
+) -> None:
+    """Write the motor of a rotor, its arm and the foot below.
+
+    The lower motor of a coaxial pair is upside down, and the arm holds both between them.
+    """
+    rotors, diameter = spec.rotor_list(), spec.propeller.diameter
+    rotor = rotors[index]
+    axis, center = rotation_to(rotor.axis)[:, 2], np.asarray(rotor.position)
+    above = partner_above(spec, index)
+    down = axis if above is not None else -axis
+    near, mount = (
+        center + down * diameter * part for part in (_HUB_HALF_HEIGHT, _HUB_HALF_HEIGHT + _MOTOR_HEIGHT)
+    )
+    cylinder(stage, f"{path}/motor{index}", mount, near, _MOTOR_RADIUS * diameter, looks["metal"])
+    if above is not None:
+        return
+    pairs = [k for k in range(len(rotors)) if partner_above(spec, k) == index]
+    if pairs:
+        mount = (center + rotors[pairs[0]].position) / 2
+    middle, reach = body_height(spec), 0.4 * spec.body.size[2]
+    inner = np.array([0.0, 0.0, np.clip(mount[2], middle - reach, middle + reach)])
+    radius = spec.body.arm_diameter / 2
+    if np.abs(mount - inner).max() > 1e-3:
+        cylinder(stage, f"{path}/arm{index}", inner, mount, radius, looks["carbon"])
+    foot = np.array([mount[0], mount[1], feet_height(spec)])
+    if spec.body.landing_gear == "feet" and mount[2] > foot[2] + radius:
+        cylinder(stage, f"{path}/foot{index}", foot, mount, radius, looks["carbon"])
+
+
+def _draw_rotor(
+    stage: Usd.Stage, path: str, rotor: RotorSpec, spec: VehicleSpec, look: Surface, metal: Surface
+) -> None:
+    """Write hub and blades of a rotor in the rotor's frame, z along its axis."""
+    diameter = spec.propeller.diameter
+    place(group(stage, path), rotor.position, rotation=rotation_to(rotor.axis))
+    half = _HUB_HALF_HEIGHT * diameter
+    cylinder(stage, f"{path}/hub", (0.0, 0.0, -half), (0.0, 0.0, half), _HUB_RADIUS * diameter, metal)
+    points, faces = blades(diameter, spec.propeller.blade_count, rotor.direction)
+    smooth_mesh(stage, f"{path}/propeller", points, faces, look, crease=CREASE)

@@ -1,17 +1,18 @@
-"""Write prims of a stage: shapes, materials, labels, colliders, instances.
+"""Authoring of USD prims: shapes, materials, labels, colliders, instances.
 
-Numbers are rounded before they are written, so that a file comes out the same on every machine.
+Numbers are rounded before they are written, so that a file is the same on every machine.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics, UsdShade, Vt
 
-from pegasus.arrays import Array, IntArray
-from pegasus.frames import quaternion_from_matrix
-from pegasus.scene.flat_faces import BOX_FACES, box_uvs
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.frames import quaternion_from_matrix
+from pegasus.scene.faces import BOX_FACES, Faces, box_uvs, corner_normals, point_normals
 from pegasus.scene.scene import Color, PhysicsMaterial
 
 Vector = Sequence[float] | Array
@@ -20,19 +21,15 @@ _DECIMALS = 5
 
 @dataclass(frozen=True)
 class Surface:
-    """What a shape looks like, and how it feels when it collides."""
+    """Visual material and contact properties of a shape."""
 
     material: UsdShade.Material
     physics: UsdShade.Material | None = None
-    """Contact properties; the shape does not collide when None."""
+    """Contact properties; None for a shape that does not collide."""
 
 
 def new_stage(root: str) -> Usd.Stage:
-    """Return a stage in memory in metres and kilograms with z up and one root Xform, its default prim.
-
-    Args:
-        root: Name of the root prim.
-    """
+    """Return a stage in memory in metres and kilograms with z up and one root Xform, its default prim."""
     stage = Usd.Stage.CreateInMemory()
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
@@ -73,13 +70,7 @@ def material(
 
 
 def physics_material(stage: Usd.Stage, path: str, contact: PhysicsMaterial) -> UsdShade.Material:
-    """Return a material with contact properties.
-
-    Args:
-        stage: Stage to write to.
-        path: Path of the material.
-        contact: Its properties.
-    """
+    """Return a material with contact properties."""
     schema = UsdShade.Material.Define(stage, path)
     physics = UsdPhysics.MaterialAPI.Apply(schema.GetPrim())
     physics.CreateStaticFrictionAttr(contact.static_friction)
@@ -89,22 +80,17 @@ def physics_material(stage: Usd.Stage, path: str, contact: PhysicsMaterial) -> U
 
 
 def label(prim: Usd.Prim, name: str) -> None:
-    """Give a prim and all below it a semantic class.
-
-    Args:
-        prim: A prim.
-        name: The class.
-    """
+    """Assign a semantic class to a prim and its descendants."""
     UsdSemantics.LabelsAPI.Apply(prim, "class").CreateLabelsAttr([name])
 
 
 def group(stage: Usd.Stage, path: str, name: str | None = None) -> Usd.Prim:
-    """Return a new Xform, with a semantic class where one is given.
+    """Return a new Xform, with an optional semantic class.
 
     Args:
         stage: Stage to write to.
         path: Path of the prim.
-        name: Semantic class of what comes below it.
+        name: Semantic class of its descendants.
     """
     prim = UsdGeom.Xform.Define(stage, path).GetPrim()
     if name is not None:
@@ -122,7 +108,7 @@ def box(
         path: Path of the prim.
         center: Centre [m], shape (3,).
         size: Lengths along x, y, z [m], shape (3,).
-        surface: Look and contact.
+        surface: Visual material and contact properties.
         yaw: Rotation about z [deg].
     """
     cube = UsdGeom.Cube.Define(stage, path)
@@ -142,7 +128,7 @@ def cylinder(
         start: Centre of one end [m], shape (3,).
         end: Centre of the other [m], shape (3,).
         radius: Radius [m].
-        surface: Look and contact.
+        surface: Visual material and contact properties.
     """
     schema = UsdGeom.Cylinder.Define(stage, path)
     a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
@@ -162,7 +148,7 @@ def sphere(stage: Usd.Stage, path: str, center: Vector, radius: float, surface: 
         path: Path of the prim.
         center: Centre [m], shape (3,).
         radius: Radius [m].
-        surface: Look and contact.
+        surface: Visual material and contact properties.
     """
     schema = UsdGeom.Sphere.Define(stage, path)
     schema.CreateRadiusAttr(round(radius, _DECIMALS))
@@ -181,17 +167,17 @@ def mesh(
     uvs: Array | None = None,
     normals: Array | None = None,
 ) -> UsdGeom.Mesh:
-    """Return a mesh, with flat faces unless it is given normals.
+    """Return a mesh, flat-shaded unless normals are given.
 
     Args:
         stage: Stage to write to.
         path: Path of the prim.
         points: Points [m], shape (P, 3).
         faces: Points of each face, counter-clockwise seen from outside.
-        surface: Look and contact.
-        approximation: How it collides: `none` for its triangles, `convexHull` for its hull.
-        uvs: Texture coordinates [m], of each point, shape (P, 2), or of each corner of each face in order.
-        normals: Normals of the points, shape (P, 3), for a smooth surface.
+        surface: Visual material and contact properties.
+        approximation: Collision shape: `none` for its triangles, `convexHull` for its hull.
+        uvs: Texture coordinates [m] per point, shape (P, 2), or per face corner in order.
+        normals: Normals per point, shape (P, 3), for smooth shading.
     """
     schema = UsdGeom.Mesh.Define(stage, path)
     if isinstance(faces, np.ndarray):
@@ -223,14 +209,14 @@ def mesh(
 def block(
     stage: Usd.Stage, path: str, center: Vector, size: Vector, surface: Surface, *, yaw: float = 0.0
 ) -> Usd.Prim:
-    """Return a box with texture coordinates in metres; it collides as the box that it is.
+    """Return a box mesh with texture coordinates in metres and a box collider.
 
     Args:
         stage: Stage to write to.
         path: Path of the prim.
         center: Centre [m], shape (3,).
         size: Lengths along x, y, z [m], shape (3,).
-        surface: Look and contact.
+        surface: Visual material and contact properties.
         yaw: Rotation about z [deg].
     """
     half = np.asarray(size, dtype=np.float64) / 2
@@ -249,14 +235,7 @@ def block(
 
 
 def subset(of: UsdGeom.Mesh, name: str, faces: Sequence[int], look: UsdShade.Material) -> Usd.Prim:
-    """Return some faces of a mesh with a material of their own.
-
-    Args:
-        of: The mesh.
-        name: Name of the subset, also its semantic class.
-        faces: Indices of the faces.
-        look: Their material.
-    """
+    """Return a subset of faces of a mesh with its own material."""
     schema = UsdShade.MaterialBindingAPI(of).CreateMaterialBindSubset(name, Vt.IntArray(list(faces)))
     UsdShade.MaterialBindingAPI.Apply(schema.GetPrim()).Bind(look)
     label(schema.GetPrim(), name)
@@ -264,13 +243,7 @@ def subset(of: UsdGeom.Mesh, name: str, faces: Sequence[int], look: UsdShade.Mat
 
 
 def ground_plane(stage: Usd.Stage, path: str, physics: UsdShade.Material) -> None:
-    """Write an infinite level collider through the origin that is not drawn.
-
-    Args:
-        stage: Stage to write to.
-        path: Path of the prim.
-        physics: Contact properties.
-    """
+    """Write an invisible, infinite, horizontal collider through the origin."""
     schema = UsdGeom.Plane.Define(stage, path)
     schema.CreateAxisAttr(UsdGeom.Tokens.z)
     schema.CreatePurposeAttr(UsdGeom.Tokens.guide)
@@ -304,13 +277,13 @@ def instance(
 
 
 def sun_and_sky(stage: Usd.Stage, root: str, *, elevation: float = 50.0, azimuth: float = 215.0) -> None:
-    """Write a sun and a clear sky, as strong as RTX expects them.
+    """Write a sun and a clear sky with the intensities that RTX expects.
 
     Args:
         stage: Stage to write to.
-        root: Path of the prim that they come below.
+        root: Path of the parent prim.
         elevation: Height of the sun above the horizon [deg].
-        azimuth: Where the sun stands, clockwise from north [deg].
+        azimuth: Azimuth of the sun, clockwise from north [deg].
     """
     sun = UsdLux.DistantLight.Define(stage, f"{root}/Sun")
     sun.CreateIntensityAttr(3000.0)
@@ -331,12 +304,12 @@ def place(
     yaw: float = 0.0,
     scale: Vector = (1.0, 1.0, 1.0),
 ) -> None:
-    """Write the transform of a prim; parts that change nothing are left out.
+    """Write the transform of a prim; identity parts are omitted.
 
     Args:
         prim: A prim that has no transform yet.
         position: Position [m], shape (3,).
-        rotation: Rotation matrix, shape (3, 3), in place of `yaw`.
+        rotation: Rotation matrix, shape (3, 3); replaces `yaw`.
         yaw: Rotation about z [deg].
         scale: Scale along x, y, z.
     """
@@ -353,12 +326,7 @@ def place(
 
 
 def collide(prim: Usd.Prim, physics: UsdShade.Material) -> None:
-    """Make a prim collide.
-
-    Args:
-        prim: A gprim.
-        physics: Contact properties.
-    """
+    """Make a prim a collider."""
     UsdPhysics.CollisionAPI.Apply(prim)
     UsdShade.MaterialBindingAPI.Apply(prim).Bind(physics, materialPurpose="physics")
 
@@ -380,7 +348,7 @@ def rotation_to(axis: Vector) -> Array:
 
 
 def _finish(prim: Usd.Prim, surface: Surface) -> Usd.Prim:
-    """Write extent, material and contact of a shape."""
+    """Write extent, material and contact properties of a shape."""
     extent = UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), Usd.TimeCode.Default())
     UsdGeom.Boundable(prim).CreateExtentAttr(extent)
     UsdShade.MaterialBindingAPI.Apply(prim).Bind(surface.material)
@@ -399,3 +367,39 @@ def _vec3f_array(rows: Array) -> Vt.Vec3fArray:
 
 def _vec3f(values: Vector) -> Gf.Vec3f:
     return Gf.Vec3f(*(float(value) for value in values))
+
+
+CREASE = math.radians(50)
+"""Angle between faces above which edges of turned parts stay sharp [rad]."""
+
+
+def smooth_mesh(
+    stage: Usd.Stage,
+    path: str,
+    points: Array,
+    faces: Faces,
+    surface: Surface,
+    *,
+    crease: float | None = None,
+) -> UsdGeom.Mesh:
+    """Return a mesh with smooth shading.
+
+    Args:
+        stage: Stage to write to.
+        path: Path of the prim.
+        points: Points [m], shape (P, 3).
+        faces: Points of each face, counter-clockwise seen from outside.
+        surface: Visual material and contact properties.
+        crease: Angle between faces above which an edge stays sharp [rad]; None if no edge does.
+    """
+    schema = mesh(stage, path, points, faces, surface)
+    primvars = UsdGeom.PrimvarsAPI(schema)
+    kind = UsdGeom.Tokens.vertex if crease is None else UsdGeom.Tokens.faceVarying
+    normals = primvars.CreatePrimvar("normals", Sdf.ValueTypeNames.Normal3fArray, kind)
+    if crease is None:
+        normals.Set(Vt.Vec3fArray.FromNumpy(point_normals(points, faces).astype(np.float32)))
+        return schema
+    values, indices = corner_normals(points, faces, crease)
+    normals.Set(Vt.Vec3fArray.FromNumpy(values.astype(np.float32)))
+    normals.SetIndices(Vt.IntArray.FromNumpy(indices.astype(np.int32)))
+    return schema

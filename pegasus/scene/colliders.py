@@ -1,5 +1,6 @@
-"""UsdPhysics colliders as exact primitives where they are such, else as meshes."""
+"""Colliders of UsdPhysics as primitives where exact, else as meshes."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -7,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
 
-from pegasus.arrays import Array
-from pegasus.frames import matrix_from_quaternion, quaternion_from_matrix
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.scene.meshes import Polygons
-from pegasus.scene.notices import Notices
 from pegasus.scene.primitives import Primitive
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
-from pegasus.scene.stage import TIME, StageFrame
+from pegasus.scene.stage import TIME, Notices, StageFrame
 
 # Relative deviation up to which axes count as orthogonal and scales as equal: authored rotations are float32.
 _EXACT = 1e-5
-# What a mesh collides as, by what is authored (`physics:approximation`): in a world, where triangles may stay
-# triangles, and as a moving body, for which PhysX takes hulls in their place. Isaac Sim adds the last two.
+# Collision shape of a mesh by its authored `physics:approximation`: in a world, where triangles may stay
+# triangles, and on a moving body, where PhysX uses hulls instead. Isaac Sim adds the last two.
 _IN_A_WORLD = {
     "none": "none",
     "meshSimplification": "none",
@@ -47,15 +48,15 @@ _BOX_FACES = np.array(
 )  # fmt: skip
 _LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
 _Turned = tuple[Collider, Array]
-"""A collider whose orientation is still to be set, and its rotation, shape (3, 3)."""
+"""A collider without its orientation, and its rotation, shape (3, 3)."""
 
-# Scales are rounded to so many digits: instances of a mesh whose scales differ in the last bits are the same.
+# Significant digits of scales: instances whose scales differ in the last bits share one shape.
 _SCALE_DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """A transform taken apart: position, rotation, and what is left of the linear part."""
+    """A transform decomposed into position, rotation and the remaining linear part."""
 
     position: Array
     """Position [m], shape (3,)."""
@@ -72,16 +73,16 @@ class Placement:
         return None if sheared else scale
 
 
-def take_apart(transform: Array) -> Placement:
-    """Return a transform as position, rotation and rest; see `all_taken_apart`.
+def decompose(transform: Array) -> Placement:
+    """Return a transform as position, rotation and rest; see `decompose_all`.
 
     Args:
         transform: Matrix that acts on column vectors, shape (4, 4).
     """
-    return all_taken_apart(transform[None])[0]
+    return decompose_all(transform[None])[0]
 
 
-def all_taken_apart(transforms: Array) -> list[Placement]:
+def decompose_all(transforms: Array) -> list[Placement]:
     """Return transforms as position, rotation and rest.
 
     Without a shear the rotation is that of the axes, and the rest is diagonal; with one, the nearest rotation
@@ -106,31 +107,27 @@ def all_taken_apart(transforms: Array) -> list[Placement]:
 
 
 class PhysicsMaterials:
-    """Find the contact properties bound to prims."""
+    """Contact properties by bound material, each read once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, PhysicsMaterial] = {}
+        self._read: dict[str, PhysicsMaterial] = {}
 
     def of(self, material: UsdShade.Material) -> PhysicsMaterial:
-        """Return the contact properties of what is bound to a collider, or the default.
+        """Return the contact properties of a bound material, or the default.
 
         Args:
-            material: What is bound for physics, else for all purposes.
+            material: Material bound for physics, else for all purposes.
         """
         if not material:
             return PhysicsMaterial()
         path = str(material.GetPath())
-        if path not in self._known:
-            self._known[path] = _physics_material(material.GetPrim())
-        return self._known[path]
+        if path not in self._read:
+            self._read[path] = _physics_material(material.GetPrim())
+        return self._read[path]
 
 
 def is_collider(prim: Usd.Prim) -> bool:
-    """Return whether a prim collides.
-
-    Args:
-        prim: Any prim.
-    """
+    """Return whether a prim collides."""
     return bool(prim.HasAPI(UsdPhysics.CollisionAPI)) and bool(
         UsdPhysics.CollisionAPI(prim).GetCollisionEnabledAttr().Get(TIME)
     )
@@ -138,38 +135,38 @@ def is_collider(prim: Usd.Prim) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CollidingPrim:
-    """A prim that collides."""
+    """A prim with a collision shape."""
 
     prim: Usd.Prim
     path: str
-    """Its path in the scene."""
+    """Path in the scene."""
     transform: Array
     """Local to stage, shape (4, 4)."""
     shape: Polygons | Primitive | None
-    """Its triangles, or what primitive it is; None if it is neither."""
+    """Triangles or primitive; None for any other shape."""
     material: PhysicsMaterial
 
 
 def colliders(
     solids: Sequence[CollidingPrim], frame: StageFrame, notices: Notices, *, is_body: bool = False
 ) -> list[Collider]:
-    """Return the collision shapes of prims, without those that have no geometry to collide with.
+    """Return the collision shapes of prims; prims without geometry are skipped.
 
     Args:
         solids: Prims with UsdPhysicsCollisionAPI.
         frame: Units and up axis of the stage.
-        notices: Where a collider that cannot be taken as authored is noted.
-        is_body: Whether they are parts of a moving body, which cannot collide by triangles.
+        notices: Receives colliders that are not translated as authored.
+        is_body: Whether the prims belong to a moving body, which cannot collide by triangles.
     """
     if not solids:
         return []
-    placements = all_taken_apart(frame.convert(np.stack([solid.transform for solid in solids])))
+    placements = decompose_all(frame.convert(np.stack([solid.transform for solid in solids])))
     found = [
         part
         for solid, placement in zip(solids, placements, strict=True)
         if (part := _part(solid, placement, frame, notices, is_body=is_body)) is not None
     ]
-    # Attitudes of all at once: one by one they would take as long as all the rest.
+    # All orientations in one call: one call each would double the time.
     rotations = np.stack([np.eye(3), *(rotation for _, rotation in found)])[1:]
     turns = quaternion_from_matrix(rotations)
     return [replace(part, orientation=turn) for (part, _), turn in zip(found, turns, strict=True)]
@@ -178,7 +175,7 @@ def colliders(
 def _part(
     solid: CollidingPrim, placement: Placement, frame: StageFrame, notices: Notices, *, is_body: bool
 ) -> _Turned | None:
-    """Return the collision shape of a prim, not yet turned, or None if it has no geometry."""
+    """Return the collision shape of a prim without its orientation, or None if it has no geometry."""
     prim, path = solid.prim, solid.path
     if not abs(np.linalg.det(placement.rest)) > 0:
         notices.add("collider with a scale of zero left out", prim.GetPath())
@@ -194,7 +191,7 @@ def _part(
 
 
 def lowest_point(colliders: list[Collider]) -> float:
-    """Return the lowest z that colliders reach [m]; infinite if there are none, minus infinity for a plane.
+    """Return the lowest z of colliders [m]; infinite if there are none, minus infinity for a plane.
 
     Args:
         colliders: Collision shapes in one frame.
@@ -234,18 +231,28 @@ def _physics_material(prim: Usd.Prim) -> PhysicsMaterial:
     if not prim.HasAPI(UsdPhysics.MaterialAPI):
         return PhysicsMaterial()
     schema = UsdPhysics.MaterialAPI(prim)
-    return PhysicsMaterial(
+    material = PhysicsMaterial(
         static_friction=float(schema.GetStaticFrictionAttr().Get(TIME)),
         dynamic_friction=float(schema.GetDynamicFrictionAttr().Get(TIME)),
         restitution=float(schema.GetRestitutionAttr().Get(TIME)),
     )
+    path = prim.GetPath()
+    for name, value, most in (
+        ("staticFriction", material.static_friction, math.inf),
+        ("dynamicFriction", material.dynamic_friction, math.inf),
+        ("restitution", material.restitution, 1.0),
+    ):
+        limits = "must be from 0 to 1" if most == 1.0 else "must be finite and not negative"
+        fits = math.isfinite(value) and 0.0 <= value <= most
+        require(fits, f"{path}.physics:{name}", value, limits, "correct it in the USD file")
+    return material
 
 
 def _primitive(primitive: Primitive, path: str, placement: Placement, material: PhysicsMaterial) -> _Turned:
-    """Return a primitive as itself where its scale allows that, else as its hull."""
+    """Return a primitive as such where its scale allows, else as its hull."""
     axis = primitive.rotation()
     if primitive.kind == "Plane":
-        # A normal is carried by the inverse transpose, whatever the shear.
+        # Normals transform by the inverse transpose, also under shear.
         normal = placement.rotation @ np.linalg.inv(placement.rest).T @ axis[:, 2]
         return _posed(path, ColliderShape.PLANE, (), placement.position, _upright(normal), material)
     if (shape := _scaled(primitive, placement.scale)) is not None:
@@ -265,7 +272,7 @@ def _primitive(primitive: Primitive, path: str, placement: Placement, material: 
 
 
 def _scaled(primitive: Primitive, scale: Array | None) -> tuple[ColliderShape, tuple[float, ...]] | None:
-    """Return shape and size of a scaled primitive, or None if it is no primitive any more."""
+    """Return shape and size of a scaled primitive, or None if the scale makes it another shape."""
     if scale is None:
         return None
     half, radius = primitive.height / 2, primitive.bottom_radius
@@ -289,7 +296,7 @@ def _scaled(primitive: Primitive, scale: Array | None) -> tuple[ColliderShape, t
 
 
 def _approximation(prim: Usd.Prim, notices: Notices, *, is_body: bool) -> str:
-    """Return what a mesh collides as: what is authored, or what PhysX takes in its place."""
+    """Return the collision approximation of a mesh: the authored one, or the one that PhysX uses instead."""
     authored = "none"
     if prim.HasAPI(UsdPhysics.MeshCollisionAPI):
         authored = str(UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get(TIME))
@@ -337,7 +344,7 @@ def _triangles(
     approximation: str,
     meters_per_unit: float = 1.0,
 ) -> _Turned:
-    """Return a mesh with its scale, mirror and shear beside its vertices; its faces fit the mirror."""
+    """Return a mesh collider with prototype vertices and scale; its faces are wound for the mirror."""
     scale = placement.rest * meters_per_unit
     decimals = _SCALE_DIGITS - int(np.floor(np.log10(np.abs(scale).max())))
     scale = np.round(scale, decimals) + 0.0
@@ -369,7 +376,7 @@ def _posed(
 
 
 def _upright(normal: Array) -> Array:
-    """Return a rotation that turns z to a normal, shape (3, 3)."""
+    """Return a rotation from z to a normal, shape (3, 3)."""
     z = normal / np.sqrt(normal @ normal)
     side = np.eye(3)[int(np.abs(z).argmin())]
     x = side - z * (side @ z)

@@ -1,44 +1,115 @@
-"""Meshes as convex parts, for an engine that collides nothing else."""
+"""Convex decomposition of meshes for engines that collide convex shapes only, cached on disk."""
 
+import hashlib
 import logging
+import os
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.errors import standalone_error
-from pegasus.scene.decomposition_cache import DecompositionCache
+from pegasus.base.arrays import Array
+from pegasus.base.errors import standalone_error
+from pegasus.base.system import user_cache
 from pegasus.scene.plates import plates
 from pegasus.scene.surfaces import Faces, areas, components, is_closed, is_convex, weld
 
 _log = logging.getLogger(__name__)
 
-PLATE_LIMIT = 4000
-"""Most flat faces that a mesh collides by; with more of them it is coarsened."""
-PLATE_DEPTH = 0.2
-"""Thickness behind a face that has nothing behind it [m]."""
-THINNEST = 0.02
-"""Thickness of a plate, even where the wall that it stands for is thinner [m]."""
-SOLID_PARTS = 32
-"""Most convex parts that a solid is decomposed into, the number that PhysX takes as well."""
 
-_SEARCHED_TRIANGLES = 100_000  # a mesh of more triangles is coarsened without a search for flat faces
+class DecompositionCache:
+    """Folder with convex parts of meshes; an unreadable or unwritable folder counts as empty.
+
+    Args:
+        folder: The folder; by default in the user's cache.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or user_cache() / "collision"
+
+    def key(self, vertices: Array, faces: Faces, parameters: tuple[object, ...]) -> str:
+        """Return the file name of a decomposition.
+
+        Args:
+            vertices: Vertices, shape (V, 3).
+            faces: Triangles, shape (F, 3).
+            parameters: All other inputs of the decomposition.
+        """
+        digest = hashlib.sha256(repr((parameters, vertices.shape, faces.shape)).encode())
+        digest.update(np.ascontiguousarray(vertices, dtype=np.float64).tobytes())
+        digest.update(np.ascontiguousarray(faces, dtype=np.int64).tobytes())
+        return digest.hexdigest()[:32]
+
+    def read(self, key: str) -> tuple[list[Array], float] | None:
+        """Return parts and their deviation, or None if the file is missing or damaged."""
+        path = self._path(key)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                points, counts, deviation = file["points"], file["counts"], float(file["deviation"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            _log.info("%s is damaged and computed again: %s", path, error)
+            return None
+        if counts.sum() != len(points) or points.shape[1:] != (3,) or not np.isfinite(points).all():
+            _log.info("%s is damaged and computed again: its parts do not add up", path)
+            return None
+        return np.split(points, np.cumsum(counts)[:-1]) if len(counts) else [], deviation
+
+    def write(self, key: str, parts: list[Array], deviation: float) -> None:
+        """Write parts; a failure is logged.
+
+        Args:
+            key: Name of the decomposition.
+            parts: Vertices of each part, each of shape (K, 3).
+            deviation: Largest distance between their surface and the mesh.
+        """
+        path = self._path(key)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f"{key}.{os.getpid()}.part")
+            with part.open("wb") as file:
+                np.savez(
+                    file,
+                    points=np.concatenate([np.zeros((0, 3)), *parts]),
+                    counts=np.array([len(item) for item in parts], dtype=np.int64),
+                    deviation=np.array(deviation),
+                )
+            part.replace(path)
+        except OSError as error:
+            _log.info("decomposition not cached in %s: %s", self.folder, error.strerror)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.npz"
+
+
+PLATE_LIMIT = 4000
+"""Largest number of plates of a mesh; a mesh with more flat faces is coarsened."""
+PLATE_DEPTH = 0.2
+"""Thickness of the plate behind a face of an open mesh [m]."""
+THINNEST = 0.02
+"""Least thickness of a plate, also where the wall is thinner [m]."""
+SOLID_PARTS = 32
+"""Largest number of convex parts of a solid, the same as in PhysX."""
+
+_SEARCHED_TRIANGLES = 100_000  # larger meshes are coarsened without a search for flat faces
 _SOLID_TRIANGLES = 4000  # CoACD takes seconds for so many, and minutes for ten times as many
-_SLOW_TRIANGLES = 1000  # from here on, and for open meshes, decomposing may take minutes
-# What the cache holds is made anew when this number changes.
+_SLOW_TRIANGLES = 1000  # larger and open meshes may take minutes
+# A change of this number invalidates the cache.
 _VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexParts:
-    """Convex hulls that together stand for a mesh."""
+    """Convex hulls that approximate a mesh."""
 
     parts: list[Array]
     """Vertices of each hull in the frame of the mesh, each of shape (K, 3)."""
     deviation: float
-    """How far their surface may be off that of the mesh, in units of the mesh."""
+    """Largest distance between their surface and the mesh, in units of the mesh."""
 
 
 def surface_parts(
@@ -49,17 +120,17 @@ def surface_parts(
     limit: int = PLATE_LIMIT,
     cache: DecompositionCache | None = None,
 ) -> ConvexParts:
-    """Return a mesh as plates behind its flat faces; closed convex components are taken as they are.
+    """Return a mesh as convex plates behind its flat faces; closed convex components are kept.
 
-    The parts have the surface of the mesh exactly, up to `THINNEST` behind walls that are thinner. A mesh of
-    too many faces is coarsened first, and `deviation` says by how much.
+    The parts have exactly the surface of the mesh, except for up to `THINNEST` behind thinner walls. A mesh
+    with too many faces is coarsened first; `deviation` is the resulting error.
 
     Args:
         vertices: Vertices, shape (V, 3).
         faces: Triangles, counter-clockwise seen from outside, shape (F, 3).
         meters_per_unit: Metres per unit of `vertices`.
-        limit: Most plates wanted.
-        cache: Where parts are kept.
+        limit: Largest number of plates.
+        cache: Cache of decompositions.
     """
     depth, thinnest = PLATE_DEPTH / meters_per_unit, THINNEST / meters_per_unit
 
@@ -85,19 +156,19 @@ def surface_parts(
 def solid_parts(
     vertices: Array, faces: Faces, *, name: str = "mesh", cache: DecompositionCache | None = None
 ) -> ConvexParts:
-    """Return a mesh as solid convex parts by CoACD (Wei et al. 2022); convex components as they are.
+    """Return a mesh as solid convex parts by CoACD (Wei et al. 2022); convex components are kept.
 
     Args:
         vertices: Vertices, shape (V, 3).
         faces: Triangles, counter-clockwise seen from outside, shape (F, 3).
-        name: What a long decomposition is called in the log.
-        cache: Where parts are kept.
+        name: Name of the mesh in the log.
+        cache: Cache of decompositions.
     """
 
     def make() -> ConvexParts:
         points, triangles = weld(vertices, faces)
         convex, rest = _convex_components(points, triangles)
-        # Sheets have no inside of their own: all of them together are wrapped in a skin.
+        # Open sheets have no inside: all of them together are wrapped in a skin.
         closed = [component for component in rest if is_closed(component)]
         sheets = [component for component in rest if not is_closed(component)]
         solids = closed + ([np.concatenate(sheets)] if sheets else [])
@@ -112,14 +183,14 @@ def solid_parts(
 
 
 def coarsened(points: Array, faces: Faces, count: int) -> tuple[Array, Faces, float]:
-    """Return a mesh of fewer triangles, and the farthest that a vertex has moved.
+    """Return a mesh with fewer triangles, and the largest displacement of a vertex.
 
-    The vertices in each cell of a grid become one (Rossignac and Borrel 1993).
+    All vertices in a cell of a grid become one (Rossignac and Borrel 1993).
 
     Args:
         points: Vertices, shape (V, 3).
         faces: Triangles, shape (F, 3).
-        count: Most triangles wanted.
+        count: Largest number of triangles.
     """
     area = areas(points, faces)
     # A smooth surface passes through each cell with about two triangles.
@@ -147,19 +218,19 @@ def _kept(
     parameters: tuple[object, ...],
     make: Callable[[], ConvexParts],
 ) -> ConvexParts:
-    """Return parts from the cache, or make them and keep them."""
+    """Return parts from the cache, or compute and cache them."""
     if cache is None:
         return make()
     key = cache.key(*mesh, (_VERSION, *parameters))
-    if (known := cache.read(key)) is not None:
-        return ConvexParts(*known)
+    if (cached := cache.read(key)) is not None:
+        return ConvexParts(*cached)
     found = make()
     cache.write(key, found.parts, found.deviation)
     return found
 
 
 def _convex_components(points: Array, faces: Faces) -> tuple[list[Array], list[Faces]]:
-    """Return the vertices of the components that are convex, and the triangles of each of the others."""
+    """Return the vertices of each convex component, and the triangles of each other component."""
     if not len(faces):
         return [], []
     convex, rest = [], []
@@ -175,9 +246,9 @@ def _convex_components(points: Array, faces: Faces) -> tuple[list[Array], list[F
 
 
 def _solve(points: Array, faces: Faces, name: str) -> tuple[list[Array], float]:
-    """Return a mesh as convex parts by CoACD, and how deep its surface lies inside them at most."""
+    """Return a mesh as convex parts by CoACD, and the largest depth of its surface inside them."""
     try:
-        import coacd  # only here: its library is 13 MB, and most worlds do without
+        import coacd  # imported on use: 13 MB that most worlds do not need
     except ModuleNotFoundError as error:
         raise standalone_error(error) from None
 
@@ -192,8 +263,8 @@ def _solve(points: Array, faces: Faces, name: str) -> tuple[list[Array], float]:
     level = logging.WARNING if slow else logging.INFO
     _log.log(level, "%s: decomposing %d triangles into convex parts, once", name, len(triangles))
     coacd.set_log_level("error")
-    # A threshold of a twentieth of half the longest side, its default; coarser search, which takes a third of
-    # the time and finds as many parts.
+    # The threshold is CoACD's default, a twentieth of half the longest side. The search is coarser: it takes
+    # a third of the time and finds as many parts.
     found = coacd.run_coacd(
         coacd.Mesh(coarse, triangles.astype(np.int32)),
         threshold=0.05,
@@ -211,7 +282,7 @@ def _solve(points: Array, faces: Faces, name: str) -> tuple[list[Array], float]:
 
 
 def _depth(vertices: Array, faces: Faces, probes: Array) -> float:
-    """Return how deep the deepest of some points lies inside a convex hull; 0 if none is inside."""
+    """Return the largest depth of points inside a convex hull; 0 if none is inside."""
     normal = areas(vertices, faces)
     length = np.sqrt((normal * normal).sum(axis=1))
     normal, start = normal[length > 0] / length[length > 0, None], vertices[faces[length > 0, 0]]

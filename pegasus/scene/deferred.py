@@ -1,4 +1,4 @@
-"""A scene that is read from its stage when something of it is asked for."""
+"""Lazy scene: read from its stage on first access."""
 
 import logging
 import threading
@@ -19,18 +19,18 @@ _OF_GEOMETRY = frozenset({"geometries", "colliders"})
 
 
 class DeferredScene(Scene):
-    """A scene whose fields are read when they are first asked for.
+    """A scene whose fields are read on first access.
 
-    Geometries and colliders take a whole translation of the stage; all other fields a look at its prims,
-    which leaves the arrays of meshes alone. Any thread may ask; one of them reads, and the others wait.
+    Geometries and colliders need a full translation of the stage; all other fields need its prims only, not
+    the arrays of meshes. Access is thread-safe: one thread reads, the others wait.
 
     Args:
-        source: Where it comes from, as `Scene.source` says it.
-        stage: Returns the stage or its file. It is called in the thread that asks, before anything is read.
+        source: Value of `Scene.source`.
+        stage: Function that returns the stage or its file, called in the accessing thread.
     """
 
     def __init__(self, source: str, stage: Callable[[], Usd.Stage | Path]) -> None:
-        # The fields of a scene are frozen, and those that are missing come by __getattr__.
+        # The dataclass is frozen; missing fields come through __getattr__.
         self.__dict__.update(source=source, _stage=stage, _lock=threading.RLock(), _thread=None)
         self.__dict__.update(_outline=None, _whole=None, _progress=None, _said=set())
 
@@ -41,35 +41,35 @@ class DeferredScene(Scene):
 
     @property
     def has_outline(self) -> bool:
-        """Whether all but geometries and colliders can be had without waiting."""
+        """Whether all fields but geometries and colliders are available without waiting."""
         return self._outline is not None or self._whole is not None
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it can be had without waiting."""
+        """Whether all fields are available without waiting."""
         return self._whole is not None
 
     @property
     def progress(self) -> float | None:
-        """Share that has been read, from 0 to 1; None while nothing is being read."""
+        """Progress of reading, 0 to 1; None if no reading is under way."""
         progress: float | None = self._progress
         return progress
 
     def whole(self) -> Scene:
-        """Return all of it, read now where it is not yet."""
+        """Return the complete scene, read now if necessary."""
         return self._read(whole=True)
 
     def begin(self, *, whole: bool = False) -> None:
-        """Begin to read in a thread of its own, unless that is done or under way.
+        """Start reading in a background thread, unless done or under way.
 
         Args:
-            whole: Whether geometries and colliders are read too.
+            whole: Whether to read geometries and colliders too.
         """
         if self.is_whole or (self.has_outline and not whole) or self._progress is not None:
             return
         source = self._stage()
         self.__dict__["_progress"] = 0.0
-        # Daemon thread: it writes nothing, and must not keep a program from ending.
+        # Daemon thread: it writes nothing and exits with the interpreter.
         thread = threading.Thread(
             target=self._try_to_read,
             args=(source,),
@@ -83,16 +83,16 @@ class DeferredScene(Scene):
     def _try_to_read(self, source: Usd.Stage | Path, *, whole: bool) -> None:
         try:
             self._read(whole=whole, source=source)
-        except Exception as error:  # Whoever asks next reads again, and is told.
+        except Exception as error:  # The next access reads again and raises.
             _log.warning("%s: %s", self.source, error)
         finally:
             self.__dict__["_progress"] = None
 
     def _read(self, *, whole: bool, source: Usd.Stage | Path | None = None) -> Scene:
         with self._lock:
-            known: Scene | None = self._whole or (None if whole else self._outline)
-            if known is not None:
-                return known
+            scene: Scene | None = self._whole or (None if whole else self._outline)
+            if scene is not None:
+                return scene
             try:
                 stage = self._stage() if source is None else source
                 scene = translate(stage, geometry=whole, progress=self._note)

@@ -1,28 +1,28 @@
-"""Meshes that are height fields: a height over every point of a rectangle."""
+"""Detection of height fields in meshes: one height over every point of a rectangle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from pegasus.arrays import Array, BoolArray, IntArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.scene.surfaces import Faces
 
-# Up to this part of the spacing, points count as lying on a grid: authored points are float32.
+# Tolerance by the spacing for points on a grid: authored points are float32.
 _ON_GRID = 1e-3
 _MOST_NODES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class HeightField:
-    """Heights over a regular grid; each cell is cut from its corner of lowest x and y to the opposite one."""
+    """Heights over a regular grid; the diagonal of each cell starts at its corner of lowest x and y."""
 
     heights: Array
     """Heights along z [m], shape (rows along y, columns along x)."""
     spacing: tuple[float, float]
     """Spacing of columns and of rows [m]."""
     position: Array
-    """Middle of the grid at height zero in the frame of the mesh [m], shape (3,)."""
+    """Centre of the grid at height zero in the frame of the mesh [m], shape (3,)."""
     rotation: Array
     """Axes of the field in the frame of the mesh, shape (3, 3)."""
     deviation: float
@@ -30,10 +30,10 @@ class HeightField:
 
 
 def height_field(vertices: Array, faces: Faces) -> HeightField | None:
-    """Return a mesh over a regular grid along two of its axes as a height field, or None if it is no such.
+    """Return a mesh over a regular grid along two of its axes as a height field, or None for other meshes.
 
-    The field has the triangles of the mesh; where a mesh cuts its cells along both diagonals, the rarer cut
-    counts as the other one, and `deviation` says what that changes.
+    The field has the triangles of the mesh. If the mesh uses both diagonals, the rarer one is replaced by the
+    other, and `deviation` tells the resulting error.
 
     Args:
         vertices: Vertices [m], shape (V, 3).
@@ -43,15 +43,15 @@ def height_field(vertices: Array, faces: Faces) -> HeightField | None:
 
 
 def sampled_height_field(vertices: Array, faces: Faces, tolerance: float) -> HeightField | None:
-    """Return a mesh that covers a rectangle once as a height field, or None if it does not.
+    """Return a sampled height field of a mesh that covers a rectangle once, or None for other meshes.
 
-    The grid is refined until the field keeps to the tolerance at every vertex and at the middle of every
-    edge, or has two million nodes.
+    The grid is refined until the field is within the tolerance at every vertex and edge midpoint, or has two
+    million nodes.
 
     Args:
         vertices: Vertices [m], shape (V, 3).
         faces: Triangles, counter-clockwise seen from outside, shape (F, 3).
-        tolerance: Distance along z that the field may be off [m].
+        tolerance: Largest error along z [m].
     """
 
     def sample(points: Array, triangles: Faces) -> HeightField | None:
@@ -63,7 +63,7 @@ def sampled_height_field(vertices: Array, faces: Faces, tolerance: float) -> Hei
 def _along_an_axis(
     vertices: Array, faces: Faces, make: Callable[[Array, Faces], HeightField | None]
 ) -> HeightField | None:
-    """Return the first field that is found with z along an axis of the mesh, on the side that it faces."""
+    """Return the first field found with z along an axis of the mesh, on its front side."""
     edge, other = (vertices[faces[:, k]] - vertices[faces[:, 0]] for k in (1, 2))
     area = np.cross(edge, other)
     for axis in (2, 1, 0):
@@ -85,7 +85,7 @@ def _along_an_axis(
 
 
 def _on_grid(points: Array, faces: Faces) -> HeightField | None:
-    """Return a mesh over a regular grid in x and y that faces up as a field."""
+    """Return the field of an upward-facing mesh over a regular grid in x and y."""
     across, along = _grid_lines(points[:, 0]), _grid_lines(points[:, 1])
     if across is None or along is None:
         return None
@@ -112,7 +112,7 @@ def _on_grid(points: Array, faces: Faces) -> HeightField | None:
 
 
 def _grid_lines(values: Array) -> tuple[IntArray, int, float] | None:
-    """Return on which of evenly spaced lines each value lies, how many there are, and their spacing."""
+    """Return the index of each value's grid line, the number of lines and their spacing."""
     low, extent = float(values.min()), float(np.ptp(values))
     gaps = np.diff(np.sort(values))
     count = int((gaps > 1e-5 * extent).sum()) + 1
@@ -125,7 +125,9 @@ def _grid_lines(values: Array) -> tuple[IntArray, int, float] | None:
 
 
 def _main_diagonals(row: IntArray, column: IntArray, rows: int, columns: int) -> BoolArray | None:
-    """Return which cells are cut along x = y, shape (rows - 1, columns - 1); None if a cell is no such pair.
+    """Return which cells have the diagonal x = y, shape (rows - 1, columns - 1).
+
+    The result is None if a cell is not made of two triangles.
 
     Args:
         row: Rows of the corners of the triangles, shape (T, 3).
@@ -136,7 +138,7 @@ def _main_diagonals(row: IntArray, column: IntArray, rows: int, columns: int) ->
     bottom, left = row.min(axis=1), column.min(axis=1)
     if ((row.max(axis=1) - bottom) != 1).any() or ((column.max(axis=1) - left) != 1).any():
         return None
-    # Of the four corners of its cell a triangle has all but one.
+    # A triangle has all but one of the four corners of its cell.
     present = np.zeros((len(row), 4), dtype=np.bool_)
     corner = 2 * (row - bottom[:, None]) + column - left[:, None]
     np.put_along_axis(present, corner, values=True, axis=1)
@@ -154,12 +156,12 @@ def _main_diagonals(row: IntArray, column: IntArray, rows: int, columns: int) ->
 
 
 def _sampled(points: Array, faces: Faces, tolerance: float) -> HeightField | None:
-    """Return a mesh that covers a rectangle in x and y once, and faces up, sampled on a grid."""
+    """Return the sampled field of an upward-facing mesh that covers a rectangle in x and y once."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = (high - low)[:2]
     corners = points[faces]
     area = _doubled_area(corners[:, 0], corners[:, 1], corners[:, 2]) / 2
-    # Triangles that all face up and together are as large as the rectangle neither overlap nor leave holes.
+    # Upward-facing triangles with the total area of the rectangle neither overlap nor leave holes.
     if not abs(area.sum() - size.prod()) < 1e-4 * size.prod():
         return None
     checked = np.concatenate(
@@ -183,14 +185,14 @@ def _sampled(points: Array, faces: Faces, tolerance: float) -> HeightField | Non
 
 
 def _heights(corners: Array, low: Array, step: Array, rows: int, columns: int) -> Array | None:
-    """Return the height of triangles over each node of a grid, shape (rows, columns); None over a gap."""
+    """Return the heights of triangles at the nodes of a grid, shape (rows, columns); None if one has none."""
     heights = np.full(rows * columns, np.nan)
     at = (corners[:, :, :2] - low[:2]) / step
     first = np.maximum(np.ceil(at.min(axis=1) - 1e-6).astype(np.int64), 0)
     last = np.minimum(np.floor(at.max(axis=1) + 1e-6).astype(np.int64), (columns - 1, rows - 1))
     wide, deep = np.maximum(last - first + 1, 0).T
     count = wide * deep
-    # In portions, so that memory stays small where many nodes lie under many triangles.
+    # In portions, to bound the memory.
     for portion in np.array_split(np.arange(len(count)), int(count.sum()) // 4_000_000 + 1):
         triangle = np.repeat(portion, count[portion])
         rank = np.arange(len(triangle)) - np.repeat(
@@ -215,7 +217,7 @@ def _heights(corners: Array, low: Array, step: Array, rows: int, columns: int) -
 
 
 def _interpolated(heights: Array, at: Array) -> Array:
-    """Return the heights of a field at places in units of its cells, shape (K, 2)."""
+    """Return the heights of a field at points in units of its cells, shape (K,)."""
     rows, columns = heights.shape
     x = np.clip(at[:, 0].astype(np.int64), 0, columns - 2)
     y = np.clip(at[:, 1].astype(np.int64), 0, rows - 2)

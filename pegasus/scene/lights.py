@@ -1,25 +1,24 @@
-"""UsdLux lights and cameras as plain numbers."""
+"""Lights and cameras of a stage as plain numbers."""
 
 from typing import Any
 
 import numpy as np
 from pxr import Usd, UsdGeom, UsdLux
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
 from pegasus.scene.scene import Light, SceneCamera
-from pegasus.scene.stage import TIME, StageFrame
-from pegasus.scene.textures import texture_file
+from pegasus.scene.stage import TIME, StageFrame, texture_file
 
 _KINDS = ("DistantLight", "DomeLight", "SphereLight", "RectLight", "DiskLight", "CylinderLight")
 _LENGTHS = ("radius", "width", "height", "length")
 
 
 def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Light | None:
-    """Return a light, or None for a kind that a scene does not hold.
+    """Return a light, or None for an unsupported kind.
 
     Args:
         prim: A prim with UsdLuxLightAPI.
-        path: Its path in the scene.
+        path: Path in the scene.
         transform: Local to stage, shape (4, 4).
         frame: Units and up axis of the stage.
     """
@@ -39,7 +38,7 @@ def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Lig
         parameters["angle"] = float(_input(prim, "angle", 0.53))
     if kind not in ("DistantLight", "DomeLight") and _input(prim, "normalize", False):
         parameters["normalize"] = 1.0
-        # A normalized light divides its power by its area, which the stage measures in its own units.
+        # A normalized light divides its power by its area in units of the stage.
         color = color * frame.meters_per_unit**2
     attribute = prim.GetAttribute("inputs:texture:file")
     return Light(
@@ -57,7 +56,7 @@ def camera(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Sc
 
     Args:
         prim: A prim of type Camera.
-        path: Its path in the scene.
+        path: Path in the scene.
         transform: Local to stage, shape (4, 4).
         frame: Units and up axis of the stage.
     """
@@ -74,7 +73,7 @@ def camera(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Sc
 
 
 def _dome(prim: Usd.Prim, transform: Array, frame: StageFrame) -> Array:
-    """Return the transform of a dome whose pole is z; by default the pole is the up axis of the stage."""
+    """Return the transform of a dome with pole z; the default pole is the stage's up axis."""
     pole = prim.GetAttribute("poleAxis").Get(TIME) if prim.GetAttribute("poleAxis") else "scene"
     to_pole = np.eye(4)
     if pole == "Y":

@@ -1,4 +1,4 @@
-"""Materials of a stage as UsdPreviewSurface describes them."""
+"""Translation of materials to UsdPreviewSurface parameters."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,8 @@ from typing import Any
 from pxr import Usd, UsdGeom, UsdShade
 
 from pegasus.scene.mdl import approximate_mdl
-from pegasus.scene.notices import Notices
 from pegasus.scene.scene import Color, Material, Texture
-from pegasus.scene.stage import TIME
-from pegasus.scene.textures import texture_file
+from pegasus.scene.stage import TIME, Notices, texture_file
 
 _COLORS = {
     "diffuseColor": "diffuse_color",
@@ -33,23 +31,23 @@ _PORTION = 4096
 
 @dataclass(frozen=True)
 class BoundMaterial:
-    """The material of a prim, and what it asks of the prim's primvars."""
+    """Material of a prim, and the primvars that it reads."""
 
     key: str
     """Key into the materials."""
     uv_set: str = "st"
     reads_color: bool = False
-    """Whether the display colour decides the diffuse colour, vertex by vertex."""
+    """Whether the diffuse colour is the display colour of each vertex."""
 
 
 def bound_materials(
     prims: Sequence[Usd.Prim], purpose: str = UsdShade.Tokens.full
 ) -> Iterator[UsdShade.Material]:
-    """Return what is bound to each of many prims, which is many times as fast as asking for one by one.
+    """Return the material bound to each prim; one call for many prims is many times faster than single calls.
 
     Args:
         prims: Prims, or subsets of faces.
-        purpose: What it is bound for; what is bound for all purposes counts where there is nothing else.
+        purpose: Binding purpose; a binding for all purposes is the fallback.
     """
     for first in range(0, len(prims), _PORTION):
         portion = list(prims[first : first + _PORTION])
@@ -57,10 +55,10 @@ def bound_materials(
 
 
 class Materials:
-    """Translate each material once, and find that of a prim.
+    """Materials of a stage, each translated once.
 
     Args:
-        notices: Where what cannot be taken as authored is noted.
+        notices: Receives notices of inputs that cannot be translated exactly.
     """
 
     def __init__(self, notices: Notices) -> None:
@@ -69,11 +67,11 @@ class Materials:
         self._bound: dict[str, BoundMaterial] = {}
 
     def of(self, prim: Usd.Prim, material: UsdShade.Material) -> BoundMaterial:
-        """Return the material of a prim or a subset of its faces: what is bound, or its display colour.
+        """Return the material of a prim or subset of faces: the bound one, or one of its display colour.
 
         Args:
             prim: A gprim or subset.
-            material: What is bound to it; see `bound_materials`.
+            material: Its bound material; see `bound_materials`.
 
         Raises:
             ConfigError: If a texture of the material does not exist.
@@ -111,7 +109,7 @@ class Materials:
 
 
 def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tuple[Material, bool]:
-    """Return a material, and whether the display colour decides its diffuse colour."""
+    """Return a material, and whether it takes its diffuse colour from the display colour."""
     shader = material.ComputeSurfaceSource()[0]
     if shader and shader.GetIdAttr().Get() == "UsdPreviewSurface":
         return _preview_surface(shader, path, notices)
@@ -119,7 +117,7 @@ def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tupl
     if mdl and mdl.GetSourceAsset("mdl"):
         return approximate_mdl(mdl, path, notices), False
     kind = f"surface {shader.GetIdAttr().Get()!r}" if shader else "material without a surface"
-    notices.add(f"{kind} drawn grey: only UsdPreviewSurface and OmniPBR are known", path)
+    notices.add(f"{kind} drawn grey: only UsdPreviewSurface and OmniPBR are supported", path)
     return Material(path=path, diffuse_color=_UNTEXTURED), False
 
 
@@ -155,7 +153,7 @@ def _preview_surface(shader: UsdShade.Shader, path: str, notices: Notices) -> tu
 
 
 def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) -> Texture | None:
-    """Return a texture node as one input of a surface, or None if it names no image."""
+    """Return a texture node as an input of a surface, or None if it has no image."""
     file = _source(node, "file")
     attribute = node.GetInput("file").GetValueProducingAttributes()[0] if file else None
     if attribute is None or (image := texture_file(attribute)) is None:
@@ -178,7 +176,7 @@ def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) ->
 
 
 def _coordinates(node: UsdShade.Shader, notices: Notices) -> tuple[str, dict[str, Any]]:
-    """Return the primvar that a texture is laid out by, and the transform of it as fields of a Texture."""
+    """Return the texture coordinates' primvar, and their transform as fields of a Texture."""
     placement: dict[str, Any] = {}
     source = _source(node, "st")
     while source is not None and source[0] is not None:
@@ -202,7 +200,7 @@ def _coordinates(node: UsdShade.Shader, notices: Notices) -> tuple[str, dict[str
 
 
 def _source(shader: UsdShade.Shader, name: str) -> tuple[UsdShade.Shader | None, str, Any] | None:
-    """Return the node and output that an input is connected to, or (None, "", its value)."""
+    """Return the node and output connected to an input, or (None, "", value)."""
     shader_input = shader.GetInput(name)
     attributes = shader_input.GetValueProducingAttributes() if shader_input else []
     if not attributes:
@@ -223,7 +221,7 @@ def _varname(reader: UsdShade.Shader) -> str:
 
 
 def _wrap(node: UsdShade.Shader, name: str) -> str:
-    """Return a wrap mode; images hardly ever carry one, and repeating is what renderers then do."""
+    """Return a wrap mode; `repeat` for images without one, as renderers do."""
     mode = _constant(node, name, "repeat")
     return mode if mode in _WRAPS else "repeat"
 

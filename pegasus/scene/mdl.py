@@ -1,25 +1,18 @@
-"""Approximate the MDL materials of Omniverse, most of all OmniPBR, as preview surfaces."""
+"""Approximation of Omniverse's MDL materials, chiefly OmniPBR, by preview surfaces."""
 
 import math
 from typing import Any
 
 from pxr import UsdShade
 
-from pegasus.scene.notices import Notices
 from pegasus.scene.scene import Material, Texture
-from pegasus.scene.stage import TIME
-from pegasus.scene.textures import texture_file
+from pegasus.scene.stage import TIME, Notices, texture_file
 
 _GREY = (0.2, 0.2, 0.2)
 
 
 def approximate_mdl(shader: UsdShade.Shader, path: str, notices: Notices) -> Material:
-    """Return a preview surface close to an MDL material; inputs that OmniPBR does not have are left out.
-
-    Args:
-        shader: Shader whose source is an MDL file.
-        path: Path of the material.
-        notices: Where the approximation is noted.
+    """Return a preview surface close to an MDL material; only inputs of OmniPBR are used.
 
     Raises:
         ConfigError: If a texture does not exist.
@@ -44,7 +37,7 @@ def approximate_mdl(shader: UsdShade.Shader, path: str, notices: Notices) -> Mat
 
 
 def _surface(shader: UsdShade.Shader) -> dict[str, Any]:
-    """Return base colour, roughness and metallic as OmniPBR mixes them."""
+    """Return base colour, roughness and metallic, mixed as in OmniPBR."""
     brightness = float(_value(shader, "albedo_brightness", 1.0))
     tint = [brightness * part for part in _color(_value(shader, "diffuse_tint", (1.0, 1.0, 1.0)))]
     constant = _color(_value(shader, "diffuse_color_constant", _value(shader, "diffuse_color", _GREY)))

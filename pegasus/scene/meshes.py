@@ -1,4 +1,4 @@
-"""Meshes of a stage as triangles: polygons, holes, subsets, normals, texture coordinates, colours."""
+"""Triangulation of meshes: polygons, holes, subsets, normals, texture coordinates, colours."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,23 +8,22 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Usd, UsdGeom
 
-from pegasus.arrays import Array, BoolArray, IntArray
-from pegasus.scene.notices import Notices
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.scene.scene import Geometry
-from pegasus.scene.stage import TIME
+from pegasus.scene.stage import TIME, Notices
 
 Floats = npt.NDArray[np.float32]
 
 UV_SETS = ("st", "st0", "UVMap", "st_0", "uv", "map1")
-"""Names that exporters give to texture coordinates, tried when a material names none."""
+"""Names of texture coordinates used by exporters, tried if a material names none."""
 
-# A subdivision cage without normals is shaded smooth where its faces meet at less than about 100 degrees.
+# A subdivision cage without normals is smooth where its faces meet at less than about 100 degrees.
 _SMOOTH_COSINE = 0.65
 
 
 @dataclass(frozen=True, eq=False)
 class Polygons:
-    """A mesh prim, cut into triangles but not yet into vertices."""
+    """A triangulated mesh prim; vertices are not yet split."""
 
     prim: Usd.Prim
     points: Array
@@ -32,7 +31,7 @@ class Polygons:
     indices: IntArray
     """Point of each face corner."""
     corners: IntArray
-    """Face corners of each triangle, in the order in which the mesh lists them, shape (T, 3)."""
+    """Face corners of each triangle, as indices into `indices`, shape (T, 3)."""
     faces: IntArray
     """Face of each triangle, shape (T,)."""
     counts: IntArray
@@ -51,24 +50,19 @@ class Polygons:
 
     @cached_property
     def surface(self) -> tuple[Array, npt.NDArray[np.int32]]:
-        """Points that triangles use, shape (V, 3), and the triangles over them, as `triangles` has them."""
+        """Points used by triangles, shape (V, 3), and the triangles over them; see `triangles`."""
         used, triangles = np.unique(self.triangles(), return_inverse=True)
         return self.points[used], np.ascontiguousarray(triangles.reshape(-1, 3), dtype=np.int32)
 
     @cached_property
     def mirrored_surface(self) -> tuple[Array, npt.NDArray[np.int32]]:
-        """The surface turned inside out, as a mirror needs it."""
+        """The surface with reversed triangles, for mirrored instances."""
         points, triangles = self.surface
         return points, np.ascontiguousarray(triangles[:, ::-1])
 
 
 def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
-    """Return the triangles of a mesh prim, or None if it holds none.
-
-    Args:
-        prim: A prim of type Mesh.
-        notices: Where a broken mesh is noted.
-    """
+    """Return the triangulated mesh of a prim, or None if it has no triangles."""
     mesh = UsdGeom.Mesh(prim)
     points, counts, indices = (
         attribute.Get(TIME)
@@ -98,12 +92,7 @@ def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
 
 
 def face_mask(subset: UsdGeom.Subset, face_count: int) -> BoolArray:
-    """Return which faces belong to a subset, shape (face_count,).
-
-    Args:
-        subset: A subset of faces.
-        face_count: Faces of the mesh.
-    """
+    """Return the mask of faces in a subset, shape (face_count,)."""
     indices = np.asarray(subset.GetIndicesAttr().Get(TIME) or (), dtype=np.int64)
     mask = np.zeros(face_count, dtype=np.bool_)
     mask[indices[(indices >= 0) & (indices < face_count)]] = True
@@ -120,16 +109,16 @@ def mesh_geometry(
     with_colors: bool,
     notices: Notices,
 ) -> Geometry:
-    """Return some faces of a mesh as a geometry; vertices are split where normals or coordinates differ.
+    """Return faces of a mesh as a geometry; vertices are split where normals or coordinates differ.
 
     Args:
         polygons: The mesh.
         normals: Normals at the corners of its triangles, shape (T, 3, 3).
-        faces: Which of its faces, shape (face_count,); None for all.
+        faces: Mask of faces, shape (face_count,); None for all.
         meters_per_unit: Metres per unit of the stage.
         uv_set: Primvar with the texture coordinates.
-        with_colors: Whether the display colours are taken along.
-        notices: Where a primvar that does not fit is noted.
+        with_colors: Whether to include the display colours.
+        notices: Receives primvars of wrong length.
     """
     if faces is not None:
         chosen = faces[polygons.faces]
@@ -155,12 +144,7 @@ def mesh_geometry(
 
 
 def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
-    """Return unit normals at every triangle's corners, shape (T, 3, 3): authored, else computed.
-
-    Args:
-        polygons: The mesh.
-        notices: Where normals that do not fit are noted.
-    """
+    """Return unit normals at triangle corners, authored or else computed, shape (T, 3, 3)."""
     mesh = UsdGeom.Mesh(polygons.prim)
     authored = _primvar(polygons, "normals", notices)
     if authored is None and (values := mesh.GetNormalsAttr().Get(TIME)):
@@ -174,7 +158,7 @@ def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
     flat = _unit(np.repeat(areas[:, None], 3, axis=1))
     if mesh.GetSubdivisionSchemeAttr().Get(TIME) == UsdGeom.Tokens.none:
         return flat
-    # Every corner of a face weighs the same, however the face was cut into triangles.
+    # All corners of a face have equal weight, independent of the triangulation.
     corner_faces = np.repeat(np.arange(polygons.face_count), polygons.counts)
     face_areas, summed = np.zeros((polygons.face_count, 3)), np.zeros_like(polygons.points)
     for axis in range(3):
@@ -187,7 +171,7 @@ def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
 
 
 def _triangulate(points: Array, counts: IntArray, indices: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the corners and the face of each triangle: fans of convex faces, clipped ears of others."""
+    """Return the corners and the face of each triangle: fans for convex faces, ear clipping for others."""
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     corners, faces = [np.zeros((0, 3), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for count in np.unique(counts[counts >= 3]):
@@ -206,7 +190,7 @@ def _triangulate(points: Array, counts: IntArray, indices: IntArray) -> tuple[In
 
 
 def _area_vectors(polygons: Array) -> Array:
-    """Return the normals of polygons, as long as twice their areas (Newell), shape (F, 3)."""
+    """Return the normals of polygons with lengths of twice their areas (Newell), shape (F, 3)."""
     spokes = polygons - polygons[:, :1]
     summed: Array = np.cross(spokes, np.roll(spokes, -1, axis=1)).sum(axis=1)
     return summed
@@ -233,7 +217,7 @@ def _clip_ears(polygon: Array) -> IntArray:
     def is_ear(corner: IntArray, others: Array) -> bool:
         a, b, c = flat[corner]
         inside = (turn(a, b, others) >= 0) & (turn(b, c, others) >= 0) & (turn(c, a, others) >= 0)
-        # Points that lie on a corner are its doubles, where a hole is joined to the outline.
+        # Points on a corner are duplicates, where a hole is joined to the outline.
         inside &= (others[:, None] != flat[corner]).any(axis=2).all(axis=1)
         return bool(turn(a, b, c) > 0 and not inside.any())
 
@@ -241,7 +225,7 @@ def _clip_ears(polygon: Array) -> IntArray:
     triangles = []
     while len(left) > 3:
         corners = np.stack([np.roll(left, 1), left, np.roll(left, -1)], axis=1)
-        # Where only slivers are left, any corner will do.
+        # If only slivers are left, any corner is clipped.
         k = next((k for k, corner in enumerate(corners) if is_ear(corner, flat[left])), 0)
         triangles.append(corners[k])
         del left[k]
@@ -265,7 +249,7 @@ def _uvs(polygons: Polygons, uv_set: str, notices: Notices) -> Floats | None:
 
 
 def _primvar(polygons: Polygons, name: str, notices: Notices) -> Floats | None:
-    """Return a primvar, its own or inherited, at every triangle's corners, shape (T, 3, K)."""
+    """Return a primvar, authored or inherited, at triangle corners, shape (T, 3, K)."""
     primvar = UsdGeom.PrimvarsAPI(polygons.prim).FindPrimvarWithInheritance(name)
     if not primvar or not primvar.HasValue():
         return None
@@ -275,7 +259,7 @@ def _primvar(polygons: Polygons, name: str, notices: Notices) -> Floats | None:
 def _expand(
     polygons: Polygons, values: Any, interpolation: str, name: str, notices: Notices
 ) -> Floats | None:
-    """Return values of an interpolation at every triangle's corners, shape (T, 3, K)."""
+    """Return interpolated values at triangle corners, shape (T, 3, K)."""
     array = np.asarray(values, dtype=np.float32)
     array = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
     if interpolation == UsdGeom.Tokens.faceVarying:
@@ -288,7 +272,7 @@ def _expand(
         needed, picked = 1, np.zeros_like(polygons.corners)
     if len(array) < needed:
         notices.add(
-            f"{interpolation} {name} left out: they are {len(array)}, not {needed}", polygons.prim.GetPath()
+            f"{interpolation} {name} left out: {len(array)} values, not {needed}", polygons.prim.GetPath()
         )
         return None
     expanded: Floats = array[picked]
@@ -296,14 +280,14 @@ def _expand(
 
 
 def _weld(rows: Floats) -> tuple[Floats, IntArray]:
-    """Return the distinct rows, and three by three the row of each triangle's corners."""
+    """Return the distinct rows, and the row index of each triangle's corners, shape (T, 3)."""
     rows = np.ascontiguousarray(rows + np.float32(0.0))  # -0 becomes 0, which equals it
-    # Rows are told apart by a 64-bit mix of their bits, which sorts far faster than the rows themselves.
+    # Rows are compared by 64-bit hashes, which sort far faster than rows.
     mixed = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.view(np.uint32).T:
         mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
-    if not np.array_equal(rows[first][inverse], rows):  # two rows mixed to one number
+    if not np.array_equal(rows[first][inverse], rows):  # hash collision
         _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return rows[first], inverse.reshape(-1, 3)

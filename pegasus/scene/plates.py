@@ -1,29 +1,29 @@
-"""A mesh as convex plates: its flat faces, cut into convex polygons, each given thickness behind its face."""
+"""Convex plates of a mesh: flat faces cut into convex polygons and thickened backwards."""
 
 import numpy as np
 
-from pegasus.arrays import Array, IntArray
+from pegasus.base.arrays import Array, IntArray
 from pegasus.scene.surfaces import FLAT, Faces, areas, ray_distances
 
-# The back of a plate narrows at edges sharper than a right angle, so that it does not stick out of the
-# neighbouring face; below this angle [rad] it would narrow to nothing.
+# The back of a plate narrows at edges sharper than a right angle, so that it does not pierce the neighbouring
+# face; below this angle [rad] it would vanish.
 _SHARPEST = 0.05
 
 
 def plates(
     vertices: Array, faces: Faces, *, depth: float, least_depth: float, limit: int
 ) -> list[Array] | None:
-    """Return a mesh as convex plates, or None if it takes more of them than are wanted.
+    """Return a mesh as convex plates, or None if it needs more than `limit`.
 
-    The front of each plate is a part of the mesh. Its back is `depth` behind, or where the mesh ends: a plate
-    does not come out on the other side of a wall that is thicker than `least_depth`.
+    The front of each plate is part of the mesh. Its back is `depth` behind, or at the other side of the wall:
+    a plate does not pierce walls thicker than `least_depth`.
 
     Args:
         vertices: Welded vertices, shape (V, 3).
         faces: Triangles with an area, counter-clockwise seen from outside, shape (F, 3).
-        depth: Thickness of a plate with nothing behind it.
-        least_depth: Thickness of a plate whatever is behind it.
-        limit: Most plates wanted.
+        depth: Largest thickness of a plate.
+        least_depth: Least thickness of a plate.
+        limit: Largest number of plates.
 
     Returns:
         Vertices of each plate, shape (K, 3).
@@ -39,14 +39,14 @@ def plates(
     found: dict[object, Array] = {}
     for number, loop in polygons:
         plate = surface.plate(loop, number, patch, depth=depth, least_depth=least_depth)
-        # Behind both sides of a thin wall there is the same plate.
+        # Both sides of a thin wall have the same plate.
         grid = np.rint(plate / (10 * FLAT * surface.extent)).astype(np.int64)
         found.setdefault(frozenset(map(tuple, grid.tolist())), plate)
     return list(found.values())
 
 
 class _Surface:
-    """A mesh and its edges."""
+    """A mesh with its edge adjacency."""
 
     def __init__(self, vertices: Array, faces: Faces) -> None:
         self.vertices, self.faces = vertices, faces
@@ -55,25 +55,25 @@ class _Surface:
         self.doubled = np.sqrt((area * area).sum(axis=1))
         self.normals = area / self.doubled[:, None]
         self.extent = float(np.ptp(vertices[np.unique(faces)], axis=0).max())
-        # The triangles at each edge, told apart by the direction in which they run along it.
+        # The triangles at each directed edge.
         self.at: dict[tuple[int, int], list[int]] = {}
         for triangle, (a, b, c) in enumerate(faces.tolist()):
             for edge in ((a, b), (b, c), (c, a)):
                 self.at.setdefault(edge, []).append(triangle)
 
     def across(self, edge: tuple[int, int]) -> int | None:
-        """Return the triangle on the other side of an edge, or None if there is none or more than one."""
+        """Return the triangle across an edge, or None if there is none or more than one."""
         if len(self.at[edge]) != 1:
             return None
         others = self.at.get(edge[::-1], [])
         return others[0] if len(others) == 1 else None
 
     def patches(self, limit: int) -> IntArray | None:
-        """Return for each triangle the number of its flat patch, shape (F,); None for more than a limit."""
+        """Return the index of each triangle's flat patch, shape (F,); None for more than a limit."""
         patch = np.full(len(self.faces), -1)
         faces = self.faces.tolist()
         count = 0
-        # The largest triangle of a patch says best which plane it lies in.
+        # The largest triangle of a patch defines its plane best.
         for seed in np.argsort(-self.doubled, kind="stable").tolist():
             if patch[seed] >= 0:
                 continue
@@ -95,7 +95,7 @@ class _Surface:
         return patch
 
     def orders(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Return all inner edges, longest first, and ordered by direction."""
+        """Return all inner edges, sorted by length and by direction."""
         edges = [edge for edge in self.at if edge[0] < edge[1] and self.across(edge) is not None]
         if not edges:
             return [], []
@@ -104,20 +104,20 @@ class _Surface:
         length = np.round(np.sqrt((along * along).sum(axis=1)) / self.extent, 6)
         direction = np.round(np.abs(along) / (length * self.extent + 1e-30)[:, None], 4)
         by_length = np.lexsort([*direction.T, -length])
-        # Edges along no axis first: they are where rectangles have been cut.
+        # Slanted edges first: they are diagonals of rectangles.
         slanted = -np.round(1.0 - direction.max(axis=1), 4)
         by_direction = np.lexsort([-length, *direction.T, slanted])
         return [edges[k] for k in by_length], [edges[k] for k in by_direction]
 
     def polygons(self, patch: IntArray, order: list[tuple[int, int]]) -> list[tuple[int, list[int]]]:
-        """Return patches cut into convex polygons (Hertel and Mehlhorn 1983): patch and vertices of each.
+        """Return convex polygons of the patches (Hertel and Mehlhorn 1983): patch and vertices of each.
 
         Args:
             patch: Patch of each triangle, shape (F,).
-            order: Inner edges in the order in which polygons are joined across them.
+            order: Inner edges in the order of joining.
         """
         loops: dict[int, list[int]] = dict(enumerate(self.faces.tolist()))
-        owner = list(range(len(loops)))  # polygon of each triangle, by way of others
+        owner = list(range(len(loops)))  # union-find parents of the triangles
         for edge in order:
             triangles = [self.at[edge][0], self.at[edge[::-1]][0]]
             if patch[triangles[0]] != patch[triangles[1]]:
@@ -150,7 +150,7 @@ class _Surface:
         return np.concatenate([front, back])
 
     def _narrowing(self, loop: list[int], normal: Array, patch: IntArray) -> tuple[Array, set[int]]:
-        """Return how much each edge moves inwards per depth, and the patches at sharp edges."""
+        """Return the inward shift of each edge per depth, and the patches at sharp edges."""
         narrowing, sharp = np.zeros(len(loop)), set()
         for k, edge in enumerate(zip(loop, loop[1:] + loop[:1], strict=True)):
             other = self.across(edge) if edge in self.at else None
@@ -159,7 +159,7 @@ class _Surface:
             start, end = self.vertices[edge[0]], self.vertices[edge[1]]
             along = (end - start) / np.sqrt((end - start) @ (end - start))
             inwards = np.cross(normal, along)
-            # In the neighbouring triangle, square to the edge.
+            # Direction in the neighbouring triangle, perpendicular to the edge.
             slope = np.cross(self.normals[other], -along)
             sink, run = float(-slope @ normal), float(slope @ inwards)
             if sink > np.sin(_SHARPEST) and run > 1e-6:
@@ -182,7 +182,7 @@ def _root(owner: list[int], item: int) -> int:
 
 
 def _join(first: list[int], second: list[int], edge: tuple[int, int]) -> list[int] | None:
-    """Return two polygons as one without the edges that they share, or None if they do not share the edge."""
+    """Return the union of two polygons along a shared edge, or None if they do not share it."""
     a, b = edge
     if a not in first or a not in second:
         return None
@@ -190,7 +190,7 @@ def _join(first: list[int], second: list[int], edge: tuple[int, int]) -> list[in
     if first[(i + 1) % len(first)] != b or second[(j + 1) % len(second)] != a:
         return None
     loop = first[i + 1 :] + first[: i + 1] + (second[j + 1 :] + second[: j + 1])[1:-1]
-    # Where they share more edges than one, the way goes out and back again.
+    # If they share several edges, the loop goes out and back along the others.
     while len(loop) > 3:
         back = next((k for k in range(len(loop)) if loop[k - 1] == loop[(k + 1) % len(loop)]), None)
         if back is None:
@@ -201,7 +201,7 @@ def _join(first: list[int], second: list[int], edge: tuple[int, int]) -> list[in
 
 
 def _narrowed(front: Array, normal: Array, narrowing: Array, depth: float) -> Array:
-    """Return a polygon set back by a depth, its edges moved inwards; by less where nothing would be left."""
+    """Return a polygon moved back by a depth, its edges inwards; by less where nothing would remain."""
     if not narrowing.any():
         return front - depth * normal
     edges = np.roll(front, -1, axis=0) - front
@@ -221,7 +221,7 @@ def _narrowed(front: Array, normal: Array, narrowing: Array, depth: float) -> Ar
 
 
 def _cut(polygon: Array, direction: Array, level: float) -> Array:
-    """Return the part of a convex polygon that lies beyond a level (Sutherland and Hodgman 1974)."""
+    """Return the part of a convex polygon beyond a level (Sutherland and Hodgman 1974)."""
     height = polygon @ direction - level
     kept: list[Array] = []
     for k in range(len(polygon)):

@@ -1,4 +1,4 @@
-"""What prims say of themselves, read once for all instances that share them."""
+"""Properties and labels of prims, read once for all instances that share them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,36 +6,35 @@ from dataclasses import dataclass
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdShade
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
 from pegasus.scene.colliders import is_collider
-from pegasus.scene.labels import own_labels
 from pegasus.scene.stage import TIME
 
 PROTOTYPE = Usd.PrimIsActive & Usd.PrimIsLoaded
-"""What counts below the prototype of a point instancer: often an `over` or a class, not drawn by itself."""
+"""Predicate below the prototype of a point instancer, which is often an `over` or a class."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PrimFacts:
-    """What a prim is, and what it says about where and how it is seen."""
+    """Type, transform, visibility and labels of a prim."""
 
     path: Sdf.Path
-    """Path of what all its instances share."""
+    """Path of the prim shared by all instances."""
     name: str
     local: Array | None
-    """Its frame to that of its parent, shape (4, 4); None where it has none of its own."""
+    """Transform to the parent, shape (4, 4); None for prims without one."""
     resets_transform: bool
-    """Whether its frame counts from the stage's, whatever its parents are."""
+    """Whether the transform is relative to the stage instead of the parent."""
     labels: Mapping[str, str]
-    """Labels of its own by taxonomy."""
+    """Labels authored on the prim, by taxonomy."""
     is_hidden: bool
     """Whether it is authored invisible."""
     purpose: str | None
-    """Its authored purpose, or None."""
+    """Authored purpose, or None."""
     collides: bool
     is_mesh: bool
     is_primitive: bool
-    """Whether it is drawn and no mesh."""
+    """Whether it is a Gprim other than a mesh."""
     is_light: bool
     is_camera: bool
     is_instancer: bool
@@ -43,39 +42,30 @@ class PrimFacts:
     is_joint: bool
     is_rigid_body: bool
     is_bare: bool
-    """Whether it is a material, or holds nothing but materials."""
+    """Whether it is a material, or contains materials only."""
 
 
 class PrimReader:
-    """Reads prims; what an instance shares with others is read at the first of them."""
+    """Reader of prims; shared prims of instances are read once."""
 
     def __init__(self) -> None:
         self._facts: dict[Sdf.Path, PrimFacts] = {}
 
     def facts(self, prim: Usd.Prim) -> PrimFacts:
-        """Return what a prim says of itself.
-
-        Args:
-            prim: A prim.
-        """
+        """Return the properties of a prim."""
         path = shared(prim).GetPath()
-        known = self._facts.get(path)
-        if known is None:
-            known = self._facts[path] = _read(prim, path, is_bare=self._is_bare(prim))
-        return known
+        facts = self._facts.get(path)
+        if facts is None:
+            facts = self._facts[path] = _read(prim, path, is_bare=self._is_bare(prim))
+        return facts
 
     def children(self, prim: Usd.Prim, predicate: object) -> list[tuple[Usd.Prim, PrimFacts]]:
-        """Return the children of a prim, also within an instance, without those that hold materials only.
-
-        Args:
-            prim: A prim.
-            predicate: Which children count.
-        """
+        """Return the children of a prim, also within instances, without those that contain materials only."""
         found = prim.GetFilteredChildren(Usd.TraverseInstanceProxies(predicate))
         return [(child, facts) for child in found if not (facts := self.facts(child)).is_bare]
 
     def _is_bare(self, prim: Usd.Prim) -> bool:
-        """Return whether there are only materials at a prim and below it."""
+        """Return whether a prim and its descendants are materials only."""
         return bool(prim.IsA(UsdShade.Material)) or (
             prim.GetTypeName() in ("", "Scope")
             and not prim.GetAppliedSchemas()
@@ -86,20 +76,12 @@ class PrimReader:
 
 
 def shared(prim: Usd.Prim) -> Usd.Prim:
-    """Return the prim that all instances of a prim share, or the prim itself.
-
-    Args:
-        prim: A prim.
-    """
+    """Return the prim shared by all instances, or the prim itself."""
     return prim.GetPrimInPrototype() if prim.IsInstanceProxy() else prim
 
 
 def column_matrix(matrix: object) -> Array:
-    """Return a Gf matrix, which acts on row vectors, as one that acts on column vectors, shape (4, 4).
-
-    Args:
-        matrix: A Gf matrix.
-    """
+    """Return a Gf matrix, which acts on row vectors, as a matrix for column vectors, shape (4, 4)."""
     return np.asarray(matrix, dtype=np.float64).T
 
 
@@ -133,3 +115,22 @@ def _read(prim: Usd.Prim, path: Sdf.Path, *, is_bare: bool) -> PrimFacts:
         is_rigid_body=prim.HasAPI(UsdPhysics.RigidBodyAPI),
         is_bare=is_bare,
     )
+
+
+def labels_of(prim: Usd.Prim, inherited: dict[str, str]) -> dict[str, str]:
+    """Return the labels of a prim by taxonomy; authored ones override inherited ones."""
+    own = own_labels(prim)
+    return {**inherited, **own} if own else inherited
+
+
+def own_labels(prim: Usd.Prim) -> dict[str, str]:
+    """Return the labels authored on a prim, by taxonomy (UsdSemantics, or the older schema of Isaac Sim)."""
+    own: dict[str, str] = {}
+    for attribute in prim.GetAuthoredPropertiesInNamespace("semantic"):
+        # semantic:<instance>:params:semanticData holds the label, semanticType beside it the taxonomy.
+        if (name := attribute.GetName()).endswith(":semanticData"):
+            kind = prim.GetAttribute(name.removesuffix("Data") + "Type")
+            own[(kind.Get(TIME) if kind else None) or "class"] = str(attribute.Get(TIME))
+    for attribute in prim.GetAuthoredPropertiesInNamespace("semantics:labels"):
+        own[attribute.GetBaseName()] = ",".join(attribute.Get(TIME) or ())
+    return own

@@ -1,4 +1,4 @@
-"""Cubes, spheres, cylinders, cones, capsules and planes of a stage as triangles."""
+"""Primitive shapes of a stage and their triangles: cube, sphere, cylinder, cone, capsule, plane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from pegasus.arrays import Array, IntArray
+from pegasus.base.arrays import Array, IntArray
 from pegasus.scene.scene import Geometry
 from pegasus.scene.stage import TIME
 
 KINDS = ("Cube", "Sphere", "Cylinder", "Cone", "Capsule", "Plane")
-"""Types of primitives; cylinders and capsules also in their second version, with two radii."""
+"""Types of primitives; cylinders and capsules also in their version with two radii."""
 
 Surface = tuple[Array, IntArray, Array, Array]
 """Vertices, faces, normals and texture coordinates."""
@@ -23,7 +23,7 @@ _AXES = {
     "Y": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
     "Z": np.eye(3),
 }
-# The width of a plane lies along z when its axis is X, and so does its length when it is Y (UsdGeomPlane).
+# The width of a plane is along z for axis X, its length for axis Y (UsdGeomPlane).
 _PLANE_AXES = {
     "X": np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
     "Y": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
@@ -33,26 +33,26 @@ _PLANE_AXES = {
 
 @dataclass(frozen=True)
 class Primitive:
-    """Shape of a primitive in metres; lengths that its kind does not have are zero."""
+    """Shape of a primitive; lengths that do not apply to its kind are zero."""
 
     kind: str
     """One of `KINDS`."""
     axis: str = "Z"
     size: float = 0.0
-    """Edge of a cube, width of a plane [m]."""
+    """Edge length of a cube, width of a plane [m]."""
     length: float = 0.0
     """Length of a plane [m]."""
     bottom_radius: float = 0.0
-    """Radius, at the lower end where there are two [m]."""
+    """Radius, at the lower end if there are two [m]."""
     top_radius: float = 0.0
     """Radius at the upper end [m]."""
     height: float = 0.0
-    """Height along the axis, without the caps of a capsule [m]."""
+    """Height along the axis, excluding the caps of a capsule [m]."""
     double_sided: bool = False
 
     @property
     def key(self) -> str:
-        """Name of the shape: equal shapes share one geometry."""
+        """Key of the geometry, which equal shapes share."""
         lengths = (self.size, self.length, self.bottom_radius, self.top_radius, self.height)
         name = f"{self.kind}:{self.axis}:" + ":".join(repr(value) for value in lengths)
         return name + (":double" if self.double_sided else "")
@@ -62,7 +62,7 @@ class Primitive:
         return (_PLANE_AXES if self.kind == "Plane" else _AXES)[self.axis]
 
     def geometry(self) -> Geometry:
-        """Return its surface."""
+        """Return the surface."""
         if self.kind == "Cube":
             surface = _cube(self.size)
         elif self.kind == "Plane":
@@ -108,12 +108,7 @@ class _Ring:
 
 
 def read_primitive(prim: Usd.Prim, meters_per_unit: float) -> Primitive | None:
-    """Return the shape of a primitive, or None for a prim of another type.
-
-    Args:
-        prim: A prim.
-        meters_per_unit: Metres per unit of the stage.
-    """
+    """Return the shape of a primitive, or None for a prim of another type."""
     kind = str(prim.GetTypeName()).removesuffix("_1")
     if kind not in KINDS:
         return None
@@ -160,7 +155,7 @@ def _plane(width: float, length: float, rotation: Array) -> Surface:
 
 
 def _revolution(profile: Sequence[_Ring], rotation: Array) -> Surface:
-    """Return the surface that a profile sweeps about the z axis, rotated."""
+    """Return the surface of revolution of a profile about the z axis, rotated."""
     angle = 2 * np.pi * np.arange(_SEGMENTS + 1) / _SEGMENTS
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     circle[-1] = circle[0]

@@ -1,8 +1,10 @@
-"""A world or an asset as plain geometry: what a stage is translated into, once, for engine and renderers.
+"""Scenes: plain geometry, materials, lights and labels of a stage, for engines and renderers.
 
 World ENU, metres, Z up, NumPy only. Transforms are 4x4 matrices that act on column vectors.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -10,17 +12,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.config.scenario import SpawnPoint
 
 Color = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Texture:
-    """One image as an input of a material."""
+    """An image as an input of a material."""
 
     path: Path
-    """Image file; it exists."""
+    """Existing image file."""
     channel: str = "rgb"
     """Output used: `rgb`, `r`, `g`, `b` or `a`."""
     srgb: bool = True
@@ -80,7 +83,7 @@ class Geometry:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """One geometry with one material at one place."""
+    """A geometry with a material and a pose."""
 
     path: str
     """Path of the prim."""
@@ -93,19 +96,19 @@ class Instance:
     labels: dict[str, str]
     """Semantic labels by taxonomy (`class`, for one)."""
     entity: str
-    """Key into `Scene.entities`: the thing that it is a part of."""
+    """Key into `Scene.entities`: the object that it belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
 class Entity:
-    """One thing with a label of its own: a car, a tree, a wall; its parts are one in datasets."""
+    """A labelled object such as a car, a tree or a wall; datasets count its parts as one."""
 
     path: str
-    """Path of the prim that carries the label, or of the drawn prim where none does."""
+    """Path of the labelled prim, or of the drawn prim if none is labelled."""
     labels: dict[str, str]
     """Semantic labels by taxonomy."""
     transform: Array
-    """Pose of that prim without its scale, local to world, shape (4, 4)."""
+    """Pose of that prim without scale, local to world, shape (4, 4)."""
 
 
 @dataclass(frozen=True)
@@ -151,13 +154,13 @@ class Collider:
     """Unit quaternion xyzw, shape (4,)."""
     material: PhysicsMaterial = field(default_factory=PhysicsMaterial)
     approximation: str = "none"
-    """How a mesh collides: `none` by its triangles, `convexHull`, or `convexDecomposition`."""
+    """Collision shape of a mesh: `none` (its triangles), `convexHull` or `convexDecomposition`."""
     vertices: Array | None = None
-    """Vertices of a mesh with every scale applied [m], shape (V, 3)."""
+    """Vertices of a mesh with scale applied [m], shape (V, 3)."""
     faces: npt.NDArray[np.int32] | None = None
     """Triangles of a mesh, counter-clockwise seen from outside, shape (F, 3)."""
     prototype: Array | None = None
-    """Vertices before any scale, one array for all instances of a mesh, shape (V, 3); None for `vertices`."""
+    """Unscaled vertices, one array shared by all instances, shape (V, 3); None if equal to `vertices`."""
     scale: Array | None = None
     """Scale, mirror and shear that turn `prototype` into `vertices`, shape (3, 3)."""
 
@@ -172,9 +175,9 @@ class Light:
     transform: Array
     """Local to world, shape (4, 4); a distant light shines along its -z."""
     color: Color
-    """Linear colour times intensity times 2^exposure (and the colour temperature where enabled)."""
+    """Linear colour times intensity times 2^exposure, and times the colour of its temperature if enabled."""
     parameters: dict[str, float]
-    """Further numbers of its kind: `angle` [deg], `radius`, `width`, `height`, `length` [m], `normalize`."""
+    """Parameters of its kind: `angle` [deg], `radius`, `width`, `height`, `length` [m], `normalize`."""
     texture: Path | None = None
 
 
@@ -195,10 +198,10 @@ class SceneCamera:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that a stage holds for physics and rendering."""
+    """All data of a stage for physics and rendering."""
 
     source: str
-    """Where it came from: a file or the name of a generator."""
+    """Origin: a file, or the identifier of a stage in memory."""
     geometries: dict[str, Geometry] = field(default_factory=dict)
     materials: dict[str, Material] = field(default_factory=dict)
     instances: list[Instance] = field(default_factory=list)
@@ -207,30 +210,43 @@ class Scene:
     lights: list[Light] = field(default_factory=list)
     cameras: list[SceneCamera] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    """What could not be translated as authored, one line each."""
+    """Deviations from what is authored, one line each."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it can be had without waiting."""
+        """Whether all fields are available without waiting."""
         return True
 
     @property
     def has_outline(self) -> bool:
-        """Whether all but geometries and colliders can be had without waiting."""
+        """Whether all fields but geometries and colliders are available without waiting."""
         return True
 
     @property
     def progress(self) -> float | None:
-        """Share that has been read, from 0 to 1; None while nothing is being read."""
+        """Progress of reading, 0 to 1; None if no reading is under way."""
         return None
 
     def whole(self) -> "Scene":
-        """Return all of it, read now where it is not yet."""
+        """Return the complete scene, read now if necessary."""
         return self
 
     def begin(self, *, whole: bool = False) -> None:
-        """Begin to read in a thread of its own, unless that is done or under way.
+        """Start reading in a background thread, unless done or under way.
 
         Args:
-            whole: Whether geometries and colliders are read too.
+            whole: Whether to read geometries and colliders too.
         """
+
+
+def view_from_behind(spawn_points: Sequence[SpawnPoint]) -> tuple[Array, Array]:
+    """Return position and target [m] of a view from behind the first spawn point, shape (3,) each.
+
+    Args:
+        spawn_points: Spawn points of the world; the origin if there are none.
+    """
+    start, heading = np.array([0.0, 0.0, 0.1]), 0.0
+    if spawn_points:
+        start, heading = np.array(spawn_points[0].position), spawn_points[0].heading
+    ahead = np.array([math.cos(heading), math.sin(heading), 0.0])
+    return start - 6.0 * ahead + [0.0, 0.0, 3.5], start + 12.0 * ahead

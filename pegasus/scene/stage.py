@@ -1,5 +1,7 @@
-"""Open a USD file, and tell what is wrong with it in one line."""
+"""USD stages: opening with one-line errors, units, image files, and notices of a translation."""
 
+import hashlib
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,22 +9,51 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pxr import Tf, Usd, UsdGeom, UsdUtils
+from pxr import Ar, Tf, Usd, UsdGeom, UsdUtils
 
-from pegasus.arrays import Array
-from pegasus.errors import ConfigError
-from pegasus.scene.notices import Notices
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import USD_SUFFIXES, user_cache
+
+
+class Notices:
+    """Deviations found in a translation; equal messages about several prims become one line."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, list[str]] = {}
+
+    def add(self, message: str, path: object = None) -> None:
+        """Add a message.
+
+        Args:
+            message: The replacement of an authored value.
+            path: The prim concerned.
+        """
+        paths = self._paths.setdefault(message, [])
+        if path is not None and (name := str(path)) not in paths:
+            paths.append(name)
+
+    def lines(self) -> list[str]:
+        """Return one line per message, in order of first occurrence."""
+        return [_line(message, paths) for message, paths in self._paths.items()]
+
+
+def _line(message: str, paths: list[str]) -> str:
+    if not paths:
+        return message
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{paths[0]}{more}: {message}"
+
 
 TIME = Usd.TimeCode.EarliestTime()
-"""Time that attributes are read at: their default, or the first sample where they are animated."""
+"""Time at which attributes are read: default value, or first sample of animated ones."""
 
-_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 _Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
 @dataclass(frozen=True, eq=False)
 class StageFrame:
-    """How a stage's coordinates become metres with z up."""
+    """Conversion of a stage's coordinates to metres with z up."""
 
     meters_per_unit: float
     rotation: Array
@@ -31,7 +62,7 @@ class StageFrame:
     def convert(self, transform: Array) -> Array:
         """Return a local-to-stage transform as local to world, both sides in metres.
 
-        The linear part keeps its scale: vertices are converted to metres on their own.
+        The linear part keeps its scale: vertices are converted to metres separately.
 
         Args:
             transform: Matrix that acts on column vectors, shape (..., 4, 4).
@@ -46,7 +77,7 @@ class StageFrame:
 def open_stage(path: str | Path) -> Usd.Stage:
     """Return the stage of a USD file, fully loaded.
 
-    References that cannot be resolved are no error: `translate` lists them in the scene's warnings.
+    Unresolved references are not errors: `translate` lists them in the scene's warnings.
 
     Args:
         path: A .usd, .usda, .usdc or .usdz file.
@@ -57,8 +88,8 @@ def open_stage(path: str | Path) -> Usd.Stage:
     file = Path(path)
     if not file.is_file():
         raise ConfigError("no such USD file", file=file, remedy="check the path")
-    if file.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"is no USD file: its name must end in {', '.join(_SUFFIXES)}", file=file)
+    if file.suffix.lower() not in USD_SUFFIXES:
+        raise ConfigError(f"is not a USD file: its name must end in {', '.join(USD_SUFFIXES)}", file=file)
     try:
         with quiet(Notices()):
             stage = Usd.Stage.Open(str(file))
@@ -82,50 +113,37 @@ def open_stage(path: str | Path) -> Usd.Stage:
 
 
 def stage_source(stage: Usd.Stage) -> str:
-    """Return the file of a stage, or its root layer's identifier when it is in memory only.
-
-    Args:
-        stage: A stage.
-    """
+    """Return the file of a stage, or its root layer's identifier if it is in memory."""
     layer = stage.GetRootLayer()
     return str(layer.realPath or layer.identifier)
 
 
 def stage_frame(stage: Usd.Stage, notices: Notices) -> StageFrame:
-    """Return how a stage's coordinates become metres with z up.
+    """Return the conversion of a stage's coordinates to metres with z up.
 
     Args:
-        stage: A stage; what it does not author is what OpenUSD falls back to: centimetres, y up.
-        notices: Where a missing unit or up axis is noted.
+        stage: A stage; OpenUSD's fallbacks are centimetres and y up.
+        notices: Receives a missing unit or up axis.
     """
     if not UsdGeom.StageHasAuthoredMetersPerUnit(stage):
         notices.add(
-            "authors no metersPerUnit: taken in centimetres, the fallback of OpenUSD", stage_source(stage)
+            "metersPerUnit is not authored: read in centimetres, the fallback of OpenUSD", stage_source(stage)
         )
     if not stage.HasAuthoredMetadata("upAxis"):
-        notices.add("authors no upAxis: taken as Y up, the fallback of OpenUSD", stage_source(stage))
+        notices.add("upAxis is not authored: read as Y up, the fallback of OpenUSD", stage_source(stage))
     rotation = _Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y else np.eye(3)
     return StageFrame(float(UsdGeom.GetStageMetersPerUnit(stage)), rotation)
 
 
 def note_unresolved(stage: Usd.Stage, notices: Notices) -> None:
-    """Note every reference, payload and sublayer that does not resolve.
-
-    Args:
-        stage: A stage.
-        notices: Where they are noted.
-    """
+    """Add a notice for every unresolved reference, payload and sublayer."""
     for problem in sorted({str(error) for error in stage.GetCompositionErrors()}):
         notices.add(" ".join(problem.split()))
 
 
 @contextmanager
 def quiet(notices: Notices) -> Iterator[None]:
-    """Keep OpenUSD from printing; its warnings become notices, those of other threads included.
-
-    Args:
-        notices: Where the warnings are noted.
-    """
+    """Redirect OpenUSD's warnings of all threads from the terminal to notices."""
     # Tf.DiagnosticTrap would do the same for one thread, but exists only from OpenUSD 26.5.
     delegate = UsdUtils.CoalescingDiagnosticDelegate()
     try:
@@ -138,7 +156,7 @@ def quiet(notices: Notices) -> Iterator[None]:
 
 
 def _reason(error: Tf.ErrorException, file: Path) -> str:
-    """Return what OpenUSD says about a file, without the file's own path and without text of the file."""
+    """Return OpenUSD's error for a file, without the path and without quotes from the file."""
     comments = [str(part.commentary).strip() for part in error.args]
     telling = [comment for comment in comments if not comment.startswith("Failed to open layer")]
     if not telling:
@@ -146,5 +164,51 @@ def _reason(error: Tf.ErrorException, file: Path) -> str:
     # The parser calls the end of the file by the full name of a C++ class.
     reason = telling[0].removeprefix(f"{file.resolve()}:").removeprefix(f"<{file.resolve()}> ")
     reason = re.sub(r"pxrInternal\w*::[\w:]*\beof\b", "the end of the file", reason)
-    # What it quotes stands at the end.
+    # Quotes are at the end.
     return re.split(r"(?:\s+(?:at|in))?\s*['\"<@]", reason, maxsplit=1)[0] or "the file is damaged"
+
+
+def texture_file(attribute: Usd.Attribute) -> Path | None:
+    """Return the image file of an asset attribute, or None if it is empty.
+
+    For UDIM tiles the first one is returned; an image inside a .usdz package is unpacked into the user's
+    cache.
+
+    Raises:
+        ConfigError: If the image does not exist.
+    """
+    asset = attribute.Get(TIME)
+    if asset is None or not asset.path:
+        return None
+    layer = attribute.GetPropertyStack(TIME)[0].layer
+    resolved = asset.resolvedPath
+    if "<UDIM>" in asset.path:
+        resolved = layer.ComputeAbsolutePath(asset.path.replace("<UDIM>", "1001"))
+    if resolved and Path(resolved).is_file():
+        return Path(resolved)
+    if resolved and (unpacked := _unpack(resolved)):
+        return unpacked
+    raise ConfigError(
+        "texture does not exist",
+        file=layer.realPath or layer.identifier,
+        field=str(attribute.GetPath()),
+        value=asset.path,
+        remedy="put the image there, or correct the path in the material",
+    )
+
+
+def _unpack(resolved: str) -> Path | None:
+    """Return an unpacked copy of a packaged asset, named by its content; None if it does not exist."""
+    asset = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(resolved))
+    if not asset:
+        return None
+    with asset:
+        content = bytes(asset.GetBuffer())
+    name = hashlib.sha256(content).hexdigest()[:24] + Path(resolved.rstrip("]")).suffix
+    path = user_cache() / "textures" / name
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{name}.{os.getpid()}.part")
+        part.write_bytes(content)
+        part.replace(path)
+    return path

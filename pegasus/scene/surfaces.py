@@ -1,25 +1,25 @@
-"""What a triangle mesh is made of: welded vertices, connected parts, neighbours; and whether it is convex."""
+"""Topology of triangle meshes: welding, connected components, closedness, convexity, ray distances."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array, BoolArray, IntArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 
 Faces = npt.NDArray[np.signedinteger[Any]]
 """Triangles over vertices, shape (F, 3)."""
 
-# Relative to the size of a mesh: vertices this close are one, and points this close to a plane lie in it.
+# Tolerances relative to the size of a mesh, for equal vertices and for points in a plane.
 WELD = 1e-6
 FLAT = 1e-5
-# So many pairs of a vertex and a triangle are looked at to see whether a mesh is convex; of a mesh that has
-# more of them, only every second, third ... triangle.
+# Largest number of vertex-triangle pairs in the test of convexity; larger meshes test every second, third ...
+# triangle.
 _MOST_PAIRS = 10_000_000
 
 
 def weld(vertices: Array, faces: Faces) -> tuple[Array, Faces]:
-    """Return a mesh whose coincident vertices are one, without triangles that have no area.
+    """Return a mesh with coincident vertices merged, without triangles of zero area.
 
     Args:
         vertices: Vertices, shape (V, 3).
@@ -27,29 +27,29 @@ def weld(vertices: Array, faces: Faces) -> tuple[Array, Faces]:
     """
     cell = WELD * max(float(np.ptp(vertices, axis=0).max()), 1e-12)
     grid = np.rint((vertices - vertices.min(axis=0)) / cell).astype(np.int64)
-    # Three numbers of 20 bits each make one, which sorts far faster than rows.
+    # Three numbers of 20 bits are packed into one, which sorts far faster than rows.
     mixed = (grid[:, 0] << 42) | (grid[:, 1] << 21) | grid[:, 2]
     _, first, inverse = np.unique(mixed, return_index=True, return_inverse=True)
     points, triangles = vertices[first], inverse.reshape(-1)[faces]
     area = areas(points, triangles)
     lengths = np.stack([points[triangles[:, k]] - points[triangles[:, k - 1]] for k in range(3)])
     longest = (lengths * lengths).sum(axis=2).max(axis=0)
-    # A triangle whose height is nothing beside its longest side is a line.
+    # A triangle of negligible height is a line.
     kept = np.sqrt((area * area).sum(axis=1)) > 1e-7 * longest
     return points, triangles[kept]
 
 
 def areas(vertices: Array, faces: Faces) -> Array:
-    """Return normals of triangles as long as twice their areas, shape (F, 3)."""
+    """Return normals of triangles with lengths of twice their areas, shape (F, 3)."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     area: Array = np.cross(b - a, c - a)
     return area
 
 
 def components(faces: Faces) -> IntArray:
-    """Return for each triangle the number of the part that it belongs to, shape (F,).
+    """Return the index of each triangle's connected component, shape (F,).
 
-    A part goes on across edges that belong to two triangles, which run along them in opposite directions.
+    Triangles are connected by edges that belong to exactly two triangles with opposite directions.
 
     Args:
         faces: Triangles of welded vertices, shape (F, 3).
@@ -77,7 +77,7 @@ def components(faces: Faces) -> IntArray:
 
 
 def is_closed(faces: Faces) -> bool:
-    """Return whether each edge of a mesh belongs to two triangles that run along it in opposite directions.
+    """Return whether each edge of a mesh belongs to two triangles with opposite directions.
 
     Args:
         faces: Triangles of welded vertices, shape (F, 3).
@@ -89,7 +89,7 @@ def is_closed(faces: Faces) -> bool:
 
 
 def is_convex(vertices: Array, faces: Faces) -> bool:
-    """Return whether a mesh is closed, encloses something, and is its own convex hull.
+    """Return whether a mesh is closed, has a volume, and is its own convex hull.
 
     Args:
         vertices: Welded vertices, shape (V, 3).
@@ -107,15 +107,15 @@ def is_convex(vertices: Array, faces: Faces) -> bool:
 
 
 def ray_distances(origins: Array, direction: Array, corners: Array, taken: BoolArray) -> Array:
-    """Return how far parallel rays come before they meet a triangle, infinite where they meet none.
+    """Return the distances of parallel rays to the nearest triangle; infinite without a hit.
 
-    Moeller and Trumbore 1997.
+    Source: Moeller and Trumbore 1997.
 
     Args:
-        origins: Starts of the rays, shape (K, 3).
+        origins: Origins of the rays, shape (K, 3).
         direction: Unit vector, shape (3,).
         corners: Triangles, shape (T, 3, 3).
-        taken: Which of the triangles count, shape (T,).
+        taken: Mask of the triangles to test, shape (T,).
     """
     a, b, c = (corners[taken, k] for k in range(3))
     edge, other = b - a, c - a

@@ -1,4 +1,4 @@
-"""Walk a stage once and return it as plain geometry for the engine and the renderers."""
+"""Translation of a USD stage to a scene of plain geometry."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -8,18 +8,16 @@ from typing import TypeVar
 import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdShade
 
-from pegasus.arrays import Array, BoolArray
-from pegasus.errors import ConfigError
-from pegasus.scene.colliders import CollidingPrim, PhysicsMaterials, all_taken_apart, colliders, take_apart
-from pegasus.scene.labels import labels_of
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.errors import ConfigError
+from pegasus.scene.colliders import CollidingPrim, PhysicsMaterials, colliders, decompose, decompose_all
 from pegasus.scene.lights import camera, light
 from pegasus.scene.materials import BoundMaterial, Materials, bound_materials
 from pegasus.scene.meshes import Floats, Polygons, corner_normals, face_mask, mesh_geometry, read_polygons
-from pegasus.scene.notices import Notices
-from pegasus.scene.prim_facts import PROTOTYPE, PrimFacts, PrimReader, column_matrix, shared
+from pegasus.scene.prim_facts import PROTOTYPE, PrimFacts, PrimReader, column_matrix, labels_of, shared
 from pegasus.scene.primitives import Primitive, read_primitive
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
-from pegasus.scene.stage import TIME, note_unresolved, open_stage, quiet, stage_frame, stage_source
+from pegasus.scene.stage import TIME, Notices, note_unresolved, open_stage, quiet, stage_frame, stage_source
 
 T = TypeVar("T")
 
@@ -29,14 +27,14 @@ _DEFINED = Usd.PrimIsActive & Usd.PrimIsDefined & Usd.PrimIsLoaded & ~Usd.PrimIs
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Place:
-    """What a prim hands down to its children."""
+    """State inherited by the children of a prim."""
 
     path: str
     transform: Array
     """Local to stage, shape (4, 4)."""
     labels: dict[str, str]
     entity: str = ""
-    """Path of the nearest prim with labels of its own."""
+    """Path of the nearest labelled prim."""
     entity_transform: Array | None = None
     visible: bool = True
     purpose: str = UsdGeom.Tokens.default_
@@ -52,17 +50,17 @@ def translate(
 ) -> Scene:
     """Return a stage as plain geometry: world ENU, metres, z up.
 
-    Every prim with an enabled UsdPhysicsCollisionAPI becomes a collider, also an invisible one or a guide.
-    What is drawn is visible and of purpose `default` or `render`. Triangles are counter-clockwise seen from
-    outside in the world, also those of mirrored instances.
+    Every prim with an enabled UsdPhysicsCollisionAPI becomes a collider, including invisible prims and
+    guides. Visible prims of purpose `default` or `render` are drawn. Triangles are counter-clockwise seen
+    from outside, also in mirrored instances.
 
     Args:
         source: A stage, or the path of a USD file.
-        root: Path of the prim that is one rigid body: only what lies below it is taken, in its own frame. The
-            whole stage, all of it at rest, when left out.
-        geometry: Whether geometries and colliders are read; without, instances name geometries that the scene
-            has not, and what is no valid mesh may be among them.
-        progress: Called with the share that is done, from 0 to 1.
+        root: Path of a prim that is one rigid body: only its subtree is translated, in its frame. By default
+            the whole stage, at rest.
+        geometry: Whether to read geometries and colliders; without them, instances refer to missing
+            geometries and may include invalid meshes.
+        progress: Called with the progress, 0 to 1.
 
     Raises:
         ConfigError: If the file does not exist, does not parse or holds no geometry, if a texture does not
@@ -104,7 +102,7 @@ class _Translator:
         self._frame = stage_frame(stage, notices)
         self._prims = PrimReader()
         self._physics_scene: Sdf.Path | None = None
-        # Materials are found for all prims at once, which is many times as fast as one by one.
+        # Materials are resolved for all prims at once, which is many times faster than one by one.
         self._drawn: list[tuple[Usd.Prim, PrimFacts, _Place]] = []
         self._solid: list[tuple[Usd.Prim, PrimFacts, _Place]] = []
         self._undivided: set[Sdf.Path] = set()
@@ -113,18 +111,18 @@ class _Translator:
         self._polygons: dict[str, Polygons | None] = {}
         self._primitives: dict[Sdf.Path, Primitive | None] = {}
         self._normals: dict[Sdf.Path, Floats] = {}
-        # The stage's origin in the frame of the body; the same where all is at rest.
+        # The stage's origin in the frame of the body; identity for a world.
         self._origin: Array = np.eye(4)
 
     def walk(self, root: str) -> None:
-        """Translate a prim and all below it."""
+        """Translate a prim and its descendants."""
         prim = self._stage.GetPrimAtPath(root)
         if not prim:
             raise ConfigError("no such prim", file=self.scene.source, value=root)
         transform = column_matrix(UsdGeom.XformCache(TIME).GetLocalToWorldTransform(prim))
         if self._is_body:
-            # The pose of a body is the simulation's to set; only its scale belongs to its shape.
-            placement = take_apart(transform)
+            # The simulation sets the pose of a body; only its scale belongs to its shape.
+            placement = decompose(transform)
             pose = np.eye(4)
             pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
             self._origin = np.asarray(np.linalg.inv(pose), dtype=np.float64)
@@ -132,7 +130,7 @@ class _Translator:
         self._visit(prim, self._prims.facts(prim), _labelled(above, prim))
 
     def finish(self) -> None:
-        """Add what was found to the scene, in the order in which it was found."""
+        """Add the prims found to the scene, in order of traversal."""
         if self._reads_geometry:
             self._add_colliders()
         drawn, self._drawn = self._drawn, []
@@ -162,10 +160,10 @@ class _Translator:
         self.scene.colliders.extend(colliders(solids, self._frame, self._notices, is_body=self._is_body))
 
     def _counted(self, items: list[T], begin: float) -> Iterable[T]:
-        """Give items, and tell how far that half of the work has come which they are."""
-        return items if self._progress is None else self._telling(items, begin, self._progress)
+        """Return items that report progress over one half of the work as they are consumed."""
+        return items if self._progress is None else self._reporting(items, begin, self._progress)
 
-    def _telling(self, items: list[T], begin: float, progress: Callable[[float], None]) -> Iterator[T]:
+    def _reporting(self, items: list[T], begin: float, progress: Callable[[float], None]) -> Iterator[T]:
         for number, item in enumerate(items):
             progress(begin + 0.5 * number / len(items))
             yield item
@@ -178,11 +176,11 @@ class _Translator:
             self._instance_points(prim, place)
             return
         self._take(prim, facts, place)
-        for child, its in self._prims.children(prim, place.predicate):
-            self._visit(child, its, self._below(its, place))
+        for child, child_facts in self._prims.children(prim, place.predicate):
+            self._visit(child, child_facts, self._below(child_facts, place))
 
     def _take(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> None:
-        """Note what a prim itself is."""
+        """Collect a prim by its type."""
         self._note_physics(prim, facts)
         if facts.collides:
             self._solid.append((prim, facts, place))
@@ -210,7 +208,7 @@ class _Translator:
             self._notices.add("rigid body taken as static", prim.GetPath())
 
     def _instance_points(self, prim: Usd.Prim, place: _Place) -> None:
-        """Visit the prototypes of a point instancer once per instance."""
+        """Visit the prototype of each point of an instancer."""
         instancer = UsdGeom.PointInstancer(prim)
         prototypes = [self._stage.GetPrimAtPath(path) for path in instancer.GetPrototypesRel().GetTargets()]
         indices = instancer.GetProtoIndicesAttr().Get(TIME) or ()
@@ -237,7 +235,7 @@ class _Translator:
             self._visit(prototypes[index], facts, self._below(facts, point, is_prototype=True))
 
     def _below(self, facts: PrimFacts, parent: _Place, *, is_prototype: bool = False) -> _Place:
-        """Return the place of a child, or of the prototype of a point."""
+        """Return the inherited state of a child, or of a point's prototype."""
         transform = parent.transform
         if facts.local is not None:
             above = self._origin if facts.resets_transform and not is_prototype else transform
@@ -287,7 +285,7 @@ class _Translator:
     def _outline_mesh(
         self, prim: Usd.Prim, facts: PrimFacts, place: _Place, material: UsdShade.Material
     ) -> None:
-        """Note what a mesh is and shows, but not its shape."""
+        """Collect instances and materials of a mesh without its shape."""
         name = self._sources.setdefault(facts.path, place.path)
         subsets = UsdShade.MaterialBindingAPI(prim).GetMaterialBindSubsets()
         face_count = len(UsdGeom.Mesh(prim).GetFaceVertexCountsAttr().Get(TIME) or ()) if subsets else 1
@@ -342,44 +340,45 @@ class _Translator:
         self._placed.append((primitive.key, self.materials.of(prim, material).key, place))
 
     def _add_instances(self) -> None:
-        """Add what is drawn where it is, and the things that it belongs to."""
+        """Add instances and their entities to the scene."""
         if not self._placed:
             return
         transforms = self._frame.convert(np.stack([place.transform for _, _, place in self._placed]))
         flips = (np.linalg.det(transforms[:, :3, :3]) < 0).tolist()
-        things: dict[str, _Place] = {}
+        entities: dict[str, _Place] = {}
         for (key, material, place), transform, flipped in zip(self._placed, transforms, flips, strict=True):
             geometry = f"{key}:mirrored" if flipped else key
             if self._reads_geometry and geometry not in self.scene.geometries:
                 self.scene.geometries[geometry] = _mirrored(self.scene.geometries[key])
             entity = place.entity or place.path
-            things.setdefault(entity, place)
+            entities.setdefault(entity, place)
             self.scene.instances.append(
                 Instance(place.path, geometry, material, transform, place.labels, entity)
             )
-        frames = [p.transform if p.entity_transform is None else p.entity_transform for p in things.values()]
-        placements = all_taken_apart(self._frame.convert(np.stack(frames)))
-        for (path, place), placement in zip(things.items(), placements, strict=True):
+        found = list(entities.values())
+        frames = [p.transform if p.entity_transform is None else p.entity_transform for p in found]
+        placements = decompose_all(self._frame.convert(np.stack(frames)))
+        for (path, place), placement in zip(entities.items(), placements, strict=True):
             pose = np.eye(4)
             pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
             self.scene.entities[path] = Entity(path, place.labels, pose)
 
     def _read_polygons(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> Polygons | None:
-        """Return the triangles of a mesh, read once for all its instances, which are named by the first."""
+        """Return the triangles of a mesh, read once for all instances and named by the first."""
         name = self._sources.setdefault(facts.path, place.path)
         if name not in self._polygons:
             self._polygons[name] = read_polygons(shared(prim), self._notices)
         return self._polygons[name]
 
     def _read_primitive(self, prim: Usd.Prim, facts: PrimFacts) -> Primitive | None:
-        """Return the shape of a primitive, read once for all its instances."""
+        """Return the shape of a primitive, read once for all instances."""
         if facts.path not in self._primitives:
             self._primitives[facts.path] = read_primitive(prim, self._frame.meters_per_unit)
         return self._primitives[facts.path]
 
 
 def _labelled(place: _Place, prim: Usd.Prim) -> _Place:
-    """Return a place with the labels of its prim, or of a subset of its faces."""
+    """Return a place with the labels of its prim or subset of faces."""
     labels = labels_of(prim, place.labels)
     if labels is place.labels:
         return place

@@ -1,20 +1,22 @@
-"""Sensors: what a vehicle knows about itself, with the errors that real ones have."""
+"""Sensors of a vehicle's motion, position and surroundings, with realistic errors."""
 
+from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
+from pegasus.core.sensor import SENSORS, NoiseBlock, Reading, Sensor
 from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
 from pegasus.sensors.gps import GPS, GpsReading
 from pegasus.sensors.imu import IMU, Accelerometer, Gyroscope, ImuReading, Vibration
 from pegasus.sensors.magnetometer import Magnetometer, MagnetometerReading
-from pegasus.sensors.noise import NoiseModel, NoiseProcess
+from pegasus.sensors.noise import NoiseModel
 from pegasus.sensors.odometry import Odometry, OdometryReading
 from pegasus.sensors.optical_flow import OpticalFlow, OpticalFlowReading
-from pegasus.sensors.rangefinder import Rangefinder, RangeReading
-from pegasus.sensors.sensor import NoiseBlock, Reading, Schedule, Sensor
+from pegasus.sensors.rangefinder import Rangefinder, RangeReading, Sonar
 
 __all__ = [
     "GPS",
     "IMU",
+    "SENSORS",
     "Accelerometer",
     "Airspeed",
     "AirspeedReading",
@@ -22,6 +24,7 @@ __all__ = [
     "BarometerReading",
     "BatteryMonitor",
     "BatteryReading",
+    "CompiledSensor",
     "GpsReading",
     "Gyroscope",
     "ImuReading",
@@ -29,7 +32,6 @@ __all__ = [
     "MagnetometerReading",
     "NoiseBlock",
     "NoiseModel",
-    "NoiseProcess",
     "Odometry",
     "OdometryReading",
     "OpticalFlow",
@@ -37,7 +39,8 @@ __all__ = [
     "RangeReading",
     "Rangefinder",
     "Reading",
-    "Schedule",
     "Sensor",
+    "SensorRows",
+    "Sonar",
     "Vibration",
 ]

@@ -1,45 +1,85 @@
-"""Airspeed sensor: a pitot tube, which measures the pressure of the air that it is moved into."""
+"""Airspeed sensor: a pitot tube with a differential pressure sensor."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
-
-from pegasus.arrays import Array, namespace
-from pegasus.components import require
+from pegasus.base.arrays import Array, namespace
+from pegasus.base.components import require, require_vector
+from pegasus.base.random_numbers import normals
+from pegasus.base.step_math import Column, Quat, Real, Vec3, dot, magnitude, rotate
+from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
+from pegasus.core.sensor import Reading
 from pegasus.environment.atmosphere import GAS_CONSTANT, SEA_LEVEL_PRESSURE, SEA_LEVEL_TEMPERATURE
-from pegasus.frames import rotate
-from pegasus.sensors.noise import gauss_markov_coefficients, gauss_markov_step, white_noise_sigma
-from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
-
-if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
+from pegasus.sensors.noise import NoiseParameters, noise_of_sigma
 
 SEA_LEVEL_DENSITY = SEA_LEVEL_PRESSURE / (GAS_CONSTANT * SEA_LEVEL_TEMPERATURE)
-"""Density of the air that indicated airspeeds are told for [kg/m^3]."""
+"""Air density that indicated airspeeds refer to [kg/m^3]."""
 
 
-def differential_pressure(airspeed: Array, *, air_density: Array) -> Array:
-    """Return rho v |v| / 2, the pressure in a pitot tube over that of the air around it [Pa], shape (N,).
+@dataclass(frozen=True)
+class Tube:
+    """Mounting of a pitot tube."""
 
-    Source: Bernoulli's equation without compression, which counts for 0.5 % at 50 m/s. From behind, the tube
-    is sucked at as much as it is pressed on from ahead.
+    axis: Vec3
+    """Direction in the body frame, of length 1."""
+
+
+@dataclass
+class AirspeedRows(SensorRows):
+    """Columns of airspeed sensors."""
+
+    tube: Column[Tube]
+    noise: Column[NoiseParameters]
+    orientation: Column[Quat]
+    velocity: Column[Vec3]
+    wind: Column[Vec3]
+    temperature: Column[Real]
+    density: Column[Real]
+    offset: Column[Real]
+    drift: Column[Real]
+    pressure_difference: Column[Real]
+    """Differential pressure of the last reading [Pa]."""
+    measured_temperature: Column[Real]
+    """Temperature of the last reading [K]."""
+
+
+def differential_pressure(airspeed: Real, air_density: Real) -> Real:
+    """Return rho v |v| / 2, total minus static pressure of a pitot tube [Pa].
+
+    Source: Bernoulli's equation without compressibility, whose effect is 0.5 % at 50 m/s. Flow from behind
+    gives the same pressure with the opposite sign.
 
     Args:
-        airspeed: Speed v through the air along the tube [m/s], shape (N,).
-        air_density: Density rho of the air [kg/m^3], shape (N,).
+        airspeed: Airspeed v along the tube [m/s].
+        air_density: Density rho of the air [kg/m^3].
     """
-    xp = namespace(airspeed)
-    pressure: Array = 0.5 * air_density * airspeed * xp.abs(airspeed)
-    return pressure
+    return 0.5 * air_density * airspeed * magnitude(airspeed)
+
+
+def pitot_tube(i: int, rows: AirspeedRows) -> None:
+    """Take the reading of an airspeed sensor if it is due."""
+    reading = rows.count[i]
+    if reading == 0 or rows.due[rows.clock[i]] == 1:
+        p = rows.noise[rows.kind[i]]
+        white, driving, first, offset = normals(rows.key[i], rows.copy[i], reading, 0)
+        if reading == 0:
+            rows.drift[i] = p.bias_sigma * first
+            rows.offset[i] = p.turn_on_bias * offset
+        body = rows.body[i]
+        axis = rotate(rows.orientation[body], rows.tube[rows.kind[i]].axis)
+        airspeed = dot(axis, rows.velocity[body] - rows.wind[body])
+        pressure = differential_pressure(airspeed, rows.density[body])
+        rows.pressure_difference[i] = pressure + p.white_sigma * white + rows.drift[i] + rows.offset[i]
+        rows.measured_temperature[i] = rows.temperature[body]
+        rows.drift[i] = p.phi * rows.drift[i] + p.drive * driving
+        rows.count[i] = reading + 1
+        rows.stamp[i] = rows.time[0]
 
 
 def indicated_airspeed(pressure: Array) -> Array:
-    """Return the airspeed that has a differential pressure at sea level [m/s], shape (N,).
+    """Return the airspeed that causes a differential pressure at sea level [m/s], shape (N,).
 
     The inverse of `differential_pressure` with the density of the US Standard Atmosphere 1976 at sea level.
 
@@ -52,9 +92,9 @@ def indicated_airspeed(pressure: Array) -> Array:
 
 
 def true_airspeed(indicated: Array, *, air_density: Array) -> Array:
-    """Return the speed through the air that an indicated airspeed stands for [m/s], shape (N,).
+    """Return the true airspeed of an indicated airspeed [m/s], shape (N,).
 
-    v sqrt(rho_0 / rho): the pressure in the tube is the same, `differential_pressure`.
+    It is v sqrt(rho_0 / rho), at the same differential pressure.
 
     Args:
         indicated: Indicated airspeed v [m/s], shape (N,).
@@ -67,32 +107,34 @@ def true_airspeed(indicated: Array, *, air_density: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class AirspeedReading(Reading):
-    """Pressure in the pitot tube, and the airspeed that an instrument makes of it."""
+    """Differential pressure of the pitot tube, and the indicated airspeed."""
 
     differential_pressure: Array
-    """Total less static pressure, below 0 when flying backwards [Pa], shape (N,)."""
+    """Total minus static pressure, negative in backward flight [Pa], shape (N,)."""
     indicated_airspeed: Array
-    """Airspeed that has this pressure at sea level, with its sign [m/s], shape (N,)."""
+    """Airspeed that causes this pressure at sea level, signed [m/s], shape (N,)."""
     temperature: Array
     """Temperature of the air [K], shape (N,)."""
 
 
 @dataclass(kw_only=True, eq=False)
-class Airspeed(Sensor):
+class Airspeed(CompiledSensor):
     """Pitot tube at the body's origin, with a differential pressure sensor.
 
-    The default noise is that of ArduPilot's simulator, 2 Pa. The default zero is the one after a calibration,
-    with a drift of what is left.
+    The default noise is that of ArduPilot's simulator, 2 Pa. By default the zero is calibrated and drifts.
     """
+
+    columns = AirspeedRows
+    function = staticmethod(pitot_tube)
 
     rate_hz: float = 50.0
     """Readings per second [Hz]."""
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    """Direction that the tube points to, in the body frame; of any length but zero."""
+    """Direction of the tube in the body frame; of any length but zero."""
     noise_density: float = 2.0 / math.sqrt(50.0)
     """Density of the white noise [Pa/sqrt(Hz)]; 2 Pa at 50 Hz."""
     drift_sigma: float = 1.0
-    """Stationary standard deviation of the drift of the zero [Pa]."""
+    """Stationary standard deviation of the zero drift [Pa]."""
     drift_correlation_time: float = 600.0
     """Time constant of the drift [s]."""
     turn_on_bias: float = 0.0
@@ -108,39 +150,21 @@ class Airspeed(Sensor):
         require_vector("axis", self.axis)
         require(math.hypot(*self.axis) > 0, "axis", self.axis, "must be longer than 0")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle; draw offset and drift anew.
-
-        Args:
-            vehicle: The vehicle; its count is used.
-            environment: Wind, and density and temperature of the air.
-            rng: Random stream of this sensor alone.
-        """
-        super().bind(vehicle, environment, rng)
-        self._axis = np.array(self.axis) / math.hypot(*self.axis)
-        self._phi, self._drive = gauss_markov_coefficients(
-            self.drift_sigma, correlation_time=self.drift_correlation_time, dt=1 / self.rate_hz
+    def parameters(self) -> Mapping[str, Any]:
+        """Return mounting and noise."""
+        length = math.hypot(*self.axis)
+        noise = noise_of_sigma(
+            self.noise_density,
+            self.drift_sigma,
+            self.drift_correlation_time,
+            rate_hz=self.rate_hz,
+            turn_on_bias=self.turn_on_bias,
         )
-        self._noise_sigma = white_noise_sigma(self.noise_density, rate_hz=self.rate_hz)
-        self._normals = NoiseBlock(self.rngs, (2,))
-        offset, drift = self._normals.take().T
-        self._offset, self._drift = self.turn_on_bias * offset, self.drift_sigma * drift
+        return {"tube": Tube(Vec3(*(part / length for part in self.axis))), "noise": noise}
 
-    def measure(self, state: VehicleState, t: float) -> AirspeedReading:
-        """Return differential pressure, indicated airspeed and temperature.
-
-        Args:
-            state: True state at t.
-            t: Simulation time [s].
-        """
-        environment = self.environment
-        velocity = state.velocity
-        if not environment.wind.calm:
-            velocity = velocity - environment.wind_velocity(state.position, t)
-        airspeed = (rotate(state.rotation, self._axis[None]) * velocity).sum(axis=1)
-        air = environment.air(state.position)
-        white, driving = self._normals.take().T
-        pressure = differential_pressure(airspeed, air_density=air.density)
-        pressure += self._noise_sigma * white + self._drift + self._offset
-        self._drift = gauss_markov_step(self._drift, driving, phi=self._phi, drive=self._drive)
-        return AirspeedReading(t, pressure, indicated_airspeed(pressure), air.temperature)
+    def reading(self, stamp: float) -> AirspeedReading:
+        """Return the last reading."""
+        pressure, temperature = (
+            self.rows[name].copy() for name in ("pressure_difference", "measured_temperature")
+        )
+        return AirspeedReading(stamp, pressure, indicated_airspeed(pressure), temperature)

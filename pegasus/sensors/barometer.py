@@ -1,26 +1,86 @@
-"""Barometer: static pressure in a weather that drifts, and the altitude that an altimeter makes of it."""
+"""Barometer: static pressure with weather drift, temperature and pressure altitude."""
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.random_numbers import normals
+from pegasus.base.step_math import Column, Real, Vec3
+from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
+from pegasus.core.sensor import Reading
+from pegasus.environment.atmosphere import (
+    AtmosphereParameters,
+    UsStandardAtmosphere1976,
+    pressure_altitude_at,
+    standard_air,
+)
+from pegasus.sensors.noise import NoiseParameters, noise_of_sigma
 
-from pegasus.arrays import Array
-from pegasus.components import require
-from pegasus.environment.atmosphere import UsStandardAtmosphere1976
-from pegasus.sensors.noise import gauss_markov_coefficients, gauss_markov_step, white_noise_sigma
-from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
-from pegasus.state import VehicleState
+_STANDARD = UsStandardAtmosphere1976()
 
-if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
+
+@dataclass(frozen=True)
+class Place:
+    """World of a barometer."""
+
+    altitude: float
+    """Altitude of the world's origin above mean sea level [m]."""
+    standard: int
+    """1 if the air is that of `standard_air`, in place of `pressure` and `temperature`."""
+
+
+@dataclass
+class BarometerRows(SensorRows):
+    """Columns of barometers."""
+
+    noise: Column[NoiseParameters]
+    atmosphere: Column[AtmosphereParameters]
+    standard: Column[AtmosphereParameters]
+    """Air of the US Standard Atmosphere 1976, for the pressure altitude."""
+    place: Column[Place]
+    position: Column[Vec3]
+    pressure: Column[Real]
+    temperature: Column[Real]
+    drift: Column[Real]
+    """Weather, relative to the pressure."""
+    measured_pressure: Column[Real]
+    """Pressure of the last reading [Pa]."""
+    measured_temperature: Column[Real]
+    """Temperature of the last reading [K]."""
+    pressure_altitude: Column[Real]
+    """Pressure altitude of the last reading [m]."""
+
+
+def barometer(i: int, rows: BarometerRows) -> None:
+    """Take the reading of a barometer if it is due."""
+    reading = rows.count[i]
+    if reading == 0 or rows.due[rows.clock[i]] == 1:
+        p = rows.noise[rows.kind[i]]
+        white, driving, first, _ = normals(rows.key[i], rows.copy[i], reading, 0)
+        if reading == 0:
+            rows.drift[i] = p.bias_sigma * first
+        body = rows.body[i]
+        pressure = rows.pressure[body]
+        temperature = rows.temperature[body]
+        place = rows.place[rows.kind[i]]
+        if place.standard == 1:
+            altitude = rows.position[body][2] + place.altitude
+            pressure, temperature, _ = standard_air(rows.atmosphere[rows.kind[i]], altitude)
+        rows.measured_pressure[i] = pressure * (1.0 + rows.drift[i]) + p.white_sigma * white
+        rows.measured_temperature[i] = temperature
+        standard = rows.standard[rows.kind[i]]
+        rows.pressure_altitude[i] = pressure_altitude_at(standard, rows.measured_pressure[i])
+        rows.drift[i] = p.phi * rows.drift[i] + p.drive * driving
+        rows.count[i] = reading + 1
+        rows.stamp[i] = rows.time[0]
 
 
 @dataclass(frozen=True, eq=False)
 class BarometerReading(Reading):
-    """Static pressure, temperature of the air, and the altitude that belongs to the pressure."""
+    """Static pressure, air temperature and pressure altitude."""
 
     pressure: Array
     """Pressure [Pa], shape (N,)."""
@@ -31,19 +91,22 @@ class BarometerReading(Reading):
 
 
 @dataclass(kw_only=True, eq=False)
-class Barometer(Sensor):
+class Barometer(CompiledSensor):
     """Barometer with AirSim's noise (AirSim 2017, sec. 3.4.1).
 
     The weather multiplies the true pressure by 1 + b, where b is a Gauss-Markov process; the sensor adds
-    white noise. Altitudes count from mean sea level, as the world's origin has one.
+    white noise. Altitudes are above mean sea level.
     """
+
+    columns = BarometerRows
+    function = staticmethod(barometer)
 
     rate_hz: float = 50.0
     """Readings per second [Hz]."""
     noise_density: float = 2.7 / math.sqrt(50.0)
     """Density of the white noise [Pa/sqrt(Hz)]; 2.7 Pa at 50 Hz."""
     drift_sigma: float = 0.0365 / 20
-    """Stationary standard deviation of the drift, as a share of the pressure: 185 Pa at sea level."""
+    """Stationary standard deviation of the drift relative to the pressure: 185 Pa at sea level."""
     drift_correlation_time: float = 3600.0
     """Time constant of the drift [s]."""
 
@@ -55,32 +118,23 @@ class Barometer(Sensor):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle; draw the drift anew from its stationary distribution.
-
-        Args:
-            vehicle: The vehicle; its count is used.
-            environment: Pressure and temperature of the air.
-            rng: Random stream of this sensor alone.
-        """
-        super().bind(vehicle, environment, rng)
-        self._standard = UsStandardAtmosphere1976()
-        self._phi, self._drive = gauss_markov_coefficients(
-            self.drift_sigma, correlation_time=self.drift_correlation_time, dt=1 / self.rate_hz
+    def parameters(self) -> Mapping[str, Any]:
+        """Return noise and air."""
+        noise = noise_of_sigma(
+            self.noise_density, self.drift_sigma, self.drift_correlation_time, rate_hz=self.rate_hz
         )
-        self._noise_sigma = white_noise_sigma(self.noise_density, rate_hz=self.rate_hz)
-        self._normals = NoiseBlock(self.rngs, (2,))
-        self._drift = self.drift_sigma * self._normals.take()[:, 0]
+        given = {"noise": noise, "standard": _STANDARD.parameters}
+        if self.inputs():
+            return {**given, "atmosphere": _STANDARD.parameters, "place": Place(0.0, 0)}
+        place = Place(self.environment.origin.altitude, 1)
+        return {**given, "atmosphere": self.environment.atmosphere.parameters, "place": place}
 
-    def measure(self, state: VehicleState, t: float) -> BarometerReading:
-        """Return pressure, temperature and pressure altitude.
+    def inputs(self) -> Collection[str]:
+        """Return pressure and temperature unless they are computed in the step function."""
+        standard = type(getattr(self.environment, "atmosphere", None)) is UsStandardAtmosphere1976
+        return () if standard else ("pressure", "temperature")
 
-        Args:
-            state: True state at t.
-            t: Simulation time [s].
-        """
-        air = self.environment.air(state.position)
-        white, driving = self._normals.take().T
-        pressure = air.pressure * (1 + self._drift) + self._noise_sigma * white
-        self._drift = gauss_markov_step(self._drift, driving, phi=self._phi, drive=self._drive)
-        return BarometerReading(t, pressure, air.temperature, self._standard.pressure_altitude(pressure))
+    def reading(self, stamp: float) -> BarometerReading:
+        """Return the last reading."""
+        names = "measured_pressure", "measured_temperature", "pressure_altitude"
+        return BarometerReading(stamp, *(self.rows[name].copy() for name in names))

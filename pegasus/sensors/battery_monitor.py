@@ -1,19 +1,19 @@
-"""Battery monitor: what a vehicle knows of its battery."""
+"""Battery monitor: voltage, current and charge of the battery."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
-from pegasus.propulsion.battery import BatteryState
-from pegasus.sensors.sensor import Reading, Sensor
-from pegasus.state import VehicleState
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.core.sensor import Reading, Sensor
+from pegasus.core.state import VehicleState
+from pegasus.dynamics.battery import BatteryState
 
 if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
     from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,18 @@ class BatteryMonitor(Sensor):
             "model",
             "battery_monitor",
             f"vehicle {vehicle.name!r} has no battery",
-            "give it one in its file, or leave the sensor out",
+            "add a battery to its file, or remove the sensor",
         )
         assert vehicle.battery is not None
         self._battery: BatteryState = vehicle.battery
 
+    @property
+    def capacity(self) -> float:
+        """Capacity of the battery [A h]; set by `bind`."""
+        return self._battery.battery.capacity
+
     def measure(self, state: VehicleState, t: float) -> BatteryReading:
-        """Return what the battery gives now."""
+        """Return voltage, current and charge."""
         battery = self._battery
         return BatteryReading(
             stamp=t, voltage=battery.voltage, current=battery.current, charge=battery.charge

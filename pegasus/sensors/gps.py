@@ -1,22 +1,20 @@
-"""GPS receiver: late, with slowly wandering errors, and without a fix at first."""
+"""GPS receiver with latency, correlated position and velocity errors, and fix states."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array, IntArray, row_product
-from pegasus.components import require
-from pegasus.sensors.delay import History
+from pegasus.base.arrays import Array, IntArray, row_product
+from pegasus.base.components import require, require_vector
+from pegasus.base.random_numbers import normal_vector
+from pegasus.base.step_math import Column, Table, Vec3, scaled
+from pegasus.core.compiled_sensor import CompiledSensor, DelayedRows
+from pegasus.core.sensor import Reading
+from pegasus.sensors.delay import between, hermite
 from pegasus.sensors.noise import white_noise_sigma
-from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
-
-if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
 
 NO_FIX, FIX_2D, FIX_3D = 0, 2, 3
 """Values of `GpsReading.fix_type`, as MAVLink numbers them."""
@@ -25,7 +23,7 @@ NO_FIX, FIX_2D, FIX_3D = 0, 2, 3
 def error_covariance(position_time: float, velocity_time: float) -> Array:
     """Return the stationary covariance of position and velocity error, for a position error of 1 m.
 
-    The velocity error is a Gauss-Markov process, and it drives that of the position:
+    The velocity error is a Gauss-Markov process that drives the position error:
     de_p = (-e_p / tau_p + e_v) dt, de_v = -e_v / tau_v dt + q dW. Rows and columns are position [m] and
     velocity [m/s], shape (2, 2). Source: Hector 2012, sec. 3.3, whose velocity error is this e_v; the
     covariance solves the Lyapunov equation of that system.
@@ -48,7 +46,7 @@ def error_coefficients(position_time: float, velocity_time: float, *, dt: float)
     Args:
         position_time: Time constant of the position error [s].
         velocity_time: Time constant of the velocity error [s].
-        dt: Time from one sample to the next [s].
+        dt: Sampling interval [s].
     """
     a, b = 1 / position_time, 1 / velocity_time
     # (exp(-b dt) - exp(-a dt)) / (a - b), which goes to dt exp(-a dt) where both time constants are equal.
@@ -64,30 +62,135 @@ def error_coefficients(position_time: float, velocity_time: float, *, dt: float)
     return transition, np.array([[own, shared], [0.0, velocity]])
 
 
-def _mix(matrix: Array, error: Array) -> Array:
-    """Return a matrix (2, 2) times position and velocity of each vehicle and axis, shape (N, 2, 3)."""
-    mixed: Array = (matrix[:, :, None] * error[:, None]).sum(axis=2)
-    return mixed
-
-
 def settling(t: float, *, initial: float, final: float, time_constant: float) -> float:
-    """Return a first-order filter's way from its initial to its final value (AirSim 2017, sec. 3.4.4).
+    """Return the step response of a first-order filter (AirSim 2017, sec. 3.4.4).
 
     Args:
         t: Time since the start [s].
         initial: Value at the start.
-        final: Value after long.
+        final: Final value.
         time_constant: Time constant [s].
     """
     return final + (initial - final) * math.exp(-t / time_constant)
 
 
+@dataclass(frozen=True)
+class GpsNoise:
+    """Errors of a GPS at its rate; see `error_coefficients`."""
+
+    position_error_sigma: Vec3
+    """Stationary standard deviation of the wandering position error [m]."""
+    position_noise_sigma: Vec3
+    """Standard deviation of the white noise on position [m]."""
+    velocity_noise_sigma: Vec3
+    """Standard deviation of the white noise on velocity [m/s]."""
+    covariance: float
+    """Stationary covariance of the errors for a position error of 1 m [m^2/s]."""
+    velocity_root: float
+    """Standard deviation of the velocity error that is independent of the position error [m/s]."""
+    keep_position: float
+    coupling: float
+    keep_velocity: float
+    """Transition of position and velocity error."""
+    drive_position: float
+    drive_shared: float
+    drive_velocity: float
+    """Drive of position and velocity error."""
+
+
+@dataclass
+class GpsRows(DelayedRows):
+    """Columns of GPS receivers."""
+
+    noise: Column[GpsNoise]
+    position: Column[Vec3]
+    velocity: Column[Vec3]
+    first_position: Column[Vec3]
+    first_velocity: Column[Vec3]
+    position_before: Table[Vec3]
+    velocity_before: Table[Vec3]
+    position_after: Table[Vec3]
+    velocity_after: Table[Vec3]
+    position_error: Column[Vec3]
+    """Wandering position error for a sigma of 1 m."""
+    velocity_error: Column[Vec3]
+    """Velocity error that belongs to it."""
+    solved_position: Column[Vec3]
+    """Position of the last solution in the world [m]."""
+    solved_velocity: Column[Vec3]
+    """Velocity of the last solution [m/s]."""
+
+
+def record_translation(i: int, rows: GpsRows) -> None:
+    """Record position and velocity at the steps around coming solutions."""
+    body = rows.body[i]
+    before = rows.before[rows.clock[i]]
+    after = rows.after[rows.clock[i]]
+    if before >= 0:
+        rows.position_before[i, before] = rows.position[body]
+        rows.velocity_before[i, before] = rows.velocity[body]
+    if after >= 0:
+        rows.position_after[i, after] = rows.position[body]
+        rows.velocity_after[i, after] = rows.velocity[body]
+
+
+def solved_translation(i: int, rows: GpsRows) -> tuple[Vec3, Vec3]:
+    """Return position and velocity at the instant of the solution that is due."""
+    delay = rows.delay[rows.kind[i]]
+    slot = rows.slot[rows.clock[i]]
+    if rows.time[0] - delay.latency <= rows.first_time[i]:
+        return rows.first_position[i], rows.first_velocity[i]
+    if delay.share == 0.0:
+        return rows.position_before[i, slot], rows.velocity_before[i, slot]
+    p = rows.position_before[i, slot]
+    v = rows.velocity_before[i, slot]
+    q = rows.position_after[i, slot]
+    w = rows.velocity_after[i, slot]
+    return hermite(p, v, q, w, delay.share, rows.time[1]), between(v, w, delay.share)
+
+
+def gps(i: int, rows: GpsRows) -> None:
+    """Record the states around coming solutions, and give a solution if it is due."""
+    record_translation(i, rows)
+    reading = rows.count[i]
+    if reading == 0 or rows.due[rows.clock[i]] == 1:
+        p = rows.noise[rows.kind[i]]
+        body = rows.body[i]
+        drawn = 4
+        if reading == 0:
+            drawn = 6
+        for k in range(drawn):
+            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
+        if reading == 0:
+            rows.first_time[i] = rows.time[0]
+            rows.first_position[i] = rows.position[body]
+            rows.first_velocity[i] = rows.velocity[body]
+            rows.position_error[i] = rows.normal[i, 4]
+            rows.velocity_error[i] = rows.normal[i, 4] * p.covariance + rows.normal[i, 5] * p.velocity_root
+        error = rows.position_error[i]
+        drift = rows.velocity_error[i]
+        position, velocity = solved_translation(i, rows)
+        noise = scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, p.position_error_sigma)
+        rows.solved_position[i] = position + noise
+        noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(drift, p.position_error_sigma)
+        rows.solved_velocity[i] = velocity + noise
+        rows.position_error[i] = (
+            error * p.keep_position
+            + drift * p.coupling
+            + rows.normal[i, 2] * p.drive_position
+            + rows.normal[i, 3] * p.drive_shared
+        )
+        rows.velocity_error[i] = drift * p.keep_velocity + rows.normal[i, 3] * p.drive_velocity
+        rows.count[i] = reading + 1
+        rows.stamp[i] = rows.time[0]
+
+
 @dataclass(frozen=True, eq=False)
 class GpsReading(Reading):
-    """A position and velocity solution; not to be used while `fix_type` is 0."""
+    """Position and velocity solution; invalid while `fix_type` is 0."""
 
     valid_at: float
-    """Simulation time at which the solution was true, `stamp` less the latency [s]."""
+    """Simulation time for which the solution holds, `stamp` minus the latency [s]."""
     latitude: Array
     """Latitude [deg], shape (N,)."""
     longitude: Array
@@ -107,7 +210,7 @@ class GpsReading(Reading):
 
 
 @dataclass(kw_only=True, eq=False)
-class GPS(Sensor):
+class GPS(CompiledSensor):
     """GPS receiver.
 
     Latency, settling and fixes are those of AirSim 2017, sec. 3.4.4; the errors of position and velocity
@@ -115,6 +218,10 @@ class GPS(Sensor):
     default accuracy is what PX4's own simulators report, and the default errors are as large as it says; they
     wander as slowly as those of Beard and McLain (Small unmanned aircraft, 2012, sec. 7.5).
     """
+
+    columns = GpsRows
+    function = staticmethod(gps)
+    normal_count = 6
 
     rate_hz: float = 10.0
     """Readings per second [Hz]."""
@@ -164,54 +271,46 @@ class GPS(Sensor):
         for name in ("position_error_sigma", "position_noise_density", "velocity_noise_density"):
             require_vector(name, getattr(self, name), negative_allowed=False)
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle; forget the past, lose the fix, draw errors anew.
-
-        Args:
-            vehicle: The vehicle; its count is used.
-            environment: Geographic coordinates.
-            rng: Random stream of this sensor alone.
-        """
-        super().bind(vehicle, environment, rng)
-        self._first_reading: float | None = None
-        self._history = History()
+    def parameters(self) -> Mapping[str, Any]:
+        """Return delay and errors."""
         times = self.position_correlation_time, self.velocity_correlation_time
-        self._transition, self._drive = error_coefficients(*times, dt=1 / self.rate_hz)
-        # Position and velocity error of a sigma of 1 m, scaled to each axis when they are used.
-        self._normals = NoiseBlock(self.rngs, (2, 2, 3))
-        shared, variance = error_covariance(*times)[1]
-        root = np.array([[1.0, 0.0], [shared, math.sqrt(variance - shared * shared)]])
-        self._error = _mix(root, self._normals.take()[:, 0])
-        self._error_sigma = np.array(self.position_error_sigma)
-        densities = np.array([self.position_noise_density, self.velocity_noise_density])
-        self._noise_sigma = white_noise_sigma(1.0, rate_hz=self.rate_hz) * densities
+        shared, variance = error_covariance(*times)[1].tolist()
+        transition, drive = error_coefficients(*times, dt=1 / self.rate_hz)
+        white = white_noise_sigma(1.0, rate_hz=self.rate_hz)
+        noise = GpsNoise(
+            position_error_sigma=Vec3(*self.position_error_sigma),
+            position_noise_sigma=Vec3(*self.position_noise_density) * white,
+            velocity_noise_sigma=Vec3(*self.velocity_noise_density) * white,
+            covariance=shared,
+            velocity_root=math.sqrt(variance - shared * shared),
+            keep_position=float(transition[0, 0]),
+            coupling=float(transition[0, 1]),
+            keep_velocity=float(transition[1, 1]),
+            drive_position=float(drive[0, 0]),
+            drive_shared=float(drive[0, 1]),
+            drive_velocity=float(drive[1, 1]),
+        )
+        return {"delay": self.delay(), "noise": noise}
 
-    def measure(self, state: VehicleState, t: float) -> GpsReading:
-        """Return the solution for `latency` ago, or for the first reading as long as that is not so old.
+    def initial(self) -> Mapping[str, Array]:
+        """Return empty records."""
+        slots = np.zeros((self.count, self.delay().slots, 3))
+        names = "position_before", "velocity_before", "position_after", "velocity_after"
+        return {name: slots.copy() for name in names}
 
-        Args:
-            state: True state at t.
-            t: Simulation time [s].
-        """
-        if self._first_reading is None:
-            self._first_reading = t
-        self._history.add(t, state)
-        solved = self._history.at(t - self.latency)
-        position, velocity = solved.translation()
-        normals = self._normals.take()
-        white, driving = normals[:, 0], normals[:, 1]
-        error = white * self._noise_sigma + self._error * self._error_sigma
-        self._error = _mix(self._transition, self._error) + _mix(self._drive, driving)
-        latitude, longitude, altitude = self.environment.geodetic(position + error[:, 0])
-        eph, epv, fix_type = self._accuracy(t - self._first_reading)
-        n = self.count
+    def reading(self, stamp: float) -> GpsReading:
+        """Return the last solution: that for `latency` ago, or for the first reading until it is so old."""
+        rows, n = self.rows, self.count
+        first = float(rows["first_time"][0])
+        latitude, longitude, altitude = self.environment.geodetic(rows["solved_position"].copy())
+        eph, epv, fix_type = self._accuracy(stamp - first)
         return GpsReading(
-            t,
-            solved.time,
+            stamp,
+            max(stamp - self.latency, first),
             latitude,
             longitude,
             altitude,
-            velocity + error[:, 1],
+            rows["solved_velocity"].copy(),
             np.full(n, eph),
             np.full(n, epv),
             np.full(n, fix_type),

@@ -1,73 +1,42 @@
 """Inertial measurement unit: gyroscope and accelerometer."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array, namespace, row_product
-from pegasus.components import require
-from pegasus.frames import matrix_from_quaternion, normalize, rotate_inverse
-from pegasus.sensors.noise import NoiseModel, NoiseProcess
-from pegasus.sensors.sensor import Reading, Sensor
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
-
-if TYPE_CHECKING:
-    from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
-
-
-def specific_force(acceleration: Array, *, rotation: Array, gravity: Array) -> Array:
-    """Return R^T (a - g), what an ideal accelerometer at the body's origin feels [m/s^2], shape (N, 3).
-
-    At rest it is g upwards, in free fall zero. Source: Hector 2012, sec. 3.3.
-
-    Args:
-        acceleration: Acceleration in the world [m/s^2], shape (N, 3).
-        rotation: Rotation matrix body to world, shape (N, 3, 3).
-        gravity: Acceleration of free fall in the world [m/s^2], shape (N, 3).
-    """
-    return rotate_inverse(rotation, acceleration - gravity)
-
-
-def lever_arm_acceleration(angular_velocity: Array, angular_acceleration: Array, *, position: Array) -> Array:
-    """Return alpha x r + omega x (omega x r), what a point r of the body accelerates beyond its origin.
-
-    The second product is expanded to omega (omega . r) - r (omega . omega). Result in the body frame
-    [m/s^2], shape (N, 3). Source: kinematics of a rigid body.
-
-    Args:
-        angular_velocity: Angular velocity omega in the body frame [rad/s], shape (N, 3).
-        angular_acceleration: Angular acceleration alpha in the body frame [rad/s^2], shape (N, 3).
-        position: Point r in the body frame [m], shape (3,).
-    """
-    xp = namespace(angular_velocity)
-    x, y, z = (float(r) for r in position)
-    # alpha x r = alpha K as a row vector.
-    cross_matrix = xp.asarray([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]], dtype=angular_velocity.dtype)
-    spin = angular_velocity * xp.sum(angular_velocity * position, axis=-1, keepdims=True)
-    square = xp.sum(angular_velocity * angular_velocity, axis=-1, keepdims=True)
-    total: Array = row_product(angular_acceleration, cross_matrix) + spin - square * position
-    return total
-
-
-def rotor_vibration(phase: Array, rotor_speed: Array, *, cosine: Array, sine: Array) -> Array:
-    """Return the acceleration that unbalanced rotors shake the body with [m/s^2], shape (N, 3).
-
-    Each rotor contributes omega^2 (c cos(phase) + s sin(phase)): the force of an eccentric mass grows with
-    the square of its speed and turns with it.
-
-    Args:
-        phase: Angle of each rotor [rad], shape (N, R).
-        rotor_speed: Speed of each rotor [rad/s], shape (N, R).
-        cosine: Vector c of each rotor in the body frame [m], shape (R, 3).
-        sine: Vector s of each rotor in the body frame [m], shape (R, 3).
-    """
-    xp = namespace(phase)
-    square = rotor_speed * rotor_speed
-    return row_product(square * xp.cos(phase), cosine) + row_product(square * xp.sin(phase), sine)
+from pegasus.base.arrays import Array
+from pegasus.base.components import require, require_vector
+from pegasus.base.random_numbers import normal_vector
+from pegasus.base.step_math import (
+    TURN,
+    Column,
+    Quat,
+    Real,
+    Table,
+    Vec3,
+    clamped,
+    conjugated,
+    cos,
+    cross,
+    dot,
+    floor,
+    length,
+    norm,
+    normalized,
+    quaternion_product,
+    rotate,
+    rotate_inverse,
+    rotation_quaternion,
+    rotation_vector,
+    sin,
+)
+from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
+from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
+from pegasus.sensors.noise import NoiseModel, NoiseParameters, next_bias, noisy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +52,7 @@ class Gyroscope(NoiseModel):
     turn_on_bias: float = 0.0087266
     """Standard deviation of the offset at every start [rad/s]."""
     range: float = math.radians(2000.0)
-    """Largest angular rate on an axis; what is beyond reads as this [rad/s]."""
+    """Largest measured angular rate on an axis; larger rates saturate [rad/s]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,7 +72,7 @@ class Accelerometer(NoiseModel):
     turn_on_bias: float = 0.196
     """Standard deviation of the offset at every start [m/s^2]."""
     range: float = 16 * 9.80665
-    """Largest specific force on an axis; what is beyond reads as this [m/s^2]."""
+    """Largest measured specific force on an axis; larger forces saturate [m/s^2]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,7 +81,7 @@ class Accelerometer(NoiseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Vibration:
-    """Shaking of the accelerometer by its vehicle's rotors, at each rotor's own frequency.
+    """Vibration of the accelerometer by the rotors, at the frequency of each rotor.
 
     Amplitudes are per squared rotor speed: the eccentric mass times its radius over the vehicle's mass.
     With R rotors at a speed w, each axis of the disc's plane gets a variance of R (in_plane w^2)^2 / 2: in
@@ -121,9 +90,9 @@ class Vibration:
     """
 
     in_plane: float = 0.0
-    """Amplitude in the plane of the disc, turning with the rotor [m]; 0 switches it off."""
+    """Amplitude in the plane of the disc, rotating with the rotor [m]; 0 for none."""
     axial: float = 0.0
-    """Amplitude along the rotor's axis [m]; 0 switches it off."""
+    """Amplitude along the axis of the rotor [m]; 0 for none."""
 
     def __post_init__(self) -> None:
         for name in ("in_plane", "axial"):
@@ -138,7 +107,7 @@ class Vibration:
             spin: +1 for counter-clockwise about the axis, -1 for clockwise, shape (R,).
         """
         axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
-        # Any vector of the disc's plane will do: the phase is random.
+        # Any vector in the plane of the disc, since the phase is random.
         aside = np.where(np.abs(axis[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
         first = np.cross(aside, axis)
         first /= np.linalg.norm(first, axis=-1, keepdims=True)
@@ -147,9 +116,196 @@ class Vibration:
         )
 
 
+@dataclass(frozen=True)
+class ImuParameters:
+    """Mounting and ranges of an IMU."""
+
+    position: Vec3
+    """Position of the IMU in the body frame [m]."""
+    mounting: Quat
+    """Frame of the IMU to body frame."""
+    rate_range: float
+    """Largest angular rate on an axis [rad/s]."""
+    force_range: float
+    """Largest specific force on an axis [m/s^2]."""
+    reading_time: float
+    """Nominal time between two readings [s]."""
+
+
+@dataclass
+class ImuRows(SensorRows):
+    """Columns of IMUs."""
+
+    parameters: Column[ImuParameters]
+    gyroscope: Column[NoiseParameters]
+    accelerometer: Column[NoiseParameters]
+    orientation: Column[Quat]
+    velocity: Column[Vec3]
+    angular_velocity: Column[Vec3]
+    gravity: Column[Vec3]
+    followed: Column[int]
+    """1 if the state of the last step is known, 0 at the start and after a placement."""
+    last_orientation: Column[Quat]
+    """Orientation at the last step."""
+    last_velocity: Column[Vec3]
+    """Velocity of the IMU in the world at the last step [m/s]."""
+    steps: Column[int]
+    """Number of steps since the last reading."""
+    force_sum: Column[Vec3]
+    """Sum of the mean specific forces of these steps, each in the body frame of its middle [m/s^2]."""
+    turn_sum: Column[Vec3]
+    """Sum of the rotations of these steps, in the body frame [rad]."""
+    turn: Column[Quat]
+    """Rotation since the last reading."""
+    rate_offset: Column[Vec3]
+    rate_bias: Column[Vec3]
+    force_offset: Column[Vec3]
+    force_bias: Column[Vec3]
+    rotor_speed: Table[Real]
+    phase: Table[Real]
+    cosine: Table[Vec3]
+    sine: Table[Vec3]
+    """Speed [rad/s] and phase [rad] of each rotor, and the vectors of its vibration [m]."""
+    rate: Column[Vec3]
+    """Angular velocity of the last reading [rad/s]."""
+    force: Column[Vec3]
+    """Specific force of the last reading [m/s^2]."""
+
+
+def specific_force(acceleration: Vec3, gravity: Vec3, orientation: Quat) -> Vec3:
+    """Return R^T (a - g), what an ideal accelerometer feels, in the body frame [m/s^2].
+
+    At rest it is g upwards, in free fall zero. Source: Hector 2012, sec. 3.3. The mean over a step is that of
+    the mean acceleration and the orientation in its middle, to second order.
+
+    Args:
+        acceleration: Acceleration a in the world [m/s^2].
+        gravity: Acceleration of free fall g in the world [m/s^2].
+        orientation: Orientation of the body.
+    """
+    return rotate_inverse(orientation, acceleration - gravity)
+
+
+def middle(a: Quat, b: Quat) -> Quat:
+    """Return the orientation halfway between two that are less than half a turn apart."""
+    if a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] < 0.0:
+        return normalized(a + b * -1.0)
+    return normalized(a + b)
+
+
+def whole_turn(turn: Quat, sum_of_turns: Vec3) -> Vec3:
+    """Return the rotation vector of a rotation, of more than half a turn if the sum of its parts is [rad].
+
+    Args:
+        turn: The rotation.
+        sum_of_turns: Sum of the rotation vectors of its parts [rad].
+    """
+    short = rotation_vector(turn)
+    angle = norm(short)
+    if angle == 0.0:
+        return short
+    turns = floor((dot(short, sum_of_turns) / angle - angle) / TURN + 0.5)
+    return short * (1.0 + turns * TURN / angle)
+
+
+def rotor_vibration(phase: Real, speed: Real, cosine: Vec3, sine: Vec3) -> Vec3:
+    """Return the acceleration by an unbalanced rotor, omega^2 (c cos(phase) + s sin(phase)) [m/s^2].
+
+    The force of an eccentric mass grows with the square of its speed and turns with it.
+
+    Args:
+        phase: Angle of the rotor [rad].
+        speed: Its speed omega [rad/s].
+        cosine: Vector c in the body frame [m].
+        sine: Vector s in the body frame [m].
+    """
+    return (cosine * cos(phase) + sine * sin(phase)) * (speed * speed)
+
+
+def follow_motion(i: int, rows: ImuRows) -> None:
+    """Add the last step of the motion of an IMU to those since its last reading."""
+    p = rows.parameters[rows.kind[i]]
+    body = rows.body[i]
+    orientation = rows.orientation[body]
+    spin = rows.angular_velocity[body]
+    arm = cross(spin, p.position)
+    velocity = rows.velocity[body] + rotate(orientation, arm)
+    gravity = rows.gravity[body]
+    dt = rows.time[1]
+    # Of a first state nothing is known about the way there: no acceleration but that of the spin.
+    force = specific_force(Vec3(0.0, 0.0, 0.0), gravity, orientation) + cross(spin, arm)
+    turn = rotation_quaternion(spin * dt)
+    part = spin * dt
+    if rows.followed[i] == 1:
+        last = rows.last_orientation[i]
+        acceleration = (velocity - rows.last_velocity[i]) * (1.0 / dt)
+        force = specific_force(acceleration, gravity, middle(last, orientation))
+        turn = quaternion_product(conjugated(last), orientation)
+        part = rotation_vector(turn)
+    if rows.steps[i] == 0:
+        rows.force_sum[i] = force
+        rows.turn_sum[i] = part
+        rows.turn[i] = turn
+    else:
+        rows.force_sum[i] = rows.force_sum[i] + force
+        rows.turn_sum[i] = rows.turn_sum[i] + part
+        rows.turn[i] = normalized(quaternion_product(rows.turn[i], turn))
+    rows.steps[i] = rows.steps[i] + 1
+    rows.followed[i] = 1
+    rows.last_orientation[i] = orientation
+    rows.last_velocity[i] = velocity
+
+
+def imu(i: int, rows: ImuRows) -> None:
+    """Follow the motion of an IMU, and take its reading if it is due: means since its last one."""
+    follow_motion(i, rows)
+    reading = rows.count[i]
+    if reading == 0 or rows.due[rows.clock[i]] == 1:
+        p = rows.parameters[rows.kind[i]]
+        gyroscope = rows.gyroscope[rows.kind[i]]
+        accelerometer = rows.accelerometer[rows.kind[i]]
+        drawn = 4
+        if reading == 0:
+            drawn = 8
+        for k in range(drawn):
+            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
+        if reading == 0:
+            rows.rate_offset[i] = rows.normal[i, 4] * gyroscope.turn_on_bias
+            rows.force_offset[i] = rows.normal[i, 5] * accelerometer.turn_on_bias
+            rows.rate_bias[i] = rows.normal[i, 6] * gyroscope.bias_sigma
+            rows.force_bias[i] = rows.normal[i, 7] * accelerometer.bias_sigma
+        steps = Real(rows.steps[i])
+        rate = whole_turn(rows.turn[i], rows.turn_sum[i]) * (1.0 / (steps * rows.time[1]))
+        force = rows.force_sum[i] * (1.0 / steps)
+        for r in range(length(rows.phase[i])):
+            speed = rows.rotor_speed[i, r]
+            rows.phase[i, r] = rows.phase[i, r] + speed * p.reading_time
+            force += rotor_vibration(rows.phase[i, r], speed, rows.cosine[i, r], rows.sine[i, r])
+        rate = rotate_inverse(p.mounting, rate)
+        force = rotate_inverse(p.mounting, force)
+        rate = noisy(gyroscope, rate, rows.normal[i, 0], rows.rate_bias[i], rows.rate_offset[i])
+        force = noisy(accelerometer, force, rows.normal[i, 1], rows.force_bias[i], rows.force_offset[i])
+        rows.rate[i] = saturated(rate, p.rate_range)
+        rows.force[i] = saturated(force, p.force_range)
+        rows.rate_bias[i] = next_bias(gyroscope, rows.rate_bias[i], rows.normal[i, 2])
+        rows.force_bias[i] = next_bias(accelerometer, rows.force_bias[i], rows.normal[i, 3])
+        rows.steps[i] = 0
+        rows.count[i] = reading + 1
+        rows.stamp[i] = rows.time[0]
+
+
+def saturated(v: Vec3, limit: Real) -> Vec3:
+    """Return a vector with each component clipped to a range."""
+    return Vec3(clamped(v[0], -limit, limit), clamped(v[1], -limit, limit), clamped(v[2], -limit, limit))
+
+
 @dataclass(frozen=True, eq=False)
 class ImuReading(Reading):
-    """Angular velocity and specific force in the frame of the IMU (body FLU unless it is mounted turned)."""
+    """Angular velocity and specific force in the frame of the IMU (body FLU unless mounted at an angle).
+
+    Both are means since the previous reading: integrated over that time, they give the change of attitude and
+    of velocity.
+    """
 
     angular_velocity: Array
     """Angular velocity [rad/s], shape (N, 3)."""
@@ -158,11 +314,17 @@ class ImuReading(Reading):
 
 
 @dataclass(kw_only=True, eq=False)
-class IMU(Sensor):
-    """Gyroscope and accelerometer on one chip.
+class IMU(CompiledSensor):
+    """Inertial measurement unit: gyroscope and accelerometer.
 
-    The specific force comes from the change of velocity over the last physics step, so contacts count.
+    The specific force is that of the changes of velocity over the physics steps since the last reading,
+    contacts included, and the angular rate that of the change of attitude.
     """
+
+    columns = ImuRows
+    function = staticmethod(imu)
+    follows_steps = True
+    normal_count = 8
 
     rate_hz: float = 250.0
     """Readings per second [Hz]."""
@@ -171,11 +333,11 @@ class IMU(Sensor):
     accelerometer: Accelerometer = Accelerometer()
     """Noise and range of the accelerometer."""
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Place of the IMU in the body frame [m]."""
+    """Position of the IMU in the body frame [m]."""
     orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
     """Mounting: quaternion xyzw, frame of the IMU to body frame."""
     vibration: Vibration = Vibration()
-    """Shaking by the rotors; off by default."""
+    """Vibration by the rotors; none by default."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -184,47 +346,44 @@ class IMU(Sensor):
         of_unit_length = abs(math.hypot(*self.orientation) - 1) < 1e-3
         require(of_unit_length, "orientation", self.orientation, "must be a unit quaternion xyzw")
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle; draw turn-on biases, biases and rotor phases anew.
+    def parameters(self) -> Mapping[str, Any]:
+        """Return mounting, ranges and noise."""
+        return {
+            "parameters": ImuParameters(
+                position=Vec3(*self.position),
+                mounting=normalized(Quat(*self.orientation)),
+                rate_range=self.gyroscope.range,
+                force_range=self.accelerometer.range,
+                reading_time=1 / self.rate_hz,
+            ),
+            "gyroscope": self.gyroscope.at_rate(self.rate_hz),
+            "accelerometer": self.accelerometer.at_rate(self.rate_hz),
+        }
 
-        Args:
-            vehicle: The vehicle; its count, and axes and senses of its rotors are used.
-            environment: Gravity.
-            rng: Random stream of this sensor alone.
-        """
-        super().bind(vehicle, environment, rng)
-        self._lever = np.array(self.position) if any(self.position) else None
-        turned = any(self.orientation[:3])
-        self._mounting = matrix_from_quaternion(normalize(np.array(self.orientation))) if turned else None
-        self._shaken = self.vibration.in_plane > 0 or self.vibration.axial > 0
-        if self._shaken:
-            axis = np.asarray(vehicle.layout.axis)
-            self._cosine, self._sine = self.vibration.vectors(axis, vehicle.layout.spin)
-            self._phase = np.stack([rng.uniform(0.0, 2 * math.pi, len(axis)) for rng in self.rngs])
-        self._noise = NoiseProcess((self.gyroscope, self.accelerometer), rate_hz=self.rate_hz, rngs=self.rngs)
-        self._highest = np.array([self.gyroscope.range, self.accelerometer.range]).reshape(2, 1, 1)
-        self._lowest = -self._highest
+    def initial(self) -> Mapping[str, Array]:
+        """Return the phases of rotors that vibrate, drawn anew."""
+        shaken = self.vibration.in_plane > 0 or self.vibration.axial > 0
+        axis = np.asarray(self.vehicle.layout.axis) if shaken else np.zeros((0, 3))
+        cosine, sine = self.vibration.vectors(axis, self.vehicle.layout.spin[: len(axis)])
+        phase = np.zeros((self.count, len(axis)))
+        if shaken:
+            phase[...] = [rng.uniform(0.0, 2 * math.pi, len(axis)) for rng in self.rngs]
+        self.is_fed = shaken
+        return {
+            "rotor_speed": np.zeros_like(phase),
+            "phase": phase,
+            "cosine": np.tile(cosine, (self.count, 1, 1)),
+            "sine": np.tile(sine, (self.count, 1, 1)),
+        }
 
-    def measure(self, state: VehicleState, t: float) -> ImuReading:
-        """Return angular velocity and specific force.
+    def feed(self, state: VehicleState) -> None:
+        """Copy the speeds of rotors that vibrate."""
+        self.rows["rotor_speed"][...] = state.rotor_speed
 
-        Args:
-            state: True state at t.
-            t: Simulation time [s].
-        """
-        gravity = self.environment.gravity_vector(state.position)
-        rate = state.angular_velocity
-        force = specific_force(state.acceleration, rotation=state.rotation, gravity=gravity)
-        if self._lever is not None:
-            force += lever_arm_acceleration(rate, state.angular_acceleration, position=self._lever)
-        if self._shaken:
-            self._phase += state.rotor_speed / self.rate_hz
-            force += rotor_vibration(self._phase, state.rotor_speed, cosine=self._cosine, sine=self._sine)
-        if self._mounting is not None:
-            rate, force = row_product(rate, self._mounting), row_product(force, self._mounting)
-        measured = self._noise.sample()
-        measured[0] += rate
-        measured[1] += force
-        np.minimum(measured, self._highest, out=measured)
-        np.maximum(measured, self._lowest, out=measured)
-        return ImuReading(t, measured[0], measured[1])
+    def place(self) -> None:
+        """Take the coming state as that of a vehicle that was placed there."""
+        self.rows["followed"][...] = 0
+
+    def reading(self, stamp: float) -> ImuReading:
+        """Return the last reading."""
+        return ImuReading(stamp, self.rows["rate"].copy(), self.rows["force"].copy())

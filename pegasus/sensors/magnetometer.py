@@ -1,38 +1,105 @@
-"""Magnetometer: the Earth's field in the body frame, disturbed by the vehicle's own iron."""
+"""Magnetometer: the Earth's field in the body frame with hard-iron and soft-iron distortion."""
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasus.arrays import Array, row_product
-from pegasus.components import require
-from pegasus.frames import rotate_inverse
-from pegasus.sensors.noise import NoiseModel, NoiseProcess
-from pegasus.sensors.sensor import Reading, Sensor
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
+from pegasus.base.arrays import Array
+from pegasus.base.components import require, require_vector
+from pegasus.base.random_numbers import normal_vector
+from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, dot, norm, rotate_inverse
+from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
+from pegasus.core.sensor import Reading
+from pegasus.environment.magnetic_field import WorldMagneticModel, cell_at, interpolated_field
+from pegasus.sensors.noise import NoiseModel, NoiseParameters, next_bias, noisy
 
 if TYPE_CHECKING:
     from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
 
 _Row = tuple[float, float, float]
 
 
-def measured_field(field: Array, *, rotation: Array, soft_iron: Array, hard_iron: Array) -> Array:
-    """Return S R^T B + h, the field that an ideal magnetometer on a vehicle of iron reads [T], shape (N, 3).
+@dataclass(frozen=True)
+class Iron:
+    """Iron of a vehicle, which distorts the field at its magnetometer."""
 
+    soft_x: Vec3
+    soft_y: Vec3
+    soft_z: Vec3
+    """Rows of the soft-iron matrix."""
+    hard: Vec3
+    """Field of permanent magnets, in the body frame [T]."""
+
+
+@dataclass
+class MagnetometerRows(SensorRows):
+    """Columns of magnetometers."""
+
+    iron: Column[Iron]
+    noise: Column[NoiseParameters]
+    position: Column[Vec3]
+    orientation: Column[Quat]
+    magnetic_field: Column[Vec3]
+    gridded: Column[int]
+    """1 if the field is that of the World Magnetic Model, in place of `magnetic_field`."""
+    cell: Column[Vec3]
+    """Cell of its grid that `corners` are of."""
+    corner: Column[Vec3]
+    corners: Table[Real]
+    """Lowest corner of the cell [m], and the field at all corners [T]."""
+    outside: Column[int]
+    """1 if a reading waits for another cell."""
+    offset: Column[Vec3]
+    bias: Column[Vec3]
+    measured_field: Column[Vec3]
+    """Field of the last reading [T]."""
+
+
+def distorted_field(iron: Iron, field: Vec3) -> Vec3:
+    """Return S B + h, the field at an ideal magnetometer on a vehicle with iron [T].
+
+    S is the soft-iron matrix, of iron that the field magnetises, and h the field of permanent magnets.
     Source: Renaudin et al. 2010, "Complete Triaxis Magnetometer Calibration in the Magnetic Domain".
 
     Args:
-        field: Earth's magnetic field B in the world [T], shape (N, 3).
-        rotation: Rotation matrix R body to world, shape (N, 3, 3).
-        soft_iron: Matrix S that iron magnetised by the field itself distorts it with, shape (3, 3).
-        hard_iron: Field h of what is magnetised for good, in the body frame [T], shape (3,).
+        iron: Iron of the vehicle.
+        field: Earth's magnetic field B in the body frame [T].
     """
-    return row_product(rotate_inverse(rotation, field), soft_iron.T) + hard_iron
+    return Vec3(dot(iron.soft_x, field), dot(iron.soft_y, field), dot(iron.soft_z, field)) + iron.hard
+
+
+def magnetometer(i: int, rows: MagnetometerRows) -> None:
+    """Take the reading of a magnetometer if it is due."""
+    reading = rows.count[i]
+    position = rows.position[rows.body[i]]
+    earth = rows.magnetic_field[rows.body[i]]
+    due = reading == 0 or rows.due[rows.clock[i]] == 1
+    if rows.gridded[i] == 1 and due:
+        here = cell_at(position) - rows.cell[i]
+        if norm(here) != 0.0:
+            rows.outside[i] = 1
+            due = False
+        earth = interpolated_field(rows.corner[i], rows.corners[i], position)
+    # A launch for rows that waited gives no second reading to the others.
+    if due and rows.stamp[i] != rows.time[0]:
+        p = rows.noise[rows.kind[i]]
+        drawn = 2
+        if reading == 0:
+            drawn = 4
+        for k in range(drawn):
+            rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
+        if reading == 0:
+            rows.bias[i] = rows.normal[i, 2] * p.bias_sigma
+            rows.offset[i] = rows.normal[i, 3] * p.turn_on_bias
+        field = rotate_inverse(rows.orientation[rows.body[i]], earth)
+        field = distorted_field(rows.iron[rows.kind[i]], field)
+        rows.measured_field[i] = noisy(p, field, rows.normal[i, 0], rows.bias[i], rows.offset[i])
+        rows.bias[i] = next_bias(p, rows.bias[i], rows.normal[i, 1])
+        rows.count[i] = reading + 1
+        rows.stamp[i] = rows.time[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +111,12 @@ class MagnetometerReading(Reading):
 
 
 @dataclass(kw_only=True, eq=False)
-class Magnetometer(Sensor):
-    """Three-axis magnetometer; the default noise is that of Pegasus, turned from gauss to tesla."""
+class Magnetometer(CompiledSensor):
+    """Three-axis magnetometer; the default noise is that of Pegasus Simulator, converted to tesla."""
+
+    columns = MagnetometerRows
+    function = staticmethod(magnetometer)
+    normal_count = 4
 
     rate_hz: float = 50.0
     """Readings per second [Hz]."""
@@ -58,9 +129,9 @@ class Magnetometer(Sensor):
     turn_on_bias: float = 0.0
     """Standard deviation of the offset at every start [T]."""
     hard_iron: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Constant field of the vehicle itself, in the body frame [T]."""
+    """Constant field of the vehicle, in the body frame [T]."""
     soft_iron: tuple[_Row, _Row, _Row] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    """Rows of the matrix that the vehicle distorts the Earth's field with; also scale and misalignment."""
+    """Rows of the soft-iron matrix, which may include scale and misalignment."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -70,29 +141,47 @@ class Magnetometer(Sensor):
         for row in self.soft_iron:
             require_vector("soft_iron", row)
 
-    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle; draw biases anew.
+    def parameters(self) -> Mapping[str, Any]:
+        """Return iron and noise."""
+        x, y, z = (Vec3(*row) for row in self.soft_iron)
+        return {
+            "iron": Iron(x, y, z, hard=Vec3(*self.hard_iron)),
+            "noise": self._noise_model().at_rate(self.rate_hz),
+        }
 
-        Args:
-            vehicle: The vehicle; its count is used.
-            environment: Magnetic field.
-            rng: Random stream of this sensor alone.
-        """
-        super().bind(vehicle, environment, rng)
-        self._soft, self._hard = np.array(self.soft_iron), np.array(self.hard_iron)
-        self._noise = NoiseProcess((self._noise_model(),), rate_hz=self.rate_hz, rngs=self.rngs)
+    def initial(self) -> Mapping[str, Array]:
+        """Return the grid of the World Magnetic Model, with no cell known yet."""
+        gridded = type(getattr(self.environment, "magnetic_field", None)) is WorldMagneticModel
+        return {
+            "gridded": np.full(self.count, gridded, dtype=np.int32),
+            "cell": np.full((self.count, 3), math.inf),
+            "corners": np.zeros((self.count, 24)),
+        }
 
-    def measure(self, state: VehicleState, t: float) -> MagnetometerReading:
-        """Return the magnetic field.
+    def inputs(self) -> Collection[str]:
+        """Return the magnetic field unless it is interpolated in the step function."""
+        return () if self.rows["gridded"][0] else ("magnetic_field",)
 
-        Args:
-            state: True state at t.
-            t: Simulation time [s].
-        """
-        earth = self.environment.magnetic_field_at(state.position)
-        field = measured_field(earth, rotation=state.rotation, soft_iron=self._soft, hard_iron=self._hard)
-        field += self._noise.sample()[0]
-        return MagnetometerReading(t, field)
+    @classmethod
+    def settled(cls, columns: Mapping[str, Array], environment: "Environment") -> bool:
+        """Return whether no row has left its cell of the World Magnetic Model; set the new cells."""
+        waiting = columns["outside"]
+        if not waiting.any():
+            return True
+        model, origin = environment.magnetic_field, environment.origin
+        assert isinstance(model, WorldMagneticModel)
+        for row in np.flatnonzero(waiting).tolist():
+            number = cell_at(Vec3(*columns["position"][columns["body"][row]].tolist()))
+            cell = model.cell(int(number.x), int(number.y), int(number.z), origin=origin)
+            columns["cell"][row] = number.x, number.y, number.z
+            columns["corner"][row] = cell.corner.x, cell.corner.y, cell.corner.z
+            columns["corners"][row] = cell.corners
+        waiting[...] = 0
+        return False
+
+    def reading(self, stamp: float) -> MagnetometerReading:
+        """Return the last reading."""
+        return MagnetometerReading(stamp, self.rows["measured_field"].copy())
 
     def _noise_model(self) -> NoiseModel:
         return NoiseModel(

@@ -1,14 +1,10 @@
-"""White noise and Gauss-Markov biases, discretised so that their statistics do not depend on the rate."""
+"""White noise and Gauss-Markov biases whose statistics do not depend on the sampling rate."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from pegasus.arrays import Array
-from pegasus.components import require
-from pegasus.sensors.sensor import NoiseBlock
+from pegasus.base.components import require
+from pegasus.base.step_math import Vec3
 
 
 def white_noise_sigma(noise_density: float, *, rate_hz: float) -> float:
@@ -44,29 +40,74 @@ def gauss_markov_coefficients(sigma: float, *, correlation_time: float, dt: floa
     Args:
         sigma: Stationary standard deviation [unit].
         correlation_time: Time constant tau [s].
-        dt: Time from one sample to the next [s].
+        dt: Sampling interval [s].
     """
     phi = math.exp(-dt / correlation_time)
     return phi, sigma * math.sqrt(-math.expm1(-2 * dt / correlation_time))
 
 
-def gauss_markov_step(bias: Array, normal: Array, *, phi: float | Array, drive: float | Array) -> Array:
-    """Return the next value of a Gauss-Markov process.
+@dataclass(frozen=True)
+class NoiseParameters:
+    """Noise of a measured vector at a rate, for step functions."""
+
+    white_sigma: float
+    """Standard deviation of the white noise of a sample [unit]."""
+    phi: float
+    """Fraction of the bias that remains after a sample; see `gauss_markov_coefficients`."""
+    drive: float
+    """Standard deviation of the noise that drives the bias in a sample [unit]."""
+    bias_sigma: float
+    """Stationary standard deviation of the bias [unit]."""
+    turn_on_bias: float
+    """Standard deviation of the constant offset [unit]."""
+
+
+def noise_of_sigma(
+    noise_density: float, sigma: float, correlation_time: float, *, rate_hz: float, turn_on_bias: float = 0.0
+) -> NoiseParameters:
+    """Return the noise of samples at a rate.
 
     Args:
-        bias: Value now [unit], shape (...).
-        normal: Standard normal numbers, shape of `bias`.
-        phi: Share of the bias that stays; see `gauss_markov_coefficients`.
-        drive: Standard deviation of what is added [unit].
+        noise_density: Density of the white noise [unit/sqrt(Hz)].
+        sigma: Stationary standard deviation of the bias [unit].
+        correlation_time: Time constant of the bias [s].
+        rate_hz: Samples per second [Hz].
+        turn_on_bias: Standard deviation of the constant offset [unit].
     """
-    return phi * bias + drive * normal
+    phi, drive = gauss_markov_coefficients(sigma, correlation_time=correlation_time, dt=1 / rate_hz)
+    white_sigma = white_noise_sigma(noise_density, rate_hz=rate_hz)
+    return NoiseParameters(white_sigma, phi, drive, sigma, turn_on_bias)
+
+
+def noisy(p: NoiseParameters, true: Vec3, white: Vec3, bias: Vec3, offset: Vec3) -> Vec3:
+    """Return a sample: the true value plus white noise, bias and offset.
+
+    Args:
+        p: Noise.
+        true: True value [unit].
+        white: Standard normal numbers.
+        bias: Gauss-Markov bias [unit].
+        offset: Turn-on bias [unit].
+    """
+    return white * p.white_sigma + bias + offset + true
+
+
+def next_bias(p: NoiseParameters, bias: Vec3, normal: Vec3) -> Vec3:
+    """Return the bias at the next sample [unit].
+
+    Args:
+        p: Noise.
+        bias: Present bias [unit].
+        normal: Standard normal numbers.
+    """
+    return bias * p.phi + normal * p.drive
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseModel:
-    """Noise of one measured vector; each axis of each vehicle has its own.
+    """Noise of a measured vector, independent on each axis of each vehicle.
 
-    A sample is the truth, plus white noise, plus a Gauss-Markov bias, plus a turn-on bias.
+    A sample is the true value plus white noise, a Gauss-Markov bias and a turn-on bias.
     """
 
     noise_density: float
@@ -90,47 +131,16 @@ class NoiseModel:
         """Stationary standard deviation of the bias [unit]."""
         return gauss_markov_sigma(self.bias_random_walk, correlation_time=self.bias_correlation_time)
 
+    def at_rate(self, rate_hz: float) -> NoiseParameters:
+        """Return the parameters of samples at a rate.
 
-class NoiseProcess:
-    """Noise of K vectors of N vehicles, one sample after the other.
-
-    Biases start from their stationary distribution, so that no instant is special.
-
-    Args:
-        models: Noise of each of the K vectors.
-        rate_hz: Samples per second [Hz].
-        rngs: Streams of random numbers, one for each vehicle; nothing else may draw from them afterwards.
-    """
-
-    def __init__(
-        self, models: Sequence[NoiseModel], *, rate_hz: float, rngs: Sequence[np.random.Generator]
-    ) -> None:
-        steps = [
-            gauss_markov_coefficients(m.bias_sigma, correlation_time=m.bias_correlation_time, dt=1 / rate_hz)
-            for m in models
-        ]
-        self._phi = _column([phi for phi, _ in steps])
-        self._drive = _column([drive for _, drive in steps])
-        self._sigma = _column([white_noise_sigma(m.noise_density, rate_hz=rate_hz) for m in models])
-        self._normals = NoiseBlock(rngs, (2, len(models), 3))
-        turn_on, bias = self._take()
-        self._turn_on = _column([m.turn_on_bias for m in models]) * turn_on
-        self._bias = _column([m.bias_sigma for m in models]) * bias
-
-    def sample(self) -> Array:
-        """Return the noise of the next sample [unit], a new array of shape (K, N, 3)."""
-        white, driving = self._take()
-        noise: Array = white * self._sigma
-        noise += self._bias
-        noise += self._turn_on
-        self._bias = gauss_markov_step(self._bias, driving, phi=self._phi, drive=self._drive)
-        return noise
-
-    def _take(self) -> Array:
-        """Return standard normal numbers, shape (2, K, N, 3)."""
-        return self._normals.take().transpose(1, 2, 0, 3)
-
-
-def _column(values: Sequence[float]) -> Array:
-    """Return one number per vector, to be broadcast over vehicles and axes, shape (K, 1, 1)."""
-    return np.array(values, dtype=np.float64).reshape(-1, 1, 1)
+        Args:
+            rate_hz: Samples per second [Hz].
+        """
+        return noise_of_sigma(
+            self.noise_density,
+            self.bias_sigma,
+            self.bias_correlation_time,
+            rate_hz=rate_hz,
+            turn_on_bias=self.turn_on_bias,
+        )

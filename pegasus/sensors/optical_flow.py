@@ -1,4 +1,4 @@
-"""Optical flow: a camera that looks down and tells by which angle the ground has moved past."""
+"""Optical flow: angular motion of the ground in the image of a downward camera."""
 
 import math
 from dataclasses import dataclass
@@ -6,27 +6,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pegasus.arrays import Array, IntArray, namespace
-from pegasus.components import require
-from pegasus.frames import conjugate, cross, multiply, rotate_inverse, rotation_vector_from_quaternion
-from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
+from pegasus.base.arrays import Array, IntArray, namespace
+from pegasus.base.components import require, require_vector
+from pegasus.base.frames import conjugate, cross, multiply, rotate_inverse, rotation_vector_from_quaternion
+from pegasus.core.sensor import NoiseBlock, Reading, Sensor
+from pegasus.core.state import VehicleState
 
 if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
     from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
 
 BEST_QUALITY = 255
-"""Quality of a flow that is followed without trouble."""
+"""Quality of the flow under ideal conditions."""
 UNKNOWN_DISTANCE = -1.0
-"""What `OpticalFlowReading.distance` reads where there is no ground within reach [m]."""
+"""Value of `OpticalFlowReading.distance` without ground in range [m]."""
 
 _DOWN = np.array([[0.0, 0.0, -1.0]])
 
 
 def translational_flow(velocity: Array, *, distance: Array) -> Array:
-    """Return (v_y, -v_x) / d, the flow about x and y that moving over the ground makes [rad/s], shape (N, 2).
+    """Return (v_y, -v_x) / d, the flow about x and y by translation over the ground [rad/s], shape (N, 2).
 
     With the angular velocity w the whole flow is (w_x + v_y / d, w_y - v_x / d). Source: Honegger et al.
     2013, "An open source and open hardware embedded metric optical flow CMOS camera for indoor and outdoor
@@ -42,14 +41,14 @@ def translational_flow(velocity: Array, *, distance: Array) -> Array:
 
 
 def range_quality(distance: Array, *, min_range: float, max_range: float) -> Array:
-    """Return how well the ground is seen, 0 to 1, shape (N,).
+    """Return the image quality of the ground by its distance, 0 to 1, shape (N,).
 
     It is 1 from twice `min_range` to half of `max_range`, and falls linearly to 0 at both limits.
 
     Args:
         distance: Distance to the ground; may be infinite [m], shape (N,).
-        min_range: Distance at which it is out of focus [m].
-        max_range: Distance at which nothing can be told apart any more [m].
+        min_range: Distance at which the ground is out of focus [m].
+        max_range: Distance at which features are no longer resolved [m].
     """
     xp = namespace(distance)
     near, far = distance / min_range - 1, 2 - distance * (2 / max_range)
@@ -58,13 +57,13 @@ def range_quality(distance: Array, *, min_range: float, max_range: float) -> Arr
 
 
 def flow_quality(flow_rate: Array, *, max_flow_rate: float) -> Array:
-    """Return how well a flow can be followed, 0 to 1, shape (N,).
+    """Return the quality of tracking by the flow rate, 0 to 1, shape (N,).
 
     It is 1 up to half of `max_flow_rate` and falls linearly to 0 there.
 
     Args:
         flow_rate: Mean flow about x and y [rad/s], shape (N, 2).
-        max_flow_rate: Flow at which successive images have nothing in common [rad/s].
+        max_flow_rate: Flow at which successive images no longer overlap [rad/s].
     """
     xp = namespace(flow_rate)
     speed = xp.sqrt(xp.sum(flow_rate * flow_rate, axis=-1))
@@ -74,27 +73,27 @@ def flow_quality(flow_rate: Array, *, max_flow_rate: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OpticalFlowReading(Reading):
-    """Flow and rotation since the reading before, in body FLU; of no length in the first reading.
+    """Flow and rotation since the previous reading, in body FLU; zero in the first reading.
 
-    A turn of the body that is positive about an axis makes a positive flow about it. Moving forward makes a
-    negative flow about y, moving to the left a positive one about x. In FRD, as MAVLink has it, the flow
-    about x is the same and those about y and z have the other sign.
+    A positive rotation of the body about an axis causes a positive flow about it. Forward motion causes a
+    negative flow about y, motion to the left a positive one about x. In FRD, as in MAVLink, the flow about x
+    is the same and those about y and z have the opposite sign.
     """
 
     integration_time: float
-    """Time since the reading before [s]."""
+    """Time since the previous reading [s]."""
     integrated_flow: Array
     """Flow about x and y, rotation included; 0 where the quality is 0 [rad], shape (N, 2)."""
     integrated_rate: Array
-    """Angle that the body has turned by about x, y and z, as the gyroscope has it [rad], shape (N, 3)."""
+    """Rotation of the body about x, y and z, integrated by the gyroscope [rad], shape (N, 3)."""
     distance: Array
-    """Distance to the ground along the camera's axis, -1 where there is none in reach [m], shape (N,)."""
+    """Distance to the ground along the camera axis, -1 if out of range [m], shape (N,)."""
     quality: IntArray
-    """Quality of the flow, 0 (not to be used) to 255, shape (N,)."""
+    """Quality of the flow, 0 (invalid) to 255 (best), shape (N,)."""
 
 
 class _View(NamedTuple):
-    """What the camera saw at the reading before."""
+    """Measurement of the camera at the previous reading."""
 
     time: float
     orientation: Array
@@ -106,17 +105,17 @@ class _View(NamedTuple):
 class OpticalFlow(Sensor):
     """Camera along the body's -z axis with gyroscope and rangefinder, as PX4FLOW (Honegger et al. 2013).
 
-    The flow by rotation is the change of attitude since the reading before, so that it is exact and the same
-    as the gyroscope's; a teleport to another heading therefore reads as a turn. The flow by translation is
-    the mean of those at both readings. The quality is the worst of both readings' `range_quality` and of
-    `flow_quality`. Default limits are those that PX4 uses with a PAW3902 chip. Default noise of the flow is
-    that of PX4FLOW: 250 times a second a step of half a pixel, 24 um behind 16 mm, rounds the angle.
+    The rotational flow is the exact change of attitude since the previous reading, equal to that of the
+    gyroscope; a teleport to another heading therefore appears as a rotation. The translational flow is the
+    mean of those at both readings. The quality is the lowest of both readings' `range_quality` and of
+    `flow_quality`. The default limits are those of PX4 for a PAW3902 chip. The default noise of the flow is
+    that of PX4FLOW: angles quantised to half a pixel (24 um at a focal length of 16 mm), 250 times a second.
     """
 
     rate_hz: float = 20.0
     """Readings per second [Hz]."""
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Place of the camera in the body frame [m]."""
+    """Position of the camera in the body frame [m]."""
     min_range: float = 0.08
     """Distance to the ground at and below which the quality is 0 [m]."""
     max_range: float = 25.0
@@ -143,7 +142,7 @@ class OpticalFlow(Sensor):
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
-        """Join a vehicle; forget what was seen.
+        """Join a vehicle; discard the previous measurement.
 
         Args:
             vehicle: The vehicle, whose rays are cast.
@@ -151,19 +150,18 @@ class OpticalFlow(Sensor):
             rng: Random stream of this sensor alone.
         """
         super().bind(vehicle, environment, rng)
-        self._vehicle = vehicle
         self._lever = np.array(self.position) if any(self.position) else None
         self._last: _View | None = None
         self._normals = NoiseBlock(self.rngs, (6,))
 
     def measure(self, state: VehicleState, t: float) -> OpticalFlowReading:
-        """Return what was integrated since the reading before; the vehicle must be in a simulation.
+        """Return flow and rotation since the previous reading; the vehicle must be in a simulation.
 
         Args:
             state: True state at t.
             t: Simulation time [s].
         """
-        true_distance = self._vehicle.raycast(_DOWN, self.max_range, origin=self.position).distance
+        true_distance = self.vehicle.raycast(_DOWN, self.max_range, origin=self.position).distance
         normals = self._normals.take()
         view = self._view(state, t, true_distance)
         last, self._last = self._last or view, view
@@ -194,6 +192,6 @@ class OpticalFlow(Sensor):
         if self._lever is not None:
             velocity = velocity + cross(state.angular_velocity, self._lever)
         quality = range_quality(distance, min_range=self.min_range, max_range=self.max_range)
-        # The limit keeps the flow finite where the ground touches the lens; its quality is 0 there.
+        # The lower limit keeps the flow finite at zero distance, where the quality is 0.
         flow_rate = translational_flow(velocity, distance=np.maximum(distance, self.min_range))
         return _View(t, state.orientation.copy(), flow_rate, quality)

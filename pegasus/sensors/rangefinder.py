@@ -1,4 +1,4 @@
-"""Rangefinder: the distance to what is nearest in one direction, by a beam or by a cone of sound."""
+"""Rangefinders: distance to the nearest obstacle in a laser beam or a sonar cone."""
 
 import math
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array, BoolArray
-from pegasus.components import require
-from pegasus.sensors.sensor import NoiseBlock, Reading, Sensor
-from pegasus.state import VehicleState
-from pegasus.vectors import require_vector
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import require, require_vector
+from pegasus.core.sensor import NoiseBlock, Reading, Sensor
+from pegasus.core.state import VehicleState
 
 if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
     from pegasus.environment import Environment
-    from pegasus.multirotor import Multirotor
+
 
 _GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
 
@@ -47,27 +47,27 @@ def cone_directions(axis: Array, *, angle: float, count: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RangeReading(Reading):
-    """Distance to the nearest thing in the beam."""
+    """Distance to the nearest obstacle in the beam."""
 
     distance: Array
     """Distance along the nearest ray, from `min_range` to `max_range` [m], shape (N,).
 
-    It is `max_range` where nothing sends the beam back, and the limit where something lies beyond it.
+    It is `max_range` without an echo, and saturates at both limits.
     """
     valid: BoolArray
-    """Whether something was found within the limits, shape (N,)."""
+    """Whether an obstacle was found within the limits, shape (N,)."""
     min_range: float
-    """Shortest distance that the sensor tells [m]."""
+    """Shortest measurable distance [m]."""
     max_range: float
-    """Longest distance that the sensor tells [m]."""
+    """Longest measurable distance [m]."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Rangefinder(Sensor):
-    """Laser or sonar; the vehicle's own body does not stand in its way.
+    """Laser or sonar rangefinder; its rays pass through the body of its vehicle.
 
-    A laser is one ray. A sonar hears the first echo from anywhere in its cone: the shortest of several rays
-    (Hector 2012, sec. 3.3, with nine of them and a range of 3 to 6 m).
+    A laser is one ray. A sonar measures the first echo in its cone: the shortest of several rays
+    (Hector 2012, sec. 3.3, with nine rays and a range of 3 to 6 m).
     """
 
     rate_hz: float = 20.0
@@ -75,19 +75,19 @@ class Rangefinder(Sensor):
     direction: tuple[float, float, float] = (0.0, 0.0, -1.0)
     """Direction of the beam in the body frame; of any length but zero."""
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Place of the sensor in the body frame [m]."""
+    """Position of the sensor in the body frame [m]."""
     min_range: float = 0.05
-    """Shortest distance that it tells [m]."""
+    """Shortest measurable distance [m]."""
     max_range: float = 40.0
-    """Longest distance that it tells [m]."""
+    """Longest measurable distance [m]."""
     ray_count: int = 1
-    """Rays in the cone; one is a beam without width."""
+    """Number of rays in the cone; 1 for a beam without width."""
     cone_angle: float = 0.0
-    """Opening angle of the cone, from rim to rim [rad]; above 0 where there are several rays."""
+    """Opening angle of the cone, from rim to rim [rad]; above 0 for several rays."""
     noise_sigma: float = 0.01
     """Standard deviation of the noise at a distance of zero [m]."""
     proportional_noise: float = 0.001
-    """What the standard deviation grows by with each metre of distance."""
+    """Increase of the standard deviation per metre of distance."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -119,7 +119,6 @@ class Rangefinder(Sensor):
             rng: Random stream of this sensor alone.
         """
         super().bind(vehicle, environment, rng)
-        self._vehicle = vehicle
         axis = np.array(self.direction)
         self._directions = cone_directions(axis, angle=self.cone_angle, count=self.ray_count)
         self._normals = NoiseBlock(self.rngs, ())
@@ -131,7 +130,7 @@ class Rangefinder(Sensor):
             state: True state at t.
             t: Simulation time [s].
         """
-        hits = self._vehicle.raycast(self._directions, self.max_range, origin=self.position)
+        hits = self.vehicle.raycast(self._directions, self.max_range, origin=self.position)
         nearest = hits.distance
         if self.ray_count > 1:
             nearest = nearest.reshape(self.count, self.ray_count).min(axis=1)
@@ -141,3 +140,22 @@ class Rangefinder(Sensor):
         valid = found & (distance >= self.min_range) & (distance <= self.max_range)
         distance = np.maximum(np.where(found, distance, self.max_range), self.min_range)
         return RangeReading(t, np.minimum(distance, self.max_range), valid, self.min_range, self.max_range)
+
+
+@dataclass(kw_only=True, eq=False)
+class Sonar(Rangefinder):
+    """Downward ultrasonic rangefinder: the shortest of nine rays (Hector 2012, sec. 3.3).
+
+    A `Rangefinder` with a range of 3 m and a cone of 40 degrees.
+    """
+
+    rate_hz: float = 10.0
+    """Readings per second [Hz]."""
+    min_range: float = 0.03
+    """Shortest measurable distance [m]."""
+    max_range: float = 3.0
+    """Longest measurable distance [m]."""
+    ray_count: int = 9
+    """Rays in the cone."""
+    cone_angle: float = math.radians(40.0)
+    """Opening angle of the cone, from rim to rim [rad]."""

@@ -1,6 +1,6 @@
-"""A program that speaks ArduPilot's side of the JSON interface, for tests; standard library only.
+"""ArduPilot's side of the JSON interface, as a program for tests; standard library only.
 
-It takes ArduPilot's own options, so that it can be launched in ArduPilot's place, and these:
+It accepts ArduPilot's own options, so that it can be launched in place of ArduPilot, and these:
 
     --pilot fly|echo     fly a square (the default), or turn the position into pulse widths at once
     --repeat SECONDS     wall time after which an unanswered packet is sent again (ArduPilot: 1.1)
@@ -8,11 +8,10 @@ It takes ArduPilot's own options, so that it can be launched in ArduPilot's plac
                          silence (for X wall seconds), doubled (X packets twice), garbage (X times),
                          channels32, channels16, lost (X replies), again (the packet comes once more, X s
                          after its reply has come), restart (from a new port), exit (status X), kill
-    --until SECONDS      end with status 0 when the simulation's clock has run so long
+    --until SECONDS      end with status 0 after this time of the simulation's clock
 
-Every reply is checked against what ArduPilot's parser takes. Lines on standard output, in the simulation's
-time: `phase NAME TIME`, at the end `replies COUNT`; a reply that ArduPilot would not take ends the program
-with status 3.
+Every reply is checked as by ArduPilot's parser; a reply that ArduPilot would reject ends the program with
+status 3. Lines on standard output: `phase NAME TIME` in simulated time, and `replies COUNT` at the end.
 """
 
 import argparse
@@ -38,7 +37,7 @@ THRUST_CONSTANT, MOMENT_RATIO = 8.54858e-6, 0.06
 ROTORS = ((0.138, 0.207, 1.0), (-0.125, -0.219, 1.0), (0.138, -0.203, -1.0), (-0.124, 0.222, -1.0))
 IDLE = 1100
 
-# Where to be [m north, east, up of the start], and for how long [s].
+# Waypoints [m north, east, up of the start] and their durations [s].
 PLAN = (
     ("disarmed", None, 1.0),
     ("armed", None, 0.5),
@@ -55,7 +54,7 @@ SPEED, CLIMB = 3.0, 1.5
 
 
 def main():
-    # Like ArduPilot, which does not heed SIGTERM while it waits and ends at once on SIGINT.
+    # Like ArduPilot, which ignores SIGTERM while it waits and ends at once on SIGINT.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     options = parse(sys.argv[1:])
@@ -99,7 +98,7 @@ def parse(arguments):
 
 
 class Link:
-    """The socket, and ArduPilot's way of waiting at it."""
+    """The socket, with ArduPilot's waiting and repetition."""
 
     def __init__(self, instance, repeat):
         self.target = ("127.0.0.1", JSON_PORT + PORT_STEP * instance)
@@ -114,7 +113,7 @@ class Link:
         self.socket.settimeout(self.repeat)
 
     def exchange(self, pwm):
-        """Send the pulse widths and return the reply, however long that takes; one datagram, as it comes."""
+        """Send the pulse widths in one datagram and wait for the reply without a limit."""
         self.send(pwm)
         while True:
             try:
@@ -171,7 +170,7 @@ def misbehave(link, what, argument):
 
 
 def send_garbage(link, count):
-    """Send datagrams that are no servo packets: wrong magic, wrong length, and neither."""
+    """Send datagrams that are not servo packets: wrong magic, wrong length, and random bytes."""
     source = random.Random(0)
     wrong = [b"", b"\x1a", struct.pack("<HHI16H", 18459, 400, 2**31, *[2000] * 16)]
     wrong += [struct.pack("<HHI16H", 29569, 400, 2**31, *[2000] * 16)]
@@ -183,7 +182,7 @@ def send_garbage(link, count):
 
 
 def check(reply):
-    """Return the state of a reply, or end the program if ArduPilot's parser would stumble over it."""
+    """Return the state of a reply, or end the program if ArduPilot's parser would fail on it."""
     text = reply.decode("ascii")
     wrong = None
     if not (text.startswith("\n{") and text.endswith("}\n") and text.count("\n") == 2):
@@ -204,14 +203,14 @@ def check(reply):
 
 
 class Echo:
-    """Pulse widths that say which position they answer: 1000 plus millimetres north, east, down."""
+    """A pilot whose pulse widths repeat the position: 1000 plus millimetres north, east, down."""
 
     def fly(self, state, dt, t):
         return [1000 + round(1000 * x) for x in state["position"]] + [1500]
 
 
 class Square:
-    """A pilot that flies the plan from the truth in the replies, heading as at the start."""
+    """A pilot that flies the plan by the true state in the replies, with the heading of the start."""
 
     def __init__(self):
         self.start = self.yaw = self.setpoint = None

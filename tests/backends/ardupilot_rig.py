@@ -1,4 +1,4 @@
-"""An ArduPilot whose program is the peer, and a backend whose vehicle's state is written by hand."""
+"""Test rigs of ArduPilot: a source tree whose program is the peer, and a backend with a prescribed state."""
 
 import json
 import socket
@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from pegasus import Multirotor
-from pegasus.backends.mavlink.ardupilot import ArduPilot
-from pegasus.backends.mavlink.json_link import Contact
+from pegasus.backends.ardupilot.ardupilot import ArduPilot
+from pegasus.backends.ardupilot.lockstep import Contact
 from pegasus.backends.mavlink.ports import first_free_instance
+from pegasus.config.settings import user_settings
 from pegasus.environment import Environment
 from pegasus.sensors.imu import ImuReading
-from pegasus.settings import user_settings
 
 PEER = Path(__file__).with_name("ardupilot_peer.py")
 RATE = 400.0
@@ -25,7 +25,7 @@ SLOW_LOOP = {"SCHED_LOOP_RATE": 200}
 
 
 def source_tree(folder, *options):
-    """Make what looks like a built ArduPilot: its program is the peer with these options."""
+    """Make a folder like a built ArduPilot whose program is the peer with these options."""
     binary = folder / "build" / "sitl" / "bin" / "arducopter"
     defaults = folder / "Tools" / "autotest" / "default_params" / "copter.parm"
     for file in (binary, defaults):
@@ -38,7 +38,7 @@ def source_tree(folder, *options):
 
 
 def free_instance(count=1):
-    """Return the first of so many instance numbers in a row whose ports are free."""
+    """Return the first of a number of consecutive instances whose ports are free."""
     start = user_settings().ardupilot.instance
     return first_free_instance(
         lambda n: [
@@ -51,14 +51,14 @@ def free_instance(count=1):
 
 
 def vehicle(**arguments):
-    """Return an Iris that has joined a simulation in all that a backend looks at."""
+    """Return an Iris with all the links to a simulation that a backend uses."""
     made = Multirotor("iris", **arguments)
     made.environment, made.physics_rate = Environment(), RATE
     return made
 
 
 class Rig:
-    """A backend whose vehicle's state is written by hand, step by step."""
+    """A backend whose vehicle's state is set directly, step by step."""
 
     def __init__(self, backend, *, count=1):
         self.vehicle, self.backend, self.step_count = vehicle(count=count), backend, 0
@@ -83,7 +83,7 @@ class Rig:
         self.peers.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
 
     def publish(self):
-        """Move every copy to a place of its own, at this step only, and publish; return the places in mm."""
+        """Move each copy to a different position at this step, and publish; return the positions in mm."""
         k, count, state = self.step_count, self.vehicle.count, self.vehicle.state
         place = 100 + (7 * k + 300 * np.arange(count)[:, None] + np.array([0, 211, 419])) % 800
         north, east, down = place.T / 1000.0
@@ -93,16 +93,16 @@ class Rig:
         return place
 
     def step(self):
-        """Return what the peers must answer at this step, and what the backend commands."""
+        """Return the answers expected from the peers at this step, and the backend's commands."""
         place = self.publish()
         command = self.backend.command(self.time)
         self.step_count += 1
-        # The Iris turns a pulse width into 1000 u + 100 rad/s, and the echo is 1000 us and the millimetres.
+        # The Iris converts a pulse width to 1000 u + 100 rad/s; the echo is 1000 us plus the millimetres.
         expected = np.concatenate([place + 100.0, np.full((self.vehicle.count, 1), 600.0)], axis=1)
         return expected, command
 
     def connect(self):
-        """Step until all instances are in lockstep, and once more."""
+        """Step until all instances are in lockstep, and then once more."""
         deadline = time.monotonic() + 10.0
         while any(link.contact is Contact.ABSENT for link in self.backend.links):
             assert time.monotonic() < deadline, "no peer came"
@@ -121,7 +121,7 @@ class Rig:
 
 
 class Bare:
-    """ArduPilot's end of the socket, in the test's own hands."""
+    """ArduPilot's end of the socket, controlled by the test."""
 
     def __init__(self, instance):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

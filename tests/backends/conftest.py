@@ -1,4 +1,4 @@
-"""What tests of the autopilots share: a PX4-Autopilot whose program is the peer, and what must not stay."""
+"""Fixtures of the autopilots' tests: a PX4-Autopilot whose program is the peer, and checks for leaks."""
 
 import gc
 import socket
@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from px4_rig import PX4Tree, open_files, processes
 
-from pegasus.backends.mavlink import PX4
+from pegasus.backends import PX4
 
 _FIRST_MARK, _INSTANCES = 4310, 25
 """The first of the ports that runs of the tests mark their instances with, and how many each run has."""
@@ -17,14 +17,14 @@ _FIRST_MARK, _INSTANCES = 4310, 25
 
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_this_run(tmp_path_factory):
-    """Let searches for free instances begin where no other run of the tests at the same time does.
+    """Give each test run its own range of instances for the search of free ones.
 
-    Return the text of the settings that say so.
+    Return the text of the settings with that range.
     """
     folder = tmp_path_factory.mktemp("config")
     with socket.socket() as mark, pytest.MonkeyPatch.context() as patch:
         for first in range(_INSTANCES, 250, _INSTANCES):
-            # The system frees it however the run ends.
+            # The operating system frees it however the run ends.
             with suppress(OSError):
                 mark.bind(("127.0.0.1", _FIRST_MARK + first // _INSTANCES))
                 break
@@ -36,7 +36,7 @@ def settings_of_this_run(tmp_path_factory):
 
 @pytest.fixture
 def tree(tmp_path):
-    """Return a folder that looks like PX4-Autopilot, built."""
+    """Return a folder like a built PX4-Autopilot."""
     return PX4Tree(tmp_path / "PX4-Autopilot")
 
 
@@ -55,7 +55,7 @@ def px4(tree, tmp_path):
 
 @pytest.fixture
 def own_settings(tmp_path, monkeypatch, settings_of_this_run):
-    """Keep the settings of whoever runs the tests out of them, and return the folder of the test's own."""
+    """Replace the user's settings by an empty folder of the test, and return that folder."""
     folder = tmp_path / "config"
     folder.mkdir()
     (folder / "settings.yaml").write_text(settings_of_this_run)
@@ -73,7 +73,7 @@ def nothing_left(tmp_path, own_settings):  # noqa: ARG001
     files, running = Counter(open_files()), Counter(processes(tmp_path))
     threads = set(threading.enumerate())
     yield
-    # What tests before this one have left may end meanwhile.
+    # Processes and files of earlier tests may end meanwhile.
     assert not Counter(open_files()) - files
     assert not Counter(processes(tmp_path)) - running
     assert set(threading.enumerate()) <= threads

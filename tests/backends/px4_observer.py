@@ -1,4 +1,4 @@
-"""Where a vehicle is, by its HIL messages alone: the estimator of the autopilot that the tests fly with.
+"""State estimator of the autopilot that the tests fly with: pose and velocity from HIL messages alone.
 
 NED and FRD as on the wire, quaternions w first. Plain floats throughout: at this size they are several times
 faster than arrays. Only the fields of the messages are used, so any object that has them will do.
@@ -14,8 +14,8 @@ GRAVITY = 9.80665
 """Standard gravity [m/s^2]."""
 
 _EARTH_RADIUS = 6_371_000.0  # [m]
-_STANDING_TIME = 0.4  # Time constant of the averages that it aligns itself by [s].
-_LONGEST_STEP = 0.05  # A jump of the clock moves no state further than this [s].
+_STANDING_TIME = 0.4  # Time constant of the averages for alignment [s].
+_LONGEST_STEP = 0.05  # Upper limit of a step after a jump of the clock [s].
 _GPS_DELAY = 0.1  # [s]
 
 # Gains of the observer. Each chain velocity - tilt (or vertical bias) - gyro bias follows GPS velocity with
@@ -28,11 +28,11 @@ Vector = tuple[float, float, float]
 
 
 class Observer:
-    """Attitude, velocity and position by an inertial observer with constant gains.
+    """Inertial observer of attitude, velocity and position with constant gains.
 
-    While it stands it averages; `align` starts it from the averages. From then on the gyroscope turns it, the
-    accelerometer moves it, and GPS, magnetometer and barometer pull it back: an error in velocity also tells
-    of a tilt, a tilt that stays of a gyroscope's bias.
+    At rest it averages the sensors; `align` initialises it from the averages. In flight it integrates the
+    gyroscope and the accelerometer, and GPS, magnetometer and barometer correct it: a velocity error also
+    corrects the tilt, and a lasting tilt error the gyroscope bias.
     """
 
     def __init__(self, declination: float) -> None:
@@ -55,7 +55,7 @@ class Observer:
         self._last_mag = self._last_fix = 0.0
 
     def stand(self, message: Any, dt: float) -> None:
-        """Take a sensor message while the vehicle stands still."""
+        """Average a sensor message while the vehicle is at rest."""
         share = min(dt / _STANDING_TIME, 1.0)
         gyro = message.xgyro, message.ygyro, message.zgyro
         accel = message.xacc, message.yacc, message.zacc
@@ -72,7 +72,7 @@ class Observer:
             )
 
     def align(self, t: float) -> None:
-        """Start from the averages: level by the accelerometer, north by the magnetometer, home by GPS."""
+        """Initialise from the averages: level by the accelerometer, north by the compass, home by GPS."""
         x, y, z = self.accel
         roll, pitch = math.atan2(-y, -z), math.atan2(x, math.hypot(y, z))
         sr, cr, sp, cp = math.sin(roll), math.cos(roll), math.sin(pitch), math.cos(pitch)
@@ -96,7 +96,7 @@ class Observer:
         self.aligned = True
 
     def fly(self, message: Any, t: float, dt: float) -> None:
-        """Take a sensor message in flight."""
+        """Update by a sensor message in flight."""
         bx, by, bz = self._gyro_bias
         p, q, r = self.rates = message.xgyro - bx, message.ygyro - by, message.zgyro - bz
         self._turn(p * dt, q * dt, r * dt)
@@ -121,7 +121,7 @@ class Observer:
             self.position = n, e, d - _HEIGHT_BY_BARO * 0.02 * error
 
     def locate(self, message: Any, t: float) -> None:
-        """Take a GPS message with a full fix."""
+        """Update by a GPS message with a full fix."""
         fix = math.radians(message.lat / 1e7), math.radians(message.lon / 1e7), message.alt / 1e3
         if not self.aligned:
             old = self.fix or fix
@@ -164,7 +164,7 @@ class Observer:
         self._add_bias(0.0, 0.0, _BIAS_BY_MAG * dt * error)
 
     def _tilt(self, x: float, y: float, z: float) -> None:
-        """Turn the attitude by a small angle about the axes of the world."""
+        """Rotate the attitude by a small angle about the world axes."""
         self._turn(*self._in_body(x, y, z))
 
     def _add_bias(self, x: float, y: float, z: float) -> None:
@@ -177,7 +177,7 @@ class Observer:
         return r00 * x + r10 * y + r20 * z, r01 * x + r11 * y + r21 * z, r02 * x + r12 * y + r22 * z
 
     def _turn(self, x: float, y: float, z: float) -> None:
-        """Turn the attitude by a small angle about the axes of the body."""
+        """Rotate the attitude by a small angle about the body axes."""
         w, i, j, k = self.quaternion
         x, y, z = x / 2, y / 2, z / 2
         scale = 1 - (x * x + y * y + z * z) / 2

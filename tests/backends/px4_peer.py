@@ -1,6 +1,6 @@
-"""PX4's side of the HIL link: a process that the tests of the PX4 backend talk to over real TCP.
+"""PX4's side of the HIL link over TCP, as a program for the tests of the PX4 backend.
 
-It behaves as a real PX4 was measured to: it connects, says who it is, keeps silent for the first sensor
+It behaves like a recorded real PX4: it connects, identifies itself, does not answer the first sensor
 messages, and then sends exactly one HIL_ACTUATOR_CONTROLS for each HIL_SENSOR, with the time of that message.
 The time in those messages is its only clock; wall time passes only where a fault asks for it.
 
@@ -61,7 +61,7 @@ FAULTS = {
 
 
 def load_messages() -> ModuleType:
-    """Load the codec alone: a peer starts in a tenth of the time that the whole package takes."""
+    """Load the codec alone, in a tenth of the time that the whole package takes."""
     (package,) = importlib.util.find_spec("pegasus").submodule_search_locations
     file = Path(package) / "backends" / "mavlink" / "messages.py"
     spec = importlib.util.spec_from_file_location("messages", file)
@@ -75,11 +75,11 @@ messages = load_messages()
 
 @dataclass
 class Fault:
-    """What goes wrong, and when.
+    """Fault of the peer, with the time at which it occurs.
 
-    Written KIND@START, KIND@START- or KIND@START-END, and :VALUE behind it. START and END are numbers of
-    sensor messages, the first of the process being 1, or with an `s` simulated times; alone, START means
-    once; both are included.
+    The text form is KIND@START, KIND@START- or KIND@START-END, optionally followed by :VALUE. START and END
+    are included; they count sensor messages of the process from 1, or are simulated times with the suffix
+    `s`. START alone means once.
     """
 
     kind: str
@@ -91,7 +91,7 @@ class Fault:
 
     @classmethod
     def parse(cls, text: str) -> "Fault":
-        """Return the fault that a text describes."""
+        """Parse a fault from its text."""
         form = re.fullmatch(r"([a-z-]+)@([\d.]+)(s?)(-(?:([\d.]+)s?)?)?(?::([\d.]+))?", text)
         if form is None or form[1] not in FAULTS:
             raise argparse.ArgumentTypeError(f"{text!r} is no KIND@START[-[END]][:VALUE]")
@@ -99,7 +99,7 @@ class Fault:
         return cls(form[1], float(form[2]), last, form[3] == "s", float(form[6]) if form[6] else None)
 
     def due(self, count: int, t: float) -> bool:
-        """Tell whether it is due at a sensor message, its number and time given."""
+        """Return whether the fault is due at a sensor message of a given number and time."""
         now = t if self.timed else count
         if self.end is None:
             return now >= self.start and not self.begun
@@ -111,7 +111,7 @@ class Fault:
 
 
 class Constant:
-    """Give the same outputs for ever; armed if any are given."""
+    """Controller with constant outputs; armed if any are given."""
 
     over = True
 
@@ -128,7 +128,7 @@ class Constant:
 
 
 class Echo:
-    """Answer with what was measured: 0.5 + rate / 40 (x, y, z), then 0.5 + specific force / 400, 0 to 1."""
+    """Controller that answers with the measurement: 0.5 + rate / 40, then 0.5 + specific force / 400."""
 
     over = True
     armed = True
@@ -145,7 +145,7 @@ class Echo:
 
 
 class Hangup(Exception):  # noqa: N818
-    """The peer closes the link; it connects again after a pause [s], or never."""
+    """Raised to close the link; the peer connects again after a pause [s], or never."""
 
     def __init__(self, pause: float | None) -> None:
         self.pause = pause
@@ -156,9 +156,9 @@ class Session:
 
     Args:
         link: Connected socket.
-        controller: Whoever computes the outputs.
-        faults: What goes wrong.
-        options: The command line.
+        controller: Controller of the outputs.
+        faults: Faults to apply.
+        options: Options of the command line.
         count: Sensor messages of earlier connections.
         report: Called with a phase and its time [s].
     """
@@ -201,7 +201,7 @@ class Session:
         self.count += 1
         self.received += 1
         usec = message.time_usec
-        # A real PX4 does not answer to a time that it had, nor without accelerometer and gyroscope.
+        # A real PX4 does not answer to a repeated time, nor without accelerometer and gyroscope.
         if usec <= self._newest or message.fields_updated & ACCEL_AND_GYRO != ACCEL_AND_GYRO:
             return
         step, self._newest, self.t = usec - max(self._newest, 0), usec, usec * 1e-6
@@ -227,7 +227,7 @@ class Session:
         return self._frame(messages.HilActuatorControls(usec, LOCKSTEP, outputs, mode))
 
     def _misbehave(self, fault: Fault) -> None:
-        """Do what a fault asks for that is no matter of an answer."""
+        """Apply a fault that does not concern an answer."""
         if not fault.begun:
             fault.begun = True
             self._report(f"FAULT {fault.kind}", self.t)
@@ -283,7 +283,7 @@ def connect(host: str, port: int, limit: float) -> socket.socket:
 
 
 def controller(options: argparse.Namespace) -> Any:
-    """Return whoever computes the outputs, in a fresh state."""
+    """Return the controller of the outputs, in a fresh state."""
     if options.controller == "none":
         return Constant(options.outputs)
     if options.controller == "echo":
@@ -308,7 +308,7 @@ def report(phase: str, t: float) -> None:
 
 
 def command_line() -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],
         epilog="Faults: " + "; ".join(f"{kind}: {what}" for kind, what in FAULTS.items()),
@@ -343,7 +343,7 @@ def command_line() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Speak PX4's side until the link or the process ends."""
+    """Act as PX4 until the link or the process ends."""
     options = command_line()
     signal.signal(signal.SIGTERM, signal.SIG_IGN if options.ignore_term else _end)
     signal.signal(signal.SIGINT, _end)

@@ -38,7 +38,7 @@ class Controller:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what the integrals hold."""
+        """Reset the integrals."""
         self._integral = [0.0, 0.0, 0.0]
         self.thrust = GRAVITY
         """Thrust that was last asked for, over the mass [m/s^2]."""
@@ -55,10 +55,10 @@ class Controller:
         """Return the outputs of the four motors.
 
         Args:
-            observer: Where it is.
-            position: Where it shall be [m]; without a height the velocity alone leads.
-            velocity: Velocity there [m/s].
-            acceleration: Acceleration there [m/s^2].
+            observer: Observer of the state.
+            position: Reference position [m]; with None for an axis, only its velocity is controlled.
+            velocity: Reference velocity [m/s].
+            acceleration: Reference acceleration [m/s^2].
             yaw: Heading [rad].
             dt: Time since the last call [s].
         """
@@ -71,7 +71,7 @@ class Controller:
             self._integral[axis] = max(-_LARGEST_INTEGRAL, min(_LARGEST_INTEGRAL, integral))
             change = acceleration[axis] + _VELOCITY * error + self._integral[axis]
             wanted.append(max(-_LARGEST_ACCELERATION, min(_LARGEST_ACCELERATION, change)))
-        # The z axis points down: against the thrust.
+        # The z axis points down, opposite to the thrust.
         zx, zy, zz = -wanted[0], -wanted[1], GRAVITY - wanted[2]
         r00, r01, r02, r10, r11, r12, r20, r21, r22 = observer.rotation
         self.thrust = zx * r02 + zy * r12 + zz * r22
@@ -82,7 +82,7 @@ class Controller:
         size = 1 / math.sqrt(yx * yx + yy * yy + yz * yz)
         yx, yy, yz = yx * size, yy * size, yz * size
         xx, xy, xz = yy * zz - yz * zy, yz * zx - yx * zz, yx * zy - yy * zx
-        # Half the sum of (axis now) x (axis wanted) is the sine of the angle to turn, about its axis.
+        # Half the sum of (present axis) x (wanted axis) is the sine of the rotation angle, about its axis.
         ex = r10 * xz - r20 * xy + r11 * yz - r21 * yy + r12 * zz - r22 * zy
         ey = r20 * xx - r00 * xz + r21 * yx - r01 * yz + r22 * zx - r02 * zz
         ez = r00 * xy - r10 * xx + r01 * yy - r11 * yx + r02 * zy - r12 * zx
@@ -144,17 +144,17 @@ class Pilot:
 
     @property
     def position(self) -> Vector:
-        """Where it believes to be: north, east, down of where it armed [m]."""
+        """Estimated position: north, east, down of the place of arming [m]."""
         return self._observer.position
 
     def gps(self, message: Any) -> None:
-        """Take a HIL_GPS."""
+        """Process a HIL_GPS."""
         if message.fix_type >= 3:
             self._fix_at = self._t
             self._observer.locate(message, self._t)
 
     def sensor(self, message: Any) -> tuple[float, ...]:
-        """Take a HIL_SENSOR and return the sixteen outputs that answer it."""
+        """Process a HIL_SENSOR and return the sixteen outputs that answer it."""
         t = message.time_usec * 1e-6
         if self._began is None:
             self._began = self._t = t
@@ -167,7 +167,7 @@ class Pilot:
         return self._answer
 
     def unfit_sensors(self) -> list[str]:
-        """Return the names of the sensors that are missing, or read what a vehicle at rest cannot feel."""
+        """Return the names of the sensors that are missing or implausible for a vehicle at rest."""
         seen = self._observer
         x, y, z = seen.accel
         gyro = seen.gyro or (math.inf,) * 3
@@ -227,10 +227,10 @@ class Pilot:
         north, east, _ = self._target
         down_for = 0.0
         while down_for < _LANDED_TIME:
-            # Slower the lower, but never so slow that an error of the height would keep it from landing.
+            # Slower near the ground, but fast enough to land in spite of a height error.
             speed = max(_LANDING_SPEED, min(_SPEED, -0.7 * self.position[2]))
             self._fly((north, east, None), (0.0, 0.0, speed))
-            # On the ground it does not sink however little it pushes.
+            # On the ground it does not sink, however low the thrust.
             on_ground = self._controller.thrust < 0.7 * GRAVITY and abs(self._observer.velocity[2]) < 0.3
             down_for = down_for + self._dt if on_ground else 0.0
             yield
@@ -246,7 +246,7 @@ class Pilot:
             yield
 
     def _go(self, goal: Vector) -> Iterator[None]:
-        """Move the target to a place and wait until the vehicle has settled there."""
+        """Move the target to a position and wait until the vehicle has settled there."""
         settled = 0.0
         while settled < _SETTLED_TIME:
             way = [b - a for a, b in zip(self._target, goal, strict=True)]

@@ -1,4 +1,4 @@
-"""A PX4-Autopilot whose program is the peer, a vehicle for it to fly, and who watches them."""
+"""Test rigs of PX4: a source tree whose program is the peer, a vehicle, and observers."""
 
 import contextlib
 import os
@@ -15,9 +15,9 @@ import pegasus
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
 from pegasus.backends.mavlink.ports import first_free_instance
+from pegasus.config.settings import user_settings
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
 from pegasus.sensors.imu import Accelerometer, Gyroscope
-from pegasus.settings import user_settings
 
 PEER = Path(__file__).with_name("px4_peer.py")
 LIMIT = 20.0
@@ -34,11 +34,11 @@ exec "{python}" "{peer}" $(cat "$options") "$@"
 
 
 class PX4Tree:
-    """A folder that looks like PX4-Autopilot, built; what runs in place of PX4 is the peer.
+    """A folder like a built PX4-Autopilot whose program is the peer.
 
     Args:
         folder: Folder to make.
-        airframes: What it has.
+        airframes: Airframes in it.
     """
 
     def __init__(self, folder, airframes=("10016_none_iris", "6011_gazebo-classic_typhoon_h480")):
@@ -63,26 +63,26 @@ class PX4Tree:
 
 
 def sensors():
-    """Return the sensors of the Iris without what wanders by metres and would hide an error."""
-    # Biases are those that a calibration leaves, as in the vehicle's file.
+    """Return the sensors of the Iris without drifts of metres, which would hide errors."""
+    # Biases are those after a calibration, as in the vehicle's file.
     imu = IMU(gyroscope=Gyroscope(turn_on_bias=0.002), accelerometer=Accelerometer(turn_on_bias=0.03))
     gps = GPS(position_error_sigma=(0.0, 0.0, 0.0), startup_delay=0.0, initial_accuracy=1.0, eph=0.3, epv=0.4)
     return {"imu": imu, "magnetometer": Magnetometer(), "barometer": Barometer(drift_sigma=0.0), "gps": gps}
 
 
 def iris(backend, *others, **options):
-    """Return an Iris that a backend flies."""
+    """Return an Iris with a backend."""
     return Multirotor("iris", backends=[backend, *others], **({"sensors": sensors()} | options))
 
 
 def free_instance(count=1):
-    """Return the first of so many instance numbers in a row whose ports are free."""
+    """Return the first of a number of consecutive instances whose ports are free."""
     start = user_settings().px4.instance or 0
     return first_free_instance(lambda n: [("tcp", 4560 + n + i) for i in range(count)], start)
 
 
 def phases(log):
-    """Return the times [s] at which a peer came to each phase, the last time, in the order of its log."""
+    """Return the times [s] at which a peer reached each phase, the last one each, from its log."""
     times = {}
     for line in log.read_text().splitlines() if log.exists() else []:
         name, *rest = line.split()
@@ -92,27 +92,27 @@ def phases(log):
 
 
 class Recorder(Backend):
-    """Keep what happens at every step; it is a backend of one vehicle, and an observer of the simulation."""
+    """Record every step, as a backend of one vehicle and as an observer of the simulation."""
 
     def __init__(self):
         self.t, self.position, self.imu, self.command, self.wall = [], [], [], [], []
 
     def bind(self, vehicle):
-        """Get to know the vehicle."""
+        """Store the vehicle."""
         self.vehicle = vehicle
 
     def start(self, simulation=None):
         """Begin, as a backend and as an observer."""
 
     def publish(self, t, state, readings):
-        """Keep time, that of the clock on the wall too, positions and IMU samples."""
+        """Record time, wall time, positions and IMU samples."""
         self.t.append(t)
         self.wall.append(time.monotonic())
         self.position.append(state.position.copy())
         self.imu.append(readings.get("imu"))
 
     def record(self, simulation):
-        """Keep what the motors were told."""
+        """Record the motor commands."""
         self.command.append(self.vehicle.rotor_command.copy())
 
     def between(self, start, end):
@@ -122,12 +122,12 @@ class Recorder(Backend):
 
 
 class Elsewhere:
-    """A peer that somebody else has started, while it is entered.
+    """Peer that is not started by a backend; it runs while the context is entered.
 
     Args:
-        folder: Named in its command line, so that it is found if it is left over.
-        instance: Its number.
-        options: Its options.
+        folder: Folder in its command line, by which a remaining process is found.
+        instance: Number of the instance.
+        options: Options of the peer.
     """
 
     def __init__(self, folder, instance, *options):
@@ -143,10 +143,10 @@ class Elsewhere:
 
 
 class Answerer(Backend):
-    """An autopilot within the test: it reads what the backend before it has sent, and answers by a function.
+    """Autopilot in the test's process that reads HIL messages and answers by a function.
 
     Args:
-        connect: Called with that backend's vehicle; returns a connected socket, or what has its methods.
+        connect: Called with that backend's vehicle; returns a connected socket, or a stand-in.
         answer: Called with a HIL_SENSOR and its number; returns the bytes to send.
     """
 
@@ -193,7 +193,7 @@ def call(vehicle, *, copy=0):
 
 
 def datagrams(receiver):
-    """Return the datagrams that wait at a socket, with their senders."""
+    """Return the datagrams that wait in a socket, with their senders."""
     found = []
     with contextlib.suppress(BlockingIOError):
         while True:
@@ -208,12 +208,12 @@ def controls(message, *outputs, mode=129, flags=1):
 
 
 def distance(positions, place):
-    """Return the distances to a place [m]."""
+    """Return the distances to a point [m]."""
     return np.sqrt(((positions - np.asarray(place)) ** 2).sum(axis=-1))
 
 
 def fly_until(simulation, condition, limit=60.0):
-    """Run until a condition holds, looked at every tenth step; fail after a limit of simulated time [s]."""
+    """Run until a condition holds, tested every tenth step; fail after a limit of simulated time [s]."""
     for _ in simulation.stepping(limit):
         if simulation.step_count % 10 == 0 and condition():
             return
@@ -221,7 +221,7 @@ def fly_until(simulation, condition, limit=60.0):
 
 
 def says(backend, phase, copy=0):
-    """Return whether a peer that a backend has started has come to a phase."""
+    """Return whether a peer started by a backend has reached a phase."""
     return phase in phases(backend.run_folder / f"px4_{backend.first_instance + copy}.log")
 
 
@@ -238,7 +238,7 @@ def processes(folder):
 
 
 def open_files():
-    """Return what this process has open, sockets with their ports; nothing where that cannot be seen."""
+    """Return the open files of this process, sockets with their ports; nothing if they are not visible."""
     if sys.platform != "linux":
         return []
     targets = []
@@ -246,13 +246,13 @@ def open_files():
         try:
             targets.append(str(file.readlink()))
         except FileNotFoundError:
-            # The descriptor by which the folder itself was read.
+            # The descriptor through which the folder itself was read.
             continue
     return sorted(targets)
 
 
 def refused(backend, duration=None, **options):
-    """Return what is said about a backend when it is added; with a duration, when it has been and runs."""
+    """Return the error of a backend when it is added; with a duration, when it is added and run."""
     with Simulation() as simulation:
         if duration is not None:
             simulation.add(iris(backend, **options))

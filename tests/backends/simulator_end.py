@@ -1,4 +1,4 @@
-"""The simulator's end of the HIL link, as plain as can be, and the peer's process at the other end."""
+"""A minimal simulator's end of the HIL link, with the peer's process at the other end."""
 
 import socket
 import subprocess
@@ -69,7 +69,7 @@ class Simulator:
         return self._waiting.pop(0)
 
     def answers(self, message):
-        """Send a sensor message; return all that comes until it is answered, that answer included."""
+        """Send a sensor message; return all messages up to and including its answer."""
         self.send(message)
         seen = []
         while not seen or seen[-1].time_usec != message.time_usec:
@@ -84,7 +84,7 @@ class Simulator:
         return self.receive(), self.receive()
 
     def lines(self):
-        """Close the link; return what the peer printed, split, once it has ended."""
+        """Close the link; return the peer's printed lines, split, once it has ended."""
         self.link.close()
         output, errors = self.process.communicate(timeout=LIMIT)
         assert errors == ""

@@ -1,4 +1,4 @@
-"""An autopilot fails: what `pegasus run` says of it at the end, in the summary and by its exit code."""
+"""Tests of failing autopilots: messages, summary and exit code of `pegasus run`."""
 
 import json
 
@@ -7,7 +7,7 @@ from ardupilot_rig import SLOW_LOOP, source_tree
 from px4_rig import iris, processes
 
 from pegasus import AutopilotError, Simulation
-from pegasus.backends.mavlink import PX4
+from pegasus.backends import PX4
 from tests.cli_rig import flying, pegasus, write
 
 __all__ = ["pegasus"]
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("own_settings")
 
 @pytest.fixture(autouse=True)
 def no_process_left(tmp_path):
-    """Assert that no process of the test is left after it; peers of other tests may run all the time."""
+    """Assert that no process of the test remains after it; peers of other tests may keep running."""
     before = processes(tmp_path)
     yield
     assert processes(tmp_path) == before
@@ -32,7 +32,7 @@ def no_process_left(tmp_path):
     ],
 )
 def test_px4_fails_in_flight(pegasus, tree, tmp_path, fault, problem, status):
-    """A run whose PX4 has died would look like a flight: exit code 0, and no word in what it leaves."""
+    """A run whose PX4 has died would end with exit code 0 and without a message."""
     tree.say(f"--controller none --fault {fault}")
     backend = {"model": "px4", "directory": str(tree.folder), "step_timeout": 0.3}
     write(tmp_path, s__yaml=flying({"backends": [backend]}, duration=1.5))
@@ -64,7 +64,7 @@ def test_px4_fails_in_flight(pegasus, tree, tmp_path, fault, problem, status):
     ],
 )
 def test_px4_does_not_start(pegasus, tree, tmp_path, script, problem, status):
-    """A run without an autopilot would end as if its input were wrong, and take PX4's log along."""
+    """A run without an autopilot would be reported as wrong input, and delete PX4's log."""
     tree.binary.write_text(f"#!/bin/sh\n{script}\n")
     backend = {"model": "px4", "directory": str(tree.folder), "start_timeout": 1.0}
     write(tmp_path, s__yaml=flying({"backends": [backend]}))
@@ -77,7 +77,7 @@ def test_px4_does_not_start(pegasus, tree, tmp_path, script, problem, status):
     (log,) = folder.glob("px4_*.log")
     assert line.startswith(f"pegasus: {failure['autopilot']}: {problem}; its last words: ")
     assert f"see {log}" in line
-    assert line.endswith(f"what it has left is in {folder.relative_to(tmp_path)}")
+    assert line.endswith(f"the autopilot's log is in {folder.relative_to(tmp_path)}")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_px4_does_not_start(pegasus, tree, tmp_path, script, problem, status):
     ],
 )
 def test_ardupilot_fails(pegasus, tmp_path, trick, problem, status, seconds):
-    """A run whose ArduPilot ends, dies or stays mute would last to its end and look like a flight."""
+    """A run whose ArduPilot ends, dies or does not answer would last to its end and look like a flight."""
     folder = source_tree(tmp_path / "ardupilot", "--pilot", "echo", "--do", trick)
     limits = {"step_timeout": 0.3, "start_timeout": 3.0}
     backend = {"model": "ardupilot", "directory": str(folder), "parameters": SLOW_LOOP, **limits}
@@ -113,7 +113,7 @@ def test_ardupilot_fails(pegasus, tmp_path, trick, problem, status, seconds):
 
 
 def test_failures_in_python(tree):
-    """Whoever steps a simulation by a script could not see that nobody has flown any more."""
+    """A script that steps a simulation could not detect that an autopilot has failed."""
     tree.say("--controller none --fault exit@0.2s:3")
     with Simulation() as simulation:
         simulation.add(iris(PX4(tree.folder)))
@@ -127,7 +127,7 @@ def test_failures_in_python(tree):
 
 
 def test_a_reset_forgets_failures(tree):
-    """A run after a reset would be blamed for the one before."""
+    """A run after a reset would report failures of the run before."""
     backend = PX4(tree.folder)
     with Simulation() as simulation:
         simulation.add(iris(backend))
@@ -141,7 +141,7 @@ def test_a_reset_forgets_failures(tree):
 
 
 def test_an_autopilot_that_does_not_start_is_its_own_error(tree):
-    """A script could not tell an autopilot that has failed from a wrong argument."""
+    """A script could not distinguish a failed autopilot from a wrong argument."""
     tree.binary.write_text("#!/bin/sh\nexit 3\n")
     with Simulation() as simulation:
         simulation.add(iris(PX4(tree.folder)))

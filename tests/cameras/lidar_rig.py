@@ -1,4 +1,4 @@
-"""Solids that rays meet by closed form, and a vehicle among them that moves as a test tells it to."""
+"""Solids with closed-form ray intersections, and a lidar vehicle with prescribed motion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.cameras import Lidar
-from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.render.renderer import NOTHING, Returns
+from pegasus.core.renderer import NOTHING, Returns
+from pegasus.core.state import VehicleState
 from pegasus.scene.scene import Entity, Material, Scene
-from pegasus.state import VehicleState
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Sphere:
 
 
 def cylinder(x: float, y: float, radius: float) -> Sphere:
-    """An upright cylinder without end: a sphere to which height does not count."""
+    """Return an upright cylinder of infinite length: a sphere without its height."""
     return Sphere((x, y, 0.0), radius, "pillar", axes=(1.0, 1.0, 0.0))
 
 
 class SolidRenderer:
-    """Casts rays at solids; vehicles are balls of 0.3 m."""
+    """A renderer that casts rays at solids; vehicles are balls of 0.3 m."""
 
     def __init__(self, solids: Sequence[Any]) -> None:
         self.solids, self.cast_count, self.scene = list(solids), 0, None
@@ -111,7 +111,7 @@ class SolidRenderer:
 
 
 class LidarRig:
-    """N vehicles with a lidar among solids; they stand, or move as they are told."""
+    """N vehicles with a lidar among solids, at rest or in prescribed motion."""
 
     def __init__(
         self, lidar: Lidar, solids: Sequence[Any], *, count: int = 1, seed: int = 0, height: float = 0.0
@@ -121,7 +121,7 @@ class LidarRig:
         self.scene = Scene(source="test")
         self.renderer.load(self.scene)
         self.entities, self.materials = self.renderer.entities, self.renderer.materials
-        self.visuals = self
+        self.manager = self.visuals = self
         self.sensors = {"top": lidar}
         self.state = VehicleState.at_rest(count, 4)
         self.state.position[:, 2] = height
@@ -145,12 +145,12 @@ class LidarRig:
         self.state.rotation[:] = matrix_from_quaternion(self.state.orientation)
 
     def measure(self, t: float = 0.0) -> Any:
-        """Return the reading of a vehicle that has just begun to be."""
+        """Return the first reading of a new vehicle."""
         self.lidar.follow(self.state, t)
         return self.lidar.measure(self.state, t)
 
     def moved(self, motion: Any, *, begin: float, end: float, rate: float = 250.0) -> Any:
-        """Return the reading at the end of a stretch over which `motion(t)` gives position and yaw."""
+        """Return the reading at the end of a motion whose `motion(t)` gives position and yaw."""
         for step in range(round(begin * rate), round(end * rate) + 1):
             position, yaw = motion(step / rate)
             self.state.position[:] = position

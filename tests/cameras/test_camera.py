@@ -1,4 +1,4 @@
-"""Cameras: pictures of the right instant, drawn only when they are looked at."""
+"""Tests of cameras: images of the stamped instant, rendered only when they are accessed."""
 
 import math
 
@@ -7,10 +7,9 @@ import pytest
 from analytic_renderer import GROUND, AnalyticRenderer, Plane
 
 from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.base.components import build
 from pegasus.cameras import Camera, Imaging, Pinhole
-from pegasus.components import build
-from pegasus.sensors import Sensor
-from pegasus.sensors.registry import SENSORS
+from pegasus.sensors import SENSORS, Sensor
 
 FIXED = Imaging(exposure=1.0)
 SMALL = {"resolution": (32, 24), "horizontal_fov": 1.2}
@@ -18,7 +17,7 @@ WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 
 
 def flying(camera, *, planes=(GROUND, WALL), world="flat", rate=250.0, vehicles=(), **parameters):
-    """A simulation with an Iris two metres up that carries a camera, and its renderer."""
+    """A simulation with an Iris at 2 m that carries a camera, and its renderer."""
     renderer = AnalyticRenderer(planes=planes)
     sim = Simulation(world, rate=rate, renderer=renderer)
     parameters = {"position": (0.0, 0.0, 2.0), "sensors": {"front": camera}, **parameters}
@@ -29,7 +28,7 @@ def flying(camera, *, planes=(GROUND, WALL), world="flat", rate=250.0, vehicles=
 
 
 def test_nothing_is_drawn_before_somebody_looks():
-    """An unused camera would slow the simulation down."""
+    """An unused camera would render images and slow the simulation down."""
     sim, iris, renderer = flying(Camera(**SMALL))
     sim.step(100)
     assert renderer.scene is None
@@ -42,7 +41,7 @@ def test_nothing_is_drawn_before_somebody_looks():
 
 
 def test_rates_and_stamps_are_exact():
-    """Pictures would drift against the clock, or carry another time than that of their poses."""
+    """Images would drift against the clock, or have a stamp that differs from their poses'."""
     camera = Camera(rate_hz=30.0, **SMALL)
     sim, iris, _ = flying(camera)
     stamps = []
@@ -56,7 +55,7 @@ def test_rates_and_stamps_are_exact():
 
 
 def test_a_late_look_shows_the_instant_of_the_reading():
-    """A picture would show where things are when it is drawn, not when it was taken."""
+    """An image would show the poses of its rendering in place of its stamp's."""
     camera = Camera(
         outputs=("depth",),
         orientation=(0.0, math.pi / 2, 0.0),
@@ -78,7 +77,7 @@ def test_a_late_look_shows_the_instant_of_the_reading():
 
 
 def test_vehicles_come_and_go():
-    """A reading from before would miss a vehicle that has left since, or show one that came later."""
+    """An earlier reading would miss a vehicle removed since, or show one added later."""
     camera = Camera(rate_hz=250.0, outputs=("instance", "semantic"), **SMALL)
     other = Multirotor("iris", name="other", position=(3.0, 0.0, 2.1))
     sim, iris, _ = flying(camera)
@@ -90,7 +89,7 @@ def test_vehicles_come_and_go():
     sim.remove(other)
     sim.step()
     after = iris.readings["front"]
-    names = [[r.things[i] for i in np.unique(r.instance[0])] for r in (both, alone, after)]
+    names = [[r.instances[i] for i in np.unique(r.instance[0])] for r in (both, alone, after)]
     assert names[0] == ["/World/ground", "/World/wall", "/World/other"]
     assert names[1] == names[2] == ["/World/ground", "/World/wall"]
     classes = [both.classes[i] for i in np.unique(both.semantic[0])]
@@ -98,7 +97,7 @@ def test_vehicles_come_and_go():
 
 
 def test_axes():
-    """A camera would look elsewhere than its angles say, or its picture be turned or mirrored."""
+    """A camera would have a wrong direction, or its image be rotated or mirrored."""
     rng = np.random.default_rng(4)
     point = np.array([3.0, 1.0, 2.5])
     for angles, look, right in [
@@ -113,7 +112,7 @@ def test_axes():
         np.testing.assert_allclose(view.rotation[:, 2], look, atol=1e-12)
         np.testing.assert_allclose(view.rotation[:, 0], right, atol=1e-12)
         np.testing.assert_allclose(view.position, (0.1, 0.02, 2.03), atol=1e-12)
-    # And on a vehicle of any attitude: the pixel of a known point, by hand.
+    # Also on a vehicle of any attitude: the pixel of a known point, calculated by hand.
     heading, resolution = float(rng.uniform(-3, 3)), (640, 480)
     sim, iris, _ = flying(
         Camera(
@@ -131,8 +130,8 @@ def test_axes():
     view = reading.view()
     seen = view.lens.project(view.rotation.T @ (point - view.position), resolution)
     np.testing.assert_allclose(seen, (310 + 400 * 1.0 / 4.0, 250 - 410 * 0.5 / 4.0), atol=1e-9)
-    # The matrix and pose of the reading say the same.
-    from pegasus.frames import matrix_from_quaternion
+    # The matrix and pose of the reading agree with it.
+    from pegasus.base.frames import matrix_from_quaternion
 
     optical = matrix_from_quaternion(reading.orientation[0]).T @ (point - reading.position[0])
     pixel = reading.intrinsic_matrix @ optical
@@ -140,7 +139,7 @@ def test_axes():
 
 
 def test_copies_have_their_own_pictures():
-    """Copies would share a picture, or one look would draw a thousand."""
+    """Copies would share an image, or one access render all of them."""
     camera = Camera(outputs=("depth",), orientation=(0.0, math.pi / 2, 0.0), **SMALL)
     heights = np.array([1.0, 2.0, 4.0])
     position = np.stack([np.arange(3) * 3.0, np.zeros(3), heights], axis=1)
@@ -156,7 +155,7 @@ def test_copies_have_their_own_pictures():
 
 
 def test_outputs_of_a_wall():
-    """Depth would be the distance, points be in another frame, normals look away, or sky be near."""
+    """Depth would be along the ray, or points, normals or the sky's depth be wrong."""
     names = ("depth", "distance_to_camera", "normals", "point_cloud")
     sim, iris, renderer = flying(
         Camera(outputs=names, position=(0.0, 0.0, 0.0), hide_vehicle=True, **SMALL), planes=(WALL,)
@@ -166,13 +165,13 @@ def test_outputs_of_a_wall():
     np.testing.assert_allclose(reading.depth, 5.0, rtol=1e-6)
     assert renderer.render_count == 1
     assert renderer.channels == {"distance", "normal"}
-    # A pixel's ray, by hand.
+    # A pixel's ray, calculated by hand.
     focal = 16 / math.tan(0.6)
     ray = np.array([(31.5 - 16) / focal, (0.5 - 12) / focal, 1.0])
     np.testing.assert_allclose(reading.distance[0, 0, 31], 5.0 * np.linalg.norm(ray), rtol=1e-6)
     np.testing.assert_allclose(reading.point_cloud[0, 0, 31], 5.0 * ray, rtol=1e-6)
     np.testing.assert_allclose(reading.normals[0, 0, 31], (-1, 0, 0), atol=1e-6)
-    # Turned round, there is nothing.
+    # Facing away, the camera sees nothing.
     iris.teleport((0.0, 0.0, 2.0), heading=math.pi)
     sim.step(10)
     behind = iris.readings["front"]
@@ -181,7 +180,7 @@ def test_outputs_of_a_wall():
 
 
 def test_hidden_vehicle():
-    """A camera inside its own airframe would see nothing else, or hide everybody's."""
+    """A camera would see its own airframe, or hide it from other cameras."""
     seen = {}
     for hide in (False, True):
         camera = Camera(outputs=("instance",), hide_vehicle=hide, position=(-0.5, 0.0, 0.0), **SMALL)
@@ -189,13 +188,13 @@ def test_hidden_vehicle():
         sim, iris, _ = flying(camera, vehicles=(other,))
         sim.step()
         reading = iris.readings["front"]
-        seen[hide] = {reading.things[i] for i in np.unique(reading.instance[0])}
+        seen[hide] = {reading.instances[i] for i in np.unique(reading.instance[0])}
     assert seen[False] - seen[True] == {"/World/iris"}
     assert "/World/other" in seen[True]
 
 
 def test_motion_vectors_are_those_of_projection():
-    """Flow would have the wrong sign, or leave out the camera's motion or the thing's."""
+    """Flow would have the wrong sign, or omit the camera's or the object's motion."""
     camera = Camera(
         rate_hz=25.0,
         outputs=("motion_vectors", "instance", "point_cloud"),
@@ -213,17 +212,17 @@ def test_motion_vectors_are_those_of_projection():
     start = other.state.position[0].copy()
     sim.step(1)
     first = iris.readings["front"]
-    poses = [first.shot.snapshot]
+    poses = [first.capture.snapshot]
     sim.step(10)
     second = iris.readings["front"]
-    poses.append(second.shot.snapshot)
+    poses.append(second.capture.snapshot)
     del before, start
     assert (first.stamp, second.stamp) == (0.04, 0.08)
     flow, thing = second.motion_vectors[0], second.instance[0]
     lens, resolution = camera.lens, (64, 48)
     checked = set()
     for path in ("/World/other", "/World/ground", "/World/wall"):
-        number = next(i for i, name in second.things.items() if name == path)
+        number = next(i for i, name in second.instances.items() if name == path)
         rows, columns = np.nonzero(thing == number)
         row, column = rows[len(rows) // 2], columns[len(columns) // 2]
         view, old = second.view(), first.view()
@@ -242,12 +241,12 @@ def test_motion_vectors_are_those_of_projection():
 
 
 def test_rotors_are_seen_to_turn():
-    """Blades would move with the body, as if they stood still on it."""
+    """Blades would have the motion of the body without their rotation."""
     sim, iris, _ = flying(Camera(outputs=("motion_vectors",), rate_hz=50.0, **SMALL))
     sim.step(6)
     reading = iris.readings["front"]
     assert reading.motion_vectors.shape[0] == 1
-    shot = reading.shot
+    shot = reading.capture
     (seen,) = [item for item in shot.labelled_entities() if item.path == "/World/iris"]
     now, before = shot.snapshot.object_poses, shot.previous.object_poses
     assert len(seen.parts) == 4
@@ -266,12 +265,12 @@ def test_rotors_are_seen_to_turn():
 
 
 def edge(points):
-    """Light on the left of y = 0, none on its right."""
+    """Return light on the left of y = 0 only."""
     return np.where(points[..., 1:2] > 0, 1.0, 0.0) * np.ones(3)
 
 
 def moving_past_an_edge(**parameters):
-    """A camera that flies to the left past an edge in a wall, the edge in the middle at its first stamp."""
+    """A camera that flies left past an edge on a wall, with the edge in the middle at its first stamp."""
     planes = (Plane((1.0, 0.0, 0.0), 4.0, "/World/wall", "wall", edge),)
     camera = Camera(
         resolution=(64, 48),
@@ -290,7 +289,7 @@ def moving_past_an_edge(**parameters):
 
 
 def test_rolling_shutter_slants_an_edge():
-    """Rows would not be taken one after the other, upper ones first, or the wrong one at the stamp."""
+    """Rows would not be captured in order from the top, or a wrong row at the stamp."""
     row_time = 0.001
     reading, renderer = moving_past_an_edge(row_time=row_time, row_band_count=48)
     picture = reading.rgb[0, :, :, 0]
@@ -305,7 +304,7 @@ def test_rolling_shutter_slants_an_edge():
 
 
 def test_bands_of_rows():
-    """Coarse bands would be drawn at another time than that of their middle, or not fit together."""
+    """Coarse bands would not have the time of their middle row, or not fit together."""
     reading, renderer = moving_past_an_edge(row_time=0.001, row_band_count=5)
     lit = (reading.rgb[0, :, :, 0] > 128).sum(axis=1)
     assert renderer.render_count == 5
@@ -317,7 +316,7 @@ def test_bands_of_rows():
 
 
 def test_motion_blur_smears_an_edge():
-    """An open shutter would not average over its time, or the labels be smeared as well."""
+    """The image would not be averaged over the exposure time, or the labels be averaged."""
     reading, renderer = moving_past_an_edge(
         exposure_time=0.04, blur_frame_count=20, outputs=("rgb", "semantic")
     )
@@ -334,7 +333,7 @@ def test_motion_blur_smears_an_edge():
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_noise_depends_on_the_seed_alone(order):
-    """Noise would change with who looks and when, or be the same in every picture or copy."""
+    """Noise would depend on accesses, or be equal in every image or copy."""
     imaging = Imaging(exposure=1.0, full_well=2000.0, read_noise=0.01)
     camera = Camera(rate_hz=250.0, imaging=imaging, **SMALL)
     sim, iris, _ = flying(camera, planes=(WALL,), count=2, position=[(0, 0, 2.0), (0, 3.0, 2.0)])
@@ -359,7 +358,7 @@ def test_noise_depends_on_the_seed_alone(order):
 
 
 def test_looking_changes_nothing():
-    """The flight, or later pictures, would depend on whether earlier ones were looked at."""
+    """The flight or later images would depend on accesses to earlier images."""
     states, last = [], []
     for look in (False, True):
         sim, iris, _ = flying(Camera(rate_hz=50.0, imaging=Imaging(full_well=1000.0), **SMALL))
@@ -374,7 +373,7 @@ def test_looking_changes_nothing():
 
 
 def test_lens_inside_something_is_said_once(caplog):
-    """A camera in a wall, or in its own airframe, would give black pictures without a word."""
+    """A camera in a wall or its own airframe would give black images without a warning."""
     for position, inside in (((0.05, 0.0, 0.02), "/iris/body/shell"), ((0.3, 0.0, 0.1), None)):
         caplog.clear()
         sim, iris, _ = flying(Camera(position=position, **SMALL))
@@ -393,15 +392,15 @@ def test_lens_inside_something_is_said_once(caplog):
 
 
 def test_default_place_is_before_the_nose():
-    """A camera without a place would look at the inside of its vehicle, whatever the vehicle's size."""
+    """The default position would be inside the vehicle."""
     for model in ("iris", "crazyflie", "typhoon_h", "pegasus"):
         sim = Simulation("flat", renderer=AnalyticRenderer())
         vehicle = sim.add(Multirotor(model, position=(0, 0, 3.0), sensors={"front": Camera(**SMALL)}))
         sim.step()
         x, y, _ = vehicle.readings["front"].position[0]
         boxes = [
-            vehicle.scene.geometries[i.geometry].vertices @ i.transform[:3, :3].T + i.transform[:3, 3]
-            for i in vehicle.scene.instances
+            vehicle.asset.scene.geometries[i.geometry].vertices @ i.transform[:3, :3].T + i.transform[:3, 3]
+            for i in vehicle.asset.scene.instances
             if "rotor" not in i.path
         ]
         middle = [box[:, 0].max() for box in boxes if box[:, 1].min() <= 0 <= box[:, 1].max()]
@@ -410,7 +409,7 @@ def test_default_place_is_before_the_nose():
 
 
 def test_from_yaml():
-    """A vehicle file could not give a camera its lens and imaging."""
+    """A vehicle's file could not define a camera's lens and imaging."""
     spec = {
         "model": "camera",
         "resolution": [320, 240],
@@ -430,21 +429,24 @@ def test_from_yaml():
         ({"horizontal_fov": 0.0}, "sensors.front.horizontal_fov = 0.0: must be above 0"),
         ({"horizontal_fov": 70.0}, "give it in radians"),
         ({"resolution": [0, 480]}, "sensors.front.resolution"),
-        ({"outputs": ["depths"]}, "sensors.front.outputs = 'depths': must be some of rgb"),
+        ({"outputs": ["depths"]}, "sensors.front.outputs = 'depths': must be among rgb"),
         ({"outputs": []}, "must name at least one"),
         ({"lens": {"model": "pinhole"}}, "sensors.front.lens.horizontal_fov: must be given"),
-        ({"lens": {"model": "pinhole", "horizontal_fov": 1.0}, "horizontal_fov": 1.0}, "beside a lens"),
+        (
+            {"lens": {"model": "pinhole", "horizontal_fov": 1.0}, "horizontal_fov": 1.0},
+            "together with a lens",
+        ),
         ({"lens": {"model": "telescope"}}, "sensors.front.lens.model = 'telescope'"),
         ({"lens": 3}, "must be a mapping"),
         ({"near": 1.0, "far": 0.5}, "must be above near of 1 m"),
         ({"samples": 0}, "must be a whole number from 1 up"),
-        ({"exposure_time": 0.2}, "time between two pictures"),
-        ({"row_time": 1e-3}, "all rows fit into a picture"),
+        ({"exposure_time": 0.2}, "time between two images"),
+        ({"row_time": 1e-3}, "divided by the rows"),
         ({"imaging": {"gamma": -1.0}}, "sensors.front.imaging.gamma = -1.0: must be above 0"),
     ],
 )
 def test_bad_parameters(parameters, message):
-    """A mistake in a vehicle file would show as a black picture, or as a traceback."""
+    """A mistake in a vehicle's file would give a black image or a traceback."""
     with pytest.raises(ConfigError) as error:
         build(Sensor, SENSORS, {"model": "camera", **parameters}, field="sensors.front")
     assert message in str(error.value)
@@ -464,14 +466,14 @@ def test_bad_parameters(parameters, message):
     ],
 )
 def test_bad_parameters_in_a_script(parameters, message):
-    """A slip in a script would show at the first picture, as an error of something deep within."""
+    """A wrong parameter would only fail at the first image, with an unrelated error."""
     with pytest.raises(ConfigError) as error:
         Camera(**parameters)
     assert str(error.value).startswith(message)
 
 
 def test_arrays_and_lists_are_taken_in_a_script():
-    """What NumPy computes, or a list, would be refused or break at the first picture."""
+    """NumPy values or lists would be rejected, or fail at the first image."""
     size = np.array([32, 24])
     camera = Camera(resolution=[*size], horizontal_fov=1.2, position=np.array([0.3, 0.0, 0.0]))
     assert camera.resolution == (32, 24)
@@ -482,8 +484,8 @@ def test_arrays_and_lists_are_taken_in_a_script():
 
 
 def test_an_output_that_was_not_asked_for():
-    """A typing mistake in a script would draw something else than what was declared."""
+    """A misspelt output would render another channel than the declared ones."""
     sim, iris, _ = flying(Camera(**SMALL))
     sim.step()
-    with pytest.raises(ConfigError, match="none of the camera's outputs: rgb; add it"):
+    with pytest.raises(ConfigError, match="one of the camera's outputs: rgb; add it"):
         _ = iris.readings["front"].depth

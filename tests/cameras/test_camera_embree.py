@@ -1,4 +1,4 @@
-"""Cameras with the renderer that ships: known places in a drawn world, every lens, nobody's own guess."""
+"""Tests of cameras with the Embree renderer: known positions in a rendered world, with every lens."""
 
 import math
 
@@ -24,7 +24,7 @@ LENS_CASES = {
 
 @pytest.fixture(scope="module")
 def readings():
-    """What cameras with all lenses see from three metres above flat ground, looking half down."""
+    """Readings of cameras with all lenses, three metres above flat ground, looking obliquely down."""
     shared = {"orientation": (0.0, math.pi / 4, 0.0), "outputs": OUTPUTS, "hide_vehicle": True}
     cameras = {name: Camera(lens=lens, resolution=RESOLUTION, **shared) for name, lens in LENS_CASES.items()}
     with Simulation("flat") as sim:
@@ -40,7 +40,7 @@ def readings():
 
 @pytest.mark.parametrize("name", LENS_CASES)
 def test_ground_is_where_it_is(readings, name):
-    """A pixel's ray, its distance, or the frame of its point would be off: each point lies on the ground."""
+    """A pixel's ray, its distance, or the frame of its point would be wrong."""
     reading = readings[name]
     view = reading.view()
     points = reading.point_cloud[0].astype(np.float64) @ view.rotation.T + view.position
@@ -50,7 +50,7 @@ def test_ground_is_where_it_is(readings, name):
     near = seen & (reading.distance[0] < 10.0)
     assert np.abs(points[near][:, 2]).max() < 1e-3
     np.testing.assert_allclose(reading.normals[0][seen], np.tile([0, 0, 1], (seen.sum(), 1)), atol=1e-5)
-    # The point of a pixel projects back into the middle of that pixel.
+    # The point of a pixel projects back to the centre of that pixel.
     pixels = view.lens.project((points - view.position) @ view.rotation, RESOLUTION)
     centers = np.stack(np.meshgrid(np.arange(96) + 0.5, np.arange(72) + 0.5), axis=-1)
     assert np.abs(pixels - centers)[near].max() < 1e-2
@@ -60,7 +60,7 @@ def test_ground_is_where_it_is(readings, name):
 
 
 def test_pixels_outside_an_image_circle_are_empty(readings):
-    """Directions that do not exist would show something, or poison what is beside them."""
+    """Pixels without a direction would have values, or spoil their neighbours."""
     reading = readings["circle"]
     outside = np.isnan(reading.lens.directions(np.array([0.5, 0.5]), RESOLUTION)).all()
     assert outside
@@ -70,10 +70,10 @@ def test_pixels_outside_an_image_circle_are_empty(readings):
 
 
 def test_labels(readings):
-    """Ids would not be those of the names beside them."""
+    """Ids would not belong to the names beside them."""
     reading = readings["pinhole"]
     ids = set(np.unique(reading.semantic[0]).tolist()) - {0, 1}
     assert ids <= reading.classes.keys()
     things = set(np.unique(reading.instance[0]).tolist()) - {0, 1}
-    assert things <= reading.things.keys()
+    assert things <= reading.instances.keys()
     assert reading.motion_vectors.shape == (1, 72, 96, 2)

@@ -1,4 +1,4 @@
-"""Errors of depth: their size, their limits, and the same ones in all outputs of a picture."""
+"""Tests of depth noise: its size, its limits, and its consistency among outputs."""
 
 import math
 
@@ -7,18 +7,17 @@ import pytest
 from analytic_renderer import AnalyticRenderer, Plane
 
 from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.base.components import build
 from pegasus.cameras import Camera, DepthNoise
-from pegasus.cameras.depth_noise import depth_sigma
-from pegasus.components import build
-from pegasus.sensors import Sensor
-from pegasus.sensors.registry import SENSORS
+from pegasus.cameras.imaging import depth_sigma
+from pegasus.sensors import SENSORS, Sensor
 
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 OUTPUTS = ("depth", "distance_to_camera", "point_cloud")
 
 
 def seen(noise, *, count=1, step_count=1, resolution=(160, 120), **parameters):
-    """The last reading of a camera that looks at a wall 5 m away."""
+    """Return the last reading of a camera that looks at a wall 5 m away."""
     camera = Camera(
         resolution=resolution,
         horizontal_fov=1.2,
@@ -37,13 +36,13 @@ def seen(noise, *, count=1, step_count=1, resolution=(160, 120), **parameters):
 
 
 def test_sigma_grows_with_the_square_of_depth():
-    """Far depths would be too good: 1.425e-3 z^2 [m] is the 4 cm at 5 m of a Kinect."""
+    """The noise at long range would be too small: 1.425e-3 z^2 [m], 4 cm at 5 m for a Kinect."""
     found = depth_sigma(np.array([0.0, 1.0, 5.0]), sigma=0.001, quadratic=1.425e-3)
     np.testing.assert_allclose(found, [0.001, 0.002425, 0.036625])
 
 
 def test_noise_has_its_sigma_along_the_axis_and_is_the_same_in_all_outputs():
-    """Noise would be that of the slanted ray, biased, or differ between depth and points."""
+    """Noise would be along the ray, biased, or differ between depth and points."""
     reading = seen(DepthNoise(sigma=0.01, quadratic=0.002))
     error = reading.depth[0].astype(float) - 5.0
     sigma, n = 0.01 + 0.002 * 25, error.size
@@ -56,7 +55,7 @@ def test_noise_has_its_sigma_along_the_axis_and_is_the_same_in_all_outputs():
 
 
 def test_pictures_and_copies_have_their_own_noise_which_a_seed_fixes():
-    """Copies or pictures would share their errors, or a run not be repeated."""
+    """Copies or images would share their noise, or a run not be repeatable."""
     noise, size = DepthNoise(sigma=0.02), (32, 24)
     two = seen(noise, count=2, resolution=size)
     later = seen(noise, count=2, step_count=2, resolution=size)
@@ -68,7 +67,7 @@ def test_pictures_and_copies_have_their_own_noise_which_a_seed_fixes():
 
 
 def test_what_is_lost_or_out_of_range_has_no_depth():
-    """A depth that no camera tells would be told, or too many pixels be empty."""
+    """Depths out of range would be valid, or too many pixels be empty."""
     depth = seen(DepthNoise(dropout=0.3)).depth[0]
     n = depth.size
     assert abs(np.isinf(depth).mean() - 0.3) < 5 * math.sqrt(0.3 * 0.7 / n)
@@ -85,7 +84,7 @@ def test_what_is_lost_or_out_of_range_has_no_depth():
 
 
 def test_without_errors_depth_is_exact():
-    """Everybody's depth would change, or what sees nothing come nearer."""
+    """Depth would have errors by default, or empty pixels get a depth."""
     assert DepthNoise().exact
     np.testing.assert_allclose(seen(DepthNoise()).depth, 5.0, rtol=1e-6)
     away = seen(DepthNoise(sigma=0.1), orientation=(0.0, 0.0, math.pi))
@@ -93,7 +92,7 @@ def test_without_errors_depth_is_exact():
 
 
 def test_from_yaml():
-    """A vehicle file could not give a camera its errors, or a mistake pass."""
+    """A vehicle's file could not define depth noise, or an invalid value pass."""
     spec = {"model": "camera", "outputs": ["depth"], "depth_noise": {"quadratic": 0.002, "max_depth": 8.0}}
     camera = build(Sensor, SENSORS, spec, field="sensors.front")
     assert camera.depth_noise == DepthNoise(quadratic=0.002, max_depth=8.0)

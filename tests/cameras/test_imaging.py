@@ -1,4 +1,4 @@
-"""Imaging: what becomes of light in a camera, step by step against closed forms."""
+"""Tests of the imaging steps from light to pixels, against closed forms."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_tone_curve():
 
 
 def test_automatic_exposure():
-    """A bright lamp or the sky would decide alone, or light in other units give a black picture."""
+    """A bright lamp or the sky alone would set the exposure, or other units give a black image."""
     radiance = np.zeros((100, 100, 3), np.float32)
     radiance[:90] = 2000.0
     radiance[90:] = 1e6
@@ -54,7 +54,7 @@ def test_automatic_exposure():
 
 
 def test_falloff():
-    """The corners would not darken as the fourth power of the cosine, or a polynomial be of another angle."""
+    """The corners would not darken by the fourth power of the cosine, or a polynomial use a wrong angle."""
     angle = np.array([0.0, 0.3, 0.6, 1.2])
     np.testing.assert_allclose(
         falloff(np.cos(angle), exponent=4.0, coefficients=(0, 0, 0)), np.cos(angle) ** 4
@@ -71,7 +71,7 @@ def test_falloff():
 
 
 def test_noise_has_its_variance():
-    """Shot noise would not grow with the root of the light, or read noise not be there in the dark."""
+    """Shot noise would not grow with the root of the light, or read noise be absent in the dark."""
     samples = np.random.default_rng(5).standard_normal((200, 200, 3)).astype(np.float32)
     for light in (0.2, 0.5):
         noisy = sensed(flat(light, samples.shape), full_well=1000.0, read_noise=0.02, samples=samples)
@@ -87,7 +87,7 @@ def test_noise_has_its_variance():
 
 
 def test_saturation_and_white_balance():
-    """Brighter than full would wrap round to black, or a full pixel turn pink."""
+    """Overexposed pixels would wrap to black, or a saturated one turn pink."""
     assert (developed(Imaging(), flat(7.0)) == 255).all()
     assert (developed(Imaging(), flat(1e30)) == 255).all()
     balanced = developed(Imaging(white_balance=(2.0, 1.0, 1.5), gamma=1.0), flat(0.31))[0, 0]
@@ -108,6 +108,6 @@ def test_saturation_and_white_balance():
     ],
 )
 def test_bad_parameters(parameters, message):
-    """A mistake would show as a black or white picture."""
+    """A mistake would give a black or white image without an error."""
     with pytest.raises(ConfigError, match=message):
         Imaging(**parameters)

@@ -1,4 +1,4 @@
-"""Lidar: closed forms of walls, floors, balls and pillars, still and moving; echoes by their statistics."""
+"""Tests of lidars: ranges of static and moving scenes in closed form; statistics of echoes."""
 
 import math
 from typing import Any
@@ -9,12 +9,11 @@ from lidar_rig import LidarRig, Plane, SolidRenderer, Sphere, cylinder
 from numpy.testing import assert_allclose
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.cameras import Lidar, Raster, Rosette, Spinning
-from pegasus.components import build
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.sensors import Sensor
-from pegasus.sensors.registry import SENSORS
+from pegasus.sensors import SENSORS, Sensor
 
 QUIET: dict[str, Any] = {"noise_sigma": 0.0, "min_range": 0.0}
 HEAD = Spinning(elevations=(-0.5, -0.2, 0.0, 0.1, 0.4), column_count=72)
@@ -31,7 +30,7 @@ def azimuths(pattern: Spinning) -> Any:
 
 
 def test_a_wall_is_its_distance_over_two_cosines_away() -> None:
-    """A ring or column would look another way, or ranges be measured along x."""
+    """A ring or column would have a wrong direction, or ranges be measured along x."""
     scan = LidarRig(Lidar(pattern=HEAD, **QUIET), [WALL]).measure().scan()
     azimuth, elevation = azimuths(HEAD), np.array(HEAD.elevations)[:, None]
     with np.errstate(divide="ignore"):
@@ -53,7 +52,7 @@ def test_a_floor_is_its_height_over_a_sine_away() -> None:
 
 
 def test_a_ball_and_a_pillar_are_met_at_their_nearest_side() -> None:
-    """The far side would be taken, or what lies behind."""
+    """Rays would hit the far side, or pass through."""
     ahead = Raster(horizontal_fov=0.6, vertical_fov=0.6, column_count=31, row_count=31)
     for solid, across in ((Sphere((6.0, 0.0, 0.0), 1.5), 3), (cylinder(6.0, 0.0, 1.5), 2)):
         cloud = LidarRig(Lidar(pattern=ahead, **QUIET), [WALL, solid]).measure().cloud()
@@ -61,7 +60,7 @@ def test_a_ball_and_a_pillar_are_met_at_their_nearest_side() -> None:
         axes = cloud.points[on_solid][:, :across] - np.array([6.0, 0.0, 0.0])[:across]
         assert_allclose(np.linalg.norm(axes, axis=1), 1.5, rtol=1e-13)
         assert (axes[:, 0] < 0).all()
-        # What the tangent cone or wedge of half angle asin(r / d) holds, and nothing else, is on it.
+        # All hits are on the object, within the tangent cone or wedge of half angle asin(r / d).
         directions = cloud.points / cloud.range[:, None]
         off_axis = np.linalg.norm(directions[:, 1:across], axis=1) / np.linalg.norm(
             directions[:, :across], axis=1
@@ -90,7 +89,7 @@ def test_it_sits_where_it_is_mounted_and_turns_with_the_body() -> None:
 
 
 def test_cloud_and_grid_are_the_same_measurement() -> None:
-    """Rings, columns or times of points would be those of others."""
+    """Rings, columns or times of points would be exchanged."""
     rig = LidarRig(Lidar(pattern=HEAD, **QUIET), [WALL, GROUND, cylinder(3.0, 2.0, 0.5)], height=2.0)
     reading = rig.measure()
     cloud, scan = reading.cloud(), reading.scan()
@@ -107,7 +106,7 @@ def test_cloud_and_grid_are_the_same_measurement() -> None:
 
 
 def test_only_what_is_within_its_limits_comes_back() -> None:
-    """Something too near or too far would be taken for a measurement."""
+    """Targets outside the range limits would give echoes."""
     lidar = Lidar(pattern=HEAD, noise_sigma=0.0, min_range=8.5, max_range=12.0)
     scan = LidarRig(lidar, [WALL]).measure().scan()
     free = LidarRig(Lidar(pattern=HEAD, **QUIET), [WALL]).measure().scan().range
@@ -120,7 +119,7 @@ def test_only_what_is_within_its_limits_comes_back() -> None:
 
 
 def test_a_wall_is_skewed_by_the_way_flown_during_a_scan() -> None:
-    """Rays would all start where the scan ends; flying at v, those of time tau start v tau away."""
+    """Rays would all start at the pose of the stamp, without the motion during the scan."""
     velocity = np.array([6.0, 2.0, -1.0])
     rig = LidarRig(Lidar(pattern=HEAD, **QUIET), [WALL])
     scan = rig.moved(lambda t: (velocity * (t - 0.5), 0.0), begin=0.0, end=0.5).scan()
@@ -135,7 +134,7 @@ def test_a_wall_is_skewed_by_the_way_flown_during_a_scan() -> None:
 
 
 def test_a_wall_is_bent_by_the_turn_made_during_a_scan() -> None:
-    """A turning sensor would see a wall at angles that it had only at the end."""
+    """A rotating sensor's rays would all have the attitude of the stamp."""
     turn = 2.5
     rig = LidarRig(Lidar(pattern=HEAD, **QUIET), [WALL])
     reading = rig.moved(lambda t: (np.zeros(3), turn * (t - 0.4)), begin=0.0, end=0.4)
@@ -147,12 +146,12 @@ def test_a_wall_is_bent_by_the_turn_made_during_a_scan() -> None:
     assert np.array_equal(np.isfinite(scan.range), met)
     assert_allclose(scan.range[met], expected[met], rtol=1e-12)
     assert_allclose(cloud.world_points[:, 0], 8.0, rtol=1e-13)
-    # Taken for a still picture it is not: points near the edges are off by metres.
+    # Without compensation, points near the edges are off by metres.
     assert np.abs(cloud.points[:, 0] - 8.0).max() > 1.0
 
 
 def test_without_motion_distortion_a_scan_is_a_still_picture() -> None:
-    """The option would change nothing."""
+    """The option would have no effect."""
     rig = LidarRig(Lidar(pattern=HEAD, motion_distortion=False, **QUIET), [WALL])
     reading = rig.moved(lambda t: (np.array([5.0, 0.0, 0.0]) * t, 2.0 * t), begin=0.0, end=0.4)
     cloud = reading.cloud()
@@ -163,7 +162,7 @@ def test_without_motion_distortion_a_scan_is_a_still_picture() -> None:
 
 
 def test_poses_of_each_instant_are_used_between_steps() -> None:
-    """A motion that is not straight would be taken for one; here x = 0.1 sin(40 t) at 250 steps a second."""
+    """Motion with acceleration would be taken as straight; here x = 0.1 sin(40 t) at 250 steps/s."""
     level = Spinning(elevations=(0.0,), column_count=750)
     rig = LidarRig(Lidar(pattern=level, **QUIET), [WALL])
     reading = rig.moved(lambda t: ([0.1 * math.sin(40 * t), 0.0, 0.0], 0.0), begin=0.0, end=0.3)
@@ -182,7 +181,7 @@ def test_poses_of_each_instant_are_used_between_steps() -> None:
 
 
 def straight(count: int) -> Raster:
-    """So narrow a field of view that all rays meet a wall squarely."""
+    """A field of view so narrow that all rays are perpendicular to a wall."""
     return Raster(horizontal_fov=1e-6, vertical_fov=1e-6, column_count=count, row_count=1)
 
 
@@ -221,7 +220,7 @@ def test_noise_of_scans_and_copies_is_independent() -> None:
 def test_echoes_are_lost_as_often_as_they_should(
     parameters: dict[str, float], offset: float, tilt: float, lost: float
 ) -> None:
-    """Losses would not have their rate, or that of another distance or angle."""
+    """The loss rate would be wrong, or use a wrong distance or angle."""
     n = 20_000
     wall = Plane((math.cos(tilt), math.sin(tilt), 0.0), offset * math.cos(tilt))
     scan = LidarRig(Lidar(pattern=straight(n), **QUIET, **parameters), [wall]).measure().scan()
@@ -231,7 +230,7 @@ def test_echoes_are_lost_as_often_as_they_should(
 
 
 def test_intensity_tells_matter_angle_and_distance() -> None:
-    """A dark, slanted or far wall would be as bright as a white one that is met squarely."""
+    """A dark, slanted or far wall would be as bright as a near white one."""
 
     def seen(**wall: Any) -> float:
         tilt, offset = wall.pop("tilt", 0.0), wall.pop("offset", 10.0)
@@ -245,7 +244,7 @@ def test_intensity_tells_matter_angle_and_distance() -> None:
 
 
 def test_what_sends_back_too_little_is_not_seen() -> None:
-    """A dark surface would be seen as far as a bright one: 80 % to 120 m is 10 % to 42 m."""
+    """A dark surface would have a bright one's range: 80 % to 120 m is 10 % to 42 m."""
     threshold = 0.8 * (10.0 / 120.0) ** 2
     for reflectance, reach in ((0.8, 120.0), (0.1, 120.0 / math.sqrt(8))):
         for offset, seen in ((reach - 0.1, 1), (reach + 0.1, 0)):
@@ -258,7 +257,7 @@ def test_what_sends_back_too_little_is_not_seen() -> None:
 
 
 def test_nothing_is_cast_before_somebody_looks() -> None:
-    """An unused lidar would slow the simulation down, or a scan be cast again at every look."""
+    """An unused lidar would cast rays, or a scan be cast again at every access."""
     rig = LidarRig(Lidar(pattern=HEAD), [WALL], count=3)
     reading = rig.measure()
     assert rig.renderer.cast_count == 0
@@ -269,7 +268,7 @@ def test_nothing_is_cast_before_somebody_looks() -> None:
 
 
 def test_who_looks_and_when_changes_nothing() -> None:
-    """A seed would not fix a run: numbers would go to whoever looks first."""
+    """Random numbers would depend on when readings are accessed."""
 
     def run(*, look: bool, backwards: bool = False) -> list[Any]:
         lidar = Lidar(pattern=Rosette(point_count=500), dropout=0.2)
@@ -289,7 +288,7 @@ def test_who_looks_and_when_changes_nothing() -> None:
 
 
 def test_a_bind_starts_anew() -> None:
-    """A reset would keep the way flown before it, or go on in the stream of random numbers."""
+    """A reset would keep the former motion or random state."""
     rig = LidarRig(Lidar(pattern=HEAD), [WALL], seed=3)
     first = rig.measure().cloud()
     rig.moved(lambda t: (np.array([t, 0.0, 0.0]), 0.0), begin=0.0, end=0.5)
@@ -303,7 +302,7 @@ def test_a_bind_starts_anew() -> None:
 
 
 def test_rates_are_exact_and_scans_end_at_their_stamps() -> None:
-    """Turns would drift against the clock, or be told at another time than their own."""
+    """Scans would drift against the clock, or have wrong stamps."""
     renderer = SolidRenderer([GROUND])
     with Simulation("flat", renderer=renderer) as sim:
         lidar = Lidar(pattern=HEAD, rate_hz=15.0, **QUIET)
@@ -321,7 +320,7 @@ def test_rates_are_exact_and_scans_end_at_their_stamps() -> None:
 
 
 def test_a_falling_vehicle_is_followed_through_the_scan() -> None:
-    """The simulation would not tell the lidar where it has been, or tell it a step late."""
+    """The lidar would not get the vehicle's former poses, or get them a step late."""
     with Simulation("flat", renderer=SolidRenderer([GROUND])) as sim:
         lidar = Lidar(pattern=HEAD, **QUIET)
         iris = sim.add(Multirotor("iris", position=(0, 0, 30), sensors={"roof": lidar}))
@@ -342,7 +341,7 @@ def test_a_falling_vehicle_is_followed_through_the_scan() -> None:
 
 
 def test_each_copy_sees_the_others_but_not_itself() -> None:
-    """Copies would share a scan, see their own body, or not tell who is who."""
+    """Copies would share a scan, see their own body, or have wrong labels."""
     ring = Spinning(elevations=(0.0,), column_count=360)
     with Simulation("flat", renderer=SolidRenderer([GROUND])) as sim:
         lidar = Lidar(pattern=ring, **QUIET)
@@ -368,7 +367,7 @@ def test_each_copy_sees_the_others_but_not_itself() -> None:
 
 
 def test_the_own_vehicle_is_seen_where_it_is_not_hidden() -> None:
-    """The option would change nothing."""
+    """The option would have no effect."""
     with Simulation("flat", renderer=SolidRenderer([GROUND])) as sim:
         lidar = Lidar(pattern=straight(1), position=(-1.0, 0, 0), hide_vehicle=False, **QUIET)
         iris = sim.add(Multirotor("iris", position=(0, 0, 5), sensors={"tail": lidar}))
@@ -377,7 +376,7 @@ def test_the_own_vehicle_is_seen_where_it_is_not_hidden() -> None:
 
 
 def test_others_are_where_they_were_at_the_stamp() -> None:
-    """A late look would show where they have gone since."""
+    """A late access would show other vehicles at later poses."""
     with Simulation("flat", renderer=SolidRenderer([GROUND])) as sim:
         lidar = Lidar(pattern=straight(1), **QUIET)
         iris = sim.add(Multirotor("iris", position=(0, 0, 5), sensors={"nose": lidar}))
@@ -392,7 +391,7 @@ def test_others_are_where_they_were_at_the_stamp() -> None:
 
 
 def test_it_is_built_from_yaml() -> None:
-    """A vehicle's file could not name a lidar."""
+    """A vehicle's file could not define a lidar."""
     roof = build(
         Sensor, SENSORS, {"model": "lidar", "pattern": "os1_64", "rate_hz": 20}, field="sensors.roof"
     )
@@ -420,12 +419,12 @@ def test_it_is_built_from_yaml() -> None:
     ],
 )
 def test_bad_parameters_are_named(parameters: dict[str, Any], named: str) -> None:
-    """A parameter that makes no sense would be taken, or the message would not say which."""
+    """An invalid parameter would be accepted, or the error not name it."""
     with pytest.raises(ConfigError, match=rf"sensors\.roof\.{named}"):
         build(Sensor, SENSORS, {"model": "lidar", **parameters}, field="sensors.roof")
 
 
 def test_a_place_has_three_coordinates() -> None:
-    """A slip in a script would show at the first scan, as an error of something deep within."""
+    """A wrong position would only fail at the first scan, with an unrelated error."""
     with pytest.raises(ConfigError, match=r"position = \(1\.0, 2\.0\): must hold three finite numbers"):
         Lidar(position=(1.0, 2.0))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Lidar through the renderer that ships: surfaces, labels and reflectances of a real stage."""
+"""Tests of lidars with the Embree renderer: surfaces, labels and reflectances of a real stage."""
 
 import math
 from typing import Any
@@ -8,8 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pegasus import Multirotor, Simulation
-from pegasus.cameras import Lidar, Raster, Sonar, Spinning
-from pegasus.scenario import WorldSpec
+from pegasus.cameras import Lidar, Raster, Spinning
+from pegasus.config.scenario import WorldSpec
+from pegasus.sensors import Sonar
 
 pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
 pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
@@ -53,7 +54,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> WorldSpec:
 
 
 def test_boxes_are_where_they_are_and_are_called_so(world: WorldSpec) -> None:
-    """Depths would be off, labels those of others, or intensities not follow colours."""
+    """Depths or labels would be wrong, or intensities not follow colours."""
     head = Spinning(elevations=tuple(np.radians(np.linspace(-40, 40, 9)).tolist()), column_count=360)
     with Simulation(world) as sim:
         iris = sim.add(Multirotor("iris", position=(0, 0, 3), sensors={"roof": Lidar(pattern=head, **QUIET)}))
@@ -61,7 +62,7 @@ def test_boxes_are_where_they_are_and_are_called_so(world: WorldSpec) -> None:
         reading = iris.readings["roof"]
         cloud, scan = reading.cloud(), reading.scan()
         label = np.array([reading.entities[k].labels["class"] for k in cloud.entity])
-    # A box is met at its nearest face, by the slab method.
+    # The ray hits the box at its nearest face, by the slab method.
     ways = scan.directions.reshape(-1, 3)
     nearest = np.full(len(ways), np.inf)
     for box in BOXES:
@@ -83,7 +84,7 @@ def test_boxes_are_where_they_are_and_are_called_so(world: WorldSpec) -> None:
 
 
 def test_vehicles_are_seen_by_their_name_and_the_own_one_is_not(world: WorldSpec) -> None:
-    """A lidar in the middle of its own airframe would see nothing else, or miss the one before it."""
+    """A lidar would see its own airframe, or miss another vehicle."""
     ahead = Raster(horizontal_fov=0.6, vertical_fov=0.4, column_count=150, row_count=100)
     with Simulation(world) as sim:
         sensors = {"nose": Lidar(pattern=ahead, **QUIET)}
@@ -96,14 +97,14 @@ def test_vehicles_are_seen_by_their_name_and_the_own_one_is_not(world: WorldSpec
     on_other = np.array(paths) == "/World/seen"
     assert set(paths) == {"/World/seen", "/World/Wall"}
     assert 50 < on_other.sum() < 1500
-    # The Iris is less than 0.4 m from its middle to the tip of a propeller, and lower than 0.2 m.
+    # All parts of the Iris are within 0.4 m of its centre and below 0.2 m.
     off = cloud.world_points[on_other] - [3.0, 0.0, 3.0]
     assert np.hypot(off[:, 0], off[:, 1]).max() < 0.4
     assert np.abs(off[:, 2]).max() < 0.2
 
 
 def test_a_sonar_and_a_lidar_agree_on_a_slanted_floor(world: WorldSpec) -> None:
-    """Rays of the engine and of the renderer would meet different worlds."""
+    """Rays of the engine and of the renderer would hit different geometry."""
     sonar = Sonar(noise_sigma=0.0, proportional_noise=0.0, ray_count=1, cone_angle=0.0)
     lidar = Lidar(pattern=Raster(1e-6, 1e-6, 1, 1), orientation=(0.0, math.pi / 2, 0.0), **QUIET)
     with Simulation(world) as sim:

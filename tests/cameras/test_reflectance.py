@@ -1,4 +1,4 @@
-"""Reflectance: means of colours and of textures."""
+"""Tests of reflectance: means of colours and of textures."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pegasus.base.errors import ConfigError
 from pegasus.cameras.reflectance import Reflectances, mean_reflectance
-from pegasus.errors import ConfigError
 from pegasus.scene.scene import Material, Scene, Texture
 
 
@@ -17,13 +17,13 @@ def texture(path: Path, codes: np.ndarray, **parameters: object) -> Texture:
 
 
 def test_a_plain_colour_is_the_mean_of_its_parts() -> None:
-    """Red paint would send back all or nothing, or more than all."""
+    """A colour's reflectance would not be the mean of its channels."""
     assert mean_reflectance(Material("/A", diffuse_color=(0.9, 0.3, 0.0))) == pytest.approx(0.4)
     assert mean_reflectance(Material("/B", diffuse_color=(4.0, 0.5, -1.0))) == pytest.approx(0.5)
 
 
 def test_a_texture_is_the_mean_of_its_light(tmp_path: Path) -> None:
-    """Codes would be taken for light: half of full white is 188 of 255 in sRGB (IEC 61966-2-1)."""
+    """Codes would be averaged in place of linear light (IEC 61966-2-1)."""
     board = np.zeros((64, 64, 3))
     board[:, ::2] = 255
     assert mean_reflectance(Material("/A", texture(tmp_path / "a.png", board))) == pytest.approx(

@@ -1,4 +1,4 @@
-"""Scan patterns against the tables of their makers and closed forms."""
+"""Tests of scan patterns against their makers' tables and closed forms."""
 
 import math
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pegasus.cameras import KNOWN_PATTERNS, Raster, Rosette, Spinning
+from pegasus.base.errors import ConfigError
+from pegasus.cameras import LIDAR_PATTERNS, Raster, Rosette, Spinning
 from pegasus.cameras.scan_patterns import pattern_from_spec
-from pegasus.errors import ConfigError
 
 # VLP-16 User Manual 63-9243, table 9-1; HDL-32E User's Manual 63-9113, "Laser Firing Sequence" [deg].
 VLP16 = [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15]
@@ -21,17 +21,17 @@ HDL32E = """-30.67 -9.33 -29.33 -8.00 -28.00 -6.66 -26.66 -5.33 -25.33 -4.00 -24
     ("name", "table"), [("vlp16", VLP16), ("hdl32e", [float(angle) for angle in HDL32E.split()])]
 )
 def test_lasers_are_where_their_maker_says(name: str, table: list[float]) -> None:
-    """A named lidar would look another way than the real one."""
-    elevations = np.degrees(KNOWN_PATTERNS[name].elevations)
+    """A named lidar would have wrong beam directions."""
+    elevations = np.degrees(LIDAR_PATTERNS[name].elevations)
     assert_allclose(elevations, sorted(table), atol=0.0101)
 
 
 def test_named_patterns_have_the_published_size() -> None:
     """Points per second would not be those of the data sheets, at 10 scans per second."""
-    per_second = {name: 10 * math.prod(pattern.shape) for name, pattern in KNOWN_PATTERNS.items()}
+    per_second = {name: 10 * math.prod(pattern.shape) for name, pattern in LIDAR_PATTERNS.items()}
     # VLP-16 some 0.3 million, HDL-32E some 0.7 million, OS1-64 at 1024 x 10, Mid-40 0.1 million.
     assert per_second == {"vlp16": 288_000, "hdl32e": 691_200, "os1_64": 655_360, "mid40": 100_000}
-    ouster = np.degrees(KNOWN_PATTERNS["os1_64"].elevations)
+    ouster = np.degrees(LIDAR_PATTERNS["os1_64"].elevations)
     assert_allclose(ouster[[0, -1]], [-16.6, 16.6], rtol=1e-12)
     assert_allclose(np.diff(ouster), 33.2 / 63, rtol=1e-9)
 
@@ -49,7 +49,7 @@ def test_a_head_spins_clockwise_from_the_rear() -> None:
 
 
 def test_a_raster_fills_its_field_of_view_from_the_left() -> None:
-    """Its edges would lie elsewhere, its rays unevenly, or it would be swept the other way."""
+    """Its edges or spacing would be wrong, or its scan direction reversed."""
     pattern = Raster(horizontal_fov=1.2, vertical_fov=0.4, column_count=6, row_count=4)
     rays = pattern.directions(0.0, 0.1)
     azimuth, elevation = np.arctan2(rays[..., 1], rays[..., 0]), np.arcsin(rays[..., 2])
@@ -58,7 +58,7 @@ def test_a_raster_fills_its_field_of_view_from_the_left() -> None:
 
 
 def test_a_rosette_fills_its_cone_in_time() -> None:
-    """It would leave the cone, miss its rim or middle, or draw the same in each scan."""
+    """The rosette would leave its cone, miss a part of it, or repeat itself in each scan."""
     pattern = Rosette(point_count=20_000)
     first, second = (pattern.directions(k * 0.2, 0.2)[:, 0] for k in range(2))
     assert_allclose(np.linalg.norm(first, axis=1), 1.0, rtol=1e-14)
@@ -76,7 +76,7 @@ def test_a_rosette_fills_its_cone_in_time() -> None:
 
 
 def test_a_rosette_goes_on_where_it_was() -> None:
-    """Two short scans would differ from a long one, so that its lines broke at every stamp."""
+    """The pattern would restart at each stamp."""
     long = Rosette(point_count=200).directions(3.0, 0.2)
     short = Rosette(point_count=100)
     parts = np.concatenate([short.directions(3.0, 0.1), short.directions(3.1, 0.1)])
@@ -98,6 +98,6 @@ def test_a_rosette_goes_on_where_it_was() -> None:
     ],
 )
 def test_bad_patterns_are_named(spec: Any, named: str) -> None:
-    """A pattern that makes no sense would be taken, or the message would not say which."""
+    """An invalid pattern would be accepted, or the error not name its parameter."""
     with pytest.raises(ConfigError, match=named):
         pattern_from_spec(spec)

@@ -1,4 +1,4 @@
-"""Stereo pairs: disparity against depth, rows that match, one exposure."""
+"""Tests of stereo pairs: disparity against depth, matching rows, one exposure."""
 
 import math
 
@@ -7,8 +7,8 @@ import pytest
 from analytic_renderer import AnalyticRenderer, Plane
 
 from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import Camera, Imaging, Pinhole, StereoCamera, depth_from_disparity, disparity
-from pegasus.frames import matrix_from_quaternion
 
 SMALL = {"resolution": (160, 120), "horizontal_fov": 1.2, "position": (0.1, 0.02, 0.03)}
 
@@ -21,7 +21,7 @@ def stereo(camera, planes, **parameters):
 
 
 def test_the_right_camera_is_to_the_right():
-    """The pair would be crossed, or turn about its middle: places in the world for any attitude."""
+    """The pair would be exchanged, or rotate about its middle."""
     camera = StereoCamera(baseline=0.25, orientation=(0.1, 0.3, 0.5), **SMALL)
     reading, _ = stereo(camera, (), heading=0.7)
     mono, _ = stereo(Camera(orientation=(0.1, 0.3, 0.5), **SMALL), (), heading=0.7)
@@ -33,13 +33,13 @@ def test_the_right_camera_is_to_the_right():
 
 
 def stripes(points):
-    """Light that changes along y with a period of 3 m: a phase tells the place."""
+    """Return light that varies along y with a period of 3 m, whose phase gives the position."""
     value = 0.5 + 0.4 * np.sin(2 * np.pi * points[..., 1:2] / 3.0)
     return value * np.ones(3)
 
 
 def test_disparity_is_that_of_depth():
-    """Pictures would not shift by f b / depth: measured in them to a tenth of a pixel."""
+    """The measured disparity would differ from f b / depth by more than a tenth of a pixel."""
     wall = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall", stripes)
     imaging = Imaging(exposure=1.0, gamma=1.0)
     camera = StereoCamera(baseline=0.2, outputs=("rgb", "depth"), imaging=imaging, hide_vehicle=True, **SMALL)
@@ -60,26 +60,26 @@ def test_disparity_is_that_of_depth():
 
 
 def test_both_see_one_instant_alike():
-    """The pair would be exposed differently, have the same noise, or one of them be drawn unasked."""
+    """The pair would differ in exposure, share its noise, or one image be rendered unasked."""
     bright = Plane((0.0, 1.0, 0.0), -4.0, "/World/wall", "wall", lambda points: 0.1 + 0.1 * abs(points))
     imaging, aside = Imaging(read_noise=0.02), (0.0, 0.0, -1.2)
     camera = StereoCamera(imaging=imaging, orientation=aside, hide_vehicle=True, baseline=0.5, **SMALL)
     reading, iris = stereo(camera, (bright,))
-    renderer = iris.visuals._choice
+    renderer = iris.manager.visuals._choice
     left = reading.left.rgb
     assert renderer.render_count == 1
     right = reading.right.rgb
     assert renderer.render_count == 2
-    shots = reading.left.shot, reading.right.shot
+    shots = reading.left.capture, reading.right.capture
     assert shots[0].exposure(0) == shots[1].exposure(0)
     assert shots[0].snapshot is shots[1].snapshot
     assert not np.array_equal(left, right)
-    alone = reading.right.shot.optics.imaging.exposure_for(reading.right.channels().radiance)
+    alone = reading.right.capture.optics.imaging.exposure_for(reading.right.channels().radiance)
     assert alone != shots[0].exposure(0)
 
 
 def test_bad_baseline():
-    """A pair without a distance would give no depth."""
+    """A pair without a valid baseline would be accepted."""
     with pytest.raises(ConfigError, match=r"baseline = 0\.0: must be above 0 m"):
         StereoCamera(baseline=0.0)
     assert StereoCamera(lens=Pinhole(horizontal_fov=math.radians(90))).lens.horizontal_fov == math.pi / 2

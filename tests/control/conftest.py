@@ -1,4 +1,4 @@
-"""A stand-in vehicle, and a rigid body that controllers fly in."""
+"""Fixtures of controller tests: a stand-in vehicle and a simulated rigid body."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,16 +7,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pegasus.frames import cross, matrix_from_quaternion, normalize, rotate
-from pegasus.state import VehicleState
+from pegasus.base.frames import cross, matrix_from_quaternion, normalize, rotate
+from pegasus.core.state import VehicleState
+from pegasus.dynamics import ThrustCurve
 
 IRIS_ROTORS = ((0.138, -0.207, 0.023), (-0.125, 0.219, 0.023), (0.138, 0.203, 0.023), (-0.124, -0.222, 0.023))
 GRAVITY = 9.80665
 
 
 @dataclass(frozen=True)
-class QuadraticCurve:
-    """T = c w^2, Q = k T."""
+class QuadraticCurve(ThrustCurve):
+    """T = c w^2, Q = k T, in NumPy."""
 
     constant: float = 8.54858e-6
     ratio: float = 0.06
@@ -50,7 +51,7 @@ def layout(position, axis, spin):
 
 @dataclass
 class StandIn:
-    """What a controller asks of a vehicle; the Iris unless told otherwise."""
+    """Stand-in for the vehicle that a controller reads; an Iris by default."""
 
     count: int = 1
     mass: float = 1.5

@@ -1,4 +1,4 @@
-"""Print digests of trajectories and allocations as JSON, for `test_processors`."""
+"""Print digests of trajectories, allocations and controllers as JSON, for `test_processors`."""
 
 import hashlib
 import json
@@ -7,8 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from pegasus.control import Allocation, trajectories
+from pegasus.control import Allocation, CascadedPIDController, GeometricController, Reference, trajectories
 from pegasus.control.trajectories.spline import Spline, bridge
+from pegasus.core.state import VehicleState
+from pegasus.dynamics import PropellerThrust
+from pegasus.environment import Environment
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0), (0.0, 0.0, 1.5))
 GATES = [
@@ -65,6 +68,42 @@ def allocations():
     return together, alone
 
 
+def control(rows):
+    """Return the rotor speeds of every shipped controller for some of five vehicles, over several steps."""
+    rng = np.random.default_rng(2)
+    spins = np.where(np.arange(6) % 2, 1.0, -1.0)
+    angles = [math.pi / 3 * k for k in range(6)]
+    vehicle = SimpleNamespace(
+        count=len(rows),
+        mass=1.5,
+        inertia=np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]]),
+        center_of_mass=np.array([0.01, -0.005, 0.0]),
+        layout=SimpleNamespace(
+            position=np.array([[0.3 * math.cos(a), 0.3 * math.sin(a), 0.02] for a in angles]),
+            axis=np.tile([0.0, 0.0, 1.0], (6, 1)),
+            spin=spins,
+        ),
+        thrust_curve=PropellerThrust(diameter=0.25, thrust_coefficient=0.11, power_coefficient=0.05),
+        motor=SimpleNamespace(max_speed=900.0),
+        environment=Environment(),
+        file=None,
+    )
+    found = []
+    for kind in (GeometricController, CascadedPIDController):
+        controller = kind(trajectories.hold(height=1.0))
+        controller.bind(vehicle)
+        for _ in range(20):
+            state, reference = VehicleState.at_rest(5, 6), Reference.hold(np.zeros((5, 3)), np.zeros(5))
+            for array in (state.position, state.velocity, state.angular_velocity, reference.acceleration):
+                array[:] = rng.uniform(-2.0, 2.0, (5, 3))
+            reference.yaw[:] = rng.uniform(-3.0, 3.0, 5)
+            state.orientation[:] = [0.1, -0.3, 0.1, 0.9433981132056604]
+            chosen = VehicleState(**{name: array[rows].copy() for name, array in vars(state).items()})
+            wanted = Reference(**{n: a[rows].copy() for n, a in vars(reference).items() if n != "segment"})
+            found.append(controller.rotor_speed(chosen, wanted, 0.004))
+    return found
+
+
 def digest(values):
     return hashlib.sha256(
         b"".join(np.ascontiguousarray(v, dtype=np.float64).tobytes() for v in values)
@@ -84,6 +123,12 @@ def main():
     table = Spline(ring(30), np.full(29, 0.1), free_ends=True)
     found["free ends"] = digest([table.at(table.duration * k / 50) for k in range(51)])
     found |= {"allocated together": digest(together), "allocated alone": digest(alone)}
+    alone = [control([row]) for row in range(5)]
+    found |= {
+        "controlled together": digest(control(list(range(5)))),
+        "controlled alone": digest(np.concatenate(step) for step in zip(*alone, strict=True)),
+        "controlled in another order": digest(step[::-1] for step in control([4, 3, 2, 1, 0])),
+    }
     print(json.dumps(found))
 
 

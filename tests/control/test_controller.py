@@ -1,23 +1,25 @@
+"""Tests of the base class of controllers and its parameters."""
+
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.backend import Backend
-from pegasus.components import build
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import cross
+from pegasus.config.scenario import load_world
 from pegasus.control import (
-    CONTROLLERS,
     CascadedPIDController,
     Controller,
     GeometricController,
     trajectories,
 )
-from pegasus.errors import ConfigError
-from pegasus.frames import cross
-from pegasus.scenario import load_world
-from pegasus.state import VehicleState
+from pegasus.core.backend import BACKENDS, Backend
+from pegasus.core.state import VehicleState
 
+CONTROLLERS = sorted(name for name, kind in BACKENDS.items() if issubclass(kind, Controller))
 HOVER_SPEED = 1000.0
 """Of the rotors of `airframe` [rad/s]."""
 
@@ -94,13 +96,13 @@ def test_starts_anew(vehicles):
     np.testing.assert_array_equal(first.state.rotor_speed, second.state.rotor_speed)
 
 
-@pytest.mark.parametrize("model", sorted(CONTROLLERS))
+@pytest.mark.parametrize("model", CONTROLLERS)
 def test_a_fleet_flies_as_its_vehicles_do_alone(vehicles, model):
     """If this fails, vehicles of a fleet influence each other."""
     starts = np.array([[0, 0, 0.0], [-7, 3, 0.0]])
 
     def flight(rows):
-        controller = CONTROLLERS[model](trajectories.circle(2.0, height=1.0, speed=3.0))
+        controller = BACKENDS[model](trajectories.circle(2.0, height=1.0, speed=3.0))
         vehicle, _ = started(vehicles, controller, count=len(rows))
         plant = vehicles.Plant(vehicle, position=starts[rows], wind_force=(0.3, 0.0, 0.0))
         plant.fly(controller, 4.0)
@@ -113,7 +115,7 @@ def test_a_fleet_flies_as_its_vehicles_do_alone(vehicles, model):
         np.testing.assert_allclose(together.rotor_speed[row], alone.rotor_speed[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("model", sorted(CONTROLLERS))
+@pytest.mark.parametrize("model", CONTROLLERS)
 def test_built_from_a_scenario_file(model):
     """If this fails, the controllers of a scenario file do not load."""
     spec = {
@@ -122,9 +124,9 @@ def test_built_from_a_scenario_file(model):
         "velocity_gain": [4, 4, 5],
         "relative": False,
     }
-    controller = build(Backend, CONTROLLERS, spec, field="vehicles.0.backends.0")
+    controller = build(Backend, BACKENDS, spec, field="vehicles.0.backends.0")
     assert controller.drives
-    assert isinstance(controller, CONTROLLERS[model])
+    assert isinstance(controller, BACKENDS[model])
     assert controller.velocity_gain == (4.0, 4.0, 5.0)
     assert controller.mission.duration > 5.0
 
@@ -155,29 +157,29 @@ FIELD = "vehicles.0.backends.0"
         ),
     ],
 )
-@pytest.mark.parametrize("model", sorted(CONTROLLERS))
+@pytest.mark.parametrize("model", CONTROLLERS)
 def test_bad_parameters_are_named(model, spec, message):
     """If this fails, a mistake in a scenario file shows up in the air."""
     with pytest.raises(ConfigError) as caught:
-        build(Backend, CONTROLLERS, {"model": model, **spec}, field=FIELD)
+        build(Backend, BACKENDS, {"model": model, **spec}, field=FIELD)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("kind", [GeometricController, CascadedPIDController])
 @pytest.mark.parametrize("gains", [6.0, (6.0, 6.0), (6.0, np.nan, 6.0), "666", None])
 def test_gains_are_three_numbers(kind, gains):
-    """If this fails, a mistake in a script shows up in the air, or as an error of some array."""
+    """If this fails, invalid gains in a script only fail during a flight, or with an unrelated error."""
     with pytest.raises(ConfigError, match=r"^position_gain.*: must hold 3 finite numbers"):
         kind(trajectories.hold(height=1.0), position_gain=gains)
 
 
 def test_gains_may_be_an_array():
-    """If this fails, gains that were computed cannot be given."""
+    """If this fails, gains in a NumPy array are rejected."""
     GeometricController(trajectories.hold(height=1.0), position_gain=np.array([6.0, 6.0, 8.0]))
 
 
 def test_refuses_a_vehicle_that_is_too_heavy(vehicles):
-    """If this fails, a vehicle that cannot lift itself sits on the ground without a word."""
+    """If this fails, a vehicle that cannot lift itself stays on the ground without an error."""
     with pytest.raises(
         ConfigError, match=r"^motor.max_speed = 1100.0: the rotors lift 41.38 N, the vehicle weighs"
     ):
@@ -202,7 +204,7 @@ def test_refuses_a_vehicle_that_could_only_just_lift_itself(kind):
                 assert vehicle.state.position[0, 2] > 0.5
                 continue
             with pytest.raises(
-                ConfigError, match=r"lift 41.38 N, 90 % of which are used to fly, the vehicle"
+                ConfigError, match=r"lift 41.38 N, 90 % of which are available for acceleration, the vehicle"
             ):
                 simulation.add(vehicle)
 
@@ -275,3 +277,20 @@ def test_default_gains_fly_every_size(kind, bound):
     assert np.max(errors, axis=0) == pytest.approx(0.0, abs=bound)
     # At the end they stand in the air: no attitude swings on, as where motors are too slow for the gains.
     assert np.max(spins[-125:], axis=0) == pytest.approx(0.0, abs=0.02)
+
+
+def test_a_controller_that_defines_publish_gets_the_readings():
+    """If this fails, a custom controller that uses sensors flies blind, as shipped ones need no readings."""
+    heard = []
+
+    class Listening(GeometricController):
+        def publish(self, t, state, readings):
+            heard.append(sorted(readings))
+            super().publish(t, state, readings)
+
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("iris", backends=[Listening(trajectories.hold(height=2.0))]))
+        sim.step(3)
+    assert all("imu" in names for names in heard)
+    assert len(heard) == 3
+    assert not GeometricController.reads_sensors

@@ -1,12 +1,14 @@
+"""Tests of missions: start, landing, fleets, and smooth references."""
+
 import math
 
 import numpy as np
 import pytest
 
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.control import Mission, trajectories
 from pegasus.control.trajectories import Point, Trajectory
-from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.state import VehicleState
+from pegasus.core.state import VehicleState
 
 DT = 0.01
 
@@ -232,3 +234,24 @@ def test_a_trajectory_that_ends_in_motion_is_stopped_at_its_end():
     np.testing.assert_allclose(references[-1].velocity, 0.0)
     assert references[-1].segment == "hold"
     assert "trajectory" in {r.segment for r in references}
+
+
+def test_a_vehicles_reference_does_not_depend_on_the_others():
+    """If this fails, a fleet flies another path than a single vehicle, or rounds it otherwise."""
+    trajectory = trajectories.sequence(
+        trajectories.takeoff(2.0),
+        trajectories.lemniscate(3.0, yaw="forward"),
+        trajectories.waypoints(((0, 0, 2), (3, 1, 3), (5, 4, 2)), yaw="forward"),
+        trajectories.land(),
+    )
+    starts = np.array([[1.3, -0.7, 0.06], [9.1, 0, 0.06], [0, 9.2, 0.06]])
+    alone, together = (
+        perfect_flight(
+            make(trajectory, count=n), standing(starts[:n], [0.4, -2.0, 3.0][:n]), 60.0, floor=0.06
+        )
+        for n in (1, 3)
+    )
+    for one, three in zip(alone, together, strict=True):
+        assert one.segment == three.segment
+        for name in ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate", "idle"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(three, name)[:1], name)

@@ -1,4 +1,4 @@
-"""What is left of a flight: it is the way that the vehicle then takes."""
+"""Tests of the remaining path of a flight, against the path that is flown."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from pegasus.control import GeometricController, trajectories
 
 
 def test_the_way_ahead_is_the_way_that_is_flown():
-    """Wrong: the panel draws a way that the vehicle does not take, or that of another copy."""
+    """The panel would draw a path that the vehicle does not follow, or that of another copy."""
     flight = trajectories.sequence(
         trajectories.takeoff(height=2.0), trajectories.circle(radius=2.0, height=2.0, speed=2.0)
     )
@@ -26,5 +26,5 @@ def test_the_way_ahead_is_the_way_that_is_flown():
             simulation.run(0.5)
         simulation.run(30.0)
         assert vehicle.plan(simulation.time) is None
-        # The one that was given out stays as it was.
+        # A plan that was returned earlier does not change.
         np.testing.assert_array_equal(plan.path(horizon=4.0, interval=0.5), paths[0])

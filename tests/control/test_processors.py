@@ -1,3 +1,5 @@
+"""Tests of equal bits of trajectories and controllers on different processors."""
+
 import json
 import os
 import subprocess
@@ -21,7 +23,7 @@ def digests(**variables):
     return found
 
 
-def test_trajectories_and_allocations_have_the_same_bits_on_every_processor():
+def test_trajectories_and_controllers_have_the_same_bits_on_every_processor():
     """If this fails, the same scenario flies another path on another processor, or in other company.
 
     OpenBLAS is told to take the kernels of other processors, and NumPy to leave out the instructions that it
@@ -30,5 +32,6 @@ def test_trajectories_and_allocations_have_the_same_bits_on_every_processor():
     plain = " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
     here = digests()
     assert here["allocated together"] == here["allocated alone"]
+    assert here["controlled together"] == here["controlled alone"] == here["controlled in another order"]
     assert digests(**{KERNELS: "Haswell"}) == here
     assert digests(**{KERNELS: "Nehalem", DISABLED: plain}) == here

@@ -1,4 +1,4 @@
-"""A small scenario for datasets, and the command that makes one."""
+"""A small dataset scenario, and functions that run `pegasus dataset`."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ def write_scenario(folder: Path, **changes: Any) -> Path:
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
-    """Start `pegasus dataset` in a session of its own."""
+    """Start `pegasus dataset` in a separate process session."""
     return subprocess.Popen(
         [sys.executable, "-m", "pegasus", "dataset", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -69,5 +69,5 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def frame_count(folder: Path) -> int:
-    """Return how many frames count."""
+    """Return the number of complete frames."""
     return len(list((folder / ".frames").glob("[0-9]*.json")))

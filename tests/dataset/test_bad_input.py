@@ -1,4 +1,4 @@
-"""What goes wrong with a dataset is one line of the command that says what to do; what was made counts."""
+"""Tests of errors of `pegasus dataset`: one line with a remedy; complete frames are kept."""
 
 import importlib.metadata
 import io
@@ -10,13 +10,13 @@ import pytest
 from dataset_runs import SCENARIO, contents, frame_count, write_scenario
 from PIL import Image
 
-from pegasus.cli import main
+from pegasus.cli.main import main
 
 pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
 pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
 pytest.importorskip("resource", reason="needs limits of processes, which this system lacks")
 
-# The disk of a worker is full from the second of its frames on, as long as the file `full` is there.
+# A worker's disk is full from its second frame on while the file `full` exists.
 FULL_DISK = """
 import resource
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def Xform "World"
 
 @pytest.fixture
 def dataset(tmp_path, monkeypatch, capsys):
-    """Run `pegasus dataset` on a scenario, and return its exit code and what it says."""
+    """Run `pegasus dataset` on a scenario, and return its exit code and its output."""
 
     def run(file, *options, frames=4):
         arguments = ["dataset", file, "--out", tmp_path / "out", "--frames", frames, *options]
@@ -91,7 +91,7 @@ def dataset(tmp_path, monkeypatch, capsys):
 
 
 def refused(end):
-    """Return the one line that a run ended with."""
+    """Return the one-line error of a run."""
     code, said = end
     assert code == 2, said
     assert said.startswith("pegasus: ")
@@ -100,7 +100,7 @@ def refused(end):
 
 
 def seen_by(tmp_path, sensors=None, world="flat", **camera):
-    """Write a scenario with another camera or world, that draws nothing at random."""
+    """Write a scenario with another camera or world, without randomisers."""
     vehicle = {**SCENARIO["vehicles"][0]}
     front = {**vehicle["sensors"]["front"], **camera}
     vehicle["sensors"] = {"front": front, **(sensors or {})}
@@ -109,7 +109,7 @@ def seen_by(tmp_path, sensors=None, world="flat", **camera):
 
 
 def test_a_folder_with_something_in_it(dataset, tmp_path):
-    """A dataset would be mixed into somebody's files."""
+    """A dataset would be mixed with other files."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("x")
     said = refused(dataset(write_scenario(tmp_path)))
@@ -159,14 +159,14 @@ def test_a_disk_that_gets_full(dataset, tmp_path, workers):
     ],
 )
 def test_a_field_of_view_of_zero(dataset, tmp_path, changes, message):
-    """A camera that sees nothing would divide by zero, or give pictures of nothing."""
+    """A camera with no field of view would divide by zero, or give invalid images."""
     said = refused(dataset(seen_by(tmp_path, **changes)))
     assert message in said
     assert not (tmp_path / "out").exists()
 
 
 def test_a_texture_that_is_not_there(dataset, tmp_path):
-    """A wall would be white, or the worker end in a traceback."""
+    """A missing texture would be white, or the worker end in a traceback."""
     (tmp_path / "wall.usda").write_text(WALL)
     said = refused(dataset(seen_by(tmp_path, world="wall.usda")))
     assert "brick.png" in said
@@ -174,7 +174,7 @@ def test_a_texture_that_is_not_there(dataset, tmp_path):
 
 
 def test_a_world_with_nothing_in_it(dataset, tmp_path):
-    """Pictures of nothing would pass for a dataset."""
+    """An empty world would give a dataset of empty images."""
     (tmp_path / "empty.usda").write_text(WALL[: WALL.index("    def Cube")] + "}\n")
     said = refused(dataset(seen_by(tmp_path, world="empty.usda")))
     assert "empty.usda" in said
@@ -183,7 +183,7 @@ def test_a_world_with_nothing_in_it(dataset, tmp_path):
 
 
 def test_a_camera_and_a_lidar_within_a_wall(dataset, tmp_path):
-    """Pictures and points of the inside of a wall would come without a word, or with one for each scene."""
+    """Sensors inside a wall would cause no warning, or one for each scene."""
     (tmp_path / "wall.usda").write_text(WALL.replace("rel material", "# rel material"))
     lidar = {"top": {"model": "lidar", "pattern": "vlp16"}}
     file = seen_by(tmp_path, world="wall.usda", sensors=lidar)
@@ -204,7 +204,7 @@ def test_a_camera_and_a_lidar_within_a_wall(dataset, tmp_path):
     [("embreex", (), "render"), ("mitsuba", ("--photo",), "photo"), ("ray", ("--ray", "local"), "cluster")],
 )
 def test_an_extra_that_is_not_installed(dataset, tmp_path, monkeypatch, package, options, extra):
-    """The user would be shown a failed import."""
+    """A missing extra would cause an ImportError."""
     real = importlib.metadata.version
 
     def version(name):

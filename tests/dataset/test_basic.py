@@ -1,4 +1,4 @@
-"""The layout of Replicator's BasicWriter, read by what its documentation says alone."""
+"""Tests of the layout of Replicator's BasicWriter, read by its documentation alone."""
 
 import json
 import re
@@ -17,8 +17,8 @@ from analytic_scenes import (
 )
 from PIL import Image
 
+from pegasus.base.errors import ConfigError
 from pegasus.dataset import ANNOTATORS, BasicWriter, motion_vectors, occlusion_ratios
-from pegasus.errors import ConfigError
 
 BOX = Solid(
     "/World/box", "box", (0.3, 0.4, 0.5), pose((4, -0.5, 0.2), turn((1, 2, 3), 0.7)), before=pose((4, 0, 0))
@@ -62,7 +62,7 @@ def picture(folder, name):
 
 
 def by_color(image, table):
-    """A picture of names, from a picture of colours and its legend."""
+    """Return an image of names, from an image of colours and its legend."""
     found = np.full(image.shape[:2], None, object)
     for key, name in table.items():
         color = [int(v) for v in re.fullmatch(r"\((\d+), (\d+), (\d+), (\d+)\)", key).groups()]
@@ -91,7 +91,7 @@ def test_the_files_are_those_of_replicator(folder):
 
 
 def test_several_cameras_have_folders_of_their_own(scene, tmp_path):
-    """Two cameras would overwrite each other, or lie where Replicator does not look."""
+    """Two cameras would overwrite each other, or be in a wrong folder."""
     writer = BasicWriter(tmp_path, cameras=("left", "right"), annotators=("rgb", "bounding_box_2d_tight"))
     fields = {"previous_view": None}
     renderer = AnalyticRenderer(BOX)
@@ -122,7 +122,7 @@ def test_pictures_hold_the_channels(folder, scene):
 
 
 def test_segmentation_pictures_and_legends_name_every_pixel(folder, scene):
-    """A pixel would have a colour without a name, or the name of something else."""
+    """A pixel's colour would have no name in the legend, or a wrong one."""
     entity = scene.images.entity
     names = np.array(["box", "wall", "UNLABELLED", "ball", "BACKGROUND"], object)
     paths = np.array(["/World/box", "/World/wall", "UNLABELLED", "/World/ball", "BACKGROUND"], object)
@@ -190,7 +190,7 @@ def test_occlusion_rows_name_instances_as_the_pictures_do(folder, scene):
 
 
 def test_motion_vectors_have_four_channels(folder, scene):
-    """Replicator's arrays have two unused ones."""
+    """Motion arrays would lack Replicator's two unused channels."""
     vectors = array(folder, "motion_vectors")
     assert vectors.shape == (120, 160, 4)
     assert vectors.dtype == np.float32
@@ -236,7 +236,7 @@ def test_camera_parameters_have_the_fields_of_replicator(folder):
 
 
 def test_without_occlusion_and_motion_the_rows_say_so(scene, tmp_path):
-    """What was not computed would pass for fully visible."""
+    """Missing occlusion would be written as fully visible."""
     frame = AnalyticRenderer(BOX, WALL).frame(scene.view)
     writer = BasicWriter(tmp_path, annotators=("bounding_box_3d", "motion_vectors"))
     writer.write(0, [frame])
@@ -254,7 +254,7 @@ def test_a_view_of_nothing_is_written(tmp_path):
 
 
 def test_unknown_annotators_are_refused(tmp_path):
-    """A misspelt annotator would be missing without a word."""
+    """A misspelt annotator would be ignored without an error."""
     with pytest.raises(ConfigError, match=r"annotators = \['depth'\]: must be among rgb, "):
         BasicWriter(tmp_path, annotators=("rgb", "depth"))
     assert len(set(ANNOTATORS)) == 13

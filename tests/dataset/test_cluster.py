@@ -1,18 +1,17 @@
-"""Datasets on a Ray cluster that fails; a cluster that works is in `test_workers`."""
+"""Tests of failures of a Ray cluster; `test_workers` tests a working one."""
 
 import sys
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from pegasus.dataset.cluster import run_on_ray
-from pegasus.dataset.episode import Plan
-from pegasus.dataset.workers import Job
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.dataset.recipe import Plan
+from pegasus.dataset.workers import Job, run_on_ray
 
 
 class RayError(Exception):
-    """What all of Ray's errors derive from."""
+    """Base class of Ray's errors."""
 
 
 class RayTaskError(RayError):
@@ -23,7 +22,7 @@ class RayTaskError(RayError):
 
 
 class WorkerCrashedError(RayError):
-    """A worker that was ended from outside."""
+    """A worker that was killed from outside."""
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def run(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("error", [WorkerCrashedError("The worker died\nunexpectedly"), ConnectionError("x")])
 def test_a_worker_that_is_lost_is_one_line(run, error):
-    """A node that runs out of memory would end in a traceback."""
+    """A node without memory would end the run in a traceback."""
     with pytest.raises(ConfigError) as caught:
         run(error)
     name = type(error).__name__
@@ -65,7 +64,7 @@ def test_a_worker_that_is_lost_is_one_line(run, error):
 
 
 def test_an_error_of_the_scenario_is_told_as_it_is(run):
-    """A mistake that shows on a node only would be told as the loss of that node."""
+    """A scenario's error on a node would be reported as the loss of that node."""
     with pytest.raises(ConfigError, match="no free place"):
         run(RayTaskError(ConfigError("no free place was found")))
     with pytest.raises(RayTaskError):

@@ -1,4 +1,4 @@
-"""The COCO layout, loaded and decoded by the COCO API."""
+"""Tests of the COCO layout with the COCO API."""
 
 import contextlib
 import io
@@ -84,7 +84,7 @@ def test_categories_are_the_classes(coco):
 
 
 def test_the_file_has_the_sections_of_coco(folder):
-    """A strict reader would refuse the file."""
+    """A strict reader would reject the file."""
     content = json.loads((folder / "annotations/instances.json").read_text())
     assert list(content) == ["info", "licenses", "categories", "images", "annotations"]
     assert {image["license"] for image in content["images"]} == {lic["id"] for lic in content["licenses"]}
@@ -106,7 +106,7 @@ def test_the_order_of_frames_leaves_no_trace(folder, tmp_path):
 
 
 def test_small_areas_are_left_out_on_demand(tmp_path):
-    """Specks of a few pixels would stay in a dataset that is to be without them."""
+    """Small areas would remain in a dataset with a minimum area."""
     writer = CocoWriter(tmp_path, least_area=50)
     writer.write(0, frames()[:1])
     writer.finish()

@@ -1,4 +1,4 @@
-"""The KITTI layout, read by the description of its development kit alone."""
+"""Tests of the KITTI layout, read by the description of its development kit alone."""
 
 import math
 
@@ -7,10 +7,10 @@ import pytest
 from analytic_scenes import AnalyticRenderer, Solid, box_corners, in_camera, looking, pose, seen_at, turn
 from PIL import Image
 
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import KannalaBrandt, Pinhole
 from pegasus.dataset import KittiWriter, LidarCloud
 from pegasus.dataset.kitti import occlusion_level, truncation
-from pegasus.errors import ConfigError
 
 YAW = 0.6
 BOX = Solid("/World/box", "box", (0.6, 0.3, 0.25), pose((6, -0.5, 0.2), turn((0, 0, 1), YAW)))
@@ -97,7 +97,7 @@ def test_labels_come_back_as_the_corners_of_the_box(folder, view):
 
 
 def test_alpha_is_the_rotation_seen_from_the_camera(folder):
-    """The observation angle would not be zero for what looks right at a right angle to the ray."""
+    """The observation angle would not be zero for an object facing perpendicular to the ray."""
     for _, numbers in read_labels(folder / "label_2/000007.txt"):
         x, z, ry = numbers[10], numbers[12], numbers[13]
         assert math.remainder(numbers[2] - (ry - math.atan2(x, z)), 2 * math.pi) == pytest.approx(0, abs=2e-4)
@@ -115,7 +115,7 @@ def test_labels_project_through_the_calibration_onto_their_boxes(folder, view):
             np.testing.assert_allclose(
                 np.sort(pixels, axis=0), np.sort(seen_at(view, box_corners(BOX)) - KIT, axis=0), atol=0.05
             )
-        # The pixels whose centres the box covers, but for the digits that locations are rounded to.
+        # Pixels whose centres lie in the box, within the rounding of locations.
         low, high = np.maximum(pixels.min(0), 0), np.minimum(pixels.max(0), [159, 119])
         apart = np.array([*(numbers[3:5] - low), *(high - numbers[5:7])])
         assert apart.min() > -0.03
@@ -123,7 +123,7 @@ def test_labels_project_through_the_calibration_onto_their_boxes(folder, view):
 
 
 def test_a_lidar_point_is_projected_into_the_pixel_that_shows_it(folder, view):
-    """Clouds would lie half a pixel beside the picture."""
+    """Clouds would be half a pixel off the image."""
     calibration = read_calibration(folder / "calib/000007.txt")
     pixel, reach = np.array([41, 77]), 5.0
     ray = view.lens.directions(pixel + 0.5, view.resolution)
@@ -133,7 +133,7 @@ def test_a_lidar_point_is_projected_into_the_pixel_that_shows_it(folder, view):
 
 
 def test_truncation_and_occlusion_levels(folder):
-    """What is cut or hidden would pass for whole."""
+    """Truncated or occluded objects would be labelled as fully visible."""
     (_, box), (_, edge) = read_labels(folder / "label_2/000007.txt")
     assert box[0] == 0
     assert 0.3 < edge[0] < 0.7
@@ -144,7 +144,7 @@ def test_truncation_and_occlusion_levels(folder):
 
 
 def test_lidar_points_land_where_they_are(folder, view):
-    """Tr_velo_to_cam would turn or shift the cloud against the picture."""
+    """Tr_velo_to_cam would rotate or shift the cloud against the image."""
     cloud = np.fromfile(folder / "velodyne/000007.bin", "<f4").reshape(-1, 4)
     np.testing.assert_allclose(cloud[:, 3], [0.25, 1.0])
     calibration = read_calibration(folder / "calib/000007.txt")
@@ -154,7 +154,7 @@ def test_lidar_points_land_where_they_are(folder, view):
 
 
 def test_tilted_objects_are_held_by_an_upright_box(tmp_path):
-    """A box that KITTI cannot state would be stated too small."""
+    """The upright box of a tilted object would be too small."""
     tilted = Solid("/World/box", "box", (0.6, 0.3, 0.25), pose((6, 0, 0), turn((1, 2, 3), 0.7)))
     view = looking((0, 0, 0), 0.1, -0.2)
     KittiWriter(tmp_path).write(0, [AnalyticRenderer(tilted).frame(view, classes=CLASSES)])
@@ -195,7 +195,7 @@ def test_only_wanted_classes_are_objects(tmp_path, view):
 
 @pytest.mark.parametrize("straight", [True, False])
 def test_a_lens_that_distorts_is_told_of(tmp_path, caplog, straight):
-    """Points would be projected beside their pixels, without a word."""
+    """A distorting lens, which KITTI cannot describe, would cause no warning."""
     lens = Pinhole(focal_length=(90.0, 90.0)) if straight else KannalaBrandt(focal_length=(60.0, 60.0))
     frame = AnalyticRenderer(BOX).frame(looking((0, 0, 0), lens=lens), classes=CLASSES, camera="front")
     writer = KittiWriter(tmp_path, cameras=("front",))
@@ -207,6 +207,6 @@ def test_a_lens_that_distorts_is_told_of(tmp_path, caplog, straight):
 
 
 def test_three_cameras_are_too_many(tmp_path):
-    """A third camera's pictures would be lost without a word."""
+    """A third camera's images would be dropped without an error."""
     with pytest.raises(ConfigError, match="must be 1 to 2 names of cameras"):
         KittiWriter(tmp_path, cameras=("a", "b", "c"))

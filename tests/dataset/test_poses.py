@@ -1,4 +1,4 @@
-"""Vehicles at random poses: where a camera sees them, where there is room, and how fast they were."""
+"""Tests of random vehicle poses: visibility, clearance and velocities."""
 
 import math
 
@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import Camera
 from pegasus.dataset.randomizers import Clearance, InView, Moment, Mount, Poses
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion
 from pegasus.scene.scene import Scene
 
 
 @pytest.fixture(scope="module")
 def moment():
-    """An Iris with a camera and two others on the flat world, one picture after the start."""
+    """An Iris with a camera and two others in the flat world, one image after the start."""
     with Simulation("flat") as sim:
         camera = Camera(rate_hz=50.0, resolution=(96, 64), orientation=(0.0, -0.2, 0.0))
         sim.add(Multirotor("iris", name="eye", position=(0, 0, 5), extra_sensors={"front": camera}))
         sim.add(Multirotor("iris", name="a", position=(20, 0, 0.1)))
         sim.add(Multirotor("x500", name="b", position=(0, 20, 0.3)))
         sim.step(6)
-        shot = sim.vehicles["eye"].readings["front"].shot
+        shot = sim.vehicles["eye"].readings["front"].capture
         mounts = (Mount("eye/front", "eye", 0, shot.optics),)
         clearance = Clearance(sim.scene)
         yield Moment(shot.snapshot, shot.previous, mounts, sim.engine, clearance, sim.world)
@@ -33,7 +33,7 @@ def rng(seed: int) -> np.random.Generator:
 
 
 def test_vehicles_are_in_view_all_over_the_image(moment):
-    """Pictures would be empty, or show what is looked for in their middle only."""
+    """Images would be empty, or show the target only in their middle."""
     (mount,) = moment.mounts
     optics, pixels, distances = mount.optics, [], []
     for seed in range(60):
@@ -51,14 +51,14 @@ def test_vehicles_are_in_view_all_over_the_image(moment):
     assert y.min() >= 0
     assert x.max() <= 96
     assert y.max() <= 64
-    # Mean of 120 even draws: 96 / sqrt(12 * 120) pixels of standard deviation.
+    # Mean of 120 uniform draws: 96 / sqrt(12 * 120) pixels of standard deviation.
     assert abs(x.mean() - 48) < 4 * 96 / math.sqrt(12 * 120)
     assert min(distances) >= 2.0 - 1e-9
     assert max(distances) <= 12.0 + 1e-9
 
 
 def test_vehicles_keep_clear_of_one_another_and_of_the_ground(moment):
-    """Two vehicles would stick in each other, or one in the ground."""
+    """Two vehicles would overlap, or one be in the ground."""
     for seed in range(30):
         made = InView(vehicles=("a", "b"), distance=(1.0, 2.5)).moment(moment, rng(seed)).snapshot.position
         assert math.dist(made[1], made[2]) > 0.5
@@ -69,7 +69,7 @@ def test_vehicles_keep_clear_of_one_another_and_of_the_ground(moment):
 
 
 def test_motion_is_that_of_the_drawn_speed(moment):
-    """Motion vectors would show a jump from where the vehicle was flying."""
+    """Motion vectors would include the jump to the random pose."""
     assert moment.period == pytest.approx(1 / 50)
     speeds = []
     for seed in range(50):
@@ -82,7 +82,7 @@ def test_motion_is_that_of_the_drawn_speed(moment):
 
 
 def test_absent_vehicles_stay_and_others_are_refused(moment):
-    """A vehicle that is not to be there would be moved; a name that is not known passed over."""
+    """An absent vehicle would be moved, or an unknown name be ignored."""
     made = InView(vehicles=("a", "b"), presence=0.0).moment(moment, rng(0))
     np.testing.assert_array_equal(made.snapshot.position, moment.snapshot.position)
     with pytest.raises(ConfigError, match="must be among eye, a, b"):

@@ -1,4 +1,4 @@
-"""Randomisers: each changes what it says, by as much as it says, and nothing else."""
+"""Tests of randomisers: each changes its parameter within its limits, and nothing else."""
 
 import math
 from datetime import UTC, datetime, timedelta, timezone
@@ -6,11 +6,13 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import Imaging, KannalaBrandt, Pinhole
-from pegasus.cameras.lens import pixel_grid
-from pegasus.cameras.shot import Optics
-from pegasus.components import build
+from pegasus.cameras.capture import Optics
+from pegasus.config.scenario import ScenarioSpec, WorldSpec, parse
 from pegasus.control.trajectories import minimum_snap
+from pegasus.core.renderer import View
 from pegasus.dataset.randomizers import (
     RANDOMIZERS,
     CameraJitter,
@@ -27,7 +29,7 @@ from pegasus.dataset.randomizers import (
 from pegasus.dataset.randomizers.clearance import distance_to_triangles
 from pegasus.dataset.randomizers.flights import along
 from pegasus.dataset.randomizers.fog import extinction, path_in_layer, rain_extinction, through_air
-from pegasus.dataset.randomizers.solar_position import (
+from pegasus.dataset.randomizers.sun import (
     air_mass,
     clear_sky_irradiance,
     refraction,
@@ -36,9 +38,7 @@ from pegasus.dataset.randomizers.solar_position import (
     toward,
     transmittance,
 )
-from pegasus.errors import ConfigError
-from pegasus.render.renderer import View
-from pegasus.scenario import ScenarioSpec, WorldSpec, parse
+from pegasus.optics.lens import pixel_grid
 from pegasus.scene.scene import Geometry, Instance, Light, Material, Scene, Texture
 
 WORLD = WorldSpec(name="here", generator={"model": "flat"})
@@ -73,7 +73,7 @@ def box_scene(**changes) -> Scene:
 
 
 def test_sun_is_where_nrel_puts_it():
-    """Shadows would fall wrongly: the example of NREL's SPA, Reda and Andreas 2008, table A5.1."""
+    """The sun's position would be wrong: NREL's SPA, Reda and Andreas 2008, table A5.1."""
     moment = datetime(2003, 10, 17, 12, 30, 30, tzinfo=timezone(timedelta(hours=-7)))
     azimuth, elevation = sun_position(moment, math.radians(39.742476), math.radians(-105.1786))
     assert math.degrees(azimuth) == pytest.approx(194.34024, abs=0.01)
@@ -88,7 +88,7 @@ def test_sun_is_where_meeus_puts_it():
 
 
 def test_sun_stands_in_the_north_of_the_south():
-    """East and west, or north and south, would be exchanged."""
+    """In the southern hemisphere, east and west or north and south would be exchanged."""
     noon, equator = datetime(2026, 6, 21, 12, tzinfo=UTC), 0.0
     azimuth, elevation = sun_position(noon, math.radians(-35.0), equator)
     assert math.cos(azimuth) > 0.99
@@ -139,7 +139,7 @@ def test_sky_scales_lights_and_covers_with_clouds():
 
 
 def test_fog_obeys_koschmieder():
-    """What is as far as the visibility would not keep five hundredths of its contrast."""
+    """Contrast at the visibility distance would not be 0.05."""
     far = np.array([0.0, 100.0, np.inf])
     light = through_air(np.zeros((3, 3)), far, extinction(100.0), np.ones(3))
     np.testing.assert_allclose(light[:, 0], [0.0, 0.95, 1.0])
@@ -157,7 +157,7 @@ def test_fog_ends_at_its_upper_edge():
 
 
 def test_fog_fades_to_the_horizon_and_is_the_same_all_scene_long():
-    """Fog would be black, or change from frame to frame of one scene."""
+    """Fog would be black, or change between frames of a scene."""
     lens, size = Pinhole(horizontal_fov=1.0), (4, 3)
     view = View(lens, size, np.array([0.0, 0.0, 2.0]), np.eye(3)[:, [0, 2, 1]] * [1, -1, 1])
     directions = np.broadcast_to([0.0, 0.0, 1.0], (3, 4, 3))
@@ -174,7 +174,7 @@ def test_fog_fades_to_the_horizon_and_is_the_same_all_scene_long():
 
 
 def test_fog_stays_within_the_image_circle():
-    """The black around a fisheye's picture would be lit, and the exposure follow it."""
+    """The black border of a fisheye image would be fogged and change the exposure."""
     lens, size = KannalaBrandt(horizontal_fov=2 * math.pi), (16, 16)
     directions = lens.directions(pixel_grid(size), size)
     outside = np.isnan(directions).any(axis=-1)
@@ -189,7 +189,7 @@ def test_fog_stays_within_the_image_circle():
 
 
 def test_materials_change_within_their_limits(tmp_path):
-    """Colours would leave 0 to 1, textures lose their picture, or other classes change too."""
+    """Colours would leave 0 to 1, textures lose their image, or other classes change too."""
     texture = Texture(tmp_path / "a.png")
     other = Material("/o", diffuse_color=texture, roughness=texture)
     scene = box_scene()
@@ -210,7 +210,7 @@ def test_materials_change_within_their_limits(tmp_path):
 
 
 def test_distance_to_triangles_is_that_of_the_nearest_point():
-    """Things would be placed into one another: against a fine sampling of random triangles."""
+    """Distances to triangles would be wrong, against a fine sampling, and placed objects overlap."""
     random = rng(1)
     triangles = random.normal(size=(50, 3, 3))
     point = random.normal(size=3)
@@ -224,7 +224,7 @@ def test_distance_to_triangles_is_that_of_the_nearest_point():
 
 
 def test_clearance_knows_near_far_and_inside():
-    """A vehicle would be put through a wall, or into a closed house."""
+    """A vehicle would be placed in a wall, or in a closed house."""
     clearance = Clearance(box_scene())
     assert clearance.free(np.array([2.0, 0.0, 0.0]), 0.99)
     assert not clearance.free(np.array([2.0, 0.0, 0.0]), 1.01)
@@ -234,7 +234,7 @@ def test_clearance_knows_near_far_and_inside():
 
 
 def test_distractors_touch_nothing_and_carry_their_label():
-    """They would stick in the world or in one another, or be labelled as what they are not."""
+    """Distractors would intersect the world or each other, or have a wrong label."""
     scene = box_scene()
     maker = Distractors(
         models=("iris",), count=(4, 4), extent=(2.5, 2.5), height=(-2, 2), label="toy", scale=(0.5, 2.0)
@@ -254,7 +254,7 @@ def test_distractors_touch_nothing_and_carry_their_label():
         for other in clouds[:k]:
             apart = cloud[::7, None] - other[None, ::7]
             assert np.sqrt((apart**2).sum(axis=-1)).min() > 0.1
-    # The colliders are where the pictures are: the vertices of each lie around its colliders' middle.
+    # The colliders match the images: each object's vertices surround its colliders' centre.
     for k, path in enumerate(entities):
         places = np.array([item.position for item in made.colliders if item.path.startswith(path)])
         assert (places > clouds[k].min(axis=0) - 0.05).all()
@@ -265,7 +265,7 @@ def test_distractors_touch_nothing_and_carry_their_label():
 
 
 def test_flights_stay_clear_of_the_world_and_of_one_another():
-    """Vehicles of a dataset would crash."""
+    """Vehicles of a dataset would collide."""
     spec = parse(
         {
             "name": "two",
@@ -324,7 +324,7 @@ def test_flights_are_found_between_shelves():
 
 
 def test_points_along_a_path_lie_on_it_in_order():
-    """A flight along a street would leave it, or go back and forth."""
+    """Sampled points would leave the path, or be out of order."""
     path = np.array([[0.0, 0, 1], [4, 0, 1], [4, 3, 1]])
     points = along(path, 50, rng())
     on_first, on_second = points[:, 1] == 0, np.isclose(points[:, 0], 4)
@@ -354,7 +354,7 @@ def optics(**changes) -> Optics:
 
 
 def test_camera_jitter_stays_within_its_limits():
-    """Cameras would be turned by degrees for radians, or zoomed the wrong way."""
+    """Jitter would take degrees for radians, or zoom the wrong way."""
     jitter = CameraJitter(position=0.02, orientation=0.05, focal_length=0.1, exposure=1.0)
     before, focal, turns, levels = optics(), [], [], []
     for seed in range(200):
@@ -366,7 +366,7 @@ def test_camera_jitter_stays_within_its_limits():
     assert 0.04 < max(turns) <= 0.05 * math.sqrt(3) + 1e-9
     assert 0.9 <= min(focal) < 0.92
     assert 1.08 < max(focal) <= 1.1
-    # Even in stops, also above full brightness, which is 0.32 stops above the level of a camera.
+    # Uniform in stops, also above full brightness, which is 0.32 stops above a camera's level.
     stops = np.log2(np.array(levels) / 0.8)
     assert -1.0 <= stops.min() < -0.95
     assert 0.95 < stops.max() <= 1.0
@@ -380,7 +380,7 @@ def test_camera_jitter_stays_within_its_limits():
 
 
 def test_world_seed_draws_from_its_worlds():
-    """Every scene would be of the same world, or each of another."""
+    """The number of different worlds would be wrong."""
     seeds = {WorldSeed(count=3, first=5).world(WORLD, rng(k)).generator["seed"] for k in range(40)}
     assert seeds == {5, 6, 7}
     with pytest.raises(ConfigError, match="needs a world that a generator makes"):
@@ -404,7 +404,7 @@ def test_world_seed_draws_from_its_worlds():
     ],
 )
 def test_bad_parameters_are_refused_in_one_line(spec, message):
-    """A mistake in a scenario would only show in the pictures."""
+    """A mistake in a scenario would only be visible in the images."""
     with pytest.raises(ConfigError, match=message) as caught:
         build(Randomizer, RANDOMIZERS, spec, field="dataset.randomizers.x")
     assert str(caught.value).startswith("dataset.randomizers.x.")

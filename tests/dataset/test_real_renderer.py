@@ -1,4 +1,4 @@
-"""The annotations of the Embree renderer's pictures against those of closed forms."""
+"""Tests of annotations of Embree images against those of closed forms."""
 
 from dataclasses import replace
 
@@ -26,8 +26,8 @@ ASIDE = pose((0.05, -0.1, 0.2))
 
 @pytest.fixture(scope="module")
 def pair():
-    """The same frame, by closed forms and by Embree; and what casts the second's rays."""
-    from pegasus.render.embree_renderer import EmbreeRenderer
+    """The same frame by closed forms and by Embree, and Embree's ray caster."""
+    from pegasus.render.embree.renderer import EmbreeRenderer
 
     analytic = AnalyticRenderer(WALL, HALF, SCREEN, DRONE)
     view = looking((0, 0, 0), 0.05, -0.02)
@@ -59,7 +59,7 @@ def test_entities_and_distances_are_those_of_the_solids(pair):
 
 
 def test_boxes_are_tight_to_a_pixel(pair):
-    """Boxes of real pictures would be off."""
+    """Boxes of rendered images would be off."""
     expected, frame, _ = pair
     found, reference = (tight_boxes(f.images.entity, 4) for f in (frame, expected))
     assert abs(found - reference).max() <= 1
@@ -67,7 +67,7 @@ def test_boxes_are_tight_to_a_pixel(pair):
 
 
 def test_occlusion_of_real_rays_is_that_of_closed_forms(pair):
-    """The renderer's rays would not go on behind what hides an entity."""
+    """Rays would stop at the first occluder of an entity."""
     expected, frame, cast = pair
     found = occlusion_ratios(cast, frame)
     rays = expected.directions.reshape(-1, 3) @ frame.view.rotation.T
@@ -79,7 +79,7 @@ def test_occlusion_of_real_rays_is_that_of_closed_forms(pair):
 
 
 def test_motion_and_points_of_a_moving_object(pair):
-    """The object's pixels would be carried by another entity's motion."""
+    """The object's pixels would have another entity's motion."""
     expected, frame, _ = pair
     drone = (frame.images.entity == 3) & (expected.images.entity == 3)
     flows = []

@@ -1,4 +1,4 @@
-"""Datasets made by processes: the same bytes whoever makes them, and however often they are ended."""
+"""Tests of datasets made by several processes: equal bytes, in spite of interruptions."""
 
 import re
 import signal
@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from dataset_runs import contents, frame_count, start, write_scenario
 
-from pegasus.dataset.engine import make_dataset, open_jobs
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import load_scenario
 from pegasus.dataset.episode import plan_of
-from pegasus.dataset.manifest import begin, manifest_of
-from pegasus.dataset.recipe import Recipe
+from pegasus.dataset.generation import make_dataset, open_jobs
+from pegasus.dataset.recipe import Recipe, manifest_of, write_manifest
 from pegasus.dataset.workers import make_job
-from pegasus.errors import ConfigError
-from pegasus.scenario import load_scenario
 
 pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
 pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
@@ -31,12 +30,12 @@ def scenario(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(scenario, tmp_path_factory):
-    """The files of the dataset, made in this process in a single run, its scenes from the last one on."""
+    """The files of the dataset, made in this process in a single run, from the last scene to the first."""
     folder = tmp_path_factory.mktemp("whole") / "out"
     spec, file = load_scenario(scenario)
     recipe = Recipe(spec, file, seed=5, frame_count=FRAMES, writer="coco", renderer="embree")
     plan = plan_of(recipe)
-    begin(folder, manifest_of(recipe, plan))
+    write_manifest(folder, manifest_of(recipe, plan))
     for job in reversed(open_jobs(recipe, frozenset())):
         make_job(recipe, folder, plan, job)
     recipe.make_writer(folder, plan.cameras, resume=True).finish()
@@ -65,7 +64,7 @@ def wait_for_the_end_of_session(number):
 
 
 def _living(session):
-    """Return what the system says of the processes of a session that have not ended."""
+    """Return the running processes of a session."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -79,7 +78,7 @@ def _living(session):
 
 
 def test_killed_stopped_and_resumed_is_the_same(scenario, whole, tmp_path):
-    """Frames would be lost, doubled or half written, or differ from those of a single run; a worker go on.
+    """Interrupted runs would lose, repeat or damage frames, or leave a worker running.
 
     The first of the runs wants fewer frames, which the next one adds.
     """
@@ -97,7 +96,7 @@ def test_killed_stopped_and_resumed_is_the_same(scenario, whole, tmp_path):
     _, errors = run.communicate(timeout=LIMIT)
     assert run.returncode == 143
     *frames, last = errors.splitlines()
-    assert last == f"pegasus: interrupted; go on with --resume --out {out}"
+    assert last == f"pegasus: interrupted; continue with --resume --out {out}"
     assert all(re.fullmatch(r"pegasus: \d+ of \d+ frames", line) for line in frames)
     wait_for_the_end_of_session(run.pid)
     assert ready < frame_count(out) < FRAMES
@@ -109,7 +108,7 @@ def test_killed_stopped_and_resumed_is_the_same(scenario, whole, tmp_path):
 
 
 def test_an_error_in_a_worker_is_one_line(tmp_path):
-    """A mistake that only shows in a frame would end in the traceback of two processes."""
+    """A worker's error would end in the tracebacks of two processes."""
     eye = {"model": "poses", "vehicles": ["target"], "extent": [1.0, 1.0], "clearance": 50.0}
     file = write_scenario(tmp_path, dataset={"randomizers": {"eye": eye}})
     with pytest.raises(

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from pegasus.config.scenario import load_vehicle
 from pegasus.engines import BodyState, RigidBody
 from pegasus.engines.mujoco_engine import MujocoEngine
-from pegasus.scenario import load_vehicle
 from pegasus.scene import decomposition, vehicle_scene
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 
@@ -230,14 +230,13 @@ def test_nothing_tunnels_through_a_thin_wall_or_gains_energy(wall, shape, start)
     for _ in range(100):
         engine.step(0.004)
         state = state_of(engine)
-        # Its way in the step that finds the contact, and as much again while it is braked, at the rate
-        # 2 / (2 dt) of the stiffest contact that MuJoCo allows.
-        assert state.position[0, 0] + thickness < 2 * 20 * 0.004
+        # Half a centimetre between two checks of its path.
+        assert state.position[0, 0] + thickness < 0.005
         energy = 0.5 * state.velocity[0] @ state.velocity[0]
         energy += 0.5 * 0.004 * state.angular_velocity[0] @ state.angular_velocity[0]
         assert energy <= 200 * (1 + 1e-9)
     assert energy < 20
-    assert state.position[0, 0] + thickness < 0.0
+    assert state.position[0, 0] + thickness < 2e-5
 
 
 @pytest.mark.parametrize("wall", [sheet, thin_wall])
@@ -353,7 +352,7 @@ def test_worlds_without_such_meshes_have_one_model():
     hull = mesh(*mesh_shapes.box((0, 0, 0), (1, 2, 3)))
     engine, _ = engine_with(hull, collider(ColliderShape.PLANE))
     assert engine._surfaces is None
-    assert engine._model.ngeom == 3
+    assert engine._model.ngeom == 4  # with the sphere about the body
 
 
 def test_a_crowded_world_costs_no_contact():

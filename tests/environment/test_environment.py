@@ -1,4 +1,4 @@
-"""The environment as a world file describes it, over batches of positions."""
+"""Tests of the environment of a world file, over batches of positions."""
 
 from pathlib import Path
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import WorldSpec
 from pegasus.environment import (
     ConstantWind,
     DiscreteGust,
@@ -21,19 +23,17 @@ from pegasus.environment import (
     WorldMagneticModel,
     geodetic_from_local,
 )
-from pegasus.errors import ConfigError
-from pegasus.scenario import WorldSpec
 
 ALOFT = Geodetic(47.4, 8.5, 1_500.0)
 
 
 def world(**fields: Any) -> WorldSpec:
-    """Return a world with some fields of its own."""
+    """Return a world with changed fields."""
     return WorldSpec.model_validate({"name": "test", "usd": "test.usda", **fields})
 
 
 def test_defaults_are_those_of_a_world_file() -> None:
-    """If this failed, an environment made in Python would differ from that of an empty world file."""
+    """An environment made in Python would differ from that of an empty world file."""
     ours, theirs = Environment(), Environment.from_spec(world())
     for name in ("origin", "gravity", "atmosphere", "magnetic_field", "wind"):
         assert getattr(ours, name) == getattr(theirs, name)
@@ -43,7 +43,7 @@ def test_defaults_are_those_of_a_world_file() -> None:
 
 
 def test_every_model_can_be_named() -> None:
-    """If this failed, a model or one of its parameters could not be chosen in a world file."""
+    """A model or one of its parameters could not be chosen in a world file."""
     environment = Environment.from_spec(
         world(
             origin={"latitude": 47.4, "longitude": 8.5, "altitude": 1500},
@@ -105,13 +105,13 @@ def test_every_model_can_be_named() -> None:
     ],
 )
 def test_bad_worlds_name_the_field(fields: dict[str, Any], message: str) -> None:
-    """If this failed, a mistake in a world file would pass, or its message would not say where it is."""
+    """A mistake in a world file would be accepted, or the error would not name the field."""
     with pytest.raises(ConfigError, match=message):
         Environment.from_spec(world(**fields))
 
 
 def test_a_wind_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If this failed, a user's wind could not be named in a world file."""
+    """A world file could not name a custom wind."""
     (tmp_path / "shear_wind.py").write_text(
         "from dataclasses import dataclass\n"
         "import numpy as np\n"
@@ -132,13 +132,15 @@ def test_a_wind_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_altitude_counts_from_the_origin() -> None:
-    """If this failed, a world on a mountain would have gravity, air and GPS altitude of the sea."""
+    """A world on a mountain would have gravity, air and GPS altitude of sea level."""
     environment = Environment(origin=ALOFT)
     position = np.array([[10.0, 20.0, 300.0]])
     np.testing.assert_array_equal(environment.altitude(position), [1_800.0])
     expected = 9.80665 * (6_371_000 / 6_372_800) ** 2
     np.testing.assert_allclose(environment.gravity_vector(position), [[0, 0, -expected]], rtol=1e-14)
-    assert environment.surface_gravity == pytest.approx(9.80665 * (6_371_000 / 6_372_500) ** 2, rel=1e-14)
+    assert -environment.gravity_vector(np.zeros((1, 3)))[0, 2] == pytest.approx(
+        9.80665 * (6_371_000 / 6_372_500) ** 2, rel=1e-14
+    )
     air = UsStandardAtmosphere1976().air(np.array([1_800.0]))
     assert environment.air(position) == air
     np.testing.assert_allclose(environment.air_density(position), air.density, rtol=1e-13)
@@ -147,7 +149,7 @@ def test_altitude_counts_from_the_origin() -> None:
 
 
 def test_bind_hands_the_wind_its_stream() -> None:
-    """If this failed, gusts would not follow the simulation's seed."""
+    """Gusts would not follow the simulation's seed."""
     position = np.zeros((1, 3))
     environment, wind = Environment(wind=Gusts((5.0, 0.0, 0.0))), Gusts((5.0, 0.0, 0.0))
     environment.bind(np.random.default_rng(3))
@@ -156,7 +158,7 @@ def test_bind_hands_the_wind_its_stream() -> None:
 
 
 def test_a_batch_is_its_members() -> None:
-    """If this failed, a vehicle's world would change by a bit with the number of vehicles beside it."""
+    """A vehicle's environment would change by a bit with the number of other vehicles."""
     environment = Environment(wind=Gusts((5.0, 0.0, 0.0)))
     environment.bind(np.random.default_rng(1))
     position = np.random.default_rng(2).uniform([-3e3, -3e3, -10], [3e3, 3e3, 4e3], (257, 3))

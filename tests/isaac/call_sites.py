@@ -1,4 +1,4 @@
-"""Calls into Isaac Sim, held against the contract."""
+"""Checks of calls into Isaac Sim against the contract."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class CallSites(Expressions):
-    """What calls stand for, each after a look at how it is made."""
+    """Evaluation of call expressions, with a check of each call."""
 
     def _call(self, node: ast.Call) -> Value | None:
         if isinstance(node.func, ast.Name) and self._name(node.func.id) is None:
@@ -75,7 +75,7 @@ class CallSites(Expressions):
         return self._get(node, owner, wanted.value)
 
     def _dynamic_import(self, node: ast.Call) -> None:
-        """Refuse importlib for what the contract ought to see."""
+        """Report `import_module` calls that hide an import from the contract."""
         text = ast.unparse(node.func)
         if text.rpartition(".")[2] != "import_module":
             return
@@ -87,7 +87,7 @@ class CallSites(Expressions):
     def _enter(
         self, function: Value, given: list[Value | None], named: dict[str | None, Value | None]
     ) -> None:
-        """Tell a function of the package what it is given."""
+        """Record the values of the arguments of a call to a function of the package."""
         node = function.node
         if not isinstance(node, _FUNCTIONS):
             return
@@ -103,7 +103,7 @@ class CallSites(Expressions):
     def _tell(
         self, node: ast.Call, member: Member, given: list[Value | None], named: dict[str | None, Value | None]
     ) -> None:
-        """Tell functions that are handed over what they will be called with."""
+        """Record the argument types of callbacks that are passed to Isaac Sim."""
         assert member.signature is not None
         try:
             bound = member.signature.bind(*given, **{key: value for key, value in named.items() if key})
@@ -116,7 +116,7 @@ class CallSites(Expressions):
                 self._enter(value, told, {})
 
     def _bind_call(self, node: ast.Call, member: Member, name: str) -> None:
-        """Hold a call against a signature."""
+        """Check a call against a signature."""
         self._checker.count(self._module, node)
         assert member.signature is not None
         kinds = {p.kind for p in member.signature.parameters.values()}

@@ -1,8 +1,8 @@
-"""Find every call into Isaac Sim in a package, and hold it against the contract.
+"""Check of all calls of a package into Isaac Sim against the contract.
 
-Values are followed as far as they are assigned: through names, attributes of `self`, what functions of the
-package return and what they are given. What comes from Isaac Sim and cannot be followed is a fault too, so
-that nothing is called that the contract does not know.
+Values are followed through names, attributes of `self`, and the arguments and return values of functions of
+the package. A value from Isaac Sim that cannot be followed is reported too, so that every call is in the
+contract.
 """
 
 import ast
@@ -18,9 +18,9 @@ class Checker:
 
     Args:
         folder: Folder of the package.
-        package: Its name.
-        contract: What the version has.
-        only: Versions that a class is for, by its name; all else is for every version.
+        package: Name of the package.
+        contract: Contract of the version.
+        only: Version of each class that is used with one version only; all other code must fit every version.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Checker:
             self._modules[name] = Module(name, str(path), tree)
 
     def faults(self, *, passes: int = 8) -> list[Fault]:
-        """Return what the contract does not allow, in the order of the files.
+        """Return the faults in order of file and line.
 
         Args:
-            passes: How often the files are walked at most, to follow values from one function to the next.
+            passes: Maximum number of walks over the files, which follow values from function to function.
         """
         for _ in range(passes):
             self._changed = False
@@ -64,17 +64,17 @@ class Checker:
             Walk(self, module, None).body(module.tree.body, module.scope, ())
 
     def fault(self, module: Module, node: ast.AST, text: str) -> None:
-        """Note a fault."""
+        """Record a fault."""
         if not self._quiet:
             self._faults.add(Fault(module.file, getattr(node, "lineno", 0), text))
 
     def count(self, module: Module, node: ast.Call) -> None:
-        """Count a call that was held against the contract."""
+        """Count a call that was checked against the contract."""
         self._calls.add((module.file, node.lineno, node.col_offset))
         self.call_count = len(self._calls)
 
     def learn(self, table: dict, key: object, value: Value | None) -> None:
-        """Remember what something stands for; nothing is forgotten."""
+        """Record the value of a key; a known value is never replaced."""
         if value is not None and table.get(key) != value and (key not in table or table[key] is None):
             table[key] = value
             self._changed = True

@@ -1,4 +1,4 @@
-"""Isaac Sim for tests: its fakes, for as long as a test runs."""
+"""Fixtures that install the fakes of Isaac Sim for the duration of a test."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.isaac.user import User
 
 @pytest.fixture
 def isaac() -> Iterator[Callable[..., fakes.Kit]]:
-    """Start the fakes of a version; what is written to the log as an error fails the test."""
+    """Return a function that starts the fakes of a version; a logged error fails the test."""
     started: list[fakes.Kit] = []
 
     def start(version: str = "6.0.1", **options: Any) -> fakes.Kit:
@@ -29,7 +29,7 @@ def isaac() -> Iterator[Callable[..., fakes.Kit]]:
 
 @pytest.fixture
 def window(isaac: Callable[..., fakes.Kit]) -> Iterator[Callable[..., User]]:
-    """Start the fakes of a version with the extension enabled; return the user at its window."""
+    """Return a function that starts the fakes with the extension enabled and returns its user."""
     users: list[User] = []
 
     def start(version: str = "6.0.1", **options: Any) -> User:

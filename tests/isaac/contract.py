@@ -1,4 +1,4 @@
-"""The contract with Isaac Sim: what modules, classes and functions a version has, and how they are called."""
+"""The contract with Isaac Sim: modules, classes and functions of each version, with their signatures."""
 
 import ast
 import inspect
@@ -11,44 +11,44 @@ FOLDER = Path(__file__).parent
 VERSIONS = ("5.1.0", "6.0.1")
 ROOTS = ("omni", "isaacsim", "carb", "usdrt", "isaaclab", "isaaclab_newton", "isaaclab_physx")
 ADDED = ("contract_extra.json", "lab_contract.json")
-"""What isaac_api.json does not have; Isaac Lab is in the second one."""
-# Modules of pxr that Kit has and OpenUSD alone has not.
+"""Additions to isaac_api.json; the second file is for Isaac Lab."""
+# Modules of pxr that exist in Kit and not in OpenUSD alone.
 KIT_PXR = ("PhysxSchema", "PhysicsSchemaTools")
 
 
 def is_kit(module: str) -> bool:
-    """Return whether a module is there in Kit only."""
+    """Return whether a module exists in Kit only."""
     first, _, rest = module.partition(".")
     return first in ROOTS or (first == "pxr" and rest.partition(".")[0] in KIT_PXR)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A name that a module or a class has."""
+    """A member of a module or class."""
 
     name: str
     signature: inspect.Signature | None = None
-    """How it is called; None for what is not called."""
+    """Call signature; None if not callable."""
     returns: str = ""
-    """What it is, or what calling it gives, as the contract says it."""
+    """Type of the value, or return type of a call, as written in the contract."""
     home: str = ""
-    """Module that short names of classes in `returns` belong to."""
+    """Module of the short class names in `returns`."""
 
 
 @dataclass
 class Contract:
-    """What a version of Isaac Sim has."""
+    """Modules, classes and functions of a version of Isaac Sim."""
 
     version: str
     modules: dict[str, dict[str, Member]] = field(default_factory=dict)
     classes: dict[str, dict[str, Member]] = field(default_factory=dict)
-    """By module:Class."""
+    """Members of each class by module:Class."""
     bases: dict[str, list[str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
-    """Modules and classes that this version does not have."""
+    """Modules and classes that this version lacks."""
 
     def has_module(self, name: str) -> bool:
-        """Return whether a module is known, or lies above one that is."""
+        """Return whether a module is in the contract, or is a parent of one."""
         return name in self.modules or any(known.startswith(name + ".") for known in self.modules)
 
     def member(self, owner: str, name: str) -> Member | None:
@@ -61,11 +61,11 @@ class Contract:
         return None
 
     def type_of(self, text: str, home: str) -> str | tuple[str, ...] | None:
-        """Return what a type of the contract stands for.
+        """Resolve a type of the contract.
 
         Returns:
-            A class as module:Class; ("list", item) or ("tuple", *items), each item as text; "?" for what the
-            contract leaves open; None for a plain value.
+            A class as module:Class; ("list", item) or ("tuple", *items), each item as text; "?" for
+            an undefined type; None for a plain value.
         """
         text = text.strip()
         if text.endswith("| None"):
@@ -83,7 +83,7 @@ class Contract:
 
 @cache
 def load(version: str) -> Contract:
-    """Return the contract of a version, from all files; nobody changes it."""
+    """Return the contract of a version from all files; the cached object must not be changed."""
     contract = Contract(version)
     api = json.loads((FOLDER / "isaac_api.json").read_text(encoding="utf-8"))
     for key, members in api[version].items():
@@ -136,7 +136,7 @@ def _member(name: str, text: str, home: str) -> Member:
 
 
 def signature_of(text: str) -> inspect.Signature:
-    """Return the signature of a definition; defaults that are no literals stand as their source text.
+    """Parse a signature; defaults that are not literals are kept as source text.
 
     Args:
         text: The parameters, such as `(path, *, scale=1.0)`.
@@ -162,7 +162,7 @@ def signature_of(text: str) -> inspect.Signature:
 
 
 def _told(argument: ast.arg) -> object:
-    """Return what a function that is given as an argument is called with, if the contract says so."""
+    """Return the argument types of a callback parameter, if the contract states them."""
     note = argument.annotation
     return note.value if isinstance(note, ast.Constant) else inspect.Parameter.empty
 
@@ -177,7 +177,7 @@ def _default(node: ast.expr | None) -> object:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas that are in no brackets."""
+    """Split at commas outside brackets."""
     parts, depth, last = [], 0, 0
     for index, letter in enumerate(text):
         depth += (letter == "[") - (letter == "]")

@@ -1,4 +1,4 @@
-"""Stand-ins of Isaac Sim's installations: what is unpacked, and what pip or conda puts into a Python."""
+"""Stand-ins of Isaac Sim's installations: an unpacked archive, and packages of pip or conda."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ error_exit()
 python_exe=${{PYTHONEXE:-{python}}}
 "$python_exe" "$@" || error_exit
 """
-# Notes what it is called with; answers what it is asked by -c.
+# Records its arguments; answers queries by -c.
 NOTES = """#!/bin/sh
 if [ "$1" = "-c" ] && [ "$2" != "from isaacsim import main; main()" ]; then exec {python} "$@"; fi
 printf "%s\\n" "$@" PYTHONPATH="$PYTHONPATH" >"{folder}/called"
@@ -26,7 +26,7 @@ exit ${{ENDS:-0}}
 
 
 def executable(path: Path, text: str) -> Path:
-    """Write a program."""
+    """Write an executable file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
@@ -34,7 +34,7 @@ def executable(path: Path, text: str) -> Path:
 
 
 def unpacked(folder: Path, *, python: str | None = None) -> Path:
-    """Make a folder that looks like Isaac Sim; its programs note their arguments, or run a Python."""
+    """Create a folder like Isaac Sim; its programs record their arguments, or run a Python."""
     for name in APPS:
         (folder / "apps").mkdir(parents=True, exist_ok=True)
         (folder / "apps" / f"{name}.kit").write_text("[package]\n")
@@ -46,7 +46,7 @@ def unpacked(folder: Path, *, python: str | None = None) -> Path:
 
 
 def packaged(environment: Path) -> Path:
-    """Make an environment whose Python imports a package `isaacsim`, and return the package."""
+    """Create an environment whose Python has a package `isaacsim`, and return the package folder."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     package = environment / "lib" / version / "site-packages" / "isaacsim"
     (package / "apps").mkdir(parents=True)

@@ -1,7 +1,8 @@
-"""Names of OpenUSD and Warp that a package uses, and which of them a version of these libraries has.
+"""Check of the OpenUSD and Warp names that a package uses against versions of these libraries.
 
-`python -m tests.isaac.library_names` records what the installed versions have. Run it by the Python of both
-environments that `.ci/environment` makes for Isaac Sim, such as .ci/environments/isaac-6.0.1/bin/python.
+`python -m tests.isaac.library_names` records the names and signatures of the installed versions. Run it with
+the Python of both environments that `.ci/environment` makes for Isaac Sim, such as
+.ci/environments/isaac-6.0.1/bin/python.
 """
 
 import ast
@@ -28,9 +29,9 @@ VERSIONS = {
 }
 
 Names = dict[str, str | None]
-"""Names that a library has, each with how it is called, such as `(data=..., *, copy=...)`; None if unknown.
+"""Names of a library with their signatures, such as `(data=..., *, copy=...)`; None if unknown.
 
-A name that begins with a dot is that of a method: some class of the library has it.
+A name that begins with a dot is a method of some class of the library.
 """
 
 
@@ -41,13 +42,13 @@ class Use:
     file: str
     line: int
     name: str
-    """Such as pxr.Usd.Stage.Open; .GetPrim for a method of a value."""
+    """Full name, such as pxr.Usd.Stage.Open, or .GetPrim for a method of a value."""
     call: ast.Call | None = None
-    """The call, if it is called here."""
+    """The call; None if the name is not called."""
     conditions: tuple[tuple[str, bool], ...] = ()
-    """Names that must be there (True) or not (False) for the line to be reached."""
+    """Names that must exist (True) or be missing (False) for the line to run."""
     is_question: bool = False
-    """Whether it is only asked, by hasattr, if the name is there."""
+    """True if hasattr only tests whether the name exists."""
 
     @property
     def library(self) -> str:
@@ -73,7 +74,7 @@ def faults(found: Iterable[Use], library: str, names: Names) -> list[str]:
     Args:
         found: Uses of all libraries.
         library: `pxr` or `warp`.
-        names: What the version has.
+        names: Names and signatures of the version.
     """
     wrong = []
     for use in found:
@@ -89,7 +90,7 @@ def faults(found: Iterable[Use], library: str, names: Names) -> list[str]:
 
 
 def installed(found: Iterable[Use], library: str) -> Names:
-    """Return what the installed version of a library has of the names that are used."""
+    """Return the used names that the installed version of a library has."""
     wanted = sorted({use.name for use in found if use.library == library})
     modules = [importlib.import_module(name) for name in wanted if _is_module(name) and find_spec(name)]
     classes = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
@@ -108,15 +109,15 @@ def installed(found: Iterable[Use], library: str) -> Names:
 
 
 def _found(name: str) -> Any:
-    """Return what a full name stands for.
+    """Return the object of a full name.
 
     Raises:
-        AttributeError: If there is nothing of this name.
+        AttributeError: If the name does not exist.
     """
     library, *parts = name.split(".")
     value: Any = importlib.import_module(library)
     if name == "warp.tid":
-        # A function of kernels that is no attribute of the module.
+        # A built-in function of kernels, which is not an attribute of the module.
         return importlib.import_module(value.Kernel.__module__).builtin_functions["tid"]
     for part in parts:
         value = getattr(value, part)
@@ -130,7 +131,7 @@ def recorded() -> dict[str, dict[str, Names]]:
 
 
 def main() -> None:
-    """Record what the installed versions have."""
+    """Record the used names of the installed versions."""
     record = recorded() if FILE.exists() else {}
     found = uses(PACKAGE)
     for library, distribution in DISTRIBUTIONS.items():
@@ -202,7 +203,7 @@ class _Uses(ast.NodeVisitor):
         name = self._dotted(node)
         if name is None:
             root = _root(node)
-            # OpenUSD's methods, and few others, are written in CamelCase.
+            # CamelCase methods are OpenUSD's, with few exceptions.
             is_method = call is not None and node.attr[0].isupper() and root not in self._imported
             if is_method and self._uses_openusd():
                 self.found.append(Use(self._file, node.lineno, f".{node.attr}", None, self._conditions))
@@ -211,7 +212,7 @@ class _Uses(ast.NodeVisitor):
         self.found.append(Use(self._file, node.lineno, name, call, self._conditions))
 
     def _question(self, node: ast.expr) -> str | None:
-        """Return the name that hasattr asks a library for."""
+        """Return the full library name that a hasattr call tests."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr"):
             return None
         owner, name = self._dotted(node.args[0]), node.args[1]
@@ -220,7 +221,7 @@ class _Uses(ast.NodeVisitor):
         return f"{owner}.{name.value}"
 
     def _dotted(self, node: ast.expr) -> str | None:
-        """Return the full name of something that a library has."""
+        """Return the full name of an expression that accesses a library."""
         if isinstance(node, ast.Name):
             return self._libraries.get(node.id)
         if isinstance(node, ast.Attribute) and (owner := self._dotted(node.value)) is not None:
@@ -238,12 +239,12 @@ def _root(node: ast.expr) -> str | None:
 
 
 def _is_module(name: str) -> bool:
-    """Return whether a name is that of a module of OpenUSD, such as pxr.Usd, or of Warp itself."""
+    """Return whether a name is a module of OpenUSD, such as pxr.Usd, or Warp itself."""
     return name == "warp" or (name.startswith("pxr.") and name.count(".") == 1)
 
 
 def _told(value: Any) -> str | None:
-    """Return how something is called, None if that cannot be found out or if it is not called."""
+    """Return the signature as text; None if unknown or not callable."""
     try:
         signature = inspect.signature(value.__init__ if isinstance(value, type) else value)
     except (TypeError, ValueError):
@@ -268,7 +269,7 @@ _ANY = _Any()
 
 
 def _misfits(use: Use, told: str) -> list[str]:
-    """Return what is wrong with a call."""
+    """Return the faults of a call."""
     assert use.call is not None
     if any(isinstance(each, ast.Starred) for each in use.call.args) or any(
         keyword.arg is None for keyword in use.call.keywords

@@ -1,11 +1,11 @@
-"""Faults that are easily made in pegasus/isaac, each with the trial that must not let it through."""
+"""Mutations of pegasus/isaac: likely faults, each with the trial that must detect it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.isaac import trials, window_trials
 
-STEPS = """            SimulationManager.register_callback(
+STEPS = """            _manager().register_callback(
                 lambda _dt, _context: before(), SimulationEvent.PHYSICS_PRE_STEP, order=0
             ),
 """
@@ -13,13 +13,13 @@ STEPS = """            SimulationManager.register_callback(
 
 @dataclass(frozen=True)
 class Mutation:
-    """One fault."""
+    """A fault to plant in a module."""
 
     name: str
     module: str
-    """Module of pegasus.isaac that it is planted in."""
+    """Module of pegasus.isaac to change."""
     before: str
-    """Text that stands there once."""
+    """Source text to replace, which occurs once in the module."""
     after: str
     trial: Callable | None
     """Trial on the fakes; None for the contract test."""
@@ -27,15 +27,13 @@ class Mutation:
 
 
 MUTATIONS = [
-    Mutation(
-        "wrong keyword", "compat", "SimulationManager.step(steps=1)", "SimulationManager.step(count=1)", None
-    ),
+    Mutation("wrong keyword", "compat", "_manager().step(steps=1)", "_manager().step(count=1)", None),
     Mutation("wrong keyword, flown", "compat", "step(steps=1)", "step(count=1)", trials.flies_as_in_mujoco),
     Mutation(
         "keyword of the other version",
         "compat",
-        "SimulationManager.step()",
-        "SimulationManager.step(steps=1)",
+        "_manager().step()",
+        "_manager().step(steps=1)",
         None,
         "5.1.0",
     ),
@@ -142,14 +140,14 @@ MUTATIONS = [
     Mutation(
         "a physics scene that Isaac Sim does not know of",
         "engine",
-        "            step_by(path)\n",
+        "            set_default_scene(path)\n",
         "            pass\n",
         trials.flies_as_in_mujoco,
     ),
     Mutation(
         "a physics scene that Isaac Sim 5.1 does not know of",
         "engine",
-        "            step_by(path)\n",
+        "            set_default_scene(path)\n",
         "            pass\n",
         trials.flies_as_in_mujoco,
         "5.1.0",
@@ -209,7 +207,7 @@ MUTATIONS = [
     ),
     Mutation(
         "sticks the wrong way round",
-        "hand_controls",
+        "window_run",
         "(GamepadInput.RIGHT_STICK_DOWN, GamepadInput.RIGHT_STICK_UP)",
         "(GamepadInput.RIGHT_STICK_UP, GamepadInput.RIGHT_STICK_DOWN)",
         window_trials.feels_the_sticks,
@@ -217,7 +215,7 @@ MUTATIONS = [
     Mutation(
         "keys that stay held when the window closes",
         "window",
-        "        self._hands.switch(False)\n",
+        "        self._hands.enable(False)\n",
         "",
         window_trials.lets_go_when_closed,
     ),

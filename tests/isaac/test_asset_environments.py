@@ -1,4 +1,4 @@
-"""Isaac Sim's own environments: listed and opened in the background, on the fakes."""
+"""Tests of Isaac Sim's own environments: listed and opened in the background, on the fakes."""
 
 import time
 
@@ -41,7 +41,7 @@ def assets(tmp_path):
 
 def offered(user):
     """Return the list of environments."""
-    return rows(section(user.kit.windows[0], "World"))["Of Isaac Sim"][0].model
+    return rows(section(user.kit.windows[0], "World"))["Isaac Sim world"][0].model
 
 
 def press(user, name):
@@ -51,7 +51,7 @@ def press(user, name):
 
 
 def waited(user, condition):
-    """Let frames go by until something has come in the background."""
+    """Let frames pass until a background task has finished."""
     end = time.monotonic() + 20.0
     while not condition():
         assert time.monotonic() < end, user.messages
@@ -61,34 +61,34 @@ def waited(user, condition):
 
 
 def images(user):
-    """Return the pictures that the section shows."""
+    """Return the images that the section shows."""
     return [w for w in section(user.kit.windows[0], "World")._all() if isinstance(w, interface.Image)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_asset_root_has_is_listed(window, assets, version):
-    """A fixed list misses what a local copy or another version has, and offers what it has not."""
+    """The list would differ from the environments of the asset root."""
     user = window(version)
     user.kit.assets_root = str(assets)
     opened(user)
     assert "Office" in offered(user)._names
-    press(user, "Look for environments")
+    press(user, "List all environments")
     waited(user, lambda: "have 3 environments" in user.messages)
     assert offered(user)._names == ["(none)", "Hospital", "Outdoor/Rivermark/rivermark", "Warehouse"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_environment_is_opened_in_the_background(window, assets, version):
-    """Kit would stand still until the server has sent the file, or for ever."""
+    """Kit would freeze until the server has sent the file."""
     user = window(version)
     user.kit.assets_root = str(assets)
     user.kit.answers_after = 0.2
     opened(user)
     began = user.kit.frames
     offered(user)._choose("Hospital")
-    # The call has come back before the server has answered.
+    # The call has returned before the server answers.
     assert user.panel.world.chosen == "courtyard"
-    waited(user, lambda: "Hospital can be loaded now" in user.messages)
+    waited(user, lambda: "Hospital is ready to be loaded" in user.messages)
     assert user.kit.frames - began > 5
     assert user.panel.world.chosen.endswith("Hospital_hospital.usda")
     (image,) = images(user)
@@ -98,7 +98,7 @@ def test_an_environment_is_opened_in_the_background(window, assets, version):
     assert user.panel.world.load(), user.messages
     user.update(2)
     assert user.kit.context.get_stage().GetRootLayer().subLayerPaths
-    # Another world takes its place, with a picture of its own.
+    # Another world replaces it, with its own image.
     rows(section(user.kit.windows[0], "World"))["World"][0].model._choose("flat")
     user.update(2)
     (image,) = images(user)
@@ -106,32 +106,32 @@ def test_an_environment_is_opened_in_the_background(window, assets, version):
 
 
 def test_without_a_thumbnail_there_is_no_picture(window, assets):
-    """An empty box would stand there for a picture that the server has not."""
+    """A missing thumbnail would leave an empty frame."""
     user = window()
     user.kit.assets_root = str(assets)
     opened(user)
     offered(user)._choose("Warehouse")
-    waited(user, lambda: "Warehouse can be loaded now" in user.messages)
+    waited(user, lambda: "Warehouse is ready to be loaded" in user.messages)
     assert images(user) == []
 
 
 def test_a_server_that_does_not_answer_is_waited_for_no_longer(window, assets, monkeypatch):
-    """A lost network would leave the window waiting for ever, without a word."""
+    """Without a network the window would wait forever without a message."""
     user = window()
     import pegasus.isaac.environments as environments
 
     monkeypatch.setattr(environments, "_ANSWER", 0.05)
     user.kit.assets_root, user.kit.answers_after = str(assets), 1e6
     opened(user)
-    press(user, "Look for environments")
-    waited(user, lambda: "cannot be listed: the asset server has not answered in time" in user.messages)
+    press(user, "List all environments")
+    waited(user, lambda: "cannot be listed: the asset server did not answer in time" in user.messages)
     offered(user)._choose("Hospital")
-    waited(user, lambda: "Hospital cannot be opened: the asset server has not answered" in user.messages)
+    waited(user, lambda: "Hospital cannot be opened: the asset server did not answer" in user.messages)
     assert "\n" not in user.messages
 
 
 def test_what_the_server_has_not_is_one_line(window, assets):
-    """What OpenUSD raises ends in the log of Kit, and the list seems to do nothing."""
+    """An error of OpenUSD would only be in Kit's log."""
     user = window()
     user.kit.assets_root = str(assets)
     opened(user)
@@ -143,16 +143,16 @@ def test_what_the_server_has_not_is_one_line(window, assets):
     waited(user, lambda: "hospital.usd cannot be opened" in user.messages)
     assert "\n" not in user.messages
     user.kit.assets_root = str(assets / "nowhere")
-    press(user, "Look for environments")
+    press(user, "List all environments")
     waited(user, lambda: "cannot be listed" in user.messages)
 
 
 def test_a_closed_window_waits_for_nothing(window, assets):
-    """A task would go on for a window that is gone."""
+    """A task of a closed window would keep running."""
     user = window()
     user.kit.assets_root, user.kit.answers_after = str(assets), 5.0
     shown = opened(user)
-    press(user, "Look for environments")
+    press(user, "List all environments")
     user.update()
     (task,) = [s.section._environments for s in shown._sections if s.section.title == "World"]
     assert task.busy

@@ -1,11 +1,11 @@
-"""Vehicles as prims: what PhysX reads of them is what the vehicle says."""
+"""Tests of vehicle prims: their PhysX properties equal the vehicle's."""
 
 import numpy as np
 import pytest
 from pxr import Usd, UsdGeom, UsdPhysics
 
 from pegasus import ConfigError, Multirotor
-from pegasus.engines.engine import RigidBody
+from pegasus.core.engine import RigidBody
 from pegasus.isaac.bodies import add_bodies, body_path, principal_axes, remove_bodies, show
 from pegasus.scene.scene import Collider, ColliderShape
 
@@ -42,7 +42,7 @@ def collider(shape, size, **changes):
 
 
 def test_mass_properties_and_pose(stage):
-    """A vehicle would fly as another one, or start elsewhere, or PhysX would add forces of its own."""
+    """A vehicle would have wrong mass properties or a wrong pose, or PhysX add its own forces."""
     inertia = np.array([[0.03, 0.004, 0.0], [0.004, 0.05, 0.001], [0.0, 0.001, 0.06]])
     (path,) = add_bodies(stage, [body(inertia=inertia)], scene="/PhysicsScene")
     prim = stage.GetPrimAtPath(path)
@@ -76,7 +76,7 @@ def test_mass_properties_and_pose(stage):
 
 
 def test_copies_share_what_is_alike(stage):
-    """A thousand vehicles would write their colliders and looks a thousand times."""
+    """Each copy would write its own colliders and visuals."""
     vehicle = Multirotor("iris", count=3)
     paths = add_bodies(stage, vehicle.bodies(), scene="/PhysicsScene")
     assert paths == [f"/World/iris/body_{k}" for k in range(3)]
@@ -87,7 +87,7 @@ def test_copies_share_what_is_alike(stage):
     for path in paths:
         prim = stage.GetPrimAtPath(path)
         inside = list(Usd.PrimRange(prim))
-        # One rigid body, its collider, and looks that neither collide nor weigh anything.
+        # One rigid body, its collider, and visuals without collision or mass.
         assert [p for p in inside if p.HasAPI(UsdPhysics.RigidBodyAPI)] == [prim]
         assert [p for p in inside if p.HasAPI(UsdPhysics.MassAPI)] == [prim]
         collides = [p.GetName() for p in inside if p.HasAPI(UsdPhysics.CollisionAPI)]
@@ -107,7 +107,7 @@ def test_copies_share_what_is_alike(stage):
     ],
 )
 def test_shapes_have_their_size(stage, shape, size, half):
-    """A shape would be written at twice its size, or along another axis."""
+    """A shape would have a wrong size or axis."""
     (path,) = add_bodies(
         stage,
         [body(colliders=[collider(shape, size)], position=np.zeros(3), orientation=np.array([0, 0, 0, 1.0]))],
@@ -120,7 +120,7 @@ def test_shapes_have_their_size(stage, shape, size, half):
 
 
 def test_bare_triangles_are_decomposed(stage):
-    """PhysX would not move a mesh of triangles, and fall back to its hull with no more than a warning."""
+    """PhysX, which cannot move triangle meshes, would replace one by its hull."""
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]], dtype=np.int32)
     mesh = collider(ColliderShape.MESH, (), vertices=vertices, faces=faces)
@@ -130,14 +130,14 @@ def test_bare_triangles_are_decomposed(stage):
 
 
 def test_a_taken_place_is_refused(stage):
-    """A vehicle would take over a house of the same name."""
+    """A vehicle would replace a prim of the same name."""
     UsdGeom.Xform.Define(stage, "/World/iris/body_0")
     with pytest.raises(ConfigError, match="choose another name"):
         add_bodies(stage, [body()], scene="/PhysicsScene")
 
 
 def test_bodies_are_removed_with_their_vehicle(stage):
-    """What is left of a vehicle would be saved with the stage, or stand in the way of the next one."""
+    """Remains of a vehicle would be saved with the stage, or block the next one."""
     paths = add_bodies(stage, [body(), body("iris/1")], scene="/PhysicsScene")
     remove_bodies(stage, paths[:1])
     assert stage.GetPrimAtPath(paths[1])
@@ -147,14 +147,14 @@ def test_bodies_are_removed_with_their_vehicle(stage):
 
 
 def test_bodies_are_hidden_and_shown(stage):
-    """A camera would see the vehicle that carries it, or nobody would see it afterwards."""
+    """A camera would see its own vehicle, or the vehicle stay hidden afterwards."""
     (path,) = add_bodies(stage, [body()], scene="/PhysicsScene")
     imageable = UsdGeom.Imageable(stage.GetPrimAtPath(path))
     show(stage, path, visible=False)
     assert imageable.ComputeVisibility() == UsdGeom.Tokens.invisible
     show(stage, path, visible=True)
     assert imageable.ComputeVisibility() == UsdGeom.Tokens.inherited
-    # Left in another layer, something would remain of a vehicle that is deleted.
+    # An opinion in another layer would remain after a vehicle is deleted.
     stage.RemovePrim("/World/iris")
     assert not stage.GetPrimAtPath(path)
 
@@ -168,12 +168,12 @@ def test_bodies_are_hidden_and_shown(stage):
     ],
 )
 def test_names_become_paths(name, path):
-    """A name that is no identifier of OpenUSD would crash the stage."""
+    """A name that is not an OpenUSD identifier would break the stage."""
     assert body_path(name) == path
 
 
 def test_principal_axes_are_a_rotation():
-    """A mirrored set of axes has no quaternion."""
+    """A left-handed set of axes would be converted to a quaternion."""
     generator = np.random.default_rng(4)
     for _ in range(20):
         square = generator.normal(size=(3, 3))

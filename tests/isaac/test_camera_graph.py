@@ -1,16 +1,16 @@
-"""Cameras of vehicles on the ROS 2 graph by Isaac Sim's bridge."""
+"""Tests of vehicles' cameras on ROS 2 through Isaac Sim's bridge."""
 
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera, Lidar, StereoCamera
-from pegasus.errors import ConfigError
 from tests.isaac.test_replicator import VERSIONS, simulation_of
 
 OUTPUTS = ("rgb", "depth", "point_cloud", "semantic", "instance", "normals")
 
 
 def published(kit):
-    """Return {topic: what a helper was told} of all graphs."""
+    """Return the helper options of all graphs by topic."""
     return {
         f"{values['nodeNamespace']}/{values['topicName']}": values
         for graph in kit.graphs
@@ -20,7 +20,7 @@ def published(kit):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topics_and_frames_are_those_of_the_backend(isaac, version):
-    """Whoever listens to the backend's topics would hear nothing of Isaac Sim's bridge."""
+    """Topics or frames of Isaac Sim's bridge would differ from the ROS 2 backend's."""
     kit = isaac(version)
     kit.extensions.add("isaacsim.ros2.bridge")
     from pegasus.isaac.camera_graph import publish_cameras
@@ -48,14 +48,14 @@ def test_topics_and_frames_are_those_of_the_backend(isaac, version):
         assert told["drone1/front/color/image_raw"]["frameId"] == "drone1/front_optical"
         assert told["drone1/front/semantic/image_raw"]["semanticLabelsTopicName"] == "front/semantic/labels"
         assert all(values["resetSimulationTimeOnStop"] for values in told.values())
-        # Each copy has its own picture.
+        # Each copy has its own image.
         products = [told[f"drone{copy}/front/points"]["renderProductPath"] for copy in (0, 1)]
         assert len(set(products)) == 2
         assert kit.graphs[0].values["context", "domain_id"] == 7
         assert kit.graphs[0].values["context", "useDomainIDEnvVar"] is False
         contexts = {target for source, target in kit.graphs[0].links if source == "context.outputs:context"}
         assert len(contexts) == len(kinds)
-        # Stop ends publishing, and play begins it anew.
+        # Stop ends publishing, and play starts it again.
         kit.timeline.stop()
         kit.update()
         assert published(kit) == {}
@@ -70,7 +70,7 @@ def test_topics_and_frames_are_those_of_the_backend(isaac, version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_camera_is_published_at_its_rate(isaac, version):
-    """A camera of 10 Hz that publishes every frame floods the graph, and is no camera of 10 Hz."""
+    """A camera of 10 Hz would be published with every frame."""
     kit = isaac(version)
     kit.extensions.add("isaacsim.ros2.bridge")
     from pegasus.isaac.camera_graph import publish_cameras
@@ -94,7 +94,7 @@ def test_each_camera_is_published_at_its_rate(isaac, version):
 
 @pytest.mark.parametrize(("frame_rate", "said"), [(None, 0), (50.0, 1)])
 def test_isaac_sim_5_publishes_every_frame_where_rates_do_not_fit(isaac, caplog, frame_rate, said):
-    """Leaving out frames by a rounded ratio would publish at a rate that nobody asked for."""
+    """Skipping frames by a rounded ratio would publish at a wrong rate."""
     kit = isaac("5.1.0")
     kit.extensions.add("isaacsim.ros2.bridge")
     from pegasus.isaac.camera_graph import publish_cameras
@@ -108,7 +108,7 @@ def test_isaac_sim_5_publishes_every_frame_where_rates_do_not_fit(isaac, caplog,
 
 
 def test_a_stereo_pair_is_calibrated_together(isaac):
-    """Two cameras that know nothing of each other would have no baseline."""
+    """The published calibration of a stereo pair would lack its baseline."""
     kit = isaac()
     kit.extensions.add("isaacsim.ros2.bridge")
     from pegasus.isaac.camera_graph import publish_cameras
@@ -130,7 +130,7 @@ def test_a_stereo_pair_is_calibrated_together(isaac):
 
 
 def test_what_is_missing_is_said_in_one_line(isaac):
-    """A graph of nodes that are not there would publish nothing, without a word."""
+    """A graph with missing nodes would publish nothing without an error."""
     kit = isaac()
     from pegasus.isaac.camera_graph import publish_cameras
 
@@ -147,7 +147,7 @@ def test_what_is_missing_is_said_in_one_line(isaac):
 
 
 def test_a_graph_goes_with_its_vehicle(isaac):
-    """The graph of a vehicle that is removed would keep the place of its prim, and publish on."""
+    """The graph of a removed vehicle would keep its prim path and publish on."""
     kit = isaac()
     kit.extensions.add("isaacsim.ros2.bridge")
     from pegasus.isaac.camera_graph import publish_cameras
@@ -164,7 +164,7 @@ def test_a_graph_goes_with_its_vehicle(isaac):
 
 
 def test_all_of_it_is_closed_after_its_stage(isaac, tmp_path):
-    """Whoever opens another stage first could not tidy up, or would take prims of the new stage away."""
+    """After another stage is opened, closing would fail or remove prims of the new stage."""
     kit = isaac()
     kit.extensions.add("isaacsim.ros2.bridge")
     from pegasus.isaac import kit as application

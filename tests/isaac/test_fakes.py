@@ -1,4 +1,4 @@
-"""The fakes are no other than the contract says, and do what bites in Isaac Sim."""
+"""Tests of the fakes: signatures equal to the contract, and behaviour like Isaac Sim's pitfalls."""
 
 import gc
 import inspect
@@ -14,7 +14,7 @@ from tests.isaac.fakes import modules
 
 
 def alike(fake, contract):
-    """Return whether a fake is called exactly as the contract says."""
+    """Return whether a fake has exactly the contract's signature."""
     ours = [p for p in fake.parameters.values() if p.name not in ("self", "cls")]
     theirs = list(contract.parameters.values())
     if [(p.name, p.kind) for p in ours] != [(p.name, p.kind) for p in theirs]:
@@ -22,21 +22,21 @@ def alike(fake, contract):
     for mine, said in zip(ours, theirs, strict=True):
         if (mine.default is inspect.Parameter.empty) != (said.default is inspect.Parameter.empty):
             return False
-        # Defaults that are no literals stand in the contract as their source.
+        # The contract stores defaults that are not literals as source text.
         if mine.default != said.default and not (isinstance(said.default, str) and "." in said.default):
             return False
     return True
 
 
 def public(fake):
-    """Return the public names of a class that are its own."""
+    """Return the public names that a class defines itself."""
     common = set(dir(object)) | (set(dir(int)) if issubclass(fake, int) else set())
     return [name for name in dir(fake) if not name.startswith("_") and name not in common | {"name", "value"}]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_fake_is_called_as_the_contract_says(version):
-    """A fake that takes more than Isaac Sim does would let a wrong call pass."""
+    """A fake would accept a call that Isaac Sim rejects."""
     contract = load(version)
     classes = dict(modules.objects(version))
     for module, content in modules.members(version).items():
@@ -65,7 +65,7 @@ def test_every_fake_is_called_as_the_contract_says(version):
 
 
 def add_body(stage, path="/World/body", *, height=2.0, free=True):
-    """Add a cube of 1.5 kg that nothing but forces moves."""
+    """Add a cube of 1.5 kg without gravity or damping."""
     xform = UsdGeom.Xform.Define(stage, path)
     xform.AddTranslateOp().Set((0.0, 0.0, height))
     xform.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(0.5, 0.5, 0.5, 0.5))
@@ -97,7 +97,7 @@ def set_rate(kit, rate=100):
 
 
 class Bodies:
-    """Bodies as the tensors of physics have them."""
+    """Bodies in the layout of the physics tensors."""
 
     def __init__(self, *paths):
         import omni.physics.tensors
@@ -115,7 +115,7 @@ class Bodies:
         return self.view.get_velocities().numpy().copy()
 
     def tensor(self, values, dtype=None):
-        """Return values as the physics takes them."""
+        """Return values in the array type of physics."""
         like = self.view.get_transforms()
         made = wp.from_numpy(np.array(values), dtype=dtype or like.dtype, device=like.device)
         if not made.device.is_cpu:
@@ -135,7 +135,7 @@ class Bodies:
 
 
 def playing(kit, *paths):
-    """Return bodies of a Kit that plays, at 100 steps per second."""
+    """Return bodies of a playing Kit, at 100 steps per second."""
     set_rate(kit)
     kit.timeline.play()
     kit.timeline.commit()
@@ -143,7 +143,7 @@ def playing(kit, *paths):
 
 
 def test_quaternions_of_tensors_are_xyzw(isaac):
-    """Taking one order for the other turns vehicles over; this is where ours is caught."""
+    """The fakes would accept quaternions in the wrong order."""
     kit = isaac()
     path = add_body(kit.context.get_stage())
     kit.context.get_stage().GetPrimAtPath(path).GetAttribute("xformOp:orient").Set(Gf.Quatd(0.6, 0, 0, 0.8))
@@ -152,7 +152,7 @@ def test_quaternions_of_tensors_are_xyzw(isaac):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_two_steps_warm_up_before_any_callback(isaac, version):
-    """Who counts steps or time from zero is two steps off."""
+    """The fakes would omit the two warm-up steps before the first callback."""
     kit = isaac(version)
     from isaacsim.core.simulation_manager import IsaacEvents, SimulationManager
 
@@ -169,7 +169,7 @@ def test_two_steps_warm_up_before_any_callback(isaac, version):
 
 
 def test_a_stage_that_opens_clears_the_callbacks(isaac):
-    """Who does not register again is never called again."""
+    """The fakes would keep callbacks after another stage is opened."""
     kit = isaac()
     from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
 
@@ -184,7 +184,7 @@ def test_a_stage_that_opens_clears_the_callbacks(isaac):
 
 
 def test_numbers_of_callbacks_begin_anew_with_a_stage(isaac):
-    """Who takes back a callback of an earlier stage takes back somebody else's."""
+    """The fakes would not reuse callback ids after another stage is opened."""
     kit = isaac()
     from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
 
@@ -201,7 +201,7 @@ def test_numbers_of_callbacks_begin_anew_with_a_stage(isaac):
 
 
 def test_methods_are_held_weakly(isaac):
-    """Who registers a method of an object that nobody keeps is called no more."""
+    """The fakes would keep a method's object alive, unlike Isaac Sim."""
     kit = isaac()
     from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
 
@@ -217,7 +217,7 @@ def test_methods_are_held_weakly(isaac):
 
 
 def test_a_subscription_ends_with_what_stands_for_it(isaac):
-    """Who does not keep a subscription to the timeline never hears of it."""
+    """The fakes would keep a timeline subscription that is not stored."""
     kit = isaac()
     calls = []
     stream = kit.timeline.get_timeline_event_stream()
@@ -232,7 +232,7 @@ def test_a_subscription_ends_with_what_stands_for_it(isaac):
 
 
 def test_what_a_callback_raises_goes_no_further(isaac):
-    """Who relies on an error in a callback to end a run waits for ever."""
+    """The fakes would pass on a callback's error, which Isaac Sim swallows."""
     kit = isaac()
     from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
 
@@ -247,7 +247,7 @@ def test_what_a_callback_raises_goes_no_further(isaac):
 
 @pytest.mark.parametrize(("rate", "kept"), [(245, 244), (250, 250), (1000, 1000)])
 def test_a_time_step_becomes_whole_steps_per_second(isaac, rate, kept):
-    """Who sets a time step gets int(1 / dt) steps per second, one less than meant where it is not exact."""
+    """The fakes would keep a time step exactly instead of int(1 / dt) steps per second."""
     kit = isaac()
     from isaacsim.core.simulation_manager import PhysxScene
 
@@ -260,7 +260,7 @@ def test_a_time_step_becomes_whole_steps_per_second(isaac, rate, kept):
 
 
 def test_without_physics_there_are_no_tensors(isaac):
-    """Who makes a view before physics has started has none."""
+    """The fakes would give views before physics has started."""
     kit = isaac()
     path = add_body(kit.context.get_stage())
     with pytest.raises(Exception, match="create simulation view"):
@@ -270,7 +270,7 @@ def test_without_physics_there_are_no_tensors(isaac):
 
 
 def test_bodies_that_physics_has_not_are_left_out(isaac):
-    """Who takes the rows of a view for those that were asked for moves other bodies."""
+    """The fakes would give rows of a view for bodies that physics lacks."""
     kit = isaac()
     bodies = playing(kit, add_body(kit.context.get_stage()), "/World/none")
     assert bodies.view.prim_paths == ["/World/body"]
@@ -281,7 +281,7 @@ def test_bodies_that_physics_has_not_are_left_out(isaac):
 
 
 def test_tensors_are_as_physics_takes_them(isaac):
-    """What NumPy would convert is refused there, or read from wrong memory."""
+    """The fakes would convert arrays that physics rejects or misreads."""
     kit = isaac()
     bodies = playing(
         kit, *(add_body(kit.context.get_stage(), f"/World/b{k}", height=2 + 2 * k) for k in (0, 1))
@@ -307,7 +307,7 @@ def test_tensors_are_as_physics_takes_them(isaac):
 
 
 def test_copies_to_and_from_a_gpu_take_their_time(isaac):
-    """Who does not wait reads the state of the step before, or applies its wrench."""
+    """The fakes would finish GPU copies at once, and hide a missing wait."""
     kit = isaac()
     from isaacsim.core.simulation_manager import SimulationManager
 
@@ -339,7 +339,7 @@ def test_copies_to_and_from_a_gpu_take_their_time(isaac):
     [("cpu", "physx", 2.0), ("cuda:0", "physx", 1.0), ("cpu", "newton", 2.0)],
 )
 def test_two_wrenches_do_not_add_up_on_a_gpu(isaac, device, engine, sum_of_two):
-    """Who applies forces one after the other loses all but the last where PhysX runs on a GPU."""
+    """The fakes would add forces where PhysX on a GPU keeps only the last."""
     kit = isaac(engine=engine)
     from isaacsim.core.simulation_manager import SimulationManager
 
@@ -357,7 +357,7 @@ def test_two_wrenches_do_not_add_up_on_a_gpu(isaac, device, engine, sum_of_two):
 
 
 def test_velocities_are_those_of_the_centre_of_mass(isaac):
-    """Who takes them for those of the body's origin is wrong wherever the body spins."""
+    """The fakes would give velocities of the body's origin."""
     kit = isaac(exact=True)
     bodies = playing(kit, add_body(kit.context.get_stage()))
     bodies.throw([[1.0, 2.0, 3.0, 0.0, 0.0, 4.0]])
@@ -369,7 +369,7 @@ def test_velocities_are_those_of_the_centre_of_mass(isaac):
 
 
 def test_bodies_fall_and_are_damped_unless_told_otherwise(isaac):
-    """Who does not switch PhysX's gravity and damping off has them twice."""
+    """The fakes would have neither PhysX's gravity nor its damping."""
     kit = isaac(exact=True)
     stage = kit.context.get_stage()
     bodies = playing(kit, add_body(stage, "/World/a", free=False), add_body(stage, "/World/b", height=9.0))
@@ -383,7 +383,7 @@ def test_bodies_fall_and_are_damped_unless_told_otherwise(isaac):
 
 
 def test_bodies_join_a_running_simulation_on_the_cpu_only(isaac):
-    """Who adds a vehicle while a GPU simulation runs gets no body."""
+    """The fakes would accept new bodies in a running GPU simulation."""
     kit = isaac()
     stage = kit.context.get_stage()
     playing(kit, add_body(stage, "/World/a"))
@@ -407,7 +407,7 @@ def test_bodies_join_a_running_simulation_on_the_cpu_only(isaac):
 
 
 def test_stop_puts_prims_back_and_play_warms_up_again(isaac):
-    """There is no reset: it is stop and then play, with new views."""
+    """The fakes would keep views or poses across stop and play."""
     kit = isaac()
     path = add_body(kit.context.get_stage(), free=False)
     bodies = playing(kit, path)
@@ -431,7 +431,7 @@ def test_stop_puts_prims_back_and_play_warms_up_again(isaac):
 
 
 def test_stepping_by_hand_and_by_frames_steps_twice(isaac):
-    """Who steps and updates the application while it plays advances twice as fast."""
+    """The fakes would hide that application frames add steps to manual ones."""
     kit = isaac()
     from isaacsim.core.rendering_manager import RenderingManager
     from isaacsim.core.simulation_manager import SimulationManager
@@ -445,7 +445,7 @@ def test_stepping_by_hand_and_by_frames_steps_twice(isaac):
 
 
 def test_a_body_that_is_deleted_ends_every_view_of_its_simulation_view(isaac):
-    """Who shares a simulation view, such as Isaac Sim's own, ends it for all, and has none any more."""
+    """The fakes would keep a simulation view valid after one of its bodies is deleted."""
     kit = isaac()
     stage = kit.context.get_stage()
     from isaacsim.core.simulation_manager import SimulationEvent, SimulationManager
@@ -454,7 +454,7 @@ def test_a_body_that_is_deleted_ends_every_view_of_its_simulation_view(isaac):
     SimulationManager.register_callback(lambda path: gone.append(path), SimulationEvent.PRIM_DELETED)
     first, second = add_body(stage, "/World/a"), add_body(stage, "/World/b", height=9.0)
     bodies, other = playing(kit, first, second), Bodies(second)
-    # A view that is not kept counts as well.
+    # The deletion of a body of an unreferenced view counts too.
     bodies.view = bodies.simulation.create_rigid_body_view([second])
     stage.RemovePrim("/World/a")
     assert gone == ["/World/a"]
@@ -463,7 +463,7 @@ def test_a_body_that_is_deleted_ends_every_view_of_its_simulation_view(isaac):
     assert not bodies.simulation.is_valid
     with pytest.raises(Exception, match="Failed to get"):
         print(bodies.pose)
-    # Without its simulation view a view of bodies is of no use.
+    # A body view is invalid without its simulation view.
     other.simulation = None
     gc.collect()
     with pytest.raises(Exception, match="Failed to get"):
@@ -473,7 +473,7 @@ def test_a_body_that_is_deleted_ends_every_view_of_its_simulation_view(isaac):
 
 
 def test_poses_are_in_units_of_the_stage(isaac):
-    """Who takes a stage in centimetres for one in metres is wrong by a factor of a hundred."""
+    """The fakes would give poses in metres for a stage in centimetres."""
     kit = isaac()
     stage = kit.context.get_stage()
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
@@ -483,7 +483,7 @@ def test_poses_are_in_units_of_the_stage(isaac):
 
 
 def test_rays_report_all_that_they_meet_in_no_order(isaac):
-    """Who takes the first hit that is reported takes the wrong one."""
+    """The fakes would report ray hits in order of distance."""
     kit = isaac()
     stage = kit.context.get_stage()
     plane = UsdGeom.Plane.Define(stage, "/World/ground")
@@ -500,7 +500,7 @@ def test_rays_report_all_that_they_meet_in_no_order(isaac):
 
 
 def test_contacts_are_of_pairs_in_any_order(isaac):
-    """Who takes the first body of a pair for the vehicle turns half of the forces round."""
+    """The fakes would report the vehicle first in every contact pair."""
     kit = isaac()
     stage = kit.context.get_stage()
     plane = UsdGeom.Plane.Define(stage, "/World/ground")
@@ -530,7 +530,7 @@ def test_contacts_are_of_pairs_in_any_order(isaac):
 
 
 def test_fakes_leave_nothing_behind():
-    """A fake left in place would hide from another test that it needs Isaac Sim."""
+    """A fake left in place would hide from another test that Isaac Sim is missing."""
     import sys
 
     from tests.isaac import fakes

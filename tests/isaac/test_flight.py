@@ -1,4 +1,4 @@
-"""Flights through the code of the extension, on the fakes: what flies there is MuJoCo."""
+"""Flights through the code of the extension, on fakes with MuJoCo as physics."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
-from pegasus.simulation import Playback
+from pegasus.core.simulation import Playback
 from tests.isaac.contract import VERSIONS
 from tests.isaac.trials import (
     MujocoOfStages,
@@ -19,7 +19,7 @@ from tests.isaac.trials import (
 
 @pytest.mark.parametrize(("version", "seconds"), [("5.1.0", 1.0), ("6.0.1", 6.0)])
 def test_a_flight_agrees_with_mujoco_directly(isaac, version, seconds):
-    """The adapter adds or loses something on the way: an order of axes, a wrench, a step."""
+    """The adapter would change the flight: an order of axes, a wrench, or a step."""
     kit = isaac(version, exact=True)
     way = flies_as_in_mujoco(kit, seconds=seconds)
     assert seconds < 6.0 or way.max() > 0.5
@@ -27,7 +27,7 @@ def test_a_flight_agrees_with_mujoco_directly(isaac, version, seconds):
 
 
 def test_a_flight_in_single_precision_stays_near(isaac):
-    """Isaac Sim computes in single precision; a vehicle that cannot fly on that is of no use there."""
+    """A vehicle would not fly on Isaac Sim's single precision."""
     isaac()
     difference = flight("isaac", seconds=3.0) - flight("mujoco", seconds=3.0)
     assert np.abs(difference[:, :3]).max() < 1e-3
@@ -35,19 +35,19 @@ def test_a_flight_in_single_precision_stays_near(isaac):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_flight_on_a_gpu_agrees_with_mujoco(isaac, version):
-    """A state of the step before is read, or a wrench applied that has not arrived."""
+    """A former state would be read, or a wrench applied before its copy has arrived."""
     flies_on_a_gpu_as_in_mujoco(isaac(version, exact=True))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_lopsided_body_tumbles_as_in_mujoco(isaac, version):
-    """Velocities are taken for those of the origin, or torques for those of the world."""
+    """Velocities would be taken as the origin's, or torques as those in the world frame."""
     tumbles_as_in_mujoco(isaac(version, exact=True))
 
 
 @pytest.mark.parametrize(("version", "seconds"), [("5.1.0", 2.0), ("6.0.1", 11.0)])
 def test_a_whole_flight_by_the_window(window, version, seconds):
-    """Load, add, play, fly a square, stop, play again, open another stage: the way of every user."""
+    """Loading, adding, playing, flying, stopping or opening another stage would fail in sequence."""
     user = window(version, exact=True)
     kit = user.kit
     user.fly_square()
@@ -87,6 +87,6 @@ def test_a_whole_flight_by_the_window(window, version, seconds):
 
 
 def copied(backend):
-    """Return a backend of the same parameters that is not bound yet."""
+    """Return an unbound backend with the same parameters."""
     values = {f.name: getattr(backend, f.name) for f in dataclasses.fields(backend) if f.init}
     return type(backend)(**values)

@@ -1,4 +1,4 @@
-"""Keyboard and gamepad in Isaac Sim, on the fakes."""
+"""Tests of keyboard and gamepad in Isaac Sim, on the fakes."""
 
 import numpy as np
 import pytest
@@ -8,14 +8,14 @@ from tests.isaac.window_user import opened, rows, section, steered
 
 
 def test_every_key_of_the_panel_is_felt():
-    """A key that flies in the browser and not here."""
+    """A key that works in the browser would not work in Isaac Sim."""
     from tests.isaac.fakes.viewport import KeyboardInput
 
     assert {key.name.lower() for key in KeyboardInput} == {*KEYS, TAKE_OFF_KEY, LAND_KEY}
 
 
 def test_keys_fly(window):
-    """Keys that do nothing, that fly before they are asked to, or that go on when they are let go."""
+    """Keys would do nothing, work before they are enabled, or stay active after their release."""
     user = window()
     steered(user)
     shown = opened(user)
@@ -33,7 +33,7 @@ def test_keys_fly(window):
     # Its nose points north.
     assert user.vehicle.state.velocity[0, 1] > 0.8
     assert abs(user.vehicle.state.velocity[0, 0]) < 0.1
-    # Flying builds no field anew that somebody types into.
+    # A flight must not rebuild fields in which the user types.
     assert rows(run)["Wind, gusts [m/s]"] == typed
     user.kit.keys = set()
     user.update(240)
@@ -52,7 +52,7 @@ def test_keys_fly(window):
     ],
 )
 def test_sticks_fly(window, stick, axis, sign):
-    """A stick the wrong way round flies into whoever holds it."""
+    """A stick would move the vehicle in the wrong direction."""
     user = window()
     steered(user)
     user.kit.gamepad = {"A": 1.0}
@@ -69,7 +69,7 @@ def test_sticks_fly(window, stick, axis, sign):
 
 
 def test_closing_the_window_lets_go_of_the_keys(window):
-    """A vehicle would fly on with a key that nobody can let go of any more."""
+    """A vehicle would keep flying by a key that cannot be released any more."""
     user = window()
     steered(user)
     shown = opened(user)

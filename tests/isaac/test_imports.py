@@ -1,4 +1,4 @@
-"""What loads Kit and what does not, and whether what Kit loads is what the manifest promises."""
+"""Tests of imports: modules free of Kit, and modules that Kit loads according to the manifest."""
 
 import ast
 import importlib
@@ -31,32 +31,30 @@ print([name for name in sys.modules if name.startswith("pegasus.isaac") and name
 
 
 def test_pegasus_loads_nothing_of_kit():
-    """A machine without Isaac Sim could not import pegasus, or a start would take half a minute with it."""
+    """Without Isaac Sim pegasus could not be imported, or with it a start would take half a minute."""
     done = subprocess.run(
         [sys.executable, "-c", STANDALONE % (ROOTS,)], capture_output=True, text=True, timeout=120, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     loaded, own = (ast.literal_eval(line) for line in done.stdout.splitlines()[-2:])
     assert loaded == []
-    # Only what finds Isaac Sim and starts it.
-    rooms = ("command", "extension_folder", "installation", "kit_options", "launch", "packages", "process")
+    # Only the modules that find and start Isaac Sim.
+    rooms = ("command", "host", "installation", "launch", "packages", "process")
     assert set(own) <= {f"pegasus.isaac.{room}" for room in rooms}
 
 
 def test_this_suite_has_loaded_nothing_of_kit():
-    """A fake that a test has left behind would make another one fly in an Isaac Sim that is not there."""
+    """A fake left by a test would make another test run in an Isaac Sim that does not exist."""
     assert [name for name in sys.modules if name.partition(".")[0] in ROOTS] == []
     assert "omni.usd" not in sys.modules
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_module_imports_in_either_version(isaac, version):
-    """A name that only one version has, imported at the top of a file, ends the extension in the other."""
+    """A top-level import of a name that one version lacks would break the extension there."""
     isaac(version)
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if "__main__" in parts:
-            continue
         name = ".".join(("pegasus.isaac", *(part for part in parts if part != "__init__")))
         importlib.import_module(name)
 
@@ -68,7 +66,7 @@ def manifest():
 
 
 def test_the_manifest_stands_where_kit_looks(manifest):
-    """Kit takes a folder for an extension by this file."""
+    """Kit would not recognise the folder as an extension."""
     # A link beside it, at the top, becomes a text file in a clone on Windows.
     assert not (ROOT / "extension.toml").exists()
     package = manifest["package"]
@@ -81,7 +79,7 @@ def test_the_manifest_stands_where_kit_looks(manifest):
 
 
 def test_the_manifest_names_modules_that_are_there(manifest):
-    """Kit would say that it cannot import the extension."""
+    """Kit would fail to import the extension."""
     for entry in manifest["python"]["module"]:
         parts = entry["name"].split(".")
         file = Path(pegasus.__file__).parent.parent.joinpath(*parts)
@@ -89,7 +87,7 @@ def test_the_manifest_names_modules_that_are_there(manifest):
 
 
 def test_the_manifest_asks_for_what_is_imported(manifest):
-    """A module whose extension is not enabled is not there, whatever the machine of the author had."""
+    """A module of an extension that is not enabled would be missing."""
     names = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -97,7 +95,7 @@ def test_the_manifest_asks_for_what_is_imported(manifest):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    # What is always there in Kit; fabric is looked for before it is used.
+    # Kit always has these; the presence of fabric is checked before its use.
     always = ("omni.ext", "omni.kit.app", "omni.physxfabric", "isaacsim.SimulationApp")
     dependencies = manifest["dependencies"]
     assert list(dependencies) == sorted(dependencies)
@@ -109,7 +107,7 @@ def test_the_manifest_asks_for_what_is_imported(manifest):
 
 
 def test_the_manifest_has_its_packages_installed(manifest):
-    """Kit installs nothing for an extension that comes before its installer, and the import of it fails."""
+    """An extension loaded before its package installer would fail to import."""
     # Which packages: see test_packages.py.
     assert manifest["python"]["pipapi"]["requirements"]
     assert "omni.kit.pipapi" in manifest["dependencies"]

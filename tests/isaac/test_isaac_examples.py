@@ -1,4 +1,4 @@
-"""The examples that need Isaac Sim, each run in short form on the stand-ins."""
+"""Tests of the examples for Isaac Sim, each run in short form on the fakes."""
 
 import importlib.util
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pegasus.backends.mavlink import PX4
-from pegasus.errors import ConfigError
+from pegasus.backends import PX4
+from pegasus.base.errors import ConfigError
 from tests import example_rig
 from tests.backends.px4_rig import PX4Tree, phases
 from tests.isaac.contract import VERSIONS
@@ -22,7 +22,7 @@ def example(monkeypatch):
 
 
 def test_every_example_has_its_test():
-    """An example that no test runs would rot."""
+    """An example without a test would go unnoticed."""
     files = (Path(__file__), Path(__file__).with_name("test_lab.py"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     for path in EXAMPLES.glob("*.py"):
@@ -30,7 +30,7 @@ def test_every_example_has_its_test():
 
 
 def test_no_example_has_the_name_of_a_package():
-    """Python looks beside a script first: Isaac Sim's own `import newton` would find the example."""
+    """An example called `newton.py` would shadow the package that Isaac Sim imports."""
     taken = {"carb", "isaaclab", "isaacsim", "newton", "omni", "pxr", "rclpy", "torch", "warp"}
     assert taken.isdisjoint(path.stem for path in EXAMPLES.glob("*.py"))
     for path in EXAMPLES.glob("*.py"):
@@ -38,7 +38,7 @@ def test_no_example_has_the_name_of_a_package():
 
 
 def test_rtx_lidar(isaac, example, capsys):
-    """The two lidars would look elsewhere, or both cast rays."""
+    """The two lidars would have different directions, or both cast rays."""
     kit = isaac()
     kit.settings.set_bool("/rtx-transient/stableIds/enabled", True)
     difference = example("rtx_lidar").main(duration=0.3)
@@ -51,7 +51,7 @@ def test_rtx_lidar(isaac, example, capsys):
 
 @pytest.mark.parametrize("name", ["rtx_lidar", "newton_flight"])
 def test_rtx_lidar_and_newton_flight_need_isaac_sim_6(isaac, example, name):
-    """Isaac Sim 5.1 has neither: a traceback of imports would not say so."""
+    """Isaac Sim 5.1, which has neither, would give a traceback instead of the reason."""
     isaac("5.1.0")
     with pytest.raises(ConfigError) as error:
         example(name).main(duration=0.1)
@@ -60,7 +60,7 @@ def test_rtx_lidar_and_newton_flight_need_isaac_sim_6(isaac, example, name):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_ros2_cameras(isaac, example, version, monkeypatch):
-    """A camera would not be on the graph, or at another rate than its own."""
+    """A camera would not be published on ROS 2, or at a wrong rate."""
     kit = isaac(version)
     module = example("ros2_cameras")
     seen = {}
@@ -73,7 +73,7 @@ def test_ros2_cameras(isaac, example, version, monkeypatch):
                 topic = f"{values['nodeNamespace']}/{values['topicName']}"
                 seen[topic] = graph.messages[node] / duration
 
-    # Without the pace of the wall clock.
+    # Without pacing by wall time.
     monkeypatch.setattr(module.Simulation, "run", run)
     module.main(duration=2.0, resolution=(40, 30))
     for drone in ("drone0", "drone1"):
@@ -98,7 +98,7 @@ def test_replicator_dataset(isaac, example, version, tmp_path, capsys):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_px4_pair(isaac, example, version, tmp_path, capsys):
-    """The two autopilots would share a vehicle, or fall out of step with physics."""
+    """The two autopilots would share a vehicle, or lose lockstep."""
     kit = isaac(version)
     module = example("px4_pair")
     assert module.autopilots().trajectory is not None
@@ -112,7 +112,7 @@ def test_px4_pair(isaac, example, version, tmp_path, capsys):
     for number in (0, 1):
         at = phases(px4.run_folder / f"px4_{px4.first_instance + number}.log")
         assert {"CONNECTED", "ARMED", "TAKEOFF"} <= set(at)
-        # Both climb where they stand.
+        # Both climb above their start positions.
         assert way[-1, number, 2] > 1.0
         assert np.abs(way[:, number, 0] - (-4.0, 4.0)[number]).max() < 0.5
     said = capsys.readouterr().out
@@ -121,7 +121,7 @@ def test_px4_pair(isaac, example, version, tmp_path, capsys):
 
 
 def test_newton_flight(isaac, example, capsys):
-    """Newton would not be switched on, or would leave its own gravity to the vehicle."""
+    """Newton would not be switched on, or add its own gravity to the vehicle's."""
     kit = isaac()
     engines = []
     module = example("newton_flight")

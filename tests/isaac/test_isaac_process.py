@@ -1,4 +1,4 @@
-"""Isaac Sim as another process: signals, exit codes, the terminal, and what is left behind."""
+"""Tests of Isaac Sim as another process: signals, exit codes, the terminal, and cleaning up."""
 
 import os
 import pty
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.isaac import process
 from tests.isaac.installations import executable, unpacked
 
@@ -22,7 +22,7 @@ import os, signal, sys
 from pegasus.isaac import process
 sys.exit(process.run(sys.argv[2:], os.environ, patience=float(sys.argv[1])))
 """
-# Flies until it is told to end, takes its time, and hands its code over as the module pegasus.isaac does.
+# Flies until told to end, ends after a delay, and passes on its exit code like pegasus.cli.isaac_flight.
 FLIGHT = """
 import os, pathlib, signal, sys, time
 from pegasus.isaac.process import hand_over
@@ -50,7 +50,7 @@ def isaac_sim(tmp_path):
 
 @pytest.fixture
 def fly(tmp_path, isaac_sim):
-    """Return how to start a flight in a process of its own; it gives the process, once it flies."""
+    """Return a function that starts a flight in another process and returns it once it flies."""
     started = []
 
     def start(*, deaf=False, patience=20.0, **options):
@@ -78,7 +78,7 @@ def wait_until(condition, what):
 
 
 def alive(number):
-    """Return whether a process runs; one that has ended and that nobody asked for its code does not."""
+    """Return whether a process runs; zombies do not count."""
     try:
         return facts(number)[0] != "Z"
     except FileNotFoundError:
@@ -86,7 +86,7 @@ def alive(number):
 
 
 def facts(number):
-    """Return state, parent and more of a process, as Linux tells them."""
+    """Return state, parent and other fields of a process from /proc."""
     return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
 
 
@@ -94,7 +94,7 @@ def facts(number):
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, None)]
 )
 def test_who_is_told_to_end_leaves_what_was_flown(fly, tmp_path, number, code):
-    """python.sh would end alone: Isaac Sim would fly on, with nobody to end it, or lose log and summary."""
+    """python.sh would end alone and leave Isaac Sim running, or lose log and summary."""
     launcher = fly()
     flight = int((tmp_path / "flies").read_text())
     launcher.send_signal(number)
@@ -106,7 +106,7 @@ def test_who_is_told_to_end_leaves_what_was_flown(fly, tmp_path, number, code):
 
 
 def test_a_script_that_is_killed_ends_the_flight(fly, tmp_path):
-    """Isaac Sim would stay behind when python.sh dies."""
+    """Isaac Sim would outlive a killed python.sh."""
     launcher = fly()
     flight = int((tmp_path / "flies").read_text())
     script = int(facts(flight)[1])
@@ -118,7 +118,7 @@ def test_a_script_that_is_killed_ends_the_flight(fly, tmp_path):
 
 
 def test_who_does_not_end_is_killed(fly, tmp_path):
-    """An Isaac Sim that hangs would hold the GPU until the machine is started anew."""
+    """A hanging Isaac Sim would hold the GPU until a reboot."""
     launcher = fly(deaf=True, patience=0.5)
     launcher.send_signal(signal.SIGTERM)
     assert launcher.wait(timeout=30) != 0
@@ -126,7 +126,7 @@ def test_who_does_not_end_is_killed(fly, tmp_path):
 
 
 def test_one_that_is_stopped_ends_too(fly, tmp_path):
-    """An Isaac Sim that Ctrl-Z or a debugger has stopped would not hear that it is to end."""
+    """An Isaac Sim stopped by Ctrl-Z or a debugger would not end."""
     launcher = fly(patience=60.0)
     flight = int((tmp_path / "flies").read_text())
     os.kill(flight, signal.SIGSTOP)
@@ -136,26 +136,26 @@ def test_one_that_is_stopped_ends_too(fly, tmp_path):
 
 
 def test_an_end_that_takes_too_long(isaac_sim):
-    """An Isaac Sim that hangs while it closes would keep a flight that is over from ending."""
+    """An Isaac Sim that hangs while it closes would keep a finished flight from ending."""
     line = "import time; from pegasus.isaac.process import hand_over; hand_over(0); time.sleep(600)"
     assert process.run([str(isaac_sim), "-c", line], os.environ, patience=0.3) == 0
 
 
 @pytest.mark.parametrize("code", [0, 2, 3, 130])
 def test_exit_codes_pass_python_sh(isaac_sim, code):
-    """python.sh makes 1 of each code: who starts flights could not tell wrong input from a crash."""
+    """python.sh would turn all codes into 1, and wrong input look like a crash."""
     line = f"import sys; from pegasus.isaac.process import hand_over; hand_over({code}); sys.exit({code})"
     assert process.run([str(isaac_sim), "-c", line], os.environ) == code
 
 
 def test_a_crash_is_no_success(isaac_sim):
-    """An Isaac Sim that ends before it has a code, or by a signal, would count as a flight."""
+    """An Isaac Sim that ends without a code, or by a signal, would count as a flight."""
     assert process.run([str(isaac_sim), "-c", "import os; os.abort()"], os.environ) == 1
     assert process.run([sys.executable, "-c", "import os; os.abort()"], os.environ) == 134
 
 
 def test_what_cannot_be_run_is_said(tmp_path):
-    """A script without permission would end in a traceback."""
+    """A script without permission to execute would end in a traceback."""
     script = executable(tmp_path / "python.sh", "")
     script.chmod(0o644)
     with pytest.raises(ConfigError, match=r"python\.sh': cannot be run: Permission denied"):
@@ -163,14 +163,14 @@ def test_what_cannot_be_run_is_said(tmp_path):
 
 
 def test_signals_are_handled_as_before():
-    """A program that starts a flight would not hear Ctrl-C any more."""
+    """A program that starts a flight would ignore Ctrl-C afterwards."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGTTOU)]
     assert process.run([sys.executable, "-c", ""], os.environ) == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGTTOU)] == before
 
 
 class Terminal:
-    """A program in front of a terminal of its own."""
+    """A program in the foreground of its own terminal."""
 
     def __init__(self, *line):
         self.number, self.screen = pty.fork()
@@ -182,7 +182,7 @@ class Terminal:
         os.write(self.screen, text)
 
     def wait_for(self, text):
-        """Read what is shown until a text comes."""
+        """Read the output until a text appears."""
         seen = ""
 
         def come():
@@ -194,7 +194,7 @@ class Terminal:
         wait_until(come, text)
 
     def changed(self):
-        """Return whether the program has stopped or ended, and keep its status."""
+        """Return whether the program has stopped or ended, and store its status."""
         number, self.status = os.waitpid(self.number, os.WNOHANG | os.WUNTRACED)
         return number != 0
 
@@ -206,7 +206,7 @@ class Terminal:
 
 @pytest.fixture
 def terminal(isaac_sim):
-    """Return how to run a line of Python by Isaac Sim, in front of a terminal of its own."""
+    """Return a function that runs a line of Python by Isaac Sim in its own terminal."""
     started = []
 
     def start(line):
@@ -215,7 +215,7 @@ def terminal(isaac_sim):
 
     yield start
     for one in started:
-        # The last one that has the terminal open hears that it is gone.
+        # The last process with the terminal open is notified that it is closed.
         os.close(one.screen)
         if one.status is None or not (os.WIFEXITED(one.status) or os.WIFSIGNALED(one.status)):
             os.kill(one.number, signal.SIGTERM)
@@ -224,7 +224,7 @@ def terminal(isaac_sim):
 
 
 def test_the_terminal_is_handed_on(terminal):
-    """Who is asked for the licence at the first start could not answer, and Isaac Sim would wait for ever."""
+    """The licence question at the first start could not be answered, and Isaac Sim wait forever."""
     line = "print('agree?', flush=True); from pegasus.isaac.process import hand_over; hand_over(len(input()))"
     asked = terminal(line)
     asked.wait_for("agree?")
@@ -233,7 +233,7 @@ def test_the_terminal_is_handed_on(terminal):
 
 
 def test_ctrl_c_in_a_terminal(terminal, tmp_path):
-    """Ctrl-C would end python.sh or the launcher alone, and leave Isaac Sim flying."""
+    """Ctrl-C would end python.sh or the launcher alone, and leave Isaac Sim running."""
     flight = terminal(FLIGHT.format(folder=str(tmp_path), deaf=False))
     wait_until((tmp_path / "flies").exists, "the flight")
     flight.type(b"\x03")
@@ -242,7 +242,7 @@ def test_ctrl_c_in_a_terminal(terminal, tmp_path):
 
 
 def test_ctrl_z_in_a_terminal(terminal, tmp_path):
-    """The shell would not get its terminal back, which hangs."""
+    """The shell would not regain its terminal, and hang."""
     flight = terminal(FLIGHT.format(folder=str(tmp_path), deaf=False))
     wait_until((tmp_path / "flies").exists, "the flight")
     flight.type(b"\x1a")

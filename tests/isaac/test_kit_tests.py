@@ -1,4 +1,4 @@
-"""The tests that come with the extension, which Kit runs in Isaac Sim, run here on the fakes."""
+"""Runs the extension's Kit tests on the fakes."""
 
 import ast
 import asyncio
@@ -10,7 +10,7 @@ from tests.isaac.test_contract import PACKAGE
 
 
 def found():
-    """Return (module, class, method) of each test, without importing them: that needs Kit."""
+    """Return (module, class, method) of each test by parsing, since importing them needs Kit."""
     for path in sorted((PACKAGE / "tests").glob("test_*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
@@ -21,7 +21,7 @@ def found():
 
 @pytest.mark.parametrize(("module", "kind", "method"), list(found()))
 def test_a_test_for_kit_passes_on_the_fakes(isaac, module, kind, method):
-    """A test that fails before it comes to Isaac Sim would be found by the first user only."""
+    """A Kit test with a fault of its own would only fail on a user's machine."""
     isaac()
     case = getattr(importlib.import_module(f"pegasus.isaac.tests.{module}"), kind)()
 
@@ -36,5 +36,5 @@ def test_a_test_for_kit_passes_on_the_fakes(isaac, module, kind, method):
 
 
 def test_there_are_tests_for_kit():
-    """Without any, the list above would be empty and pass."""
+    """Without Kit tests, the list above would be empty and pass."""
     assert {kind for _, kind, _ in found()} >= {"TestFlight", "TestWindow"}

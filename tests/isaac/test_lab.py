@@ -1,6 +1,5 @@
-"""Vehicles of Pegasus in a task of Isaac Lab, on stand-ins with MuJoCo behind the physics."""
+"""Tests of Pegasus vehicles in an Isaac Lab task, on stand-ins with MuJoCo as physics."""
 
-import importlib.util
 import inspect
 import sys
 
@@ -8,33 +7,32 @@ import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.mavlink import PX4
-from pegasus.errors import ConfigError
+from pegasus.backends import PX4
+from pegasus.base.errors import ConfigError
 from pegasus.isaac.lab import LabEngine, LabVehicle
 from pegasus.sensors import ImuReading
 from tests.backends.px4_rig import PX4Tree, phases, processes
+from tests.example_rig import load_example
 from tests.isaac.contract import load
 from tests.isaac.fakes import lab
 from tests.isaac.test_fakes import alike, public
 from tests.isaac.test_isaac_examples import EXAMPLES
+from tests.isaac.trials import MujocoOfStages
 
 
 @pytest.fixture
-def hover():
+def hover(monkeypatch):
     """Return the example, on the stand-ins of Isaac Lab."""
     lab.install()
     try:
-        spec = importlib.util.spec_from_file_location("lab_hover", EXAMPLES / "lab_hover.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
+        yield load_example(EXAMPLES / "lab_hover.py", monkeypatch)
     finally:
         lab.uninstall()
 
 
 @pytest.fixture
 def make(hover):
-    """Return what makes the example's task, closed at the end."""
+    """Return a function that makes the example's task, closed after the test."""
     made = []
 
     def make(count=3, **fields):
@@ -56,7 +54,7 @@ def actions(env, speeds):
 
 
 def test_the_stand_ins_are_called_as_isaac_lab_is():
-    """A stand-in that takes more than Isaac Lab does would let a wrong call pass."""
+    """A stand-in would accept a call that Isaac Lab rejects."""
     contract = load("6.0.1")
     for module, content in lab.members().items():
         for name, fake in content.items():
@@ -75,14 +73,14 @@ def test_the_stand_ins_are_called_as_isaac_lab_is():
 
 
 def test_an_unknown_field_is_refused(hover):
-    """A stand-in that takes any field would hide one that Isaac Lab does not have."""
+    """A stand-in would accept a field that Isaac Lab lacks."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'linear_dampening'"):
         hover.PhysxRigidBodyCfg(linear_dampening=0.0)
     assert hover.HoverCfg(px4=True).px4
 
 
 def test_lab_hover(hover, capsys):
-    """The hand-made policy would not hover: a sign, a frame or gravity twice."""
+    """The hand-made policy would not hover, as by a wrong sign, a wrong frame or doubled gravity."""
     cfg = hover.HoverCfg()
     cfg.scene.num_envs = 4
     heights = hover.fly(cfg, 900)
@@ -93,7 +91,7 @@ def test_lab_hover(hover, capsys):
 
 @pytest.mark.parametrize("decimation", [1, 2])
 def test_it_flies_as_in_a_simulation_of_its_own(make, decimation):
-    """A wrench in another frame, at another place, or a step late: the flight would be another one."""
+    """A wrench in a wrong frame, at a wrong point, or a step late would change the flight."""
     env = make(count=2, decimation=decimation)
     rng = np.random.default_rng(3)
     commands = rng.uniform(560.0, 720.0, (100, 4))
@@ -101,7 +99,7 @@ def test_it_flies_as_in_a_simulation_of_its_own(make, decimation):
         env.step(actions(env, speeds))
     lab_state = env.drones.vehicle.state
     start = env.scene["drone"].data.default_root_pose.torch[:, :3] + env.scene.env_origins
-    with Simulation("flat", rate=250) as simulation:
+    with Simulation("flat", engine=MujocoOfStages(), rate=250) as simulation:
         from pegasus.isaac.lab import RotorSpeeds
 
         held = RotorSpeeds()
@@ -118,7 +116,7 @@ def test_it_flies_as_in_a_simulation_of_its_own(make, decimation):
 
 
 def test_sensors_read_what_the_bodies_do(make):
-    """Readings of a body that Isaac Lab owns would be empty, or those of another one."""
+    """Readings of a body that Isaac Lab owns would be empty, or another body's."""
     env = make(count=2)
     vehicle = env.drones.vehicle
     speed = np.sqrt(vehicle.mass * 9.81 / 4.0 / vehicle.thrust_curve.thrust_constant)
@@ -128,14 +126,14 @@ def test_sensors_read_what_the_bodies_do(make):
     assert imu.specific_force.shape == (2, 3)
     np.testing.assert_allclose(imu.specific_force[:, 2], 9.81, atol=0.5)
     assert {"imu", "gps", "barometer", "magnetometer"} <= set(vehicle.readings)
-    # Rays meet the world, and pass through the vehicle.
+    # Rays hit the world, and pass through the vehicle.
     hits = vehicle.raycast(np.array([[0.0, 0.0, -1.0]]), 10.0)
     below = hits.distance * vehicle.state.rotation[:, 2, 2]
     np.testing.assert_allclose(below, vehicle.state.position[:, 2], atol=1e-3)
 
 
 def test_a_reset_of_one_leaves_the_others_alone(make):
-    """A copy that is put back would feel the jump as an acceleration, or stop its neighbours."""
+    """A reset copy would measure the jump as an acceleration, or affect its neighbours."""
     env = make(count=3)
     for _ in range(50):
         env.step(actions(env, 800.0))
@@ -154,7 +152,7 @@ def test_a_reset_of_one_leaves_the_others_alone(make):
 
 
 def test_the_episode_of_a_drone_ends(make):
-    """A drone that has flown away would stay away."""
+    """A drone that has left its area would not be reset."""
     env = make(count=2)
     died = np.zeros(2, dtype=bool)
     for _ in range(400):
@@ -186,7 +184,7 @@ def test_px4_flies_in_lockstep(hover, tmp_path):
 
 
 def test_what_does_not_fit_is_said_in_one_line(make):
-    """A task on the wrong body, or with a force that is held too long, would fly like nothing real."""
+    """A task on a wrong body, or with a force held too long, would run without an error."""
     env = make(count=2)
     asset = env.scene["drone"]
     with pytest.raises(ConfigError, match="mass of the asset") as error:
@@ -195,7 +193,7 @@ def test_what_does_not_fit_is_said_in_one_line(make):
     env.drones._held = None
     with pytest.raises(ConfigError, match="a backend drives"):
         env.drones.set_rotor_speeds(np.zeros((2, 4)))
-    with pytest.raises(ConfigError, match="no rigid object of Isaac Lab 3"):
+    with pytest.raises(ConfigError, match="is not a rigid object of Isaac Lab 3"):
         LabEngine(object())
     with pytest.raises(ConfigError, match="steps this simulation"):
         env.drones.simulation.engine.step(0.004)
@@ -206,5 +204,5 @@ def test_what_does_not_fit_is_said_in_one_line(make):
 
 
 def test_no_module_of_isaac_lab_is_needed_elsewhere():
-    """Whoever has no Isaac Lab could not import pegasus.isaac.lab."""
+    """Without Isaac Lab, pegasus.isaac.lab could not be imported."""
     assert not any(name.partition(".")[0] in lab.ROOTS for name in sys.modules)

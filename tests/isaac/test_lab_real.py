@@ -1,4 +1,4 @@
-"""The task on Isaac Lab itself, where that is installed: on Newton, which needs neither Kit nor a GPU."""
+"""Tests of the task on Isaac Lab itself, where it is installed: on Newton, without Kit or a GPU."""
 
 import importlib
 import importlib.util
@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from pegasus.backends.mavlink import PX4
-from pegasus.frames import rotate_inverse
+from pegasus.backends import PX4
+from pegasus.base.frames import rotate_inverse
 from tests.backends.px4_rig import PX4Tree, phases
 from tests.isaac.contract import load
 from tests.isaac.test_isaac_examples import EXAMPLES
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_the_contract_is_that_of_isaac_lab():
-    """The stand-ins would be those of another Isaac Lab."""
+    """The contract of the stand-ins would differ from the installed Isaac Lab."""
     contract = load("6.0.1")
     for key, members in contract.classes.items():
         module, _, name = key.partition(":")
         if not module.startswith("isaaclab") or not hasattr(importlib.import_module(module), name):
-            continue  # What is handed out, and not imported.
+            continue  # Calls return these objects; no module exports them.
         found = getattr(importlib.import_module(module), name)
         for part, member in members.items():
             if member.signature is None:
@@ -53,7 +53,7 @@ def hover(monkeypatch):
 
 
 def test_px4_flies_in_lockstep(hover, tmp_path):
-    """PX4 would wait for a step that Isaac Lab never makes; what stands in for PX4 here is the peer."""
+    """PX4 (here its peer) would wait for a step that Isaac Lab never makes."""
     tree = PX4Tree(tmp_path / "PX4-Autopilot")
     tree.say("--mission hover --ready 1")
     px4 = PX4(tree.folder)
@@ -64,13 +64,13 @@ def test_px4_flies_in_lockstep(hover, tmp_path):
     for number in (0, 1):
         at = phases(px4.run_folder / f"px4_{px4.first_instance + number}.log")
         assert {"CONNECTED", "ARMED", "TAKEOFF"} <= set(at)
-    # They fall onto the slab first, and stand there.
+    # The vehicles first fall onto the slab and rest there.
     np.testing.assert_allclose(heights[500], 0.08, atol=0.02)
     assert heights[-1].min() > 0.8
 
 
 def test_bodies_move_by_the_wrench_of_pegasus(hover):
-    """A force in another frame, at another point or with gravity twice: bodies would not move by it."""
+    """A wrench would have a wrong frame or point, or gravity be applied twice."""
     cfg = hover.HoverCfg()
     cfg.scene.num_envs, cfg.sim.device, cfg.seed = 3, "cpu", 1
     env = hover.HoverEnv(cfg)

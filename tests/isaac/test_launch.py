@@ -1,4 +1,4 @@
-"""Starting Isaac Sim within a script, and the manifest of the extension."""
+"""Tests of starting Isaac Sim from a script, the options of its application, and the manifest."""
 
 import signal
 import subprocess
@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from pegasus import ConfigError
-from pegasus.folders import resource
+from pegasus import ConfigError, start_host
+from pegasus.base.system import resource
+from pegasus.core.host import HOSTS
 from pegasus.isaac import launch
+from pegasus.isaac.launch import NEWTON_APP, STREAMING_APP, KitOptions, take_options
 from pegasus.version import __version__
 
 
 @pytest.fixture
 def python_of_isaac_sim(tmp_path, monkeypatch):
-    """Make this the Python of an Isaac Sim; return what its application was started with."""
+    """Act as Isaac Sim's Python; return the options that its application was started with."""
     calls = []
 
     class SimulationApp:
@@ -37,7 +39,9 @@ def python_of_isaac_sim(tmp_path, monkeypatch):
     module.SimulationApp = SimulationApp
     monkeypatch.setitem(sys.modules, "isaacsim", module)
     monkeypatch.delitem(sys.modules, "pxr", raising=False)
-    monkeypatch.setattr(launch, "own_package", lambda: tmp_path)
+    # The fakes of other tests unload modules, so the host may have imported this one again.
+    for names in vars(launch), HOSTS["isaac"].start.__globals__["start"].__globals__:
+        monkeypatch.setitem(names, "own_package", lambda: tmp_path)
     monkeypatch.delenv("EXP_PATH", raising=False)
     monkeypatch.setattr(launch.atexit, "register", lambda _: None)
     calls.append(apps)
@@ -45,18 +49,18 @@ def python_of_isaac_sim(tmp_path, monkeypatch):
 
 
 def test_the_command_line_loses_what_was_understood():
-    """An example that reads its own arguments would stumble over the engine."""
+    """Pegasus options would remain on the command line of an example with its own arguments."""
     line = ["example.py", "5", "--engine", "mujoco", "--headless", "--folder", "x", "--app", "mine"]
-    launch.start_if_asked(line)
+    start_host(line)
     # Options of Isaac Sim count with Isaac Sim only.
     assert line == ["example.py", "5", "--folder", "x", "--app", "mine"]
 
 
 def test_a_script_chooses_app_renderer_and_gpu(python_of_isaac_sim):
-    """A script could not have what the command has."""
+    """A script could not set the options of the command."""
     apps = python_of_isaac_sim[0]
     line = ["example.py", "5", "--engine", "isaac", "--headless", "--newton", "--active-gpu", "1", "--/a/b=2"]
-    launch.start_if_asked(line)
+    start_host(line)
     assert line == ["example.py", "5"]
     launch.start(headless=False, app="isaacsim.exp.full", resolution=(640, 480), renderer="PathTracing")
     launch.start(livestream=True)
@@ -86,9 +90,9 @@ def test_a_script_chooses_app_renderer_and_gpu(python_of_isaac_sim):
 
 
 def test_an_app_that_is_not_there(python_of_isaac_sim):
-    """Isaac Sim 5.1 has no Newton: Kit would end the process with a message of its own."""
+    """A missing app, such as Newton's in 5.1, would end the process with a message of Kit."""
     (python_of_isaac_sim[0] / "isaacsim.exp.full.newton.kit").unlink()
-    with pytest.raises(ConfigError, match=r"no such app; known are isaacsim\.exp\.full, "):
+    with pytest.raises(ConfigError, match=r"no such app; there are isaacsim\.exp\.full, "):
         launch.start(newton=True)
     with pytest.raises(TypeError, match="rendrer"):
         launch.start(rendrer="PathTracing")
@@ -96,38 +100,36 @@ def test_an_app_that_is_not_there(python_of_isaac_sim):
 
 @pytest.mark.usefixtures("python_of_isaac_sim")
 def test_ctrl_c_is_heard_by_the_flight():
-    """Isaac Sim would end the process at once and with exit code 0, before log and summary are written."""
+    """Ctrl-C would end the process with exit code 0 before log and summary are written."""
     before = signal.getsignal(signal.SIGINT)
     launch.start()
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_another_python_cannot_start_it():
-    """A script that is run by the wrong Python would fly on MuJoCo without a word."""
-    with pytest.raises(ConfigError, match=r"not the Python of Isaac Sim.*python"):
-        launch.start_if_asked(["example.py", "--engine", "isaac"])
+    """A script run by the wrong Python would fly on MuJoCo without a message."""
+    with pytest.raises(ConfigError, match=r"not that of Isaac Sim.*python"):
+        start_host(["example.py", "--engine", "isaac"])
 
 
 @pytest.mark.usefixtures("python_of_isaac_sim")
 def test_it_is_started_before_openusd(monkeypatch):
-    """Two OpenUSDs in one process crash."""
+    """Two OpenUSD libraries in one process would crash it."""
     monkeypatch.setitem(sys.modules, "pxr", sys)
     with pytest.raises(ConfigError, match="OpenUSD was imported before"):
         launch.start()
 
 
 def test_openusd_is_imported_by_its_users_only():
-    """A script could not start Isaac Sim any more once it has imported what it flies with."""
-    modules = (
-        "pegasus.cameras, pegasus.control, pegasus.recording, pegasus.run, pegasus.cli, pegasus.isaac.launch"
-    )
+    """A script could not start Isaac Sim after its imports."""
+    modules = "pegasus.cameras, pegasus.control, pegasus.recording, pegasus.cli.main, pegasus.isaac.launch"
     code = f"import sys, {modules}; print('pxr' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "False"
 
 
 def test_the_manifest_is_that_of_this_version():
-    """The extension manager would show another version, or pictures that are not there."""
+    """The extension manager would show a wrong version or missing images."""
     with resource("config", "extension.toml").open("rb") as file:
         manifest = tomllib.load(file)
     package = manifest["package"]
@@ -137,3 +139,86 @@ def test_the_manifest_is_that_of_this_version():
         assert (root / package[name]).is_file()
     dependencies = list(manifest["dependencies"])
     assert dependencies == sorted(dependencies)
+
+
+ALL = KitOptions(
+    newton=True,
+    renderer="PathTracing",
+    resolution=(1920, 1080),
+    active_gpu=0,
+    physics_gpu=1,
+    multi_gpu=False,
+    arguments=("--/app/window/title=Two words", "--enable", "isaacsim.ros2.bridge"),
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [ALL, KitOptions(), KitOptions(livestream=True, multi_gpu=True), KitOptions(app="/a folder/my.kit")],
+)
+def test_options_survive_the_command_line(options):
+    """An option of the command would be lost on its way to Isaac Sim's Python."""
+    flight = ["first_flight", "--duration", "3"]
+    line = [*flight, "--headless", *options.command_line()]
+    assert take_options(line) == (options, [*flight, "--headless"])
+
+
+def test_a_script_gets_them_as_simulation_app_names_them():
+    """SimulationApp would ignore a wrong key without an error."""
+    assert ALL.launch_config(headless=True) == {
+        "headless": True,
+        "renderer": "PathTracing",
+        "width": 1920,
+        "height": 1080,
+        "active_gpu": 0,
+        "physics_gpu": 1,
+        "multi_gpu": False,
+        "extra_args": list(ALL.arguments),
+    }
+    # Only the user's options: SimulationApp's defaults depend on its version.
+    assert KitOptions().launch_config(headless=False) == {"headless": False, "extra_args": []}
+    assert ALL.chosen_app == NEWTON_APP
+
+
+def test_the_window_gets_them_as_simulation_app_passes_them():
+    """The window would use another GPU or renderer than a script with equal options."""
+    assert ALL.kit_arguments() == [
+        "--/rtx-defaults/rendermode=PathTracing",
+        "--/rtx/rendermode=PathTracing",
+        "--/app/renderer/resolution/width=1920",
+        "--/app/renderer/resolution/height=1080",
+        "--/renderer/activeGpu=0",
+        "--/physics/cudaDevice=1",
+        "--/renderer/multiGpu/enabled=false",
+        *ALL.arguments,
+    ]
+    assert KitOptions().kit_arguments() == []
+
+
+def test_a_stream_shows_the_window_that_is_not_there():
+    """The stream would lack the user interface, or a window open as well."""
+    options = KitOptions(livestream=True)
+    assert options.chosen_app == STREAMING_APP
+    config = options.launch_config(headless=False)
+    assert (config["headless"], config["hide_ui"]) == (True, False)
+    assert options.kit_arguments() == ["--no-window"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["--newton", "--app", "isaacsim.exp.full"], "newton: chooses an app, as app does"),
+        (["--newton", "--livestream"], "livestream: chooses an app, as newton does"),
+        (["--renderer", "Pathtracing"], "--renderer: invalid choice: 'Pathtracing'"),
+        (["--resolution", "1920"], "'1920' is not a resolution such as 1920x1080"),
+        (["--resolution", "0x10"], "resolution = .*two numbers of pixels"),
+        (["--active-gpu", "first"], "--active-gpu: invalid int value"),
+        (["--app"], "--app: expected one argument"),
+    ],
+)
+def test_what_is_wrong_is_said(line, said):
+    """A wrong option would only show after Isaac Sim's long start."""
+    with pytest.raises(ConfigError, match=said):
+        take_options(line)
+    with pytest.raises(ConfigError, match="renderer = 'Fast': must be one of"):
+        KitOptions(renderer="Fast")

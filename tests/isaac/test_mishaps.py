@@ -1,4 +1,4 @@
-"""What goes wrong with stages, prims, rates and servers is told in one line, and nothing half-made stays."""
+"""Tests of problems with stages, prims, rates and servers: one-line errors and no remains."""
 
 import gc
 
@@ -7,8 +7,8 @@ import pytest
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from pegasus import Multirotor, Simulation
-from pegasus.errors import ConfigError
-from pegasus.simulation import Playback
+from pegasus.base.errors import ConfigError
+from pegasus.core.simulation import Playback
 from tests.isaac.contract import VERSIONS
 from tests.isaac.fakes import interface
 from tests.isaac.trials import draws_without_stepping, forgets_the_warm_up, loses_a_vehicle_in_flight
@@ -23,7 +23,7 @@ def one_line(error):
 
 @pytest.mark.parametrize("rate", [249.5, 1000.0 / 3.0])
 def test_a_rate_that_is_no_integer(isaac, rate):
-    """PhysX keeps whole steps per second: time would run at another pace than the simulation's."""
+    """PhysX, which keeps whole steps per second, would run time at a wrong pace."""
     isaac()
     with pytest.raises(ConfigError) as error:
         Simulation("flat", engine="isaac", rate=rate)
@@ -33,7 +33,7 @@ def test_a_rate_that_is_no_integer(isaac, rate):
 
 @pytest.mark.parametrize("rate", [50, 245, 1000])
 def test_the_rate_is_kept_exactly(isaac, rate):
-    """A time step that goes through int(1 / dt) makes 244 of 245."""
+    """A rate converted through int(1 / dt) would be 244 in place of 245."""
     kit = isaac()
     with Simulation("flat", engine="isaac", rate=rate) as simulation:
         simulation.step(3)
@@ -44,7 +44,7 @@ def test_the_rate_is_kept_exactly(isaac, rate):
 def test_a_stage_in_centimetres(isaac):
     """Vehicles would be a hundred times too small."""
     kit = isaac()
-    from pegasus.isaac.opened_stage import simulation_of_stage
+    from pegasus.isaac.kit_session import simulation_of_stage
 
     UsdGeom.SetStageMetersPerUnit(kit.context.get_stage(), 0.01)
     ground(kit)
@@ -57,7 +57,7 @@ def test_a_stage_in_centimetres(isaac):
 def test_a_stage_with_y_up(isaac):
     """Vehicles would fly sideways."""
     kit = isaac()
-    from pegasus.isaac.opened_stage import simulation_of_stage
+    from pegasus.isaac.kit_session import simulation_of_stage
 
     UsdGeom.SetStageUpAxis(kit.context.get_stage(), UsdGeom.Tokens.y)
     ground(kit)
@@ -67,7 +67,7 @@ def test_a_stage_with_y_up(isaac):
 
 
 def test_a_world_in_centimetres_is_converted(isaac, tmp_path):
-    """The worlds of others are in centimetres as often as not."""
+    """Worlds in centimetres would have a wrong scale."""
     kit = isaac()
     stage = Usd.Stage.CreateNew(str(tmp_path / "world.usda"))
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
@@ -84,7 +84,7 @@ def test_a_world_in_centimetres_is_converted(isaac, tmp_path):
         assert UsdGeom.GetStageUpAxis(opened) == UsdGeom.Tokens.z
         simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
         simulation.step(1)
-        # The table's top is at 2 m; looked at from above.
+        # The table's top is at 2 m, viewed from above.
         hits = simulation.engine.raycast(
             np.array([[0.3, 0.3, 4.0]]), np.array([[0.0, 0.0, -1.0]]), 10.0, skip=np.array([-1])
         )
@@ -98,9 +98,9 @@ def ground(kit):
 
 
 def test_a_stage_without_a_physics_scene(isaac):
-    """Isaac Sim 5.1 makes none by itself, and would step at its own 60 Hz."""
+    """Isaac Sim 5.1, which adds no physics scene, would step at its own 60 Hz."""
     kit = isaac("5.1.0")
-    from pegasus.isaac.opened_stage import simulation_of_stage
+    from pegasus.isaac.kit_session import simulation_of_stage
 
     ground(kit)
     simulation = simulation_of_stage(rate=200)
@@ -111,7 +111,7 @@ def test_a_stage_without_a_physics_scene(isaac):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_physics_scene_that_comes_with_its_world(isaac, version):
-    """Isaac Sim overlooks the scene of a layer: it would step at 60 Hz, 6.0 by a second scene of its own."""
+    """The scene of a layer would be overlooked, and physics step at 60 Hz."""
     kit = isaac(version)
     with Simulation("courtyard", engine="isaac", rate=250) as simulation:
         simulation.step(5)
@@ -121,9 +121,9 @@ def test_a_physics_scene_that_comes_with_its_world(isaac, version):
 
 
 def test_a_stage_with_two_physics_scenes(isaac, caplog):
-    """Vehicles in a scene that steps at another rate than the simulation counts."""
+    """Vehicles would be in a scene with another rate than the simulation's."""
     kit = isaac()
-    from pegasus.isaac.opened_stage import simulation_of_stage
+    from pegasus.isaac.kit_session import simulation_of_stage
 
     stage = kit.context.get_stage()
     ground(kit)
@@ -144,7 +144,7 @@ def test_a_stage_with_two_physics_scenes(isaac, caplog):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_vehicle_prim_that_is_deleted_by_hand(window, version):
-    """The others must fly on, and the panel must not go on showing what is gone."""
+    """The other vehicles would stop, or the panel still show the deleted one."""
     user = window(version)
     user.fly_square()
     assert user.panel.vehicle.set_position(5.0, 0.0, 0.1)
@@ -163,7 +163,7 @@ def test_a_vehicle_prim_that_is_deleted_by_hand(window, version):
 
 
 def test_the_panel_says_that_there_is_no_asset_server(window):
-    """An error of a server in a callback of the window would be seen in the log only."""
+    """A server's error in a window callback would only be in the log."""
     user = window()
     user.kit.assets_root = None
     user.kit.menu["Pegasus"].show_window(None, True, 0)
@@ -172,12 +172,12 @@ def test_the_panel_says_that_there_is_no_asset_server(window):
     offered = next(box for box in boxes if "Warehouse" in box.model._names)
     offered.model._choose("Warehouse")
     user.update(5)
-    assert "knows of no asset server" in user.messages
+    assert "has no asset server" in user.messages
     assert "\n" not in user.messages
 
 
 def test_a_stage_that_is_saved_with_vehicles_loads_again(window, tmp_path):
-    """What a vehicle is stands on its prim; without it a saved stage holds dead bodies."""
+    """A saved stage would hold bodies without their vehicles."""
     user = window()
     user.fly_square()
     assert user.panel.vehicle.set_position(4.0, 1.0, 0.1)
@@ -202,7 +202,7 @@ def test_a_stage_that_is_saved_with_vehicles_loads_again(window, tmp_path):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_stages_leave_no_callbacks_behind(window, caplog, version):
-    """A callback of an earlier stage would step the simulation twice, or one that is closed."""
+    """A former stage's callback would step the simulation twice, or step a closed one."""
     user = window(version)
     counts = []
     for _ in range(3):
@@ -215,13 +215,13 @@ def test_stages_leave_no_callbacks_behind(window, caplog, version):
         gc.collect()
         counts.append(len(user.kit.manager.callbacks))
     assert counts[0] == counts[1] == counts[2]
-    # That every prim of a stage is gone when it closes is no news.
+    # The removal of all prims with a closed stage is not reported.
     assert "deleted" not in user.messages
     assert not any("deleted" in record.message for record in caplog.records)
 
 
 def test_closing_the_window_touches_nothing(window):
-    """A window is closed to make room, not to end a flight."""
+    """Closing the window would end the flight."""
     user = window()
     user.fly_square()
     user.kit.menu["Pegasus"].show_window(None, True, 0)
@@ -241,7 +241,7 @@ def test_closing_the_window_touches_nothing(window):
 
 
 def test_the_buttons_of_the_window_work_the_timeline(window):
-    """A button that calls nothing, or the wrong thing."""
+    """A button would do nothing, or the wrong action."""
     user = window()
     user.fly_square()
     user.kit.menu["Pegasus"].show_window(None, True, 0)
@@ -272,7 +272,7 @@ def test_the_buttons_of_the_window_work_the_timeline(window):
 
 
 def test_a_step_that_fails_stops_the_timeline_and_is_told(window, caplog):
-    """Kit swallows what a callback raises: a vehicle would fly on without its controller."""
+    """Kit would swallow a callback's error, and a vehicle fly without its controller."""
     user = window()
     user.fly_square()
 
@@ -283,10 +283,10 @@ def test_a_step_that_fails_stops_the_timeline_and_is_told(window, caplog):
     user.update(3)
     user.vehicle.backends[0].command = fail
     user.update(4)
-    assert "ValueError; the terminal says more" in user.messages
+    assert "ValueError; the terminal shows details" in user.messages
     assert "lost its mind" in caplog.text
     assert not user.kit.timeline.is_playing()
-    # Nothing is left broken: it flies again.
+    # The vehicle flies again afterwards.
     del user.vehicle.backends[0].command
     user.kit.timeline.play()
     user.update(5)
@@ -294,7 +294,7 @@ def test_a_step_that_fails_stops_the_timeline_and_is_told(window, caplog):
 
 
 def test_vehicles_join_and_leave_while_others_fly(window):
-    """The view over all bodies is made anew each time, and nobody may be jolted by that."""
+    """The new view over all bodies would disturb the other vehicles."""
     user = window(exact=True)
     user.fly_square()
     paths = []
@@ -318,12 +318,12 @@ def test_vehicles_join_and_leave_while_others_fly(window):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_vehicle_leaves_while_another_is_read_by_isaac_sim(isaac, version):
-    """PhysX ends a simulation view with any body of it: ours, but nobody else's."""
+    """Removing a body would invalidate other users' simulation views."""
     loses_a_vehicle_in_flight(isaac(version))
 
 
 def test_a_collider_of_a_vehicle_that_is_taken_away(isaac):
-    """PhysX ends the view of a body of which any shape goes; the vehicle is still there."""
+    """Removing a shape would invalidate the view of its body, whose vehicle remains."""
     kit = isaac()
     with Simulation("flat", engine="isaac", rate=250) as simulation:
         vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
@@ -337,20 +337,20 @@ def test_a_collider_of_a_vehicle_that_is_taken_away(isaac):
 
 
 def test_physics_without_the_bodies_is_told(isaac):
-    """A body that PhysX did not take up would be read from the row of another."""
+    """A body missing in PhysX would be read from another body's row."""
     kit = isaac()
     with Simulation("flat", engine="isaac", rate=250) as simulation:
         vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
         prim = kit.context.get_stage().GetPrimAtPath(simulation.engine.path(f"{vehicle.name}/0"))
         UsdPhysics.RigidBodyAPI(prim).GetRigidBodyEnabledAttr().Set(False)
-        with pytest.raises(RuntimeError, match="does not have the bodies") as error:
+        with pytest.raises(RuntimeError, match="has no bodies") as error:
             simulation.step(1)
         assert str(prim.GetPath()) in one_line(error)
         kit.log.clear()
 
 
 def test_no_vehicle_joins_a_gpu_simulation_that_runs(isaac):
-    """PhysX on a GPU takes no new bodies; the vehicle would stand on the stage like a statue."""
+    """A vehicle added to a running GPU simulation, which accepts no new bodies, would not move."""
     isaac()
     from pegasus.isaac.engine import IsaacEngine
 
@@ -366,7 +366,7 @@ def test_no_vehicle_joins_a_gpu_simulation_that_runs(isaac):
 
 @pytest.mark.parametrize(("device", "engine"), [("cuda:0", "physx"), ("cpu", "newton")])
 def test_one_wrench_a_step_flies_where_wrenches_overwrite(isaac, device, engine):
-    """Weight and thrust in two calls: on a GPU and with Newton the first would be lost."""
+    """With two wrench calls, the first would be lost on a GPU and with Newton."""
     isaac(engine=engine, exact=True)
     from pegasus.isaac.engine import IsaacEngine
 
@@ -376,22 +376,22 @@ def test_one_wrench_a_step_flies_where_wrenches_overwrite(isaac, device, engine)
             simulation.step(50)
             return vehicle.state.position[0].copy()
 
-    # Nothing drives it: it falls as bodies do, once.
+    # Without thrust it falls under one gravity.
     assert climb(IsaacEngine(rate=250, device=device))[2] == pytest.approx(climb("mujoco")[2], abs=1e-9)
 
 
 def test_frames_in_a_script_do_not_step(isaac):
-    """Stepping by hand and by the frames of the application would be twice as fast."""
+    """Application frames would add steps to those of the script."""
     draws_without_stepping(isaac())
 
 
 def test_where_the_warmed_up_bodies_are_is_forgotten(isaac):
-    """The two steps that warm physics up carry a moving body away from its start."""
+    """The two warm-up steps would move a body from its start pose."""
     forgets_the_warm_up(isaac(exact=True))
 
 
 def test_a_body_is_left_alone_by_physx(isaac):
-    """Gravity, damping, sleep and limits of PhysX would come on top of the vehicle's own models."""
+    """Gravity, damping, sleep and limits of PhysX would be added to the vehicle's own models."""
     kit = isaac()
     with Simulation("flat", engine="isaac", rate=250) as simulation:
         vehicle = simulation.add(Multirotor("iris", position=(0.0, 0.0, 5.0)))
@@ -408,6 +408,6 @@ def test_a_body_is_left_alone_by_physx(isaac):
         }
         assert value["disableGravity"] is True
         assert value["linearDamping"] == value["angularDamping"] == value["sleepThreshold"] == 0.0
-        # A racing quadrotor turns at 2000 deg/s and tumbles faster.
+        # A racing quadrotor rotates at 2000 deg/s and tumbles faster.
         assert value["maxAngularVelocity"] >= 20000.0
         assert prim.GetAttribute("physxRigidBody:disableGravity").GetTypeName() == Sdf.ValueTypeNames.Bool

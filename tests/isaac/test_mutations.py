@@ -1,4 +1,4 @@
-"""Faults that are planted in pegasus/isaac make a trial fail, or the trials are worth nothing."""
+"""Tests that the trials find faults planted in pegasus/isaac."""
 
 import importlib
 import sys
@@ -13,7 +13,7 @@ from tests.isaac.test_contract import ONLY, PACKAGE
 
 
 def planted(mutation):
-    """Return the source of a module with the fault in it."""
+    """Return the source of a module with the fault."""
     source = (PACKAGE / f"{mutation.module}.py").read_text(encoding="utf-8")
     times = source.count(mutation.before)
     assert times == 1, f"{mutation.before!r} stands {times} times in {mutation.module}: plant it elsewhere"
@@ -21,7 +21,7 @@ def planted(mutation):
 
 
 def put_in_place(mutation):
-    """Let everybody import the module with the fault."""
+    """Install the module with the fault for all importers."""
     name = f"pegasus.isaac.{mutation.module}"
     for known in [known for known in sys.modules if known.startswith("pegasus.isaac.")]:
         del sys.modules[known]
@@ -35,7 +35,7 @@ def put_in_place(mutation):
 
 @pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.trial], ids=lambda m: m.name)
 def test_a_fault_does_not_get_through_its_trial(isaac, mutation):
-    """A trial that a fault gets through tells nothing when it passes."""
+    """A trial would pass in spite of its fault."""
     kit = isaac(mutation.version, exact=True)
     put_in_place(mutation)
     with pytest.raises(Exception):  # noqa: B017, PT011
@@ -51,7 +51,7 @@ def test_without_a_fault_the_trials_pass(isaac, trial):
 
 @pytest.mark.parametrize("mutation", [m for m in MUTATIONS if not m.trial], ids=lambda m: m.name)
 def test_the_contract_knows_a_fault(tmp_path, mutation):
-    """A call that Isaac Sim does not have must not wait for somebody who has Isaac Sim."""
+    """A call that Isaac Sim lacks would pass the contract."""
     for path in PACKAGE.glob("*.py"):
         (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / f"{mutation.module}.py").write_text(planted(mutation), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The window of the extension at the start of Isaac Sim: shown, docked, and kept as its user left it."""
+"""Tests of the extension's window at the start of Isaac Sim: shown, docked, and kept as left."""
 
 import importlib
 import sys
@@ -9,12 +9,12 @@ from tests.isaac.contract import VERSIONS
 from tests.isaac.user import User
 
 STARTED = 15
-"""Frames within which the extension has begun."""
+"""Number of frames in which the extension starts."""
 
 
 @pytest.fixture
 def isaac_started(isaac):
-    """Start Isaac Sim with the extension, which may be ended and started again."""
+    """Start Isaac Sim with the extension, which can be ended and started again."""
     users = []
 
     def start(kit):
@@ -30,7 +30,7 @@ def isaac_started(isaac):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_window_is_shown_at_the_start(isaac_started, version):
-    """The menu helper only registers an entry: `pegasus isaac --gui` would show no panel."""
+    """`pegasus isaac --gui` would show no panel, as the menu helper only adds an entry."""
     isaac, start = isaac_started
     kit = isaac(version)
     start(kit)
@@ -38,13 +38,13 @@ def test_the_window_is_shown_at_the_start(isaac_started, version):
     assert window.title == "Pegasus"
     assert window.visible
     assert window.docked
-    # Docked in front: a tab behind the one of Property would look as if nothing had been opened.
+    # Docked in front: a tab behind Property's would be hidden.
     assert kit.active_tabs["Property"] == "Pegasus"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_closed_window_stays_closed(isaac_started, version):
-    """A window that its user has closed would be there again at each start."""
+    """A window closed by its user would reopen at each start."""
     isaac, start = isaac_started
     kit = isaac(version)
     first = start(kit)
@@ -62,7 +62,7 @@ def test_a_closed_window_stays_closed(isaac_started, version):
 
 
 def test_the_end_of_the_extension_is_no_closing(isaac_started):
-    """Whoever ends Isaac Sim with the window open would find it closed the next time."""
+    """A window open at the end of Isaac Sim would be closed at the next start."""
     isaac, start = isaac_started
     kit = isaac()
     start(kit).extension.on_shutdown()
@@ -72,7 +72,7 @@ def test_the_end_of_the_extension_is_no_closing(isaac_started):
 
 
 def test_a_window_that_is_open_is_not_opened_twice(isaac_started):
-    """The menu helper makes another window each time that it is told to show one."""
+    """The menu helper would open a second window."""
     isaac, _ = isaac_started
     kit = isaac()
     user = User(kit)
@@ -83,7 +83,7 @@ def test_a_window_that_is_open_is_not_opened_twice(isaac_started):
 
 
 def test_the_tests_for_kit_need_not_be_there(isaac, monkeypatch):
-    """Kit imports the module of the tests with the extension, where omni.kit.test may not be enabled."""
+    """The extension would fail to import where omni.kit.test is not enabled."""
     isaac()
     monkeypatch.setitem(sys.modules, "omni.kit.test", None)
     module = importlib.import_module("pegasus.isaac.tests")

@@ -1,4 +1,4 @@
-"""Packages that Isaac Sim's Python lacks: which, and how they get there."""
+"""Tests of installing the packages that Isaac Sim's Python lacks."""
 
 import importlib.metadata
 import re
@@ -10,14 +10,14 @@ from shlex import quote
 import pytest
 from packaging.requirements import Requirement
 
-from pegasus.errors import ConfigError
-from pegasus.folders import resource
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import resource
 from pegasus.isaac import packages
 from pegasus.isaac.installation import Installation
 from tests.isaac.installations import executable
 from tests.test_packaging import ROOT
 
-# Stands for pip: notes its arguments; installs from a folder of wheels only once that is filled.
+# A stand-in for pip: records its arguments; installs only from a folder that contains wheels.
 PIP = """#!/bin/sh
 if [ "$1" = "-c" ]; then PYTHONPATH={theirs} exec {python} -S "$@"; fi
 echo "$@" >>{calls}
@@ -33,7 +33,7 @@ esac
 
 @pytest.fixture
 def bare(tmp_path, monkeypatch):
-    """Return how to make an Isaac Sim whose Python has no packages, and what its pip was asked for."""
+    """Return a function that makes an Isaac Sim without packages, and the calls of its pip."""
     monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "cache"))
 
     def make(download=":"):
@@ -54,14 +54,14 @@ def bare(tmp_path, monkeypatch):
 
 
 def test_missing_packages_are_named(bare):
-    """The flight would end in a traceback of an import."""
+    """A missing package would end the flight in a traceback."""
     installation, _ = bare()
-    with pytest.raises(ConfigError, match=r"lacks array-api-compat==.*typer==.*; pegasus isaac --prepare"):
+    with pytest.raises(ConfigError, match=r"lacks apsw==.*typer==.*; pegasus isaac --prepare"):
         packages.require_packages(installation)
 
 
 def test_an_isaac_sim_that_is_not_whole(tmp_path):
-    """Who has installed only a part of it by pip would see a traceback of an import."""
+    """A partial installation by pip would cause a traceback."""
     script = executable(tmp_path / "python.sh", f'#!/bin/sh\nexec {quote(sys.executable)} -S -E -I "$@"\n')
     with pytest.raises(
         ConfigError, match=r"lacks PIL, matplotlib, .*pip install 'pegasus-multirotor\[isaac\]'"
@@ -70,23 +70,23 @@ def test_an_isaac_sim_that_is_not_whole(tmp_path):
 
 
 def test_present_packages_are_fine(caplog):
-    """A Python that has all would be refused, or a second OpenUSD pass in silence."""
+    """A complete Python would be rejected, or a second OpenUSD be accepted."""
     packages.require_packages(Installation(ROOT, (sys.executable,)))
-    assert "usd-core beside Isaac Sim's own OpenUSD" in caplog.text
+    assert "usd-core next to Isaac Sim's own OpenUSD" in caplog.text
 
 
 def test_a_python_that_does_not_run(tmp_path):
-    """A broken installation would count as one that has all packages."""
+    """A broken installation would count as complete."""
     script = executable(tmp_path / "python.sh", "#!/bin/sh\necho no driver >&2\nexit 3\n")
     with pytest.raises(ConfigError, match="does not run: no driver"):
         packages.require_packages(Installation(tmp_path, (str(script),)))
 
 
 def test_they_are_fetched_once_and_kept(bare):
-    """A machine without network, to which the wheels are copied, could not be prepared."""
+    """A machine without network could not use copied wheels."""
     installation, calls = bare()
     said = packages.prepare(installation, environment={"PATH": "/usr/bin:/bin"})
-    assert "installed array-api-compat==" in said
+    assert "installed apsw==" in said
     assert str(packages.wheels()) in said
     first, download, last = calls()
     assert first == last
@@ -98,7 +98,7 @@ def test_they_are_fetched_once_and_kept(bare):
 
 
 def test_without_a_network_the_reason_is_said(bare):
-    """Pip's failure would be a traceback, or pass as success."""
+    """A failure of pip would be a traceback, or count as success."""
     installation, _ = bare(download="echo 'ERROR: no route to host' >&2; exit 1")
     with pytest.raises(ConfigError, match="ERROR: no route to host"):
         packages.prepare(installation, environment={"PATH": "/usr/bin:/bin"})
@@ -111,7 +111,7 @@ def test_nothing_is_done_where_nothing_is_missing():
 
 
 def with_what_they_need(names):
-    """Return the names of packages and of those that they need, but for what pydantic needs."""
+    """Return the names of packages and of their dependencies, except pydantic's."""
     found, open_ = set(), {name.lower() for name in names}
     while open_:
         found |= open_
@@ -123,28 +123,29 @@ def with_what_they_need(names):
 
 
 def test_the_manifest_asks_for_what_isaac_sim_lacks():
-    """Kit would install what it has already in other versions, or see nothing of what it has installed."""
+    """Kit would replace packages that it has, or not find those that it has installed."""
     pipapi = tomllib.loads(resource("config", "extension.toml").read_text(encoding="utf-8"))["python"][
         "pipapi"
     ]
-    # Kit takes the words of a requirement for the name of a module where it is not told another one.
+    # Kit uses the requirement as the module name unless the manifest names another module.
     assert len(pipapi["modules"]) == len(pipapi["requirements"])
     assert pipapi["use_online_index"] is True
     assert pipapi["archiveDirs"] == [packages.wheels().name]
     pinned = (ROOT / "constraints.txt").read_text().splitlines()
     command = list(packages._OF_THE_COMMAND.values())
     assert set(pipapi["requirements"] + command) <= set(pinned)
-    # What 6.0.1 and 5.1.0 ship; what else is needed is named, down to the last.
-    theirs = {"matplotlib", "numpy", "packaging", "pillow", "pydantic", "pyyaml"}
-    core = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    needed = with_what_they_need({Requirement(line).name for line in core} - theirs) - theirs
+    # Packages that 6.0.1 and 5.1.0 ship; all other dependencies must be listed.
+    theirs = {"matplotlib", "numpy", "packaging", "pillow", "pydantic", "pyyaml", "typing_extensions"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = project["dependencies"] + project["optional-dependencies"]["isaac"]
+    needed = with_what_they_need({Requirement(line).name for line in lines} - theirs) - theirs
     assert {Requirement(line).name.lower() for line in pipapi["requirements"] + command} == needed
     for module in pipapi["modules"]:
         __import__(module)
 
 
 def test_the_container_installs_them():
-    """The container would lack packages that have come to the list since, or fail to be built."""
+    """The container would lack a listed package, or fail to build."""
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     (line,) = re.findall(r'python3 -c "(.*)"\)', dockerfile)
     said = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True).stdout
@@ -153,7 +154,7 @@ def test_the_container_installs_them():
 
 
 def test_the_window_does_without_the_packages_of_the_command():
-    """Kit would fail to import the extension, since nobody has installed what only `pegasus run` needs."""
+    """The extension would import packages that only `pegasus run` installs."""
     line = (
         "import sys; sys.modules.update(dict.fromkeys(('rich', 'typer', 'coacd')));"
         "from tests.isaac import fakes; kit = fakes.install('6.0.1');"

@@ -1,4 +1,4 @@
-"""People who walk, on the fakes."""
+"""Tests of walking people, on the fakes."""
 
 import sys
 from itertools import pairwise
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from pxr import Sdf, Usd, UsdGeom
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from tests.isaac.contract import VERSIONS
 
 
 @pytest.fixture
 def assets(tmp_path):
-    """Return a folder with two characters and their animation graph, as the asset root has them."""
+    """Return a folder with two characters and their animation graph, laid out like the asset root."""
     folder = tmp_path / "Isaac" / "People" / "Characters"
     for name in ("F_Business_02", "M_Worker_01"):
         (folder / name).mkdir(parents=True)
@@ -45,7 +45,7 @@ def street(window, assets):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_person_walks_along_a_path(street, version):
-    """One that stands still, walks elsewhere, or is told of its path before Kit has made it."""
+    """A person would stand still, walk elsewhere, or get its path before Kit has created it."""
     user, session = street(version)
     from pegasus.isaac.people import Person, characters
 
@@ -71,7 +71,7 @@ def test_a_person_walks_along_a_path(street, version):
     assert not person.walks
     user.update(30)
     np.testing.assert_allclose(person.velocity, 0.0, atol=1e-9)
-    # The next run begins at the first place, and walks the same path.
+    # The next run begins at the first position, with the same path.
     session.stop()
     user.update(2)
     np.testing.assert_array_equal(person.position, (1.0, 0.0, 0.0))
@@ -81,7 +81,7 @@ def test_a_person_walks_along_a_path(street, version):
 
 
 def test_a_path_is_walked_over_and_over_until_told_otherwise(street):
-    """Whoever patrols would stand still after the first round; one who is stopped would go on."""
+    """A patrol would end after its first round, or not stop on request."""
     user, session = street()
     from pegasus.isaac.people import Person
 
@@ -98,14 +98,14 @@ def test_a_path_is_walked_over_and_over_until_told_otherwise(street):
     place = person.position
     user.update(30)
     np.testing.assert_array_equal(person.position, place)
-    # All waypoints of a loop at once in reach: it stands, and nothing hangs.
+    # If all waypoints of a loop are within reach, the person stands, and the loop ends.
     person.walk([place, place + 0.01], loop=True)
     user.update(5)
     np.testing.assert_allclose(person.position, place, atol=0.05)
 
 
 def test_several_people_have_prims_of_their_own(street):
-    """Two of one name would be one, or closing one would take the other along."""
+    """Two people with one name would share a prim, or closing one remove the other."""
     user, session = street()
     from pegasus.isaac.people import Person
 
@@ -134,7 +134,7 @@ def test_several_people_have_prims_of_their_own(street):
     ],
 )
 def test_a_wrong_person_is_one_line(street, arguments, said):
-    """A trace, or half of a person on the stage."""
+    """An invalid person would cause a traceback, or remain on the stage in part."""
     user, session = street()
     from pegasus.isaac.people import Person
 
@@ -145,7 +145,7 @@ def test_a_wrong_person_is_one_line(street, arguments, said):
 
 
 def test_a_character_without_a_skeleton_is_one_line(street, assets):
-    """A thing that cannot walk would stand there for a person."""
+    """A character that cannot walk would be added."""
     user, session = street()
     from pegasus.isaac.people import Person
 
@@ -159,12 +159,12 @@ def test_a_character_without_a_skeleton_is_one_line(street, assets):
 
 
 def test_without_the_extension_or_the_assets_it_is_one_line(street, monkeypatch):
-    """An ImportError of a module of Kit, or nothing at all."""
+    """A missing extension would cause an ImportError or no message."""
     user, session = street()
     from pegasus import Simulation
     from pegasus.isaac.people import Person, characters
 
-    with Simulation("flat", engine="mujoco") as other, pytest.raises(ConfigError, match="in Isaac Sim only"):
+    with Simulation("flat", engine="mujoco") as other, pytest.raises(ConfigError, match="need Isaac Sim"):
         Person(other, "F_Business_02")
     user.kit.assets_root = "omniverse://nowhere"
     with pytest.raises(ConfigError, match="cannot be listed; connect to the network"):
@@ -182,7 +182,7 @@ def test_without_the_extension_or_the_assets_it_is_one_line(street, monkeypatch)
     [([], 1.0), ([(0.0, 1.0)], 1.0), ([(0, 0, 0)], 0.0), ([(0, 0, 0)], 9.0), ([(0, 0, 0)], [1, 1])],
 )
 def test_a_wrong_path_is_one_line(street, path, speed):
-    """It would walk to nowhere, or a trace would come from within a step."""
+    """An invalid path would be walked, or fail within a step."""
     _, session = street()
     from pegasus.isaac.people import Person
 

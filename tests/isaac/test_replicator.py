@@ -1,4 +1,4 @@
-"""Replicator writers on the cameras of vehicles."""
+"""Tests of Replicator writers on the cameras of vehicles."""
 
 import sys
 
@@ -7,9 +7,9 @@ import pytest
 from pxr import Usd, UsdGeom
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import Camera, StereoCamera
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion
 
 VERSIONS = ("5.1.0", "6.0.1")
 
@@ -19,7 +19,7 @@ def simulation_of(*, count=1, frame_rate=50.0, **cameras):
     from pegasus.isaac.engine import IsaacEngine
 
     engine = IsaacEngine(rate=250, frame_rate=frame_rate)
-    # Readings of cameras, which nobody looks at here, would be drawn by RTX with frames of their own.
+    # Readings of cameras, which are not accessed here, would be rendered by RTX with frames of their own.
     simulation = Simulation("flat", engine=engine, renderer="embree", rate=250, seed=1)
     cameras = cameras or {"front": Camera(resolution=(40, 30), rate_hz=1.0)}
     place = [(0.0, 2.0 * k, 1.5) for k in range(count)]
@@ -29,7 +29,7 @@ def simulation_of(*, count=1, frame_rate=50.0, **cameras):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_writer_writes_every_frame_and_goes(isaac, tmp_path, monkeypatch, version):
-    """A writer on no camera or in Replicator's own folder, or one that stays, would write elsewhere or on."""
+    """A writer would miss frames, use a wrong folder, or not stop."""
     kit = isaac(version)
     monkeypatch.chdir(tmp_path)
     from pegasus.isaac.replicator import replicate
@@ -56,7 +56,7 @@ def test_a_writer_writes_every_frame_and_goes(isaac, tmp_path, monkeypatch, vers
 
 
 def test_cameras_are_where_readings_see_from(isaac, tmp_path):
-    """A camera turned or put elsewhere would draw what no reading shows."""
+    """A writer's camera would have another pose than the readings."""
     kit = isaac()
     from pegasus.isaac.replicator import replicate
 
@@ -67,21 +67,21 @@ def test_cameras_are_where_readings_see_from(isaac, tmp_path):
     with simulation, replicate([vehicle], output_dir=tmp_path) as replication:
         simulation.step(1)
         reading = vehicle.readings["pair"]
-        assert [camera.eye for camera in replication.cameras] == ["left", "right"]
+        assert [camera.side for camera in replication.cameras] == ["left", "right"]
         for camera in replication.cameras:
-            seen = reading.cameras[camera.eye]
+            seen = reading.cameras[camera.side]
             prim = UsdGeom.Camera(kit.context.get_stage().GetPrimAtPath(camera.path))
             pose = np.array(prim.ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
             np.testing.assert_allclose(pose[:3, 3], seen.position[0], atol=2e-4)
             optical = matrix_from_quaternion(seen.orientation)[0]
-            # Along the picture: x right, y down, z ahead; USD has y up and looks along -z.
+            # Image axes: x right, y down, z forward; a USD camera has y up and looks along -z.
             np.testing.assert_allclose(pose[:3, :3], optical @ np.diag([1.0, -1.0, -1.0]), atol=1e-3)
             focal = prim.GetFocalLengthAttr().Get() / prim.GetHorizontalApertureAttr().Get() * 40
             assert focal == pytest.approx(reading.intrinsic_matrix[0, 0], rel=1e-6)
 
 
 def test_a_wrong_choice_leaves_nothing_behind(isaac, tmp_path):
-    """Cameras of a writer that cannot start would be drawn with every frame, for nobody."""
+    """A writer that fails to start would leave cameras that are rendered with every frame."""
     kit = isaac()
     from pegasus.isaac.replicator import replicate
 
@@ -98,7 +98,7 @@ def test_a_wrong_choice_leaves_nothing_behind(isaac, tmp_path):
             replicate(vehicle, output_dir=tmp_path, cameras=["front"], colours=True)
         assert not kit.products
         assert not kit.context.get_stage().GetPrimAtPath("/World/eye/body_0/front_optical")
-        with pytest.raises(ConfigError, match="is not on the stage"):
+        with pytest.raises(ConfigError, match="is not on the open stage"):
             replicate(Multirotor("iris", name="stranger"), output_dir=tmp_path)
     for name in [name for name in sys.modules if name.startswith("omni.replicator")]:
         del sys.modules[name]

@@ -1,4 +1,4 @@
-"""Pictures and rays in Isaac Sim are those of Embree, pixel by pixel, on the fakes that draw by Embree."""
+"""Tests that images and rays in Isaac Sim equal Embree's, on fakes that render by Embree."""
 
 import math
 import sys
@@ -8,13 +8,13 @@ import pytest
 from pxr import Usd, UsdGeom
 
 from pegasus import Backend, Multirotor, Simulation
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera, Lidar
-from pegasus.errors import ConfigError
 from pegasus.scene.authoring import label
 
 
 def picture(engine, *, steps=21, device=None, outputs=("depth",), **camera):
-    """Return the images of a camera that looks from one falling vehicle at another."""
+    """Return the images of a camera that points from one falling vehicle at another."""
     if device is not None:
         from pegasus.isaac.engine import IsaacEngine
 
@@ -34,19 +34,19 @@ def picture(engine, *, steps=21, device=None, outputs=("depth",), **camera):
 
 @pytest.fixture(scope="module")
 def by_embree():
-    """Return what Embree draws where MuJoCo flies."""
+    """Return Embree's images of the same flight on MuJoCo."""
     return picture("mujoco", outputs=("depth", "semantic_segmentation"))
 
 
 def test_a_picture_is_that_of_embree(isaac, by_embree):
-    """Width for height, a camera that looks backwards or upside down, numbers of RTX taken for our own."""
+    """Width and height, the camera's axes, or RTX's ids would be wrong."""
     isaac(exact=True)
     drawn = picture("isaac", outputs=("depth", "semantic_segmentation"))
     depth = by_embree["depth"]
     assert drawn["depth"].shape == depth.shape == (30, 40)
     finite = np.isfinite(depth)
     assert 0.2 < finite.mean() < 0.95
-    # The other vehicle is in it.
+    # The other vehicle is in the image.
     assert depth[finite].min() < 2.1
     # Pixels on an edge may fall to either side.
     assert (~np.isclose(drawn["depth"], depth, rtol=1e-3, atol=1e-3)).mean() < 0.01
@@ -56,7 +56,7 @@ def test_a_picture_is_that_of_embree(isaac, by_embree):
 
 
 def test_a_picture_on_a_gpu_is_not_of_an_earlier_step(isaac, by_embree):
-    """With Fabric in place of USD, RTX draws where bodies were at the last frame that stepped them."""
+    """With Fabric instead of USD, RTX would draw bodies at the poses of an earlier frame."""
     isaac("5.1.0", exact=True)
     drawn = picture(None, device="cuda:0")
     assert (~np.isclose(drawn["depth"], by_embree["depth"], rtol=1e-3, atol=1e-3)).mean() < 0.01
@@ -64,7 +64,7 @@ def test_a_picture_on_a_gpu_is_not_of_an_earlier_step(isaac, by_embree):
 
 @pytest.mark.parametrize("sensor", ["lidar", "camera"])
 def test_what_is_hidden_from_a_sensor_stays_on_the_stage(isaac, sensor):
-    """A vehicle with a lidar, which does not see its own vehicle, would vanish from the window."""
+    """A vehicle hidden from its own lidar would vanish from the window."""
     kit = isaac()
     made = (
         Lidar(pattern="vlp16", rate_hz=10.0)
@@ -90,7 +90,7 @@ def test_what_is_hidden_from_a_sensor_stays_on_the_stage(isaac, sensor):
 
 
 def test_a_scan_of_an_instant_that_is_gone(isaac):
-    """Other vehicles would stand in a scan where they are now, and not where they were."""
+    """A scan would show other vehicles at present poses instead of its stamp's."""
     isaac()
     top = Lidar(pattern="vlp16", rate_hz=10.0)
     with Simulation("flat", engine="isaac", rate=250, seed=1) as simulation:
@@ -102,7 +102,7 @@ def test_a_scan_of_an_instant_that_is_gone(isaac):
         assert len(viewer.readings["top"].cloud().points)
         simulation.step(25)
         old = viewer.readings["top"]
-        # The other one falls by 0.2 m, and the next scan is not there yet.
+        # The other vehicle falls by 0.2 m, and the next scan is not available yet.
         simulation.step(20)
         assert viewer.readings["top"] is old
         with pytest.raises(ConfigError, match="PhysX casts rays in the present only"):
@@ -111,17 +111,17 @@ def test_a_scan_of_an_instant_that_is_gone(isaac):
         new = viewer.readings["top"]
         assert new is not old
         simulation.remove("seen")
-        # Nor is one that is gone where it was.
-        with pytest.raises(ConfigError, match="vehicles have moved on since"):
+        # The former pose of a removed vehicle is not available either.
+        with pytest.raises(ConfigError, match="vehicles have moved since"):
             new.cloud()
         simulation.step(25)
         assert len(viewer.readings["top"].cloud().points)
-        with pytest.raises(ConfigError, match="vehicles have moved on since"):
+        with pytest.raises(ConfigError, match="vehicles have moved since"):
             new.cloud()
 
 
 def test_labels_of_a_world_in_other_units(isaac, tmp_path):
-    """A world that is converted stands elsewhere on the stage: nothing in it would have a label."""
+    """Objects of a converted world would have no labels."""
     stage = Usd.Stage.CreateNew(str(tmp_path / "world.usda"))
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
@@ -150,7 +150,7 @@ def test_labels_of_a_world_in_other_units(isaac, tmp_path):
 
 
 class Looker(Backend):
-    """Look at every picture as soon as it is there, as whoever sends them on does."""
+    """A backend that accesses every image as soon as it is available."""
 
     def bind(self, vehicle):
         self.depths = []
@@ -161,7 +161,7 @@ class Looker(Backend):
 
 
 def test_a_picture_before_the_first_frame_does_not_end_the_run(window):
-    """In the window RTX has drawn nothing when a run begins: whoever listens to a camera would stop it."""
+    """An image accessed before RTX's first frame would stop the run."""
     user = window()
     assert user.panel.world.choose("flat")
     assert user.panel.world.load(), user.messages
@@ -180,7 +180,7 @@ def test_a_picture_before_the_first_frame_does_not_end_the_run(window):
 
 
 def test_no_replicator(isaac):
-    """A Kit without Replicator: vehicles fly, and who wants a picture is told what is missing."""
+    """Without Replicator vehicles would not fly, or image errors not name it."""
     isaac()
     for name in [name for name in sys.modules if name.startswith("omni.replicator")]:
         del sys.modules[name]

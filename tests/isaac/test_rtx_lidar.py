@@ -1,19 +1,19 @@
-"""Lidars of vehicles measured by RTX, on fakes that scan by Embree."""
+"""Tests of lidars that RTX scans, on fakes that scan by Embree."""
 
 import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
 from pegasus.cameras import Lidar
 from pegasus.cameras.scan_patterns import Spinning
-from pegasus.errors import ConfigError
 from tests.isaac.fakes import kit
 
 PATTERN = Spinning(tuple(np.radians([-30.0, -12.0, -8.0, -4.0, 0.0, 12.0])), column_count=90)
 
 
 def simulation_of(engine, *, world="flat", count=1, **lidars):
-    """Return a simulation with a vehicle that carries lidars and one that is seen, and the first."""
+    """Return a simulation with a lidar vehicle and a target vehicle, and the first vehicle."""
     simulation = Simulation(world, engine=engine, rate=250, seed=1)
     place = [(0.0, 3.0 * k, 1.5) for k in range(count)]
     eye = Multirotor("iris", name="eye", count=count, position=place, extra_sensors=lidars)
@@ -29,14 +29,14 @@ def isaac_engine(frame_rate=50.0, *, stable_ids=True):
 
 
 def lidar(**options):
-    """Return a lidar without noise that is turned and off the centre."""
+    """Return a lidar without noise, rotated and off the centre."""
     place = {"position": (0.05, 0.02, 0.12), "orientation": (0.05, 0.1, 0.7)}
     given = {"pattern": PATTERN, "rate_hz": 10.0, "noise_sigma": 0.0, "motion_distortion": False}
     return Lidar(**(place | given | options))
 
 
 def test_a_scan_is_that_of_rays(isaac):
-    """Rings or columns in another order, left for right, or a place of its own: points where nothing is."""
+    """Rings, columns, directions or the pose of an RTX scan would differ from ray casting."""
     isaac(exact=True)
     from pegasus.isaac.rtx_lidar import measure_by_rtx
 
@@ -54,12 +54,12 @@ def test_a_scan_is_that_of_rays(isaac):
         simulation.step(26)
         reading = eye.readings["top"]
         scan = reading.scan(0)
-        # RTX's own intensities tell that it was RTX.
+        # RTX's own intensities show that the scan is RTX's.
         assert set(np.unique(scan.intensity)) == {0.0, 0.25}
         both = np.isfinite(rays.range) & np.isfinite(scan.range)
         assert (np.isfinite(rays.range) == np.isfinite(scan.range)).mean() > 0.97
         assert 0.3 < both.mean() < 1.0
-        # The vehicle has fallen on for a step or two, and edges are seen from elsewhere.
+        # The vehicle has fallen for a step or two, which shifts edges.
         near = np.abs(rays.range[both] - scan.range[both]) < 0.03 * rays.range[both] + 0.03
         assert near.mean() > 0.95
         np.testing.assert_allclose(scan.directions, rays.directions, atol=1e-12)
@@ -71,7 +71,7 @@ def test_a_scan_is_that_of_rays(isaac):
 
 
 def test_the_own_vehicle_is_left_out(isaac):
-    """Points on the own arms would be obstacles that fly along."""
+    """Points on the vehicle's own arms would be in the scan."""
     isaac()
     from pegasus.isaac.rtx_lidar import measure_by_rtx
 
@@ -94,7 +94,7 @@ def test_the_own_vehicle_is_left_out(isaac):
 
 
 def test_it_is_said_that_rtx_does_not_tell_what_it_meets(isaac, caplog):
-    """Without the setting, points on the own arms stay in the scan, without a word."""
+    """Points on the own arms would stay in the scan without a warning."""
     isaac()
     from pegasus.isaac.rtx_lidar import STABLE_IDS, measure_by_rtx
 
@@ -109,7 +109,7 @@ def test_it_is_said_that_rtx_does_not_tell_what_it_meets(isaac, caplog):
 
 
 def test_each_copy_has_its_own(isaac):
-    """One prim for all copies would give every vehicle the scan of the first."""
+    """All copies would get the scan of the first."""
     kit = isaac()
     from pegasus.isaac.rtx_lidar import measure_by_rtx
 
@@ -132,7 +132,7 @@ def test_each_copy_has_its_own(isaac):
 
 
 def test_rays_are_cast_where_there_is_no_scan(isaac, caplog):
-    """A lidar that RTX cannot scan, or that no frame is drawn for, would see nothing at all."""
+    """A lidar without an RTX scan would see nothing."""
     kit = isaac()
     from pegasus.isaac.rtx_lidar import measure_by_rtx
 
@@ -147,8 +147,8 @@ def test_rays_are_cast_where_there_is_no_scan(isaac, caplog):
         assert [item.name for item in rtx.lidars] == ["top"]
         told = [record.getMessage() for record in caplog.records]
         assert len(told) == 2
-        assert "lidar 'odd' of 'eye' keeps to rays" in told[0]
-        assert "RTX measures spinning lidars only" in told[1]
+        assert "lidar 'odd' of 'eye' still uses rays" in told[0]
+        assert "only spinning lidars are supported by RTX" in told[1]
         assert not any("\n" in text for text in told)
         simulation.step(26)
         assert np.isfinite(eye.readings["top"].scan(0).range).any()
@@ -157,7 +157,7 @@ def test_rays_are_cast_where_there_is_no_scan(isaac, caplog):
 
 
 def test_a_reading_takes_the_scan_before_its_stamp(isaac):
-    """A scan of later, or one of long ago, would show what was not there at the stamp."""
+    """A reading would take a later scan or an outdated one."""
     isaac()
     from pegasus.isaac.rtx_lidar import Scan, measure_by_rtx
 
@@ -175,12 +175,12 @@ def test_a_reading_takes_the_scan_before_its_stamp(isaac):
             assert echoes.range[4, 44] == distance
             assert np.isfinite(echoes.range).sum() == 1
         assert top.echoes(0, 0.09) is None
-        # Two turns later there is still none: nobody draws frames.
+        # Two scans later there is still none: no frames are drawn.
         assert top.echoes(0, 0.41) is None
 
 
 def test_isaac_sim_5_has_none(isaac):
-    """An older Isaac Sim, or one without the extension: said in one line, and nothing stays behind."""
+    """An Isaac Sim without RTX lidars would cause no one-line error, or keep parts of the lidar."""
     kit = isaac("5.1.0")
     from pegasus.isaac.rtx_lidar import measure_by_rtx
 

@@ -1,23 +1,23 @@
-"""The session of the extension as the Script Editor and other extensions reach it."""
+"""Tests of the extension's session as the Script Editor and other extensions access it."""
 
 import numpy as np
 import pytest
 
 from pegasus import Multirotor
+from pegasus.base.errors import ConfigError
 from pegasus.control import GeometricController, trajectories
-from pegasus.errors import ConfigError
 from tests.isaac.contract import VERSIONS
 
 
 def reached():
-    """Return what a script gets; the fakes import the package anew."""
+    """Return the session that a script gets; imported here because the fakes reload the package."""
     import pegasus.isaac
 
     return pegasus.isaac.session()
 
 
 def test_without_the_extension_it_says_what_to_do():
-    """A script would end in an AttributeError of something that is None."""
+    """A script would end in an AttributeError of None."""
     with pytest.raises(ConfigError, match="is not enabled in this process; enable Pegasus") as caught:
         reached()
     assert "\n" not in str(caught.value)
@@ -25,7 +25,7 @@ def test_without_the_extension_it_says_what_to_do():
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_script_flies_what_the_window_shows(window, version):
-    """A script would have a simulation of its own, beside that of the window."""
+    """A script would have another simulation than the window."""
     user = window(version)
     session = reached()
     assert session is user.extension.session
@@ -51,7 +51,7 @@ def test_a_script_flies_what_the_window_shows(window, version):
 
 
 def test_a_script_loads_a_scenario(window):
-    """What a file describes would have to be put together by hand."""
+    """A script could not load a scenario file."""
     user = window()
     simulation = reached().load_scenario("first_flight")
     assert [vehicle.name for vehicle in simulation.vehicles] == [v.name for v in user.panel.snapshot.vehicles]
@@ -61,7 +61,7 @@ def test_a_script_loads_a_scenario(window):
 
 
 def test_it_ends_with_the_extension(window):
-    """A script would go on with a session that is closed."""
+    """A script would keep using a closed session."""
     user = window()
     reached()
     user.extension.on_shutdown()

@@ -1,4 +1,4 @@
-"""How the extension begins when Isaac Sim is started with a scenario, on the fakes."""
+"""Tests of starting Isaac Sim with a scenario, on the fakes."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def started(isaac, tmp_path):
         kit.settings.set(SCENARIO_SETTING, str(tmp_path / "hover.yaml"))
         kit.settings.set(PLAY_SETTING, True)
         kit.ready_at = ready_at
-        # What isaacsim.app.setup does in its first frames; 6.0 puts off being ready until then.
+        # As isaacsim.app.setup does in its first frames; 6.0 is not ready before.
         kit.at_frame.append(lambda: kit.frames == 3 and kit.context.new_stage())
         users.append(User(kit))
         return users[-1]
@@ -39,7 +39,7 @@ def started(isaac, tmp_path):
 
 @pytest.mark.parametrize(("version", "ready_at"), [("5.1.0", 0), ("6.0.1", 60)])
 def test_the_scenario_outlives_the_start(started, version, ready_at):
-    """The empty stage of Isaac Sim's start would take the place of the world, and nothing would fly."""
+    """The empty stage of Isaac Sim's start would replace the scenario's world."""
     user = started(version, ready_at=ready_at)
     user.update(ready_at + 5)
     assert user.simulation is None
@@ -52,7 +52,7 @@ def test_the_scenario_outlives_the_start(started, version, ready_at):
 
 
 def test_runs_are_recorded_where_it_was_started(isaac, tmp_path):
-    """Runs and screenshots would lie in the folder of Isaac Sim, or could not be written."""
+    """Runs and screenshots would be written to the folder of Isaac Sim."""
     kit = isaac()
     kit.settings.set(OUT_SETTING, str(tmp_path / "mine"))
     user = User(kit)
@@ -61,15 +61,15 @@ def test_runs_are_recorded_where_it_was_started(isaac, tmp_path):
         assert user.panel.simulation.record(True)
         kit.timeline.play()
         user.update(5)
-        assert user.panel.simulation.recording.parent == tmp_path / "mine"
+        assert user.panel.snapshot.recording.parent == tmp_path / "mine"
     finally:
         user.extension.on_shutdown()
 
 
 def test_the_pegasus_simulator_beside_it_is_told(started, tmp_path, monkeypatch, caplog):
-    """Its extension would fail with the message that it has no module, and nobody would know why."""
+    """A conflict with the Pegasus Simulator extension would cause no explanation."""
     user = started("6.0.1", ready_at=0)
-    # What Kit does when it enables an extension after this one.
+    # As Kit does when it enables an extension after this one.
     (tmp_path / "pegasus" / "simulator").mkdir(parents=True)
     (tmp_path / "pegasus" / "simulator" / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -80,7 +80,7 @@ def test_the_pegasus_simulator_beside_it_is_told(started, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_scenario_that_is_wrong_is_told(started, version):
-    """Isaac Sim would stand there empty, and nobody would know why."""
+    """A wrong scenario would leave Isaac Sim empty without a message."""
     user = started(version, ready_at=0, scenario="name: hover\nworld: falt\nvehicles: [{model: iris}]\n")
     user.update(20)
     assert user.simulation is None

@@ -1,4 +1,4 @@
-"""The window of the extension: what can be chosen in it, on the fakes."""
+"""Tests of the choices in the extension's window, on the fakes."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from tests.isaac.window_user import opened, rows, section
 
 
 def test_thumbnails_follow_the_choice(window):
-    """The picture of another vehicle than the one that is added."""
+    """The thumbnail would be another vehicle's than the chosen one."""
     user = window()
     shown = opened(user)
     for kind, name in (("Vehicle", "octorotor"), ("Vehicle", "iris"), ("World", "flat"), ("World", "forest")):
@@ -20,7 +20,7 @@ def test_thumbnails_follow_the_choice(window):
 
 
 def test_several_copies_can_be_looked_at(window):
-    """Telemetry of the first copy only."""
+    """Only the first copy's telemetry could be shown."""
     user = window()
     assert user.panel.world.choose("flat")
     assert user.panel.world.load(), user.messages
@@ -32,7 +32,7 @@ def test_several_copies_can_be_looked_at(window):
     user.update(2)
     next(w for w in fold._all() if isinstance(w, interface.Button) and w.text == "Add")._press()
     user.update(3)
-    starts = user.vehicle.start_position
+    starts = user.vehicle.start.position
     assert np.linalg.norm(starts[1] - starts[0]) == pytest.approx(2.5)
     rows(section(shown, "Fly"))["Copy"][0].model._type(2.0)
     user.update(12)
@@ -40,12 +40,12 @@ def test_several_copies_can_be_looked_at(window):
 
 
 def test_a_vehicle_is_put_on_the_ros2_graph(window, monkeypatch):
-    """Where it stands on the graph could be said in the browser only."""
+    """The ROS 2 options would be missing in the window."""
     monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: object())
     user = window()
     shown = opened(user)
     assert "Namespace" not in rows(section(shown, "Backend"))
-    rows(section(shown, "Backend"))["On ROS 2 too"][0].model.set_value(True)
+    rows(section(shown, "Backend"))["Also on ROS 2"][0].model.set_value(True)
     user.update(2)
     rows(section(shown, "Backend"))["Namespace"][0].model._type("drone0")
     user.update(2)
@@ -56,14 +56,14 @@ def test_a_vehicle_is_put_on_the_ros2_graph(window, monkeypatch):
     assert "Flight" not in found
     found["Domain"][0].model._type("7")
     user.update(2)
-    rows(section(shown, "Backend"))["Without commands"][0].model._choose("hold")
+    rows(section(shown, "Backend"))["On timeout"][0].model._choose("hold")
     user.update(2)
     (made,) = user.panel.backend.make()
     assert (made.namespace, made.domain_id, made.on_timeout, made.drives) == ("drone0", 7, "hold", True)
 
 
 def test_what_cannot_be_recorded_is_not_shown_as_recorded(window, tmp_path):
-    """A box would be ticked while nothing is kept."""
+    """A box would be ticked although nothing is recorded."""
     user = window()
     user.fly_square()
     user.panel.simulation.out = tmp_path / "file" / "deeper"
@@ -79,20 +79,20 @@ def test_what_cannot_be_recorded_is_not_shown_as_recorded(window, tmp_path):
     user.panel.simulation.out = tmp_path / "runs"
     rows(section(shown, "Run"))["Record"][0].model.set_value(True)
     user.update(3)
-    assert user.panel.simulation.recording.parent == tmp_path / "runs"
+    assert user.panel.snapshot.recording.parent == tmp_path / "runs"
     assert rows(section(shown, "Run"))["Record"][0].model.as_bool is True
 
 
 @pytest.mark.parametrize("model", ["heavy_octorotor", "crazyflie"])
 def test_a_vehicle_stands_on_the_ground_before_physics_runs(window, model):
-    """Rays meet nothing before: long legs would begin in the ground, and the vehicle be thrown out of it."""
+    """A vehicle added before physics runs, when rays hit nothing, would start in the ground."""
     user = window()
     panel = user.panel
     assert panel.world.choose("flat")
     assert panel.world.load(), user.messages
     assert panel.vehicle.choose(model)
     assert panel.vehicle.add(), user.messages
-    start = user.vehicle.start_position[0, 2]
-    assert start == pytest.approx(user.vehicle.standing_height)
+    start = user.vehicle.start.position[0, 2]
+    assert start == pytest.approx(user.vehicle.start.height)
     user.kit.timeline.play()
     assert user.seen(0.5)[:, 3].max() <= start + 1e-3

@@ -1,4 +1,4 @@
-"""Scenarios and further sensors in the window of the extension, on the fakes."""
+"""Tests of scenarios and additional sensors in the extension's window, on the fakes."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def field(user, title, label, index=0):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, config):
-    """Sensors would have to be written into files, and what was put together would be gone at the end."""
+    """Sensors could not be mounted in the window, or be lost on saving."""
     user = window(version)
     assert user.panel.world.choose("flat")
     assert user.panel.world.load(), user.messages
@@ -46,7 +46,7 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     user.update(2)
     press(user, title, "Mount")
     press(user, title, "Mount")
-    press(user, title, "Take lidar off")
+    press(user, title, "Remove lidar")
     assert "camera: camera, 10 Hz" in texts(section(user.kit.windows[0], title))
     press(user, "Vehicle", "Add")
     made = user.vehicle.sensors
@@ -54,7 +54,7 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
     assert made["camera"].outputs == ("rgb", "distance_to_image_plane")
     assert isinstance(made["top"], Lidar)
     assert "lidar" not in made
-    press(user, title, "Mount on the followed one")
+    press(user, title, "Mount on followed vehicle")
     assert set(user.vehicle.sensors) == {*made, "lidar"}, user.messages
     made = user.vehicle.sensors
     field(user, "Scenario", "Save as")._type("seen")
@@ -70,7 +70,7 @@ def test_a_vehicle_gets_a_camera_and_a_lidar_and_is_saved(window, version, confi
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_saved_stage_brings_sensors_and_trajectories_back(window, version, tmp_path):
-    """A vehicle would come back without its camera, or without anybody to fly it."""
+    """A reloaded vehicle would lack its camera or its trajectory."""
     user = window(version)
     assert user.panel.world.choose("flat")
     assert user.panel.world.load(), user.messages
@@ -99,7 +99,7 @@ def eyes(user):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_replicator_writes_from_start_to_stop(window, version, tmp_path):
-    """A data set could be made by a script only, or the writer would go on for ever."""
+    """The window could not start a Replicator writer, or not stop it."""
     user = window(version)
     user.extension.replicator.out = tmp_path / "runs"
     eyes(user)
@@ -113,7 +113,7 @@ def test_replicator_writes_from_start_to_stop(window, version, tmp_path):
     user.update(10)
     assert len(list(folder.glob("*semantic_segmentation*"))) >= 8
     press(user, "Replicator", "Start")
-    assert "writes already; stop it first" in user.messages
+    assert "is running already; stop it first" in user.messages
     press(user, "Replicator", "Stop")
     count = len(list(folder.iterdir()))
     user.update(10)
@@ -122,7 +122,7 @@ def test_replicator_writes_from_start_to_stop(window, version, tmp_path):
 
 
 def test_a_writer_goes_with_its_vehicle_and_not_with_the_window(window, tmp_path):
-    """Its cameras would be prims of a vehicle that is gone; a closed window would end a data set."""
+    """A writer would outlive its vehicle, or end with the window."""
     user = window()
     user.extension.replicator.out = tmp_path / "runs"
     eyes(user)
@@ -143,7 +143,7 @@ def test_a_writer_goes_with_its_vehicle_and_not_with_the_window(window, tmp_path
 
 
 def test_a_writer_that_cannot_be_started_is_one_line(window, tmp_path):
-    """A trace in the log, and a folder with nothing in it."""
+    """A failed writer would cause a traceback, or leave an empty folder."""
     user = window()
     part = user.extension.replicator
     part.out = tmp_path / "runs"

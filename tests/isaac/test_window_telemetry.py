@@ -1,4 +1,4 @@
-"""Figures, plots and pictures in the window, on the fakes."""
+"""Tests of telemetry, plots and images in the window, on the fakes."""
 
 import math
 
@@ -11,20 +11,20 @@ from tests.isaac.window_user import opened, rows, section, texts
 
 
 def test_plots_show_the_last_minute(window):
-    """Curves of another axis, references in the place of what is, or a scale that cuts them off."""
+    """Curves would have wrong axes, exchange reference and state, or be cut off."""
     user = window()
     user.fly_square()
     shown = opened(user)
     user.kit.timeline.play()
     for _ in range(24):
         user.update(5)
-        user.extension.session._look(force=True)
-    # What comes by itself comes with the wall clock too, which frames of the fakes do not wait for.
-    shown._look()
+        user.extension.session._take_snapshot(force=True)
+    # Automatic updates follow the wall clock, for which frames of the fakes do not wait.
+    shown._update()
     fold = section(shown, "Telemetry")
     columns = user.panel.history.columns()
     for name in ("x", "y", "z", "yaw"):
-        # Nothing is followed before the first step: there the curve itself stands.
+        # There is no reference before the first step: the plot shows the state alone.
         unknown = np.isnan(columns[f"reference_{name}"])
         assert unknown.tolist() == [True] + [False] * (len(unknown) - 1)
         columns[f"reference_{name}"][0] = columns[name][0]
@@ -45,19 +45,19 @@ def test_plots_show_the_last_minute(window):
 
 
 def test_what_is_missing_in_a_reference_is_hidden(isaac):
-    """A plot of no numbers at all is not drawn, or worse."""
+    """A plot of NaN values would be drawn."""
     isaac()
     from pegasus.isaac.window_telemetry import limits
-    from pegasus.panel.telemetry import hidden_where_unknown
+    from pegasus.panel.telemetry import filled_reference
 
     nothing, true = np.array([np.nan, 2.0]), np.array([1.0, 3.0])
-    np.testing.assert_array_equal(hidden_where_unknown(nothing, true), [1.0, 2.0])
+    np.testing.assert_array_equal(filled_reference(nothing, true), [1.0, 2.0])
     lowest, highest = limits([np.zeros(3), np.zeros(3)])
     assert lowest < 0.0 < highest
 
 
 def test_an_estimate_stands_beside_the_truth(isaac):
-    """The error of the estimate given as the estimate, or radians for degrees."""
+    """The estimate's error would be shown as the estimate, or radians as degrees."""
     isaac()
     from types import SimpleNamespace
 
@@ -84,7 +84,7 @@ def test_an_estimate_stands_beside_the_truth(isaac):
 
 
 def test_camera_pictures_are_shown(window):
-    """Width for height, red for blue, or pictures that are drawn though nobody looks."""
+    """Width and height, or red and blue, would be exchanged, or unseen images be rendered."""
     user = window()
     assert user.panel.world.choose("flat")
     assert user.panel.world.load(), user.messages
@@ -95,20 +95,20 @@ def test_camera_pictures_are_shown(window):
     user.update(20)
     fold = section(shown, "Cameras")
     assert not any(isinstance(widget, plots.ImageWithProvider) for widget in fold._all())
-    rows(fold)["Show pictures"][0].model.set_value(True)
+    rows(fold)["Show camera images"][0].model.set_value(True)
     for _ in range(4):
-        user.extension.session._look(force=True)
+        user.extension.session._take_snapshot(force=True)
         user.update(10)
-    shown._look()
+    shown._update()
     (picture,) = [widget for widget in fold._all() if isinstance(widget, plots.ImageWithProvider)]
     assert picture._provider._size == (40, 30)
     pixels = np.array(picture._provider._bytes, np.uint8).reshape(30, 40, 4)
     assert (pixels[..., 3] == 255).all()
     camera = user.panel.snapshot.vehicles[0].readings["front"].cameras[""]
     np.testing.assert_array_equal(pixels[..., :3], camera.image("rgb"))
-    # It looks at something: sky above and ground below.
+    # The image has content: sky above and ground below.
     assert pixels[..., :3].std() > 1.0
     assert texts(fold).endswith("front")
-    rows(fold)["Show pictures"][0].model.set_value(False)
+    rows(fold)["Show camera images"][0].model.set_value(False)
     user.update(12)
     assert not any(isinstance(widget, plots.ImageWithProvider) for widget in fold._all())

@@ -1,4 +1,4 @@
-"""Flights that must come out as they do in MuJoCo; tests fly them, mutations must not get through them."""
+"""Trials: flights whose checks must fail for the mutations."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
-from pegasus.engines.engine import BodyState, RigidBody
+from pegasus.core.engine import BodyState, RigidBody
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene.scene import Collider, ColliderShape
 from tests.isaac.user import User
@@ -17,7 +17,10 @@ def controller():
 
 
 class MujocoOfStages(MujocoEngine):
-    """MuJoCo with mass properties in the single precision that USD keeps them in."""
+    """MuJoCo that integrates the wrench as PhysX does; mass properties in the single precision of USD."""
+
+    def apply(self, force, torque, free=None):
+        super().apply(force, torque)
 
     def add_bodies(self, bodies):
         def rounded(values):
@@ -66,7 +69,7 @@ def lopsided(name, *, position=(0.0, 0.0, 9.0)):
 
 
 def thrown(engine, wrenches):
-    """Return where two bodies come to under wrenches."""
+    """Return the states of two bodies after a series of wrenches."""
     engine.load(Simulation("flat").scene)
     ids = engine.add_bodies([lopsided("a/0"), lopsided("b/0", position=(5.0, 0.0, 9.0))])
     state = BodyState.zeros(2)
@@ -82,7 +85,7 @@ def thrown(engine, wrenches):
 
 
 def flies_as_in_mujoco(kit, *, seconds=1.0):
-    """Fly by a script; return how far it got."""
+    """Compare a script's flight with MuJoCo; return its horizontal extent."""
     assert kit.exact
     through, direct = flight("isaac", seconds=seconds), flight(MujocoOfStages(), seconds=seconds)
     assert np.abs(through - direct).max() < 1e-9
@@ -90,7 +93,7 @@ def flies_as_in_mujoco(kit, *, seconds=1.0):
 
 
 def flies_on_a_gpu_as_in_mujoco(kit):
-    """Fly where tensors are on a GPU."""
+    """Compare a flight with tensors on a GPU with MuJoCo."""
     assert kit.exact
     from pegasus.isaac.engine import IsaacEngine
 
@@ -100,7 +103,7 @@ def flies_on_a_gpu_as_in_mujoco(kit):
 
 
 def loses_a_vehicle_in_flight(kit):
-    """Let a vehicle go while another one flies on."""
+    """Remove a vehicle while another flies on; a view of another client stays valid."""
     with Simulation("flat", engine="isaac", rate=250) as simulation:
         first, second = (simulation.add(Multirotor("iris", position=(x, 0.0, 5.0))) for x in (0.0, 5.0))
         simulation.step(5)
@@ -113,26 +116,26 @@ def loses_a_vehicle_in_flight(kit):
 
 
 def tumbles_as_in_mujoco(kit):
-    """Throw bodies whose centre of mass is off their origin and whose axes are not principal."""
+    """Compare tumbling bodies of offset centre of mass and tilted principal axes with MuJoCo."""
     assert kit.exact
     from pegasus.isaac.engine import IsaacEngine
 
     rng = np.random.default_rng(7)
     wrenches = [(rng.normal(size=(2, 3)), rng.normal(size=(2, 3))) for _ in range(50)]
-    # Principal axes stand on the stage in single precision.
+    # The stage stores principal axes in single precision.
     there, here = thrown(IsaacEngine(rate=250), wrenches), thrown(MujocoEngine(), wrenches)
     np.testing.assert_allclose(there, here, rtol=0, atol=2e-6)
 
 
 def flies_on_stage_after_stage(kit):
-    """Fly in a second world as in the first."""
+    """Repeat a flight on a second stage; both must be equal."""
     first = flight("isaac", seconds=0.1)
     np.testing.assert_array_equal(flight("isaac", seconds=0.1), first)
     assert not kit.errors()
 
 
 def forgets_the_warm_up(kit):
-    """Start where a vehicle was put, though the steps that warm physics up carried it away."""
+    """Check that a vehicle starts at its position although the warm-up steps move it."""
     from pxr import Gf, UsdPhysics
 
     with Simulation("flat", engine="isaac", rate=250) as simulation:
@@ -144,14 +147,14 @@ def forgets_the_warm_up(kit):
 
 
 def keeps_its_rate(kit):
-    """Step exactly as often per second as the simulation counts, also where 1 / (1 / rate) is less."""
+    """Check that physics steps at the exact rate, also where 1 / (1 / rate) is less."""
     with Simulation("flat", engine="isaac", rate=245) as simulation:
         simulation.step(3)
         assert kit.physics.steps_per_second() == 245
 
 
 def draws_without_stepping(kit):
-    """Draw frames in a script, none of which may step physics."""
+    """Render frames in a script; none may step physics."""
     from pegasus.isaac.engine import IsaacEngine
 
     with Simulation("flat", engine=IsaacEngine(rate=250, frame_rate=50.0), rate=250) as simulation:
@@ -163,7 +166,7 @@ def draws_without_stepping(kit):
 
 
 def flies_by_the_window(kit):
-    """Play the timeline twice, and lose a prim."""
+    """Fly twice by the timeline with equal results, then delete the vehicle's prim."""
     user = User(kit)
     try:
         user.fly_square()

@@ -11,7 +11,7 @@ MANIFEST = Path(pegasus.__file__).parent.parent / "config" / "extension.toml"
 
 
 def apply_settings(kit):
-    """Apply the settings of the manifest as Kit does: what is set already is kept."""
+    """Apply the settings of the manifest as Kit does: existing values are kept."""
 
     def apply(path, value):
         if isinstance(value, dict):
@@ -27,7 +27,7 @@ class User:
     """A user of the extension, its window and the timeline.
 
     Args:
-        kit: The Kit that runs.
+        kit: The running Kit.
     """
 
     def __init__(self, kit):
@@ -42,7 +42,7 @@ class User:
 
     @property
     def messages(self):
-        """What the panel said, joined."""
+        """Joined messages of the panel."""
         return " | ".join(message.text for message in self.panel.messages)
 
     def update(self, frames=1):
@@ -69,7 +69,7 @@ class User:
         return next(iter(self.simulation.vehicles))
 
     def seen(self, seconds):
-        """Return where the vehicle is after each frame."""
+        """Return the step count and the vehicle's position after each frame, of shape (N, 4)."""
         path = []
         for _ in range(round(seconds * 60)):
             self.kit.update()

@@ -1,4 +1,4 @@
-"""What names and expressions stand for, where it comes from Isaac Sim or from the package itself."""
+"""Static values of names and expressions that come from Isaac Sim or from the package itself."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.isaac.contract import Member
 
 @dataclass(frozen=True)
 class Value:
-    """Something of Isaac Sim, or of the package, that a name may stand for."""
+    """The static value of a name: an object of Isaac Sim or of the package."""
 
     kind: str
     """`module`, `member`, `class`, `instance`, `list`, `tuple`, `open`; `own`, `own_class`, `own_object`."""
@@ -44,7 +44,7 @@ class Module:
 
 
 class Expressions:
-    """What expressions of a file stand for, in the scopes that a walk is in."""
+    """Evaluation of the expressions of a file in the scopes of a walk."""
 
     def __init__(self, checker: Any, module: Module, owner: ast.ClassDef | None) -> None:
         self._checker, self._module, self._owner = checker, module, owner
@@ -53,7 +53,7 @@ class Expressions:
     _inside: ast.AST | None = None
 
     def _value(self, node: ast.expr | None) -> Value | None:
-        """Return what an expression stands for, after checking what is in it."""
+        """Return the value of an expression after checking its parts."""
         if node is None:
             return None
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
@@ -146,7 +146,7 @@ class Expressions:
         return Value("instance", found)
 
     def _item(self, value: Value | None) -> Value | None:
-        """Return what comes out of something when it is iterated over or indexed."""
+        """Return the value that iterating over or indexing a value gives."""
         if value is None:
             return None
         if value.kind == "list":

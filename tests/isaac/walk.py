@@ -1,4 +1,4 @@
-"""A walk through a file, that follows what comes from Isaac Sim."""
+"""A syntax-tree walk through a file that follows values from Isaac Sim."""
 
 import ast
 
@@ -8,7 +8,7 @@ from tests.isaac.values import Value
 
 
 class Walk(CallSites):
-    """A walk through one scope after the other of a file."""
+    """A walk through the scopes of a file, one by one."""
 
     def body(self, statements: list[ast.stmt], scope: dict, outer: tuple[dict, ...]) -> None:
         self._scopes = (scope, *outer)
@@ -169,11 +169,11 @@ class Walk(CallSites):
             self._checker.learn(scope, name, value)
             scope[name] = value
         elif name in scope and scope is not self._module.scope:
-            # What a name stood for may stand for still, in the other branch.
+            # The name may keep its former value in another branch.
             pass
 
     def _annotation(self, node: ast.expr | None) -> Value | None:
-        """Return an instance of the class that an annotation names, if it is one of Isaac Sim or our own."""
+        """Return an instance of the annotated class, if it belongs to Isaac Sim or the package."""
         if node is None:
             return None
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

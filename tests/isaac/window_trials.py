@@ -1,4 +1,4 @@
-"""What a user does at the window; mutations must not get through it."""
+"""Trials of the window: user actions whose results mutations must change."""
 
 import numpy as np
 from pxr import Usd, UsdGeom
@@ -21,13 +21,13 @@ def is_shown_at_the_start(kit):
 
 
 def looks_where_it_is_told_to(kit):
-    """Look at a point, and find Kit's own camera where it was put."""
+    """Point the viewport at a target; Kit's camera must have this pose."""
     user = User(kit)
     try:
         assert user.panel.world.choose("flat")
         assert user.panel.world.load(), user.messages
         kit.menu["Pegasus"].show_window(None, True, 0)
-        assert user.panel.view.look((3.0, 4.0, 5.0), (0.0, 4.0, 1.0))
+        assert user.panel.view.set_viewpoint((3.0, 4.0, 5.0), (0.0, 4.0, 1.0))
         user.update(2)
         camera = UsdGeom.Camera(kit.context.get_stage().GetPrimAtPath(PERSPECTIVE))
         pose = np.array(camera.ComputeLocalToWorldTransform(Usd.TimeCode.Default()))
@@ -39,11 +39,11 @@ def looks_where_it_is_told_to(kit):
 
 
 def shows_pixels(kit):
-    """Show a picture that is wider than it is high."""
-    from pegasus.isaac.fields import Pixels
+    """Show an image that is wider than high."""
+    from pegasus.isaac.fields import LiveImage
 
     image = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
-    pixels = Pixels("front")
+    pixels = LiveImage("front")
     pixels.show(image)
     assert pixels._provider._size == (3, 2)
     assert pixels._provider._bytes[:8].tolist() == [0, 1, 2, 255, 3, 4, 5, 255]
@@ -52,11 +52,11 @@ def shows_pixels(kit):
 
 def feels_the_sticks(kit):
     """Push each stick; the panel's axes are right and down."""
-    from pegasus.isaac.hand_controls import held
+    from pegasus.isaac.window_run import read_input
 
     kit.gamepad = {"LEFT_STICK_LEFT": 0.25, "LEFT_STICK_DOWN": 0.5, "RIGHT_STICK_UP": 1.0, "B": 1.0}
     kit.gamepad["RIGHT_STICK_RIGHT"] = 0.75
-    assert held() == ((), (-0.25, 0.5, 0.75, -1.0), (1,))
+    assert read_input() == ((), (-0.25, 0.5, 0.75, -1.0), (1,))
 
 
 def lets_go_when_closed(kit):
@@ -66,7 +66,7 @@ def lets_go_when_closed(kit):
     try:
         kit.menu["Pegasus"].show_window(None, True, 0)
         user.update(2)
-        kit.windows[0]._hands.switch(True)
+        kit.windows[0]._hands.enable(True)
         user.panel.pilot.steer = lambda *held: said.append(held)
         kit.keys = {"R"}
         user.update(3)

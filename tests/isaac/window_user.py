@@ -1,4 +1,4 @@
-"""What a user reads in the window of the extension, and how a flight by hand begins."""
+"""Access to the extension's window as its user, and the start of a manual flight."""
 
 import math
 
@@ -13,12 +13,12 @@ def opened(user):
 
 
 def section(shown, title):
-    """Return the fold of a title."""
+    """Return the collapsible section with a title."""
     return shown._find(interface.CollapsableFrame, title)[0]
 
 
 def rows(fold):
-    """Return {label: the other widgets of its row} of a fold."""
+    """Return {label: the other widgets of its row} of a section."""
     found = {}
     for row in fold._all():
         if (
@@ -31,7 +31,7 @@ def rows(fold):
 
 
 def texts(fold):
-    """Return all that is written in a fold."""
+    """Return the texts of a section."""
     return "\n".join(widget.text for widget in fold._all() if isinstance(widget, interface.Label))
 
 

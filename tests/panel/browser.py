@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through its debugging protocol as a user would: by mouse and keyboard."""
+"""Headless Chromium, driven by mouse and keyboard through its debugging protocol."""
 
 import base64
 import json
@@ -17,13 +17,22 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-"""Where Chromium is; None where it is not installed."""
+"""Path of Chromium; None if it is not installed."""
 
 PICTURES = Path(os.environ.get("PEGASUS_SCREENSHOTS") or Path(__file__).parents[2] / ".ci" / "screenshots")
-"""Where pictures of pages are kept."""
+"""Folder of the images of pages."""
 
 LIMIT = 60.0
 """Longest wait for anything that a page is to do [s]; a machine under load takes long."""
+
+_FRAME_PAUSE = 300.0
+"""Pause between two frames that a page draws [ms]; software would draw 60 frames/s on all cores."""
+
+_SLOW_FRAMES = f"""(() => {{
+    const draw = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = f => setTimeout(() => draw(f), {_FRAME_PAUSE});
+    window.cancelAnimationFrame = clearTimeout;
+}})()"""
 
 _FLAGS = (
     "--headless=new",
@@ -45,17 +54,17 @@ _ALL = "(selector) => [...document.querySelectorAll(selector)]"
 
 
 class Page:
-    """One page of a headless Chromium of its own, whose profile goes when it is closed.
+    """Page of a separate headless Chromium, whose profile is deleted on closing.
 
     Args:
-        address: What it shows.
+        address: Address of the page.
         size: Width and height of the page [pixels].
     """
 
     def __init__(self, address: str, *, size: tuple[int, int] = (720, 440)) -> None:
         assert CHROMIUM is not None
         self._profile = tempfile.TemporaryDirectory(prefix="pegasus-chromium-", ignore_cleanup_errors=True)
-        # A group of its own, so that all of its processes can be ended.
+        # A process group of its own, so that all of its processes can be ended together.
         self._process = subprocess.Popen(
             [CHROMIUM, *_FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
             stdout=subprocess.DEVNULL,
@@ -73,6 +82,8 @@ class Page:
                 deviceScaleFactor=1,
                 mobile=False,
             )
+            self.ask("Page.enable")
+            self.ask("Page.addScriptToEvaluateOnNewDocument", source=_SLOW_FRAMES)
             self.ask("Page.navigate", url=address)
         except BaseException:
             self.close()
@@ -96,11 +107,11 @@ class Page:
 
     @property
     def text(self) -> str:
-        """All text that can be seen on the page."""
+        """Visible text of the page."""
         return str(self.evaluate("document.body ? document.body.innerText : ''"))
 
     def wait_for_text(self, *wanted: str) -> str:
-        """Wait until the page shows all of some texts, and return all that it shows.
+        """Wait until the page shows all given texts, and return all of its text.
 
         Raises:
             TimeoutError: If it does not.
@@ -109,7 +120,7 @@ class Page:
         return self.text
 
     def value(self, label: str) -> str:
-        """Return what stands in the field behind a label."""
+        """Return the content of the field with a label."""
         return str(self.evaluate(f"{_field(label)}[0]?.value"))
 
     def press(self, label: str) -> None:
@@ -123,7 +134,7 @@ class Page:
         self._click(f"({_ALL})('{selector}').filter({_VISIBLE}).find({wanted})", label)
 
     def choose(self, label: str, option: str) -> None:
-        """Choose from the list behind a label.
+        """Choose from the list with a label.
 
         Raises:
             TimeoutError: If there is no such list or option.
@@ -132,7 +143,7 @@ class Page:
         offered = f"({_ALL})('[role=option]').filter({_VISIBLE}).some({wanted})"
 
         def opened() -> bool:
-            # A list that something else has closed in that moment is opened again.
+            # Reopen a list that another event has just closed.
             self._click(f"{_field(label)}[0]", label)
             try:
                 wait_for(lambda: self.evaluate(offered), what=option, limit=5.0)
@@ -145,7 +156,7 @@ class Page:
         wait_for(lambda: self.value(label) == option, what=f"{option!r} in {label!r}")
 
     def fill(self, label: str, *values: float | str) -> None:
-        """Type into the fields behind a label, from the first on.
+        """Type into the fields with a label, beginning with the first.
 
         Raises:
             TimeoutError: If there are none.
@@ -162,7 +173,7 @@ class Page:
             self.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name)
 
     def close_notices(self) -> None:
-        """Close what lies above the view, such as a warning that nothing but software draws it."""
+        """Close notices above the view, such as the warning about software rendering."""
         script = """(() => {
             const all = [...document.querySelectorAll('.mantine-Notification-closeButton')];
             all.forEach(e => e.click());
@@ -171,15 +182,17 @@ class Page:
         wait_for(lambda: not self.evaluate(script), what="a page without notices")
 
     def reload(self) -> None:
-        """Load the page anew."""
+        """Reload the page."""
         self.ask("Page.reload")
 
     def picture(self) -> bytes:
-        """Return what the page looks like, as a PNG file."""
+        """Return a PNG image of the page after its next two frames."""
+        frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        self.ask("Runtime.evaluate", expression=frames, awaitPromise=True, returnByValue=True)
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
     def keep(self, name: str) -> None:
-        """Keep a picture under a name."""
+        """Save an image under a name."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         (PICTURES / f"{name}.png").write_bytes(self.picture())
 
@@ -212,7 +225,7 @@ class Page:
             self.close()
 
     def _debugger(self) -> str:
-        """Return the address at which the page can be driven."""
+        """Return the address of the page's debugging protocol."""
         port_file = Path(self._profile.name, "DevToolsActivePort")
         wait_for(lambda: port_file.is_file() and len(port_file.read_text().splitlines()) > 1, what="Chromium")
         port = int(port_file.read_text().splitlines()[0])
@@ -227,9 +240,9 @@ class Page:
         return str(pages[0]["webSocketDebuggerUrl"])
 
     def _click(self, element: str, what: str) -> None:
-        """Click on an element with the mouse, once nothing covers it and it holds still.
+        """Click on an element with the mouse, once nothing covers it and it does not move.
 
-        As the page may move in that very moment, a click that has missed is done again.
+        The page may move at that moment; a click that misses is repeated.
         """
         script = f"""(() => {{
             const e = {element};
@@ -277,12 +290,12 @@ def wait_for(condition: Callable[[], object], *, what: str, limit: float = LIMIT
     """Wait until a condition holds.
 
     Args:
-        condition: Looked at again and again.
-        what: What is waited for, for the error.
+        condition: Function that is called repeatedly.
+        what: Description of the condition, for the error.
         limit: Longest wait [s].
 
     Raises:
-        TimeoutError: If it does not.
+        TimeoutError: If the condition does not hold in time.
     """
     end = time.monotonic() + limit
     while not condition():

@@ -1,4 +1,4 @@
-"""A browser of the panel as far as the server can tell: a websocket that says where its camera is."""
+"""A minimal websocket client of the panel that reports a camera pose like a browser."""
 
 import msgspec
 import viser
@@ -25,7 +25,7 @@ def websocket(address, **options):
     """Open the websocket of a page.
 
     Args:
-        address: Where the page is.
+        address: Address of the page.
         options: Further options of the connection, such as its origin.
     """
     return connect(
@@ -38,19 +38,19 @@ def websocket(address, **options):
 
 
 def gui_update(field, value=True):
-    """Return what a browser sends when its user writes into a field, or presses a button."""
+    """Return the message that a browser sends when its user edits a field or presses a button."""
     return {"type": "GuiUpdateMessage", "uuid": field._impl.uuid, "updates": {"value": value}}
 
 
 class Client:
-    """A browser that takes all messages.
+    """Panel client that reads all messages.
 
     Args:
-        address: Where the page is.
+        address: Address of the page.
     """
 
     def __init__(self, address):
-        # One that does not read all is not kept from leaving.
+        # A client that does not read all of its messages can still disconnect.
         self.socket = websocket(address, max_queue=None)
         self.say(CAMERA)
 
@@ -59,20 +59,20 @@ class Client:
         self.socket.send(msgspec.msgpack.encode(message))
 
     def take(self, size):
-        """Wait until so many bytes have come.
+        """Wait until a number of bytes has arrived.
 
         Raises:
-            TimeoutError: If nothing comes any more before.
+            TimeoutError: If fewer bytes arrive.
         """
         while size > 0:
             size -= len(self.socket.recv(timeout=LIMIT))
 
     def write(self, field, value=True):
-        """Write into a field as a user does, or press a button."""
+        """Write into a field or press a button, as a user does."""
         self.say(gui_update(field, value))
 
     def close(self):
-        """Leave."""
+        """Close the connection."""
         self.socket.close()
 
     def __enter__(self):

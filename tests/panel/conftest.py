@@ -1,4 +1,4 @@
-"""A panel on a machine on which nothing is set or installed."""
+"""Fixtures of panels with an empty user configuration."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def panel(config, session, tmp_path):  # noqa: ARG001
 
 @pytest.fixture
 def flat(panel):
-    """A panel with the flat world loaded, as fast as it goes."""
+    """A panel with the flat world loaded, at full speed."""
     assert panel.world.choose("flat")
     assert panel.world.load()
     assert panel.simulation.set_speed("max")

@@ -1,4 +1,4 @@
-"""Conditions that the tests of the panel wait for."""
+"""Waiting conditions shared by the tests of the panel."""
 
 import time
 
@@ -6,7 +6,7 @@ LIMIT = 20.0
 
 
 def wait_until(condition, what):
-    """Wait until a condition holds, and fail saying what was waited for."""
+    """Wait until a condition holds, and fail with its description."""
     end = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.panel.gltf import Part, encoded_image, glb, packed_sky
 from pegasus.scene.scene import Geometry, Material, Texture
 
@@ -44,7 +44,7 @@ def array(document, binary, index):
 
 
 def test_copies_of_one_material_are_one_primitive_in_place():
-    """If this fails, a world is drawn by too many calls, or its things stand elsewhere."""
+    """If this fails, a world needs too many draw calls, or its objects are misplaced."""
     red = Material("red", diffuse_color=(1.0, 0.0, 0.0))
     there = np.eye(4)
     there[:3, 3] = 5.0, 6.0, 7.0
@@ -58,7 +58,7 @@ def test_copies_of_one_material_are_one_primitive_in_place():
 
 
 def test_a_mirror_keeps_triangles_facing_outwards():
-    """If this fails, mirrored things are seen from their inside."""
+    """If this fails, mirrored objects show their inside."""
     mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
     document, binary = unpacked(glb([Part(TRIANGLE, Material("m"), [mirror])]))
     primitive = document["meshes"][0]["primitives"][0]
@@ -69,7 +69,7 @@ def test_a_mirror_keeps_triangles_facing_outwards():
 
 
 def test_texture_coordinates_begin_at_the_top(tmp_path):
-    """If this fails, all textures are upside down: glTF counts v downwards, a stage upwards."""
+    """If this fails, all textures are upside down: glTF counts v downwards, USD upwards."""
     path = tmp_path / "image.png"
     Image.new("RGB", (2000, 10), (10, 20, 30)).save(path)
     textured = Material("t", diffuse_color=Texture(path, uv_scale=(2.0, 1.0)))
@@ -81,7 +81,7 @@ def test_texture_coordinates_begin_at_the_top(tmp_path):
 
 
 def test_a_cut_out_takes_its_alpha_from_another_image(tmp_path):
-    """If this fails, leaves are drawn as the cards that they are painted on."""
+    """If this fails, leaves are drawn as opaque cards."""
     color, alpha = tmp_path / "color.png", tmp_path / "alpha.png"
     Image.new("RGB", (4, 4), (200, 0, 0)).save(color)
     Image.new("L", (4, 4), 77).save(alpha)
@@ -92,7 +92,7 @@ def test_a_cut_out_takes_its_alpha_from_another_image(tmp_path):
 
 
 def test_an_unreadable_texture_is_one_line(tmp_path):
-    """If this fails, a broken image ends the view with a trace."""
+    """If this fails, a broken image ends the view with a traceback."""
     path = tmp_path / "broken.png"
     path.write_bytes(b"no image")
     with pytest.raises(ConfigError, match="texture cannot be read"):

@@ -1,12 +1,12 @@
-"""Wall time and simulated time: when a step is due, and what is called the speed that is reached."""
+"""Tests of pacing: due times of steps and the measured real-time factor."""
 
 import pytest
 
-from pegasus.panel.pace import Pace
+from pegasus.panel.worker import Pace
 
 
 def test_steps_are_due_in_time():
-    """Steps would come too early or too late at any speed but one."""
+    """Steps would be too early or too late at every speed factor but one."""
     pace = Pace()
     for speed in (0.5, 1.0, 4.0):
         pace.speed = speed
@@ -17,7 +17,7 @@ def test_steps_are_due_in_time():
 
 
 def test_as_fast_as_it_goes():
-    """Full speed would be held back."""
+    """An unlimited speed would be held back."""
     pace = Pace()
     pace.speed = None
     pace.begin(0.0, 0.0)
@@ -25,7 +25,7 @@ def test_as_fast_as_it_goes():
 
 
 def test_lost_time_is_lost():
-    """After a second's halt, a second's worth of steps would come in a burst."""
+    """After a halt of one second, the missed steps would follow in a burst."""
     pace = Pace()
     pace.begin(0.0, 0.0)
     assert pace.wait(0.2, 0.0) == 0.0
@@ -35,7 +35,7 @@ def test_lost_time_is_lost():
 
 
 def test_speed_that_is_reached():
-    """The real-time factor would be another number than simulated by wall time, or be of long ago."""
+    """The real-time factor would not be recent simulated time divided by wall time."""
     pace = Pace()
     pace.begin(10.0, 1.0)
     pace.measure(10.5, 2.0)

@@ -1,4 +1,4 @@
-"""The panel as a user goes through it, without any window."""
+"""Tests of the panel through a user's steps, without a window."""
 
 import gc
 import subprocess
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from panel_rig import last_error, wait_until
 
+from pegasus.core.simulation import Playback
 from pegasus.panel import Panel, Session, Topic
 from pegasus.panel.board import Board
-from pegasus.simulation import Playback
 
 
 def test_no_toolkit():
@@ -25,32 +25,32 @@ def test_no_toolkit():
 
 
 def test_from_the_world_to_the_landing(panel):
-    """One of the steps that every user takes would not do what it says."""
+    """One of the steps from loading a world to landing would not work."""
     assert panel.world.loaded is None
     assert panel.world.choose("flat")
     assert panel.world.load()
     assert panel.world.loaded == "flat"
     assert panel.vehicle.choose("iris")
     assert panel.vehicle.add()
-    assert [v.name for v in panel.vehicle.vehicles] == ["iris"]
+    assert [v.name for v in panel.snapshot.vehicles] == ["iris"]
     assert panel.simulation.set_speed("max")
     assert panel.simulation.play()
     wait_until(lambda: panel.telemetry.position[2] > 1.0, "the climb")
     assert panel.simulation.pause()
-    assert panel.simulation.playback is Playback.PAUSED
-    paused_at = panel.simulation.time
+    assert panel.snapshot.playback is Playback.PAUSED
+    paused_at = panel.snapshot.time
     assert panel.simulation.step(5)
-    assert panel.simulation.time == pytest.approx(paused_at + 5 / 250)
+    assert panel.snapshot.time == pytest.approx(paused_at + 5 / 250)
     assert panel.simulation.play()
-    wait_until(lambda: panel.simulation.time > 8.0, "the hover")
+    wait_until(lambda: panel.snapshot.time > 8.0, "the hover")
     assert panel.pilot.land()
     wait_until(lambda: panel.telemetry.segment == "landed", "the landing")
     assert panel.simulation.reset()
-    assert panel.simulation.time < 8.0
+    assert panel.snapshot.time < 8.0
     assert panel.simulation.stop()
-    assert panel.simulation.time == 0.0
+    assert panel.snapshot.time == 0.0
     assert panel.vehicle.remove("iris")
-    assert panel.vehicle.vehicles == ()
+    assert panel.snapshot.vehicles == ()
     assert panel.world.clear()
     assert panel.world.loaded is None
     assert not any(message.error for message in panel.messages)
@@ -69,13 +69,13 @@ def test_from_the_world_to_the_landing(panel):
     ],
 )
 def test_before_a_world_is_loaded(panel, act):
-    """A button that needs a world would do nothing without a word, or fail for good."""
+    """A button that needs a world would show no message, or stop working for good."""
     assert act(panel) is False
     assert last_error(panel) == "world: no world is loaded; load one first"
 
 
 def test_closing_leaves_the_world(flat, session):
-    """A closed panel would take the world with it, or still be told what happens there."""
+    """Closing the panel would close the world, or a closed panel would still receive events."""
     assert flat.vehicle.add()
     assert flat.simulation.play()
     told = []
@@ -89,13 +89,13 @@ def test_closing_leaves_the_world(flat, session):
     session.pause()
     assert len(told) == count
     again = Panel(session)
-    assert [v.name for v in again.vehicle.vehicles] == ["iris"]
+    assert [v.name for v in again.snapshot.vehicles] == ["iris"]
     again.close()
 
 
 @pytest.mark.usefixtures("config")
 def test_nothing_is_left_of_closed_panels(session):
-    """Each panel that was opened and closed would stay in memory, and slow the simulation down."""
+    """Each closed panel would stay in memory and slow the simulation down."""
     kept = []
     for _ in range(5):
         panel = Panel(session)
@@ -108,7 +108,7 @@ def test_nothing_is_left_of_closed_panels(session):
 
 
 def test_listeners(flat):
-    """A listener would not be told, be told after it left, or keep others from being told by its fault."""
+    """A listener would get no events, get them after leaving, or block others by its error."""
     told = []
 
     def fault(topic):
@@ -132,14 +132,14 @@ def test_listeners(flat):
     leave()
     leave_fault()
     flat.simulation.pause()
-    wait_until(lambda: flat.simulation.playback is Playback.PAUSED, "the pause")
+    wait_until(lambda: flat.snapshot.playback is Playback.PAUSED, "the pause")
     told.clear()
     flat.view.draw(axes=False)
     assert told == []
 
 
 def test_what_is_going_on(panel):
-    """A user would not be told that the world is being loaded, or be told so for ever."""
+    """The page would not show that the world is loading, or show it forever."""
     seen = []
     panel.subscribe(lambda _: seen.append(panel.busy))
     panel.world.choose("flat")
@@ -151,12 +151,12 @@ def test_what_is_going_on(panel):
 
 
 def test_faults_of_the_program_are_shown(caplog):
-    """A fault that is not the user's would vanish, or break the page."""
+    """An internal error would vanish, or break the page."""
     board = Board()
     error = KeyError("x")
     error.add_note("a note")
     board.fail(error)
-    assert board.messages[-1].text == "KeyError; the terminal says more; a note"
+    assert board.messages[-1].text == "KeyError; the terminal shows details; a note"
     assert board.messages[-1].error
     assert "an action of the panel has failed" in caplog.text
 
@@ -172,21 +172,21 @@ def test_messages_are_limited():
 
 
 def test_failed_run_is_shown(flat):
-    """A run that ends by a fault would just stand still."""
+    """A run that fails would stop without a message."""
     flat.vehicle.add()
 
     def broken(*step):
         raise RuntimeError(f"step {step} fails")
 
-    flat.session.call(lambda s: setattr(s.vehicles["iris"], "actuate", broken))
+    flat.session.call(lambda s: setattr(s.vehicles, "actuate", broken))
     flat.simulation.play()
     wait_until(lambda: flat.messages[-1].error, "the message")
     assert last_error(flat) == "step (0.0, 0.004) fails"
-    wait_until(lambda: flat.simulation.playback is Playback.STOPPED, "the stop")
+    wait_until(lambda: flat.snapshot.playback is Playback.STOPPED, "the stop")
 
 
 def test_several_users(flat):
-    """Two browsers that do things at the same time would hold each other up for ever, or break something."""
+    """Two browsers that act at the same time would deadlock or corrupt the panel."""
     flat.subscribe(lambda _: (flat.messages, flat.snapshot, flat.telemetry))
     flat.simulation.play()
 
@@ -211,7 +211,7 @@ def test_several_users(flat):
     for user in users:
         user.join(timeout=20)
         assert not user.is_alive()
-    assert len(flat.vehicle.vehicles) == 6
+    assert len(flat.snapshot.vehicles) == 6
     assert not any(message.error for message in flat.messages)
 
 
@@ -232,19 +232,19 @@ def test_loading_does_not_hold_up_others(flat, monkeypatch):
     assert flat.simulation.pause()
     go_on.set()
     loader.join(timeout=20)
-    assert last_error(flat) == "MemoryError; the terminal says more"
+    assert last_error(flat) == "MemoryError; the terminal shows details"
     assert flat.world.loaded == "flat"
 
 
 def test_closed_session(panel, session):
-    """An action after the end would wait for ever."""
+    """An action on a closed session would wait forever."""
     session.close()
     assert panel.simulation.play() is False
     assert last_error(panel) == "this session is closed; make a new one"
 
 
 def test_history(flat):
-    """The plots would mix two vehicles or two runs, or show other values than the simulation has."""
+    """The plots would mix two vehicles or two runs, or differ from the simulation."""
     flat.vehicle.add()
     flat.simulation.play()
     wait_until(lambda: len(flat.history.columns()["time"]) > 5, "samples")
@@ -264,7 +264,7 @@ def test_history(flat):
 
 @pytest.mark.usefixtures("config")
 def test_threads_end():
-    """The program would not end, because a panel or a session leaves a thread behind."""
+    """A panel or a session would leave a thread that keeps the program from ending."""
     before = set(threading.enumerate())
     with Session() as session:
         panel = Panel(session)
@@ -276,7 +276,7 @@ def test_threads_end():
 
 
 def test_nothing_is_followed_before_the_first_step(flat):
-    """If this fails, a vehicle on the ground is said to be off by its distance from the world's origin."""
+    """If this fails, a waiting vehicle shows a tracking error relative to the world's origin."""
     assert flat.vehicle.set_position(3.0, 4.0, 0.1)
     assert flat.vehicle.add()
     assert (flat.telemetry.reference, flat.telemetry.error) == (None, None)

@@ -1,10 +1,10 @@
-"""The panel's parts for scenarios and further sensors, without any toolkit."""
+"""Tests of the panel's scenario and sensor parts without a GUI toolkit."""
 
 import numpy as np
 import pytest
 
 from pegasus import Backend, Multirotor
-from pegasus.scenario import load_scenario
+from pegasus.config.scenario import load_scenario
 from tests.panel.panel_rig import last_error
 
 
@@ -16,7 +16,7 @@ class Unknown(Backend):
 
 
 def test_a_camera_and_a_lidar_are_mounted(flat):
-    """A vehicle could have the sensors of its file only."""
+    """A vehicle could only have the sensors of its file."""
     sensors = flat.sensors
     assert sensors.place(0.1, 0.0, -0.05)
     assert sensors.turn(0.5, -0.25)
@@ -41,7 +41,7 @@ def test_a_camera_and_a_lidar_are_mounted(flat):
 
 
 def test_a_vehicle_of_the_world_gets_a_camera(flat):
-    """Who wants to see what a vehicle sees would have to remove it and set it up again."""
+    """A camera could only be mounted by removing the vehicle and adding it again."""
     assert flat.backend.set_flight("circle", size=2.0, height=1.5, speed=1.0)
     assert flat.vehicle.set_count(2, 3.0)
     assert flat.vehicle.set_heading(0.5)
@@ -53,14 +53,14 @@ def test_a_vehicle_of_the_world_gets_a_camera(flat):
     now = flat.session.call(lambda simulation: simulation.vehicles["iris"])
     assert set(now.sensors) == {*before.sensors, "camera", "lidar"}
     assert [type(backend) for backend in now.backends] == [type(backend) for backend in before.backends]
-    np.testing.assert_allclose(now.start_position, before.start_position, rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(now.start_orientation, before.start_orientation, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(now.start.position, before.start.position, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(now.start.orientation, before.start.orientation, rtol=0.0, atol=1e-12)
     flat.session.call(lambda simulation: simulation.run(4.0))
     assert float(now.state.position[:, 2].min()) > 0.5
 
 
 def test_a_vehicle_that_cannot_get_a_camera_stays_as_it_is(flat):
-    """A vehicle would be gone for a wrong name, or in the middle of its flight."""
+    """A wrong name, or a vehicle in flight, would cause the vehicle to be removed."""
     part = flat.sensors
     assert not part.mount_on_followed()
     assert "there is no vehicle" in last_error(flat)
@@ -71,13 +71,13 @@ def test_a_vehicle_that_cannot_get_a_camera_stays_as_it_is(flat):
     assert part.set_name("")
     flat.session.call(lambda simulation: simulation.step())
     assert not part.mount_on_followed()
-    assert "stop first" in last_error(flat)
+    assert "stop the simulation first" in last_error(flat)
     assert flat.simulation.stop()
     own = Multirotor("iris", name="own", backends=[Unknown()])
     flat.session.add(own)
     assert flat.view.follow("own")
     assert not part.mount_on_followed()
-    assert "was made in Python" in last_error(flat)
+    assert "created in Python" in last_error(flat)
     assert flat.session.call(lambda simulation: simulation.vehicles["own"]) is own
 
 
@@ -91,19 +91,19 @@ def test_a_vehicle_that_cannot_get_a_camera_stays_as_it_is(flat):
         (lambda part: part.set_rate(-1) and part.mount(), "rate_hz"),
         (lambda part: part.set_output("rgb", on=False) and part.mount(), "must name at least one output"),
         (lambda part: part.set_name("a") and part.mount() and part.set_name("a") and part.mount(), "taken"),
-        (lambda part: part.remove("front"), "no such sensor; there are none"),
+        (lambda part: part.remove("front"), "does not exist; mounted are none"),
         (lambda part: part.place("x", 0, 0), "must be a finite number"),
     ],
 )
 def test_what_cannot_be_mounted_is_one_line(panel, act, said):
-    """A wrong value would end in a trace, or in a vehicle that cannot be added."""
+    """A wrong value would end in a traceback, or in a vehicle that cannot be added."""
     assert not act(panel.sensors)
     assert said in last_error(panel)
     assert "\n" not in last_error(panel)
 
 
 def test_a_scenario_is_saved_and_opened(flat, config):
-    """What was put together would be gone with the panel."""
+    """The scene built in the panel would be lost on closing."""
     part = flat.scenario
     assert flat.backend.set_flight("circle", size=2.0, height=1.5, speed=1.0)
     assert flat.sensors.mount()
@@ -115,7 +115,7 @@ def test_a_scenario_is_saved_and_opened(flat, config):
     assert "mine" in part.choices
     assert str(config / "scenarios" / "mine.yaml") in flat.messages[-1].text
     assert not part.save()
-    assert "is there already" in last_error(flat)
+    assert "already exists" in last_error(flat)
     assert part.set_replace(True)
     assert part.save()
     assert flat.world.clear()
@@ -129,7 +129,7 @@ def test_a_scenario_is_saved_and_opened(flat, config):
 
 
 def test_flight_by_hand_is_saved_too(flat):
-    """The pilot that the panel begins with would be lost."""
+    """The panel's default pilot would be missing from the saved scenario."""
     assert flat.vehicle.add()
     assert flat.scenario.set_name("by_hand")
     assert flat.scenario.save()
@@ -139,7 +139,7 @@ def test_flight_by_hand_is_saved_too(flat):
 
 
 def test_nothing_to_save_is_one_line(panel, flat):
-    """An empty file would be written, or a trace."""
+    """Saving without a vehicle would write an empty file or end in a traceback."""
     assert panel.scenario.set_name("empty")
     assert not panel.scenario.save()
     assert "has no vehicles" in last_error(flat)

@@ -1,4 +1,4 @@
-"""The parts for the run, the pilot and the view: speed, wind, record, commands, cameras, screenshots."""
+"""Tests of the panel's run, pilot and view parts: speed, wind, recording, commands and cameras."""
 
 import math
 
@@ -7,28 +7,28 @@ import pytest
 from panel_rig import last_error, wait_until
 
 from pegasus import Multirotor
-from pegasus.backends.estimate import Estimate
+from pegasus.base.frames import quaternion_from_euler
 from pegasus.control import GeometricController
-from pegasus.frames import quaternion_from_euler
+from pegasus.core.state import Estimate
+from pegasus.dynamics.battery import Battery
 from pegasus.panel import CameraMode, Viewpoint
-from pegasus.panel.pilot_part import Held, gamepad_positions, stick_positions, stick_response
+from pegasus.panel.pilot_part import PilotInput, gamepad_positions, stick_positions, stick_response
 from pegasus.panel.view_part import viewpoint
-from pegasus.propulsion.battery import Battery
 from pegasus.recording.reader import read_log
 
 
 @pytest.fixture
 def flying(flat):
-    """A panel with an Iris that hovers."""
+    """A panel with a hovering Iris."""
     flat.vehicle.add()
     flat.simulation.play()
-    wait_until(lambda: flat.simulation.time > 6.0, "the hover")
+    wait_until(lambda: flat.snapshot.time > 6.0, "the hover")
     return flat
 
 
 @pytest.mark.parametrize("speed", ["fast", "", 0, 0.01, -1, "inf", None, 1e9])
 def test_wrong_speed(flat, speed):
-    """A speed that is not allowed would be taken, or its error not say what is."""
+    """A forbidden speed would be accepted, or its error would not state the allowed range."""
     flat.simulation.set_speed(2)
     assert flat.simulation.set_speed(speed) is False
     assert "must be from 0.1 to 1000 times real time, or max" in last_error(flat)
@@ -48,7 +48,7 @@ def test_speed(panel):
 
 
 def test_wind(flat):
-    """Wind from the panel would blow elsewhere, or not stop."""
+    """Wind set in the panel would blow in another direction, or could not be switched off."""
     assert flat.simulation.set_wind("3", -1)
     assert flat.snapshot.wind == (3.0, -1.0, 0.0)
     assert flat.simulation.set_wind(3, -1, intensity=0.5)
@@ -62,47 +62,47 @@ def test_wind(flat):
 
 
 def test_wrong_steps(flat):
-    """No step at all would count as one."""
+    """A step count of zero would be taken as one."""
     assert flat.simulation.step(0) is False
     assert last_error(flat) == "count = 0: must be a whole number from 1 up"
 
 
 def test_record(flying, tmp_path):
-    """What is recorded would not be where the panel says."""
+    """The record would not be in the folder that the panel shows."""
     assert flying.simulation.record(True)
-    folder = flying.simulation.recording
+    folder = flying.snapshot.recording
     assert folder.parent == tmp_path / "runs"
-    began = flying.simulation.time
-    wait_until(lambda: flying.simulation.time > began + 1, "a second")
+    began = flying.snapshot.time
+    wait_until(lambda: flying.snapshot.time > began + 1, "a second")
     assert flying.simulation.record(False)
     assert flying.messages[-1].text == f"recorded into {folder}"
-    assert flying.simulation.recording is None
+    assert flying.snapshot.recording is None
     assert read_log(folder)["iris/state"].time[0] >= began - 0.01
 
 
 def test_record_where_nothing_can_be_written(flying, tmp_path):
-    """A full disk or a wrong folder would end the run, or go unsaid."""
+    """A full disk or a wrong folder would end the run, or go unreported."""
     (tmp_path / "runs").touch()
     assert flying.simulation.record(True) is False
-    assert "cannot hold a run" in last_error(flying)
-    began = flying.simulation.time
-    wait_until(lambda: flying.simulation.time > began, "time to go on")
+    assert "cannot be used as a folder for runs" in last_error(flying)
+    began = flying.snapshot.time
+    wait_until(lambda: flying.snapshot.time > began, "time to go on")
 
 
 def test_go_to(flying):
-    """The vehicle would fly elsewhere than to where was clicked."""
+    """The vehicle would fly to another point than the one clicked."""
     assert flying.pilot.go_to("2", 1, 3)
     wait_until(lambda: np.linalg.norm(flying.telemetry.position - [2, 1, 3]) < 0.05, "the arrival")
     assert flying.pilot.go_to_click((0, 0, 5), (-1, 0, -5))
     wait_until(lambda: np.linalg.norm(flying.telemetry.position - [-1, 0, 3]) < 0.1, "the second arrival")
     assert flying.pilot.go_to_click((0, 0, 5), (0, 0, 1)) is False
-    assert last_error(flying) == "click: there is nothing; click at the ground"
+    assert last_error(flying) == "click: hits nothing; click on the ground"
     assert flying.pilot.go_to("x", 0, 0) is False
     assert last_error(flying) == "x = 'x': must be a finite number; correct the value"
 
 
 def test_keys(flying):
-    """A key would fly the wrong way, or one that a lost browser held down fly on for ever."""
+    """A key would fly in the wrong direction, or stay active after its browser disconnects."""
     flying.simulation.set_speed(2.0)
     there = flying.telemetry.position
     assert flying.pilot.steer(["w", "R", "shift"])
@@ -114,19 +114,19 @@ def test_keys(flying):
 
 
 def test_a_landing_is_not_undone(flying):
-    """A key that was let go would call off the landing that came after it."""
+    """Releasing a key would cancel a landing that was commanded after it."""
     flying.pilot.steer(["w"])
     flying.pilot.land()
     wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
-    began = flying.simulation.time
-    wait_until(lambda: flying.simulation.time > began + 20, "a while")
+    began = flying.snapshot.time
+    wait_until(lambda: flying.snapshot.time > began + 20, "a while")
     assert flying.telemetry.segment == "landed"
     assert flying.pilot.hover()
     wait_until(lambda: flying.telemetry.position[2] > 1.0, "the second take-off")
 
 
 def test_keys_that_are_let_go(flying):
-    """A vehicle would fly on for half a second after its key is let go, and so into what it should miss."""
+    """A vehicle would keep flying for half a second after its key is released."""
     flying.simulation.set_speed(1.0)
     assert flying.pilot.steer(["w"])
     assert flying.session.call(lambda s: s.vehicles["iris"].reference.segment) == "velocity"
@@ -135,7 +135,7 @@ def test_keys_that_are_let_go(flying):
 
 
 def test_a_stick_at_rest_commands_nothing(flying):
-    """A gamepad that lies on the table would call off the way to a point."""
+    """A centred gamepad would cancel a go-to command."""
     flying.pilot.go_to(8, 0, 3)
     for _ in range(3):
         assert flying.pilot.steer([], [0.02, -0.03, 0.0, 0.05])
@@ -143,7 +143,7 @@ def test_a_stick_at_rest_commands_nothing(flying):
 
 
 def test_land_and_take_off_by_key_and_button(flying):
-    """Key or button would do nothing, or be obeyed again for as long as it is held."""
+    """A key or button would do nothing, or repeat its command while it is held."""
     assert flying.pilot.steer(["L"])
     wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
     assert flying.pilot.steer(["l"])
@@ -154,17 +154,17 @@ def test_land_and_take_off_by_key_and_button(flying):
 
 
 def test_a_tap_that_is_over_before_it_is_looked_at(flying):
-    """A short press would be lost on a slow machine, or one that follows it not be noticed."""
-    for landing in (Held(("L",)), Held(buttons=(1,))):
-        flying.pilot.catch_up([Held(), landing, Held()])
+    """A short key press would be lost on a slow machine, or hide the next one."""
+    for landing in (PilotInput(("L",)), PilotInput(buttons=(1,))):
+        flying.pilot.apply_inputs([PilotInput(), landing, PilotInput()])
         wait_until(lambda: flying.telemetry.segment == "landed", "the landing")
-        flying.pilot.catch_up([Held(("t",)), Held(("t",)), Held(("t", "w"))])
-        flying.pilot.catch_up([Held()])
+        flying.pilot.apply_inputs([PilotInput(("t",)), PilotInput(("t",)), PilotInput(("t", "w"))])
+        flying.pilot.apply_inputs([PilotInput()])
         wait_until(lambda: flying.telemetry.position[2] > 1.0, "the take-off")
 
 
 def test_what_cannot_be_steered_is_said_once(flat):
-    """A key that is held would fill the messages, or be lost without a word."""
+    """A held key would repeat its error message, or cause none."""
     for _ in range(5):
         flat.pilot.steer(["w"])
     assert last_error(flat) == "vehicle: there is no vehicle; add one first"
@@ -175,8 +175,8 @@ def test_what_cannot_be_steered_is_said_once(flat):
 
 
 def test_gamepad(flying):
-    """A stick would move the vehicle the wrong way, or the gamepad not add to the keys."""
-    # Pushed up the left stick climbs and the right one moves ahead; to the left they turn and move left.
+    """A stick would move the vehicle in the wrong direction, or gamepad and keys would not add up."""
+    # Left stick up climbs and right stick up moves ahead; to the left they yaw and move left.
     assert gamepad_positions([0, -1, 0, 0]) == pytest.approx((0, 0, 1, 0))
     assert gamepad_positions([0, 0, 0, -1]) == pytest.approx((1, 0, 0, 0))
     assert gamepad_positions([-1, 0, 0, 0]) == pytest.approx((0, 0, 0, 1))
@@ -194,7 +194,7 @@ def test_gamepad(flying):
 
 
 def test_stick_response():
-    """A stick would act within its dead zone, jump at its edge, be odd to one side, or not reach its end."""
+    """A stick would act in its dead zone, jump at its edge, be asymmetric, or not reach full deflection."""
     x = np.arange(-150, 151) / 100
     y = np.array([stick_response(value, dead_zone=0.1, expo=0.4) for value in x])
     np.testing.assert_array_equal(y[np.abs(x) <= 0.1], 0.0)
@@ -202,23 +202,23 @@ def test_stick_response():
     np.testing.assert_allclose(y[np.abs(x) >= 1.0], np.sign(x[np.abs(x) >= 1.0]))
     assert np.diff(y).min() >= 0.0
     assert np.diff(y).max() < 0.01 * (0.6 + 3 * 0.4) / 0.9 + 1e-12
-    # Half the way beyond the dead zone: 0.6 / 2 + 0.4 / 8.
+    # At half the range beyond the dead zone: 0.6 / 2 + 0.4 / 8.
     assert stick_response(0.55, dead_zone=0.1, expo=0.4) == pytest.approx(0.35)
 
 
 def test_sticks():
-    """Keys against each other would not cancel."""
+    """Opposite keys would not cancel."""
     assert stick_positions(["w", "s", "a", "q", "f"]) == (0.0, 1.0, -1.0, 1.0)
     assert stick_positions([]) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_commands_that_nobody_takes(flat):
-    """A command to nobody would be lost without a word."""
+    """A command that no vehicle can take would be dropped without a message."""
     assert flat.pilot.hover() is False
     assert last_error(flat) == "vehicle: there is no vehicle; add one first"
     flat.vehicle.add()
     assert flat.pilot.hover() is False
-    assert last_error(flat) == "simulation: does not run; press play first"
+    assert last_error(flat) == "simulation: is not running; press play first"
     flat.backend.set_flight("circle")
     flat.vehicle.set_position(5, 5, 1)
     flat.vehicle.set_name("other")
@@ -226,17 +226,17 @@ def test_commands_that_nobody_takes(flat):
     flat.view.follow("other")
     for command in (flat.pilot.hover, flat.pilot.land, lambda: flat.pilot.fly(0, 0, 0, 0)):
         assert command() is False
-        assert last_error(flat).startswith("vehicle = 'other': is not steered by hand; add one with the")
+        assert last_error(flat).startswith("vehicle = 'other': cannot be steered manually; add one with the")
     flat.view.follow("iris")
     flat.simulation.step()
     assert flat.pilot.fly(1, 0, 0, 0) is False
-    assert last_error(flat) == "vehicle: is not in the air; let it take off first"
+    assert last_error(flat) == "vehicle: is not in the air; take off first"
     assert flat.pilot.fly("x", 0, 0, 0) is False
     assert last_error(flat) == "forward = 'x': must be a finite number; correct the value"
 
 
 def test_telemetry(flying):
-    """The figures of a vehicle would not be those of the simulation."""
+    """The telemetry of a vehicle would differ from the simulation."""
     flying.simulation.pause()
     shown = flying.telemetry
     vehicle, environment = flying.session.call(lambda s: (s.vehicles["iris"], s.environment))
@@ -259,7 +259,7 @@ def test_telemetry(flying):
 
 
 def test_follow(flat):
-    """Another copy would be followed than was chosen."""
+    """Another copy would be followed than the chosen one."""
     flat.vehicle.set_count(3)
     flat.vehicle.add()
     assert flat.telemetry.copy == 0
@@ -274,8 +274,8 @@ def test_follow(flat):
 
 
 def test_camera(flat):
-    """The viewport would stay where it was when a vehicle is followed, or go along with nobody."""
-    assert flat.view.look((1, 2, "3"), (0, 0, 0))
+    """The viewport would not move with the followed vehicle, or would move when none is followed."""
+    assert flat.view.set_viewpoint((1, 2, "3"), (0, 0, 0))
     free = flat.view.viewpoint
     assert flat.view.set_mode("chase")
     assert flat.view.camera(flat.snapshot) == free
@@ -285,15 +285,15 @@ def test_camera(flat):
     assert flat.view.camera(flat.snapshot) == free
     assert flat.view.set_mode("orbit") is False
     assert last_error(flat) == "camera = 'orbit': must be one of free, follow, chase, first person"
-    assert flat.view.look((1, 1, 1), (1, 1, 1)) is False
+    assert flat.view.set_viewpoint((1, 1, 1), (1, 1, 1)) is False
     assert last_error(flat) == "target = (1.0, 1.0, 1.0): must not be the same as the position; move one"
-    assert flat.view.look((1, "a", 1), (1, 1, 1)) is False
+    assert flat.view.set_viewpoint((1, "a", 1), (1, 1, 1)) is False
     assert last_error(flat) == "position = 'a': must be a finite number; correct the value"
     assert flat.view.viewpoint == free
 
 
 def test_viewpoints():
-    """The chase camera would not be behind, or the eye of the first person not look ahead and roll along."""
+    """The chase camera would not be behind the vehicle, or the first-person camera not roll with it."""
     free = Viewpoint((1.0, 0.0, 2.0), (0.0, 0.0, 0.0))
     place = np.array([10.0, 20.0, 5.0])
     north = quaternion_from_euler(0.3, -0.2, math.pi / 2)
@@ -317,7 +317,7 @@ def test_viewpoints():
 
 
 def test_what_is_drawn(panel):
-    """One switch would throw another."""
+    """One display switch would change another."""
     for name in "trails", "axes", "reference_path", "contact_flashes":
         for value in True, False:
             others = {k: v for k, v in vars(panel.view.drawing).items() if k != name}
@@ -327,22 +327,22 @@ def test_what_is_drawn(panel):
 
 
 def test_screenshots(panel, tmp_path):
-    """A second picture within a second would replace the first, or a full disk break the page."""
+    """A second screenshot within a second would replace the first, or a full disk would break the page."""
     assert panel.view.screenshot()
     assert panel.view.screenshot_count == 1
-    assert panel.view.keep_screenshot(b"one")
-    assert panel.view.keep_screenshot(b"two")
+    assert panel.view.save_screenshot(b"one")
+    assert panel.view.save_screenshot(b"two")
     pictures = sorted((tmp_path / "runs").glob("screenshot-*.png"))
     assert {path.read_bytes() for path in pictures} == {b"one", b"two"}
     assert str(pictures[-1]) in panel.messages[-1].text
     panel.view.out = tmp_path / "file"
     panel.view.out.touch()
-    assert panel.view.keep_screenshot(b"three") is False
+    assert panel.view.save_screenshot(b"three") is False
     assert last_error(panel).startswith(f"{tmp_path / 'file'}: cannot be written: ")
 
 
 class Believer(GeometricController):
-    """A pilot that says what an autopilot would: that it is a metre farther east, and turned by 0.1 rad."""
+    """A pilot with an autopilot's estimate that is off by 1 m to the east and 0.1 rad in yaw."""
 
     def publish(self, t, state, readings):
         super().publish(t, state, readings)
@@ -358,7 +358,7 @@ class Believer(GeometricController):
 
 
 def test_estimate_beside_truth(flat):
-    """What the autopilot believes would not be shown, be of another copy, or change afterwards."""
+    """The autopilot's estimate would not be shown, be of another copy, or change afterwards."""
     pilot = Believer([{"hold": {"height": 1.0}}])
     pilot.estimate = Estimate.unknown(2)
     flat.session.add(Multirotor("iris", count=2, backends=[pilot]))
@@ -379,7 +379,7 @@ def test_estimate_beside_truth(flat):
 
 
 def test_battery(flat):
-    """A vehicle's battery would not be shown, be that of another copy, or be shown where there is none."""
+    """A vehicle's battery would be missing, be another copy's, or be shown for a vehicle without one."""
     pilot = GeometricController([{"hold": {"height": 1.0}}], spin_up=0.1)
     battery = Battery(cell_count=4, capacity=0.05, resistance=0.02)
     vehicle = Multirotor("iris", battery=battery, backends=[pilot])
@@ -402,7 +402,7 @@ def test_battery(flat):
 
 
 def test_the_way_to_a_point(flying):
-    """The way ahead would not be drawn to where the vehicle is sent, or go on when it has no target."""
+    """The path would not be drawn to the vehicle's target, or remain once there is no target."""
     flying.simulation.pause()
     flying.pilot.go_to(8, 1, 3)
     flying.simulation.step()

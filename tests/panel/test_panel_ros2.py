@@ -1,4 +1,4 @@
-"""The part for backends where it puts vehicles on the ROS 2 graph; nothing is sent here."""
+"""Tests of the panel's ROS 2 fields, without sending anything."""
 
 import pytest
 
@@ -9,14 +9,14 @@ from tests.panel.panel_rig import last_error
 
 @pytest.fixture
 def backend(flat, monkeypatch):
-    """The part, on a machine that has a way onto the graph."""
+    """The panel's backend part, on a machine with a ROS 2 transport."""
     monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: object())
     assert flat.backend.refresh()
     return flat.backend
 
 
 def test_ros2_flies(backend):
-    """If this fails, a vehicle stands elsewhere on the graph than was asked for, or listens to nobody."""
+    """If this fails, a vehicle has a wrong namespace or domain, or ignores ROS 2 commands."""
     assert backend.choose("ros2")
     (plain,) = backend.make()
     assert (plain.namespace, plain.domain_id, plain.on_timeout, plain.drives) == (None, None, "stop", True)
@@ -30,7 +30,7 @@ def test_ros2_flies(backend):
 
 
 def test_ros2_listens_beside_who_flies(backend):
-    """If this fails, two drive one vehicle, or the one that is listened to is not on the graph."""
+    """If this fails, two backends command one vehicle, or the vehicle is not published on ROS 2."""
     assert len(backend.make()) == 1
     assert backend.set_ros2(too=True, namespace="drone0")
     flies, listens = backend.make()
@@ -41,20 +41,20 @@ def test_ros2_listens_beside_who_flies(backend):
 
 
 def test_a_namespace_is_for_one_vehicle(flat):
-    """If this fails, the second vehicle is refused since the first one has its namespace."""
+    """If this fails, a second vehicle is refused because the first one uses its namespace."""
     assert flat.backend.set_ros2(namespace="drone0")
     assert flat.vehicle.add(), last_error(flat)
     assert flat.backend.namespace == ""
 
 
 def test_without_a_way_onto_the_graph(flat, monkeypatch):
-    """If this fails, a vehicle flies without being on the graph, and nobody says so."""
+    """If this fails, a vehicle flies without being published on ROS 2, and no message says so."""
     monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: None)
     assert flat.backend.refresh()
     assert flat.backend.set_ros2(too=True)
     assert flat.vehicle.add() is False
     assert "neither rclpy nor cyclonedds is installed" in last_error(flat)
-    assert flat.vehicle.vehicles == ()
+    assert flat.snapshot.vehicles == ()
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_without_a_way_onto_the_graph(flat, monkeypatch):
     ],
 )
 def test_wrong_options_change_nothing(backend, flat, options, problem):
-    """If this fails, half of what was asked for is taken."""
+    """If this fails, some of the options are applied although another one is wrong."""
     before = (backend.namespace, backend.domain_id, backend.on_timeout, backend.ros2_too)
     assert backend.set_ros2(too=True, **options) is False
     assert last_error(flat).startswith(problem)

@@ -1,17 +1,20 @@
-"""The vehicle and backend parts: lists, places, copies, what is not installed, options that are kept."""
+"""Tests of the panel's vehicle and backend parts: lists, poses, copies and saved options."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from panel_rig import last_error, wait_until
 
 from pegasus import Simulation
-from pegasus.backends.mavlink import PX4
-from pegasus.errors import ConfigError
-from pegasus.multirotor import Multirotor
+from pegasus.backends import BACKENDS, PX4
+from pegasus.base.errors import ConfigError
+from pegasus.config.settings import user_settings
+from pegasus.control import GeometricController
+from pegasus.core.multirotor import Multirotor
 from pegasus.panel import Panel
-from pegasus.settings import user_settings
+from pegasus.panel.choices import controller_names
 
 SLOPE = """#usda 1.0
 (
@@ -36,7 +39,7 @@ def Xform "World"
 
 
 def test_list(config, session):
-    """A user's own vehicle or its picture would not be listed, or a broken one hide the others."""
+    """A user's own vehicle or its image would not be listed, or an invalid one would hide the others."""
     folder = config / "vehicles"
     folder.mkdir(parents=True)
     (folder / "broken.yaml").write_text("mass: 1\n")
@@ -59,7 +62,7 @@ def test_list(config, session):
 
 
 def test_place_and_heading(flat):
-    """A vehicle would start elsewhere than typed, or keep its place for the next one."""
+    """A vehicle would start at another pose than typed, or its pose would remain for the next one."""
     flat.vehicle.set_position("3", -4, 2.5)
     flat.vehicle.set_heading(math.pi / 2)
     flat.vehicle.set_name("one")
@@ -71,7 +74,7 @@ def test_place_and_heading(flat):
 
 
 def test_copies(flat):
-    """Copies would be fewer, or nearer to each other than wanted."""
+    """Copies would be fewer, or closer together than chosen."""
     flat.vehicle.set_count("4", 3.0)
     assert flat.vehicle.add()
     position = flat.snapshot.vehicles[0].position
@@ -87,14 +90,14 @@ def test_copies(flat):
         (lambda v: v.set_count(1.5), "count = 1.5: must be a whole number from 1 to 1000"),
         (lambda v: v.set_count("many"), "count = 'many': must be a finite number; correct the value"),
         (lambda v: v.set_count(2, -1), "spacing = -1: must be above 0 m"),
-        (lambda v: v.set_name("a/b"), "name = 'a/b': must not hold a slash; choose another"),
+        (lambda v: v.set_name("a/b"), "name = 'a/b': must not contain a slash; choose another"),
         (lambda v: v.set_position(1, "", 0), "y = '': must be a finite number; correct the value"),
         (lambda v: v.set_heading("nan"), "heading = 'nan': must be a finite number; correct the value"),
-        (lambda v: v.place((0, 0, 1), (0, 0, 1)), "click: there is nothing; click at the ground"),
+        (lambda v: v.place((0, 0, 1), (0, 0, 1)), "click: hits nothing; click on the ground"),
     ],
 )
 def test_wrong_values(flat, act, message):
-    """A value that is not allowed would be taken, or change what was chosen before."""
+    """An invalid value would be accepted, or change the earlier choice."""
     before = {k: v for k, v in vars(flat.vehicle).items() if not k.startswith("_")}
     assert act(flat.vehicle) is False
     assert last_error(flat) == message
@@ -102,7 +105,7 @@ def test_wrong_values(flat, act, message):
 
 
 def test_vehicles_that_cannot_be_added(flat):
-    """A vehicle that does not fit would be added half, or be refused in other words than in a script."""
+    """An invalid vehicle would be added in part, or cause another error than in a script."""
     assert flat.vehicle.set_name("same")
     assert flat.vehicle.add()
     flat.vehicle.set_name("same")
@@ -119,11 +122,11 @@ def test_vehicles_that_cannot_be_added(flat):
     flat.vehicle.set_count(2, 0.1)
     assert flat.vehicle.add() is False
     assert "spacing = 0.1: must be above" in last_error(flat)
-    assert len(flat.vehicle.vehicles) == 1
+    assert len(flat.snapshot.vehicles) == 1
 
 
 def test_spawn_points(panel, tmp_path):
-    """Vehicles would start in each other, or a spawn point that is free again not be used."""
+    """Vehicles would overlap at the start, or a free spawn point would not be reused."""
     file = tmp_path / "two.yaml"
     places = "[{position: [1, 2, 0.1]}, {position: [5, 2, 0.1], heading: 1.5}]"
     file.write_text(f"name: two\ngenerator: {{model: flat}}\nspawn_points: {places}\n")
@@ -131,21 +134,21 @@ def test_spawn_points(panel, tmp_path):
     assert panel.world.load(), last_error(panel)
     for _ in range(2):
         assert panel.vehicle.add()
-    first, second = panel.vehicle.vehicles
+    first, second = panel.snapshot.vehicles
     assert first.position[0, :2].tolist() == [1.0, 2.0]
     assert second.position[0, :2].tolist() == [5.0, 2.0]
     assert panel.view.follow("iris1")
     assert panel.telemetry.attitude[2] == pytest.approx(1.5)
     assert panel.vehicle.add()
-    beside = panel.vehicle.vehicles[2].position[0]
+    beside = panel.snapshot.vehicles[2].position[0]
     assert 1.0 < math.dist(beside, first.position[0]) < 2.0
     assert panel.vehicle.remove("iris")
     assert panel.vehicle.add()
-    assert panel.vehicle.vehicles[2].position[0].tolist() == first.position[0].tolist()
+    assert panel.snapshot.vehicles[2].position[0].tolist() == first.position[0].tolist()
 
 
 def test_placed_by_a_click(flat):
-    """A vehicle would not stand where the click met the ground, or hover above it, or sink into it."""
+    """A vehicle would be placed beside, above or below the clicked ground point."""
     assert flat.vehicle.place((0.0, 0.0, 4.0), (3.0, 4.0, -4.0))
     np.testing.assert_allclose(flat.vehicle.position, (3.0, 4.0, 0.0), atol=1e-9)
     assert flat.vehicle.choose("typhoon_h")
@@ -169,20 +172,20 @@ def test_copies_stand_on_a_slope(panel, tmp_path):
     panel.vehicle.set_count(9, 3.0)
     assert panel.vehicle.add(), last_error(panel)
     position = panel.snapshot.vehicles[0].position
-    # Turned about y by 20 degrees, the top of the slab sinks towards +x.
+    # A pitch of 20 degrees about y lowers the top of the slab towards +x.
     above = position[:, 2] + math.tan(math.radians(20.0)) * position[:, 0]
     assert np.ptp(position[:, 2]) > 2.0
     assert ((above > 0.05) & (above < 0.5)).all()
 
 
 def test_remove(flat):
-    """Another vehicle would be removed, or the one that is followed still be asked for."""
+    """Another vehicle would be removed, or the removed one still be followed."""
     flat.vehicle.add()
     flat.vehicle.set_position(5, 5, 1)
     flat.vehicle.add()
     assert flat.view.follow("iris1")
     assert flat.vehicle.remove("iris1")
-    assert [vehicle.name for vehicle in flat.vehicle.vehicles] == ["iris"]
+    assert [vehicle.name for vehicle in flat.snapshot.vehicles] == ["iris"]
     assert flat.view.followed is None
     assert flat.telemetry.name == "iris"
     assert flat.vehicle.remove("iris1") is False
@@ -190,7 +193,7 @@ def test_remove(flat):
 
 
 def test_what_is_not_installed(flat, monkeypatch):
-    """A backend that is not there would be hidden, or not say what to do about it."""
+    """A backend that is not installed would be hidden, or be listed without its remedy."""
     monkeypatch.setattr("pegasus.panel.choices.find_spec", lambda _: None)
     assert flat.backend.choose("ros2")
     choices = {choice.name: choice for choice in flat.backend.choices}
@@ -205,11 +208,11 @@ def test_what_is_not_installed(flat, monkeypatch):
         assert flat.vehicle.add() is False
         assert choices[name].reason in last_error(flat)
         assert choices[name].remedy in last_error(flat)
-    assert flat.vehicle.vehicles == ()
+    assert flat.snapshot.vehicles == ()
 
 
 def test_missing_px4_in_the_words_of_a_script(flat):
-    """The panel would say something else about a missing PX4 than a script does."""
+    """The panel's error for a missing PX4 would differ from a script's."""
     flat.backend.choose("px4")
     flat.backend.set_directory("/none")
     assert flat.backend.choice.reason.startswith("directory = '/none': no such directory")
@@ -227,7 +230,7 @@ def test_missing_px4_in_the_words_of_a_script(flat):
     ],
 )
 def test_installed_autopilot(panel, tmp_path, name, files):
-    """An autopilot in a folder of the user's would not be found, or its folder not be kept."""
+    """An autopilot in a user's folder would not be found, or its folder not be saved."""
     folder = tmp_path / "autopilot"
     panel.backend.choose(name)
     panel.backend.set_directory(str(folder))
@@ -256,7 +259,7 @@ def test_installed_autopilot(panel, tmp_path, name, files):
 
 
 def test_airframe(panel):
-    """The airframe would not reach PX4, or its default not be forgotten."""
+    """The airframe would not be passed to PX4, or could not return to its default."""
     panel.backend.choose("px4")
     panel.backend.set_airframe(" gazebo-classic_iris ")
     [px4] = panel.backend.make()
@@ -273,7 +276,7 @@ def test_airframe(panel):
 
 @pytest.mark.parametrize("controller", ["geometric", "cascaded_pid"])
 def test_shapes(flat, controller):
-    """Another shape would be flown than was chosen, at another height or by another controller."""
+    """Another shape, height or controller would be flown than the chosen one."""
     assert flat.backend.set_controller(controller)
     assert flat.backend.set_flight("circle", size=2, height="1.5", speed=1)
     flat.vehicle.add()
@@ -283,7 +286,7 @@ def test_shapes(flat, controller):
     telemetry = flat.telemetry
     assert telemetry.reference[2] == pytest.approx(1.5)
     middle = telemetry.reference[:2] - flat.session.call(
-        lambda s: s.vehicles["iris"].start_position[0, :2].copy()
+        lambda s: s.vehicles["iris"].start.position[0, :2].copy()
     )
     assert np.linalg.norm(middle) == pytest.approx(2.0, abs=1e-3)
     assert (
@@ -291,6 +294,32 @@ def test_shapes(flat, controller):
         == {"geometric": "GeometricController", "cascaded_pid": "CascadedPIDController"}[controller]
     )
     assert telemetry.error < 0.3
+
+
+@dataclass(eq=False)
+class OwnController(GeometricController):
+    """Controller of an installed package."""
+
+
+def test_a_packaged_controller(panel, monkeypatch):
+    """A controller registered as a backend would not be offered, flown or stored by the panel."""
+    with monkeypatch.context() as patch:
+        patch.setattr(BACKENDS, "_kinds", {**BACKENDS._kinds, "own": OwnController})
+        assert controller_names() == ("geometric", "cascaded_pid", "own")
+        assert panel.backend.set_controller("own")
+        with pytest.raises(ConfigError, match=r"^controller = 'own': cannot be steered manually; choose"):
+            panel.backend.make()
+        assert panel.backend.set_flight("circle", size=2)
+        [backend] = panel.backend.make()
+        assert type(backend) is OwnController
+        assert panel.backend.make_default()
+        other = Panel(panel.session)
+        assert other.backend.controller == "own"
+        other.close()
+    other = Panel(panel.session)
+    assert other.backend.controller == "geometric"
+    assert "panel.controller = 'own': must be one of geometric, cascaded_pid" in last_error(other)
+    other.close()
 
 
 @pytest.mark.parametrize(
@@ -305,7 +334,7 @@ def test_shapes(flat, controller):
     ],
 )
 def test_wrong_options(panel, act, message):
-    """An option that is not allowed would be taken, or change what was chosen before."""
+    """An invalid option would be accepted, or change the earlier choice."""
     before = {k: v for k, v in vars(panel.backend).items() if not k.startswith("_")}
     assert act(panel.backend) is False
     assert last_error(panel).startswith(message)
@@ -313,7 +342,7 @@ def test_wrong_options(panel, act, message):
 
 
 def test_a_rate_too_low_for_the_backend(flat):
-    """Whoever adds an ArduPilot at the usual rate would not learn why it does not arm, or what to do."""
+    """An ArduPilot at the default rate would not arm, without a reason or remedy."""
     assert flat.backend.choose("ardupilot")
     assert flat.vehicle.add() is False
     assert last_error(flat) == (
@@ -324,12 +353,12 @@ def test_a_rate_too_low_for_the_backend(flat):
 
 
 def test_a_vehicle_stands_on_a_point_of_the_ground(flat):
-    """A window that finds the point by itself would put the body frame there, its legs in the ground."""
+    """A vehicle placed at a given ground point would have its legs below the ground."""
     assert flat.vehicle.choose("heavy_octorotor")
     assert flat.vehicle.place_on(2.0, 3.0, 0.0)
     assert flat.vehicle.add()
     (vehicle,) = flat.snapshot.vehicles
     made = flat.session.call(lambda simulation: simulation.vehicles["heavy_octorotor"])
-    assert vehicle.position[0].tolist() == [2.0, 3.0, made.standing_height]
+    assert vehicle.position[0].tolist() == [2.0, 3.0, made.start.height]
     assert not flat.vehicle.place_on("here", 0.0, 0.0)
     assert "x = 'here'" in last_error(flat)

@@ -1,18 +1,18 @@
-"""The world part: lists, files by path, the place on Earth, scenarios, settings that are kept."""
+"""Tests of the panel's world part: lists, files by path, origin on Earth, scenarios and saved settings."""
 
 import pytest
 import yaml
 from panel_rig import last_error
 
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import WorldSpec, parse
+from pegasus.config.settings import user_settings
 from pegasus.environment.geodesy import Geodetic
-from pegasus.errors import ConfigError
 from pegasus.panel import Panel
-from pegasus.scenario import WorldSpec, parse
-from pegasus.settings import user_settings
 
 
 def test_list(config, session):
-    """A user's own world or picture would not be listed, or a broken one hide the others."""
+    """A user's own world or its image would not be listed, or an invalid one would hide the others."""
     folder = config / "worlds"
     folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text("name: mine\ndescription: My own.\nusd: mine.usd\n")
@@ -34,7 +34,7 @@ def test_list(config, session):
 
 
 def test_unknown_worlds(flat, tmp_path):
-    """A world that is not there would be chosen, or take the present one away."""
+    """A world that does not exist would be chosen, or remove the present one."""
     assert flat.world.choose("nowhere") is False
     assert last_error(flat).startswith("world = 'nowhere': no such world; known are box_room, ")
     assert flat.world.choose("/none/world.usd") is False
@@ -69,7 +69,7 @@ def test_file_by_path(panel, tmp_path):
 
 
 def test_origin(panel):
-    """The world would be elsewhere on Earth than was set."""
+    """The world would have another origin on Earth than the one set."""
     panel.world.choose("flat")
     own = panel.world.origin
     assert panel.world.set_origin("47.5", 8.0, -3)
@@ -89,7 +89,7 @@ def test_origin(panel):
     ],
 )
 def test_origin_that_is_not_on_earth(panel, place, field):
-    """A place that does not exist would be taken, or be refused in other words than a file's."""
+    """An impossible origin would be accepted, or its error differ from that of a file."""
     before = panel.world.origin
     assert panel.world.set_origin(*place) is False
     with pytest.raises(ConfigError) as caught:
@@ -108,33 +108,33 @@ def test_origin_that_is_not_on_earth(panel, place, field):
 
 @pytest.mark.parametrize("rate", [0, -250, 1e6, "fast", "nan"])
 def test_wrong_rate(panel, rate):
-    """A physics rate that no simulation can have would be kept until the world is loaded."""
+    """An invalid physics rate would be accepted until the world is loaded."""
     assert panel.world.set_rate(rate) is False
     assert last_error(panel).startswith("rate = ")
     assert panel.world.rate == 250.0
 
 
 def test_rate(panel):
-    """The rate that was set would not be the one that is loaded, or change under a world that runs."""
+    """A world would be loaded at another rate than the one set, or change its rate while it runs."""
     panel.world.choose("flat")
     assert panel.world.set_rate("800")
     assert panel.world.load()
     assert panel.session.call(lambda simulation: simulation.rate) == 800.0
     assert panel.world.set_rate(500)
-    assert panel.messages[-1].text == "the rate is used when the world is loaded next"
+    assert panel.messages[-1].text == "the rate applies when the world is loaded again"
     assert panel.session.call(lambda simulation: simulation.rate) == 800.0
 
 
 @pytest.mark.parametrize("typed", ["", "north", "nan", "inf", None])
 def test_origin_that_is_no_number(panel, typed):
-    """What was typed by mistake would end in a fault of the program."""
+    """A typing error in the origin would end in a traceback."""
     assert panel.world.set_origin(typed, 0, 0) is False
     assert last_error(panel).startswith("latitude")
     assert "must be a finite number" in last_error(panel)
 
 
 def test_default_origin(panel, session, config):
-    """The place that was made the default would be lost with the program, or could not be given up."""
+    """The default origin would be lost on exit, or could not be removed."""
     panel.world.set_origin(1.0, 2.0, 3.0)
     assert panel.world.make_origin_default()
     assert user_settings().panel.origin.model_dump() == {"latitude": 1.0, "longitude": 2.0, "altitude": 3.0}
@@ -144,7 +144,7 @@ def test_default_origin(panel, session, config):
     other.world.set_origin(4, 5, 6)
     other.world.reset_origin()
     assert other.world.origin.altitude == 3.0
-    assert other.world.forget_origin_default()
+    assert other.world.clear_origin_default()
     assert other.world.origin.latitude == pytest.approx(38.736832)
     assert yaml.safe_load((config / "settings.yaml").read_text()) == {"version": 1, "panel": {"origin": {}}}
 
@@ -158,18 +158,18 @@ def test_scenario(panel, tmp_path):
         "- {model: x500, count: 2, position: [5, 5, 0.4]}\n"
     )
     assert panel.world.load_scenario(file)
-    assert [(v.name, v.model, v.count) for v in panel.vehicle.vehicles] == [
+    assert [(v.name, v.model, v.count) for v in panel.snapshot.vehicles] == [
         ("a", "iris", 1),
         ("x500", "x500", 2),
     ]
     assert panel.world.chosen == "flat"
     assert panel.simulation.speed == 0.5
     assert panel.simulation.step()
-    assert panel.simulation.time == 1 / 500
+    assert panel.snapshot.time == 1 / 500
     file.write_text("name: two\nworld: flat\nvehicles:\n- {model: irsi}\n")
     assert panel.world.load_scenario(file) is False
     assert last_error(panel).startswith(f"{file}: vehicles.0.model: no such vehicle")
-    assert len(panel.vehicle.vehicles) == 2
+    assert len(panel.snapshot.vehicles) == 2
     assert panel.world.load_scenario("first_flight")
     assert panel.simulation.speed == 0.5
     assert panel.world.load_scenario("none") is False
@@ -177,7 +177,7 @@ def test_scenario(panel, tmp_path):
 
 
 def test_broken_settings_are_set_aside(config, session):
-    """A settings file with a slip would keep the panel from opening, or be overwritten and lost."""
+    """An invalid settings file would keep the panel from opening, or be overwritten and lost."""
     config.mkdir()
     file = config / "settings.yaml"
     file.write_text("px4: {folder: /x}  # mine\n")
@@ -191,7 +191,7 @@ def test_broken_settings_are_set_aside(config, session):
 
 
 def test_settings_of_a_later_version(config, session):
-    """A downgrade would spoil the settings of the version that the user goes back to."""
+    """A downgrade would spoil the settings of the newer version."""
     config.mkdir()
     file = config / "settings.yaml"
     file.write_text("version: 2\nnew: things\n")

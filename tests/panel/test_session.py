@@ -1,4 +1,4 @@
-"""The thread that runs the simulation: what is asked for between steps, pacing, exchange, recording, wind."""
+"""Tests of the session's simulation thread: calls between steps, pacing, world changes and recording."""
 
 import gc
 import threading
@@ -10,15 +10,15 @@ import pytest
 from panel_rig import wait_until
 
 from pegasus import Backend, Multirotor, Simulation
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import load_world
+from pegasus.core.simulation import Playback
 from pegasus.panel import Session
 from pegasus.recording.reader import read_log
-from pegasus.scenario import load_world
-from pegasus.simulation import Playback
 
 
 class Failing(Backend):
-    """Raise at a step."""
+    """A backend that raises an error at a chosen step."""
 
     drives = True
 
@@ -35,7 +35,7 @@ class Failing(Backend):
 
 @pytest.fixture
 def session():
-    """A session with an empty flat world, as fast as it goes."""
+    """A session with an empty flat world that runs at full speed."""
     with Session() as session:
         session.exchange(lambda: Simulation("flat"))
         session.set_speed(None)
@@ -59,7 +59,7 @@ def test_thread_ends():
 
 
 def test_without_a_world():
-    """A call before a world is loaded would wait for ever, or end the thread."""
+    """A call before a world is loaded would block forever or end the thread."""
     with Session() as session:
         for action in (session.play, session.pause, session.stop, session.reset, session.step):
             with pytest.raises(ConfigError, match="no world is loaded; load one first"):
@@ -69,7 +69,7 @@ def test_without_a_world():
 
 
 def test_steps_are_those_of_the_simulation(session):
-    """The session would do other steps than the simulation by itself, or lose some."""
+    """The session would step differently from the simulation alone, or lose steps."""
     with Simulation("flat", seed=0) as alone:
         there = alone.add(Multirotor("iris", position=(0, 0, 2)))
         alone.step(200)
@@ -83,7 +83,7 @@ def test_steps_are_those_of_the_simulation(session):
 
 
 def test_snapshot_stays_as_it_is(session):
-    """What is being drawn would change under the hands of whoever draws it."""
+    """A snapshot would change while a client draws it."""
     session.add(Multirotor("iris", position=(0, 0, 5)))
     session.step()
     before = session.snapshot
@@ -95,7 +95,7 @@ def test_snapshot_stays_as_it_is(session):
 
 
 def test_snapshot_follows_an_action(session):
-    """Whoever adds a vehicle or pauses would not see it in the snapshot when the action returns."""
+    """The snapshot would not yet contain an added vehicle or a pause when the action returns."""
     for _ in range(20):
         session.play()
         assert session.snapshot.playback is Playback.PLAYING
@@ -108,7 +108,7 @@ def test_snapshot_follows_an_action(session):
 
 
 def test_real_time_is_not_overtaken(session):
-    """Simulated time would run ahead of the speed that is set, or not be paced anew after a pause."""
+    """Simulated time would run faster than the chosen speed, or pacing would not restart after a pause."""
     session.set_speed(2.0)
     session.play()
     began = time.perf_counter()
@@ -128,7 +128,7 @@ def test_real_time_is_not_overtaken(session):
 
 
 def test_the_simulation_knows_its_speed(session):
-    """An autopilot that starts would wait for a ground station by the clock of another speed."""
+    """An autopilot would wait for a ground station with the clock of a former speed factor."""
     speeds = []
     for change in (lambda: None, lambda: session.set_speed(2.0), lambda: session.exchange(Simulation)):
         change()
@@ -146,7 +146,7 @@ def test_as_fast_as_it_goes(session):
 
 @pytest.mark.parametrize("speed", [0.0, 0.05, -1.0, 1001.0, float("nan")])
 def test_speeds_that_are_not_allowed(session, speed):
-    """A simulation would be set to stand still, or to run backwards."""
+    """A speed of zero or a negative speed would be accepted."""
     with pytest.raises(ConfigError, match=r"speed = .*: must be from 0.1 to 1000 times real time, or max"):
         session.set_speed(speed)
     assert session.snapshot.speed is None
@@ -154,7 +154,7 @@ def test_speeds_that_are_not_allowed(session, speed):
 
 @pytest.mark.parametrize("error", [ConfigError("is gone", field="pilot"), ZeroDivisionError("x")])
 def test_failed_run(session, error):
-    """A backend that fails would end the thread, go unsaid, or leave the others running."""
+    """A failing backend would end the thread, go unreported, or leave the other backends running."""
     failures = []
     leave = session.watch(on_failure=failures.append)
     pilot = Failing(error)
@@ -175,7 +175,7 @@ def test_failed_run(session, error):
 
 
 def test_watcher_that_fails(session, caplog):
-    """Somebody who only looks on would end the run by a fault of his own."""
+    """An error in an observer would end the run."""
 
     def fault(snapshot):
         raise ValueError(f"fault of a watcher at snapshot {snapshot.number}")
@@ -185,13 +185,13 @@ def test_watcher_that_fails(session, caplog):
     session.watch(on_snapshot=seen.append)
     session.play()
     wait_until(lambda: len(seen) > 2, "snapshots")
-    assert "somebody who watches" in caplog.text
+    assert "a snapshot callback has failed" in caplog.text
     leave()
     session.step()
 
 
 def test_exchange(session):
-    """A world that cannot be made would take the present one with it, or an old one not be closed."""
+    """A world that cannot be built would remove the present one, or a replaced world would stay open."""
     session.add(Multirotor("iris"))
     old = session.call(lambda simulation: simulation)
     generation = session.snapshot.generation
@@ -211,14 +211,14 @@ def test_exchange(session):
 
 
 class Unstoppable(Backend):
-    """Fail when stopped."""
+    """A backend that raises an error when it is stopped."""
 
     def stop(self):
         raise ConfigError("does not stop", field="listener")
 
 
 def test_old_world_that_cannot_be_closed(session):
-    """The new world would be closed in place of the old one, or the fault not be told."""
+    """The new world would be closed instead of the old one, or the error would go unreported."""
     failures = []
     session.watch(on_failure=failures.append)
     session.add(Multirotor("iris", backends=[Unstoppable()]))
@@ -230,7 +230,7 @@ def test_old_world_that_cannot_be_closed(session):
 
 
 def test_what_cannot_be_shown(session, caplog):
-    """A simulation that cannot be looked at would end the thread, and whoever asks wait for ever."""
+    """An error while a snapshot is taken would end the thread and block callers forever."""
     failures = []
     session.watch(on_failure=failures.append)
     session.call(lambda simulation: setattr(simulation, "environment", None))
@@ -245,20 +245,20 @@ def test_what_cannot_be_shown(session, caplog):
 
 
 def test_what_is_put_off_and_fails(session):
-    """A fault in what was put off would end the thread."""
+    """An error in a deferred action would end the thread."""
     failures = []
     session.watch(on_failure=failures.append)
 
     def fault():
         raise ConfigError("is late", field="watch")
 
-    session.within("key", 0.01, fault)
+    session.set_timeout("key", 0.01, fault)
     wait_until(lambda: failures, "the failure")
     session.step()
 
 
 def test_closing_while_others_ask():
-    """Somebody who asks at the very moment of the end would wait for ever."""
+    """A call made while the session closes would block forever."""
     for _ in range(20):
         session = Session()
         ended = []
@@ -280,7 +280,7 @@ def test_closing_while_others_ask():
 
 
 def test_nothing_is_left_of_old_worlds():
-    """Each world that was loaded and replaced would stay in memory, or leave a thread behind."""
+    """Each replaced world would stay in memory or leave a thread running."""
     kept = []
     with Session() as session:
         for _ in range(5):
@@ -295,7 +295,7 @@ def test_nothing_is_left_of_old_worlds():
 
 
 def test_calls_from_many_threads(session):
-    """Two who ask at the same time would get each other's answers, or wait for each other for ever."""
+    """Concurrent callers would get each other's results or block each other forever."""
     session.play()
     answers = {}
 
@@ -311,12 +311,12 @@ def test_calls_from_many_threads(session):
 
 
 def test_call_within_a_call(session):
-    """What runs in the session's thread would wait for itself."""
+    """A call from the session's own thread would deadlock."""
     assert session.call(lambda _: session.call(lambda simulation: simulation.world_name)) == "flat"
 
 
 def test_reset(session):
-    """A reset would not go back to the start, or a paused run would play on after it."""
+    """A reset would not restore the start, or would resume a paused run."""
     session.add(Multirotor("iris", position=(0, 0, 5)))
     session.step(50)
     session.reset()
@@ -333,13 +333,13 @@ def test_reset(session):
 
 @pytest.mark.parametrize("count", [0, -1, 1.5])
 def test_wrong_step_count(session, count):
-    """No steps, or half of one, would be asked of the simulation."""
+    """A step count of zero or a fraction would be accepted."""
     with pytest.raises(ConfigError, match=r"count = .*must be a whole number from 1 up"):
         session.step(count)
 
 
 def test_wind(session):
-    """Another wind would not blow, not survive a reset, or be forgotten by the rotors and the drag."""
+    """A new wind would not blow, would be lost at a reset, or would not act on rotors and drag."""
     session.add(Multirotor("iris", position=(0, 0, 50)))
     session.step(250)
     assert abs(session.snapshot.vehicles[0].velocity[0, 0]) < 1e-6
@@ -359,14 +359,14 @@ def test_wind(session):
 
 
 def steps_in(folder):
-    """Return how many states are on record, of 100 a second."""
+    """Return the number of recorded states; they are recorded at 100 Hz."""
     log = read_log(folder)
     assert log.complete
     return len(log["iris/state"])
 
 
 def test_recording(session, tmp_path):
-    """A run would be recorded into the folder of another, be cut off, or go on when switched off."""
+    """A run would be recorded into another's folder, be cut off, or continue after being switched off."""
     session.add(Multirotor("iris"))
     session.record(tmp_path)
     assert session.snapshot.recording is None
@@ -389,10 +389,10 @@ def test_recording(session, tmp_path):
 
 
 def test_recording_into_nowhere(session, tmp_path):
-    """A folder that cannot be written would end the run, or be tried for ever."""
+    """An unwritable folder would end the run, or be retried forever."""
     (tmp_path / "file").touch()
     session.step()
-    with pytest.raises(ConfigError, match="cannot hold a run"):
+    with pytest.raises(ConfigError, match="cannot be used as a folder for runs"):
         session.record(tmp_path / "file")
     session.step()
     session.stop()
@@ -400,12 +400,12 @@ def test_recording_into_nowhere(session, tmp_path):
 
 
 def test_what_is_put_off(session):
-    """What is put off would be done at once, not at all, or although it was set anew or forgotten."""
+    """A deferred action would run at once, never, or after it was replaced or cancelled."""
     done = []
-    session.within("key", 0.05, lambda: done.append("first"))
-    session.within("key", 0.02, lambda: done.append("second"))
-    session.within("other", 0.01, lambda: done.append("never"))
-    session.within("other", None, lambda: None)
+    session.set_timeout("key", 0.05, lambda: done.append("first"))
+    session.set_timeout("key", 0.02, lambda: done.append("second"))
+    session.set_timeout("other", 0.01, lambda: done.append("never"))
+    session.set_timeout("other", None, lambda: None)
     assert done == []
     wait_until(lambda: done, "what was put off")
     time.sleep(0.1)
@@ -413,7 +413,7 @@ def test_what_is_put_off(session):
 
 
 def test_ray(session):
-    """A click would not find the ground, or find it elsewhere."""
+    """A click would miss the ground or hit it at another point."""
     hits = session.raycast((1.0, 2.0, 3.0), (0.0, 0.0, -1.0))
     assert hits.distance[0] == pytest.approx(3.0)
     assert not session.raycast((1.0, 2.0, 3.0), (0.0, 0.0, 1.0)).hit[0]

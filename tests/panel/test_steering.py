@@ -1,4 +1,4 @@
-"""Flight by hand: take-off, points, velocities, landing, and what holds the reference back."""
+"""Manual flight: take-off, go-to, velocity commands, landing and the limits of the reference."""
 
 import math
 
@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.core.state import VehicleState
 from pegasus.panel.steering import STEERED, Steering
-from pegasus.state import VehicleState
 
 UP = np.array([0.0, 0.0, 2.0])
 
 
 @pytest.fixture(params=sorted(STEERED))
 def flight(request):
-    """A simulation, a vehicle of two copies heading north, and what steers it, hovering."""
+    """A hovering vehicle of two copies that heads north, with its simulation and its steering controller."""
     with Simulation("flat") as simulation:
         pilot = STEERED[request.param](height=2.0, spin_up=0.3)
         vehicle = simulation.add(
@@ -37,7 +37,7 @@ def test_take_off_and_hover(flight):
 
 
 def test_hover_while_it_takes_off():
-    """A second push of the button would leave the vehicle a hand above the ground, and never higher."""
+    """A second press of the button would stop the take-off just above the ground."""
     with Simulation("flat") as simulation:
         pilot = STEERED["geometric"](height=2.0, spin_up=0.3)
         vehicle = simulation.add(Multirotor("iris", backends=[pilot], sensors={}))
@@ -48,7 +48,7 @@ def test_hover_while_it_takes_off():
         pilot.steering.hover()
         simulation.run(6.0)
         np.testing.assert_allclose(vehicle.state.position[0, 2], stood + 2.0, atol=0.1)
-        # Up there it stays where it is when told to.
+        # In the air a vehicle that is told to hover stays where it is.
         pilot.steering.go_to(np.array([0.0, 0.0, 6.0]))
         simulation.run(1.0)
         before = float(vehicle.reference.position[0, 2])
@@ -65,14 +65,14 @@ def test_go_to(flight):
     for _ in simulation.stepping(12.0):
         fastest = max(fastest, float(np.linalg.norm(vehicle.reference.velocity, axis=1).max()))
     np.testing.assert_allclose(vehicle.state.position.mean(axis=0), [6.0, -3.0, 4.0], atol=0.03)
-    apart = vehicle.start_position[0] - vehicle.start_position[1]
+    apart = vehicle.start.position[0] - vehicle.start.position[1]
     np.testing.assert_allclose(vehicle.state.position[0] - vehicle.state.position[1], apart, atol=0.02)
     assert 2.5 < fastest <= 3.0 + 1e-6
 
 
 @pytest.mark.parametrize("flight", ["geometric"], indirect=True)
 def test_fly(flight):
-    """Forward would not be where the nose points, left be right, or a turn go the wrong way."""
+    """Forward would not be along the nose, left would be right, or a yaw command would turn the wrong way."""
     simulation, vehicle, steering = flight
     steering.fly(np.array([1.0, 0.5, 0.25]), 0.0)
     simulation.run(4.0)
@@ -91,7 +91,7 @@ def test_fly(flight):
 
 @pytest.mark.parametrize("flight", ["geometric"], indirect=True)
 def test_land_and_take_off_again(flight):
-    """The rotors would run on after a landing, stop above the ground, or never start again."""
+    """The rotors would keep running after a landing, stop in the air, or never start again."""
     simulation, vehicle, steering = flight
     steering.land()
     simulation.run(8.0)
@@ -111,17 +111,17 @@ def test_land_and_take_off_again(flight):
 
 
 def test_commands_on_the_ground():
-    """A vehicle on the ground would be sent off sideways, or the command be lost without a word."""
+    """A vehicle on the ground would move sideways, or drop the command without a message."""
     steering = Steering(count=1, spin_up=1.0, height=2.0, speed=3.0, acceleration=3.0)
     for command in (lambda: steering.go_to(np.ones(3)), lambda: steering.fly(np.ones(3), 0.0)):
-        with pytest.raises(ConfigError, match="is not in the air; let it take off first"):
+        with pytest.raises(ConfigError, match="is not in the air; take off first"):
             command()
     steering.land()
     assert not steering.finished
 
 
 def test_leash():
-    """The reference would run away from a vehicle that is held up, which then darts off when let go."""
+    """The reference would run away from a blocked vehicle, which would then dart off once it is free."""
     steering = Steering(count=1, spin_up=0.0, height=2.0, speed=3.0, acceleration=3.0)
     state = VehicleState.at_rest(1, 4)
     steering.update(0.0, state)
@@ -134,7 +134,7 @@ def test_leash():
 
 
 def test_reference_is_smooth():
-    """Velocity or acceleration of the reference would jump, or not be the rate of what comes before it."""
+    """Velocity or acceleration of the reference would jump, or not be the derivative of the former."""
     steering = Steering(count=1, spin_up=0.0, height=0.5, speed=3.0, acceleration=3.0)
     state = VehicleState.at_rest(1, 4)
     dt, rows = 0.004, []
@@ -154,6 +154,6 @@ def test_reference_is_smooth():
 @pytest.mark.parametrize("option", ["height", "speed", "acceleration"])
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
 def test_wrong_options(option, value):
-    """A controller would be made that can never take off, or never arrive."""
+    """A controller would be built that can never take off or never arrive."""
     with pytest.raises(ConfigError, match=f"{option} = .*must be above 0"):
         STEERED["geometric"](**{option: value})

@@ -1,21 +1,21 @@
-"""Tiny stand-ins for a simulation and its vehicles, with the attributes that observers read."""
+"""Stand-ins for a simulation and its vehicles, with the attributes that observers read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from pegasus.arrays import Array, IntArray
-from pegasus.backends.backend import Failure
-from pegasus.control.reference import Reference
-from pegasus.frames import matrix_from_quaternion, multiply, normalize, quaternion_from_rotation_vector
-from pegasus.sensors.sensor import Reading, Schedule
-from pegasus.state import VehicleState
+from pegasus.base.arrays import Array, IntArray
+from pegasus.base.frames import matrix_from_quaternion, multiply, normalize, quaternion_from_rotation_vector
+from pegasus.core.backend import Failure
+from pegasus.core.schedule import Schedule
+from pegasus.core.sensor import Reading
+from pegasus.core.state import Reference, VehicleState
 
 
 @dataclass(frozen=True, eq=False)
 class GyroReading(Reading):
-    """Angular velocity as a gyroscope gives it."""
+    """Angular velocity of a gyroscope."""
 
     angular_velocity: Array
     """Angular velocity in the body frame [rad/s], shape (N, 3)."""
@@ -23,7 +23,7 @@ class GyroReading(Reading):
 
 @dataclass(frozen=True, eq=False)
 class FixReading(Reading):
-    """Fix of a receiver, with every sort of field that can be recorded."""
+    """Fix of a receiver, with every type of field that can be recorded."""
 
     position: Array
     """Position [m], shape (N, 3)."""
@@ -48,7 +48,7 @@ class UniformGravity:
 
 
 class Vehicle:
-    """A vehicle of N copies, at rest until somebody moves it."""
+    """A vehicle of N copies, at rest until its state is set."""
 
     def __init__(self, name: str = "iris", count: int = 1, rotor_count: int = 4) -> None:
         self.name, self.count = name, count
@@ -64,6 +64,18 @@ class Vehicle:
         for part in ("applied", "rotor", "drag"):
             setattr(self, f"{part}_force", np.zeros((count, 3)))
             setattr(self, f"{part}_torque", np.zeros((count, 3)))
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """State and wrenches, with the names of the rows of the step."""
+        wrenches = {name: getattr(self, name) for name in ("rotor_force", "rotor_torque")}
+        wrenches |= {name: getattr(self, name) for name in ("drag_force", "drag_torque")}
+        return {
+            **vars(self.state),
+            **wrenches,
+            "force": self.applied_force,
+            "torque": self.applied_torque,
+        }
 
 
 @dataclass
@@ -91,7 +103,7 @@ def random_flight(
     count: int = 1,
     names: tuple[str, ...] = ("iris",),
 ) -> dict[str, list[tuple[float, object]]]:
-    """Show an observer random states, commands, references and readings; return what was shown by topic."""
+    """Call an observer with random states, commands, references and readings; return them by topic."""
     simulation = Simulation([Vehicle(name, count) for name in names], rate=rate)
     rngs = {name: np.random.default_rng([seed, *name.encode()]) for name in names}
     gyro = Schedule(min(250.0, rate), rate, name="gyro")
@@ -123,7 +135,7 @@ def random_flight(
 
 
 def randomize(vehicle: Vehicle, rng: np.random.Generator, t: float) -> None:
-    """Give a vehicle a random state, command and reference; the state's arrays are written in place."""
+    """Set a random state, command and reference; the state's arrays are written in place."""
     for array in vars(vehicle.state).values():
         array[...] = wild(rng, array.shape)
     vehicle.rotor_command = wild(rng, vehicle.rotor_command.shape)
@@ -132,7 +144,7 @@ def randomize(vehicle: Vehicle, rng: np.random.Generator, t: float) -> None:
 
 
 def wild(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Return finite numbers of all sizes and signs, subnormal ones and negative zero among them."""
+    """Return finite numbers of all magnitudes and signs, with subnormal ones and negative zero."""
     bits = rng.integers(0, 2**64, shape, dtype=np.uint64, endpoint=False)
     numbers = bits.view(np.float64)
     numbers = np.where(np.isfinite(numbers), numbers, 5e-324)
@@ -147,7 +159,7 @@ def fly(
     steps: int,
     rate: float = 250.0,
 ) -> Simulation:
-    """Show observers a motion: `move` sets state and wrench of a time; return the simulation at its end."""
+    """Call observers along a motion: `move` sets state and wrench at a time; return the final simulation."""
     simulation = Simulation([vehicle], rate=rate)
     for observer in observers:
         observer.start(simulation)
@@ -162,7 +174,7 @@ def fly(
 
 
 def turn(vehicle: Vehicle, rotation_vector: Array) -> None:
-    """Turn a vehicle's attitude by a rotation vector in the world [rad]."""
+    """Rotate a vehicle's attitude by a rotation vector in the world frame [rad]."""
     step = quaternion_from_rotation_vector(rotation_vector)
     vehicle.state.orientation[:] = normalize(multiply(step, vehicle.state.orientation))
     vehicle.state.rotation[:] = matrix_from_quaternion(vehicle.state.orientation)

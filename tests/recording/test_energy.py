@@ -1,19 +1,21 @@
 """Tests of the energy audit against closed forms."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from recording_stand_ins import Simulation, Vehicle, fly, turn
 from scipy.integrate import solve_ivp
 
-from pegasus.frames import matrix_from_quaternion, quaternion_from_euler, rotate
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler, rotate
 from pegasus.recording import EnergyAudit, EnergyBalance
-from pegasus.recording.energy import kinetic_energy, wrench_work
+from pegasus.recording.audits import kinetic_energy, wrench_work
 
 G = 9.81
 
 
 def audit(vehicle: Vehicle, move, *, steps: int = 500, rate: float = 250.0) -> EnergyBalance:
-    """Return the balance of a motion."""
+    """Return the energy balance of a motion."""
     energy = EnergyAudit()
     fly([energy], vehicle, move, steps=steps, rate=rate)
     return energy.balances()[vehicle.name]
@@ -26,7 +28,7 @@ def pose(vehicle: Vehicle, orientation) -> None:
 
 
 def test_kinetic_energy_is_that_of_the_bodys_points() -> None:
-    """Were this to fail, the audit would miss products of inertia, or mix up body and world."""
+    """The audit would omit products of inertia, or exchange body and world frame."""
     rng = np.random.default_rng(2)
     masses, points = rng.random(20), rng.standard_normal((20, 3))
     points -= masses @ points / masses.sum()
@@ -39,7 +41,7 @@ def test_kinetic_energy_is_that_of_the_bodys_points() -> None:
 
 
 def test_work_is_force_times_way_and_torque_times_angle() -> None:
-    """Were this to fail, one of the two parts would be missing or have the wrong sign."""
+    """The work of forces or torques would be missing or have the wrong sign."""
     one, two = np.array([[1.0, -2.0, 3.0]]), np.array([[0.5, 0.25, -1.0]])
     zero = np.zeros((1, 3))
     assert wrench_work(one, zero, two, one) == [-3.0]
@@ -48,7 +50,7 @@ def test_work_is_force_times_way_and_torque_times_angle() -> None:
 
 
 def test_free_fall_gains_nothing() -> None:
-    """Were this to fail, gravity would count as work of something else, or height not as energy."""
+    """Gravity would count as external work, or height not as potential energy."""
 
     def fall(vehicle: Vehicle, t: float) -> None:
         vehicle.state.position[:] = (3 * t, 0, 100 - G * t * t / 2)
@@ -69,7 +71,7 @@ def climb(vehicle: Vehicle, t: float) -> None:
 
 @pytest.mark.parametrize("heading", [0.0, 2.0])
 def test_constant_thrust_works_force_times_height(heading: float) -> None:
-    """Were this to fail, the work of the rotors would not be what a climb takes."""
+    """The rotors' work in a climb would be wrong."""
     vehicle = Vehicle()
     pose(vehicle, quaternion_from_euler(0, 0, heading))
     vehicle.rotor_force[:] = vehicle.applied_force[:] = (0, 0, 1.5 * (G + 2.0))
@@ -81,7 +83,7 @@ def test_constant_thrust_works_force_times_height(heading: float) -> None:
 
 
 def test_torque_works_torque_times_angle_in_the_body() -> None:
-    """Were this to fail, torques would be turned into the wrong frame, or work against the wrong angle."""
+    """Torques would be rotated into the wrong frame, or their work use the wrong angle."""
     vehicle = Vehicle()
     tilted = quaternion_from_euler(0.7, -0.4, 1.1)
     torque, moment = 0.02, 0.055
@@ -101,7 +103,7 @@ def test_torque_works_torque_times_angle_in_the_body() -> None:
 
 
 def test_energy_is_that_of_the_centre_of_mass() -> None:
-    """Were this to fail, a body whose origin circles about its centre of mass would seem to gain energy."""
+    """A body that rotates about its centre of mass would seem to gain energy."""
     vehicle = Vehicle()
     vehicle.center_of_mass = np.array([0.1, -0.05, 0.3])
     rate = 4.0
@@ -120,7 +122,7 @@ def test_energy_is_that_of_the_centre_of_mass() -> None:
 
 
 def test_gravity_that_falls_off_with_height_still_balances() -> None:
-    """Were this to fail, a high climb would seem to make energy out of the change of gravity."""
+    """A high climb would seem to gain energy from the change of gravity."""
     mu, radius = 3.986004418e14, 6378137.0
 
     class InverseSquare:
@@ -151,7 +153,7 @@ def test_gravity_that_falls_off_with_height_still_balances() -> None:
 
 
 def test_energy_made_by_an_integrator_is_found() -> None:
-    """Were this to fail, a wrong integrator would pass the audit.
+    """A wrong integrator would pass the audit.
 
     Explicit Euler with a constant acceleration a makes m a^2 dt^2 / 2 in every step.
     """
@@ -170,14 +172,14 @@ def test_energy_made_by_an_integrator_is_found() -> None:
 
 
 def test_what_a_landing_takes_is_the_contacts() -> None:
-    """Were this to fail, an impact would count as an error of the integration."""
+    """The energy lost at an impact would count as an integration error."""
     vehicle = Vehicle(count=2)
 
     def drop(vehicle: Vehicle, t: float) -> None:
         down = t > 1.0
         vehicle.state.position[:, 2] = 0.0 if down else G / 2 * (1 - t * t)
         vehicle.state.velocity[:, 2] = 0.0 if down else -G * t
-        # The second copy falls on; contacts are those of the step that ends here.
+        # The second copy keeps falling; contacts belong to the step that ends here.
         vehicle.state.position[1, 2], vehicle.state.velocity[1, 2] = G / 2 * (1 - t * t), -G * t
         vehicle.in_contact[0] = down
 
@@ -189,7 +191,7 @@ def test_what_a_landing_takes_is_the_contacts() -> None:
 
 
 def test_work_is_split_by_its_source() -> None:
-    """Were this to fail, drag or a push from outside would count as work of the rotors."""
+    """The work of drag or of an external force would be counted for the rotors."""
     vehicle = Vehicle(count=3)
     vehicle.rotor_force[:] = (0.0, 0.0, 20.0)
     vehicle.drag_force[:] = (0.0, 0.0, -4.0)
@@ -213,7 +215,7 @@ def test_work_is_split_by_its_source() -> None:
 
 
 def test_a_wrench_counts_for_the_step_that_follows_it() -> None:
-    """Were this to fail, work would lag by a step, and arrays that are written in place would be missed."""
+    """Work would lag by a step, and arrays written in place would be missed."""
     vehicle = Vehicle()
     vehicle.environment.gravity_vector = np.zeros_like  # type: ignore[method-assign]
 
@@ -225,7 +227,7 @@ def test_a_wrench_counts_for_the_step_that_follows_it() -> None:
 
 
 def test_another_vehicle_of_the_same_name_is_no_jump() -> None:
-    """Were this to fail, replacing a vehicle, or a reset of the clock, would seem to make energy."""
+    """Replacing a vehicle or resetting the clock would seem to change the energy."""
     high, low = Vehicle(), Vehicle()
     high.state.position[:, 2] = 1000.0
     simulation, energy = Simulation([high]), EnergyAudit()
@@ -239,3 +241,30 @@ def test_another_vehicle_of_the_same_name_is_no_jump() -> None:
     assert energy.balances()["iris"].gained == 0.0
     energy.start(simulation)
     assert energy.balances() == {}
+
+
+@pytest.mark.parametrize("count", [1, 3, 600])
+def test_figures_do_not_depend_on_how_many_steps_are_evaluated_together(count: int) -> None:
+    """Steps at the ends of blocks would be lost or counted twice."""
+
+    class AskedAtEveryStep(EnergyAudit):
+        def record(self, simulation: Simulation) -> None:
+            super().record(simulation)
+            self.balances()
+
+    vehicle, rng = Vehicle(count=count), np.random.default_rng(5)
+
+    def shake(vehicle: Vehicle, _: float) -> None:
+        for array in (vehicle.state.position, vehicle.state.velocity, vehicle.state.angular_velocity):
+            array[:] = rng.standard_normal(array.shape)
+        pose(vehicle, quaternion_from_euler(*rng.standard_normal(3)))
+        for part in ("applied", "rotor", "drag"):
+            getattr(vehicle, f"{part}_force")[:] = rng.standard_normal((count, 3))
+            getattr(vehicle, f"{part}_torque")[:] = rng.standard_normal((count, 3))
+        vehicle.in_contact[:] = rng.random(count) < 0.3
+
+    together, one_by_one = EnergyAudit(), AskedAtEveryStep()
+    fly([together, one_by_one], vehicle, shake, steps=1100 if count < 600 else 20)
+    found, wanted = together.balances()["iris"], one_by_one.balances()["iris"]
+    assert astuple(found) == pytest.approx(astuple(wanted), rel=1e-10)
+    assert min(map(abs, astuple(found))) > 1.0

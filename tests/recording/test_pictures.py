@@ -1,4 +1,4 @@
-"""Recorded pictures: what Foxglove needs to show them, and nothing drawn unasked."""
+"""Tests of recorded images and point clouds, and of rendering only what is recorded or read."""
 
 import base64
 import io
@@ -11,9 +11,9 @@ from mcap.reader import make_reader
 from PIL import Image
 
 from pegasus import McapRecorder, Multirotor, Simulation, read_log
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Lidar, Pinhole, Raster, StereoCamera
-from pegasus.frames import matrix_from_quaternion
-from pegasus.recording.pictures import distortion
+from pegasus.optics.lens import distortion_model
 
 MORE = ("motion_vectors", "point_cloud")
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
@@ -41,7 +41,7 @@ def flown(path, sensors, *, images=True, count=1, steps=26):
 
 
 def test_pictures_come_back(tmp_path):
-    """A picture on record would be another one, or stand at another time or place."""
+    """A recorded image would differ from the captured one, or have a wrong time or pose."""
     lens = BrownConrady(horizontal_fov=1.2, k1=-0.2, k2=0.1, p1=0.01, p2=0.02, k3=0.03)
     camera = Camera(
         lens=lens,
@@ -98,14 +98,14 @@ def test_pictures_come_back(tmp_path):
     assert calibration["P"] == [focal, 0, 15.5, 0, 0, focal, 11.5, 0, 0, 0, 1, 0]
     assert calibration["D"] == [-0.2, 0.1, 0.01, 0.02, 0.03]
     assert calibration["distortion_model"] == "plumb_bob"
-    # The reading itself is there without its pictures, and reads back as ever.
+    # The reading itself is recorded without its images, and can be read back.
     log = read_log(tmp_path / "a.mcap")["iris/sensors/front"]
     assert set(log.fields) == {"stamp", "position", "orientation", "intrinsic_matrix"}
     assert log.intrinsic_matrix.shape == (6, 3, 3)
 
 
 def unpacked(content):
-    """Return the points of a cloud, by the fields that it describes."""
+    """Return the points of a cloud, decoded by its own field descriptions."""
     kinds = {1: "u1", 3: "<u2", 7: "<f4"}
     names, kinds, offsets = zip(
         *[(f["name"], kinds[f["type"]], f["offset"]) for f in content["fields"]], strict=True
@@ -119,7 +119,7 @@ def xyz(points):
 
 
 def test_points_of_lidars_come_back(tmp_path):
-    """A scan on record would be another one, or lie elsewhere in the world."""
+    """A recorded scan would differ from the captured one, or have a wrong pose."""
     lidar = Lidar(pattern=Raster(0.5, 0.5, 7, 5), rate_hz=50.0, motion_distortion=False)
     kept, messages, _ = flown(tmp_path / "a.mcap", {"top": lidar}, count=2, steps=6)
     assert len(kept) == 2
@@ -149,14 +149,14 @@ def test_points_of_lidars_come_back(tmp_path):
 
 
 def test_nothing_is_drawn_unless_asked_for(tmp_path):
-    """Recording alone would make a run as slow as its cameras."""
+    """Recording without images would render the cameras and slow the run down."""
     _, messages, renderer = flown(tmp_path / "a.mcap", {"front": Camera(resolution=(32, 24))}, images=False)
     assert renderer.render_count == 0
     assert not any("foxglove.CompressedImage" in schema for schema, *_ in messages)
 
 
 def test_copies_and_pairs_have_topics_of_their_own(tmp_path):
-    """The pictures of two copies or two eyes would be one stream that flickers."""
+    """Images of two copies or of a stereo pair would share one topic."""
     eyes = StereoCamera(resolution=(16, 12), rate_hz=10.0)
     _, messages, _ = flown(tmp_path / "a.mcap", {"eyes": eyes}, count=2, steps=1)
     topics = {topic for _, topic, *_ in messages if topic.endswith("rgb")}
@@ -182,5 +182,5 @@ def test_copies_and_pairs_have_topics_of_their_own(tmp_path):
     ],
 )
 def test_coefficients_are_in_their_published_order(lens, expected):
-    """A viewer would bend the picture by other coefficients."""
-    assert distortion(lens) == expected
+    """A viewer would apply the distortion coefficients in a wrong order."""
+    assert distortion_model(lens) == expected

@@ -1,4 +1,4 @@
-"""Tests of the picture of a flight."""
+"""Tests of the plot of a flight."""
 
 import subprocess
 import sys
@@ -11,9 +11,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 from recording_stand_ins import Vehicle, fly
 
-from pegasus.control.reference import Reference
-from pegasus.errors import ConfigError
-from pegasus.frames import quaternion_from_euler
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import quaternion_from_euler
+from pegasus.core.state import Reference
 from pegasus.recording import McapRecorder, plot_flight, read_log
 from pegasus.recording.reader import Log
 
@@ -21,7 +21,7 @@ BLUE, ORANGE, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 
 
 def flown(path: Path, *, followed: bool = True, count: int = 1, rotor_count: int = 4) -> Log:
-    """Record a circle of 10 s, the reference of which is missed by some centimetres, and read it back."""
+    """Record a circle of 10 s with tracking errors of some centimetres, and read it back."""
 
     def move(vehicle: Vehicle, t: float) -> None:
         position = np.stack([5 * np.cos(t) + 12 * np.arange(count), np.full(count, 5 * np.sin(t))], axis=-1)
@@ -38,7 +38,7 @@ def flown(path: Path, *, followed: bool = True, count: int = 1, rotor_count: int
 
 
 def quadrants(path: Path) -> list[npt.NDArray[np.float32]]:
-    """Return path, error, attitude and rotors of a picture."""
+    """Return the path, error, attitude and rotor panels of an image."""
     pixels = imread(path)[..., :3]
     assert pixels.shape == (1200, 1600, 3)
     return [
@@ -49,13 +49,13 @@ def quadrants(path: Path) -> list[npt.NDArray[np.float32]]:
 
 
 def has(pixels: npt.NDArray[np.float32], color: str, *, least: int = 300) -> bool:
-    """Tell whether a picture has so many pixels of a colour."""
+    """Tell whether an image has at least a number of pixels of a colour."""
     near = np.abs(pixels - np.array(to_rgb(color))).max(axis=-1) < 0.03
     return int(near.sum()) >= least
 
 
 def test_picture_shows_every_part(tmp_path: Path) -> None:
-    """Were this to fail, a curve of the flight's picture would be missing."""
+    """A curve of the flight's plot would be missing."""
     plot_flight(flown(tmp_path / "log"), tmp_path / "flight.png")
     path, errors, attitude, rotors = quadrants(tmp_path / "flight.png")
     assert has(path, BLUE)
@@ -71,7 +71,7 @@ def test_picture_shows_every_part(tmp_path: Path) -> None:
 
 
 def test_picture_without_reference(tmp_path: Path) -> None:
-    """Were this to fail, a flight by a user's own controller could not be drawn."""
+    """A flight by a user's own controller could not be drawn."""
     plot_flight(flown(tmp_path / "log", followed=False), tmp_path / "flight.png")
     path, errors, attitude, _ = quadrants(tmp_path / "flight.png")
     assert has(path, BLUE)
@@ -81,7 +81,7 @@ def test_picture_without_reference(tmp_path: Path) -> None:
 
 
 def test_picture_of_many_copies_and_rotors(tmp_path: Path) -> None:
-    """Were this to fail, a fleet or an octorotor could not be drawn."""
+    """A fleet or an octorotor could not be drawn."""
     plot_flight(flown(tmp_path / "log", count=3, rotor_count=8), tmp_path / "flight.png", vehicle="iris")
     path, _, _, rotors = quadrants(tmp_path / "flight.png")
     assert has(path, BLUE)
@@ -89,9 +89,9 @@ def test_picture_of_many_copies_and_rotors(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_or_written_is_one_line(tmp_path: Path) -> None:
-    """Were this to fail, a wrong name, an empty log or a wrong folder would end in a traceback."""
+    """A wrong name, an empty log or a wrong folder would end in a traceback."""
     log = flown(tmp_path / "log")
-    with pytest.raises(ConfigError, match=r"vehicle = 'hexa': has no recorded states; give one of iris"):
+    with pytest.raises(ConfigError, match=r"vehicle = 'hexa': has no recorded states; choose one of iris"):
         plot_flight(log, tmp_path / "flight.png", vehicle="hexa")
     with pytest.raises(ConfigError, match="cannot be written: No such file"):
         plot_flight(log, tmp_path / "gone" / "flight.png")
@@ -102,7 +102,7 @@ def test_what_cannot_be_drawn_or_written_is_one_line(tmp_path: Path) -> None:
 
 
 def test_drawing_leaves_matplotlib_as_it_was(tmp_path: Path) -> None:
-    """Were this to fail, importing would be slow, or a user's own plots would change their look."""
+    """Importing would be slow, or a user's own plots would change their style."""
     flown(tmp_path / "log")
     program = (
         "import sys, pegasus.recording as r\n"

@@ -1,4 +1,4 @@
-"""Tests of reading logs back."""
+"""Tests of reading logs."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from mcap.writer import Writer
 from recording_stand_ins import GyroReading, Simulation, Vehicle, random_flight
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.recording import McapRecorder, read_log
 from pegasus.recording.reader import Log
 
@@ -21,7 +21,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Log:
 
 
 def is_beginning(part: Log, whole: Log) -> bool:
-    """Tell whether all that a log holds is what the whole one holds first."""
+    """Tell whether a log's content is the beginning of the complete log's content."""
     return all(
         values.tobytes() == whole[topic].fields[name][: len(values)].tobytes()
         for topic, series in part.series.items()
@@ -31,7 +31,7 @@ def is_beginning(part: Log, whole: Log) -> bool:
 
 
 def test_a_log_cut_anywhere_gives_what_is_there(tmp_path: Path, whole: Log) -> None:
-    """Were this to fail, a cut log could not be read, or would be read as something else."""
+    """A truncated log could not be read, or would give wrong values."""
     data = whole.path.read_bytes()
     lengths = []
     for cut in [8, 9, 20, 100, *range(2000, len(data), len(data) // 40), len(data) - 1]:
@@ -47,7 +47,7 @@ def test_a_log_cut_anywhere_gives_what_is_there(tmp_path: Path, whole: Log) -> N
 
 
 def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path, whole: Log) -> None:
-    """Were this to fail, a flipped bit would turn into wrong numbers, or cost what is before it."""
+    """A flipped bit would give wrong numbers, or lose the data before it."""
     data = whole.path.read_bytes()
     lengths = []
     for place in np.linspace(500, 0.9 * len(data), 60).astype(int):
@@ -63,7 +63,7 @@ def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path, whole: Log) -> N
 
 
 def test_log_says_what_it_holds(whole: Log) -> None:
-    """Were this to fail, a user could not find the way around a log."""
+    """A log would not list its topics and fields."""
     assert whole.complete
     assert whole.vehicles == {"iris": 1}
     assert set(whole.series) == {
@@ -74,13 +74,13 @@ def test_log_says_what_it_holds(whole: Log) -> None:
 
 
 def test_a_runs_folder_stands_for_its_log(whole: Log) -> None:
-    """Were this to fail, `pegasus plot RUN` would not find the log of a run."""
+    """`pegasus plot RUN` would not find the log of a run."""
     assert len(read_log(whole.path.parent)["iris/state"]) == len(whole["iris/state"])
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a log", b"\x89MCAP1\r\n"])
 def test_what_is_no_log_is_one_line(tmp_path: Path, content: bytes | None) -> None:
-    """Were this to fail, a wrong path would end in a traceback."""
+    """A wrong path would end in a traceback."""
     path = tmp_path / "log.mcap"
     if content is not None:
         path.write_bytes(content)
@@ -92,7 +92,7 @@ def test_what_is_no_log_is_one_line(tmp_path: Path, content: bytes | None) -> No
 
 
 def test_an_unknown_topic_or_field_names_the_known_ones(whole: Log) -> None:
-    """Were this to fail, a typing error would have to be hunted down in the source."""
+    """The error for a wrong topic or field would not list the valid ones."""
     with pytest.raises(ConfigError, match=r"iris/stat.*no such topic.*iris/state"):
         whole["iris/stat"]
     with pytest.raises(AttributeError, match=r"iris/state has no field 'positions'.*position"):
@@ -100,7 +100,7 @@ def test_an_unknown_topic_or_field_names_the_known_ones(whole: Log) -> None:
 
 
 def test_what_is_not_a_number_comes_back_as_nan(tmp_path: Path) -> None:
-    """Were this to fail, a reading without a value would break the log or come back as a number."""
+    """A reading without a value would break the log or come back as a number."""
     vehicle = Vehicle()
     vehicle.new_readings = {"gyro": GyroReading(0.0, np.array([[1.0, np.nan, np.inf]]))}
     recorder = McapRecorder(tmp_path / "log")
@@ -112,7 +112,7 @@ def test_what_is_not_a_number_comes_back_as_nan(tmp_path: Path) -> None:
 
 
 def test_arrays_that_change_their_shape_are_one_line(tmp_path: Path) -> None:
-    """Were this to fail, a sensor with a varying number of values would end in a traceback."""
+    """A sensor with a varying number of values would end in a traceback."""
     vehicle = Vehicle()
     simulation = Simulation([vehicle])
     recorder = McapRecorder(tmp_path / "log")
@@ -122,12 +122,12 @@ def test_arrays_that_change_their_shape_are_one_line(tmp_path: Path) -> None:
         vehicle.new_readings = {"gyro": GyroReading(0.0, np.zeros((1, width)))}
         recorder.record(simulation)
     recorder.stop()
-    with pytest.raises(ConfigError, match=r"iris/sensors/gyro: its arrays change their shape"):
+    with pytest.raises(ConfigError, match=r"iris/sensors/gyro: has arrays whose shape varies"):
         read_log(tmp_path / "log")
 
 
 def test_topics_of_other_programs_are_left_alone(tmp_path: Path) -> None:
-    """Were this to fail, a log that a viewer or another recorder added to could not be read."""
+    """A log that a viewer or another recorder added to could not be read."""
     with (tmp_path / "log").open("wb") as file:
         writer = Writer(file)
         writer.start()

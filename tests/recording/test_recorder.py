@@ -1,9 +1,11 @@
 """Tests of the MCAP recorder."""
 
+import errno
 import json
 import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,18 +16,20 @@ from typing import Any
 import mcap.records
 import numpy as np
 import pytest
+import zstandard
 from mcap.exceptions import EndOfFile
 from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
 from recording_stand_ins import GyroReading, Simulation, Vehicle, random_flight, randomize
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.core.sensor import Reading
 from pegasus.recording import McapRecorder, read_log
-from pegasus.sensors.sensor import Reading
+from pegasus.recording.mcap_file import McapFile
 
 
 def messages(path: Path, topic: str | None = None) -> Iterator[tuple[Any, Any, Any]]:
-    """Give schema, channel and message of each message, by the mcap package's own seeking reader."""
+    """Yield schema, channel and message of each message, with the mcap package's seeking reader."""
     with path.open("rb") as file:
         yield from make_reader(file, validate_crcs=True).iter_messages(topics=topic)
 
@@ -39,12 +43,12 @@ def read_chunks(path: Path) -> list[Any]:
 
 
 def same_bits(read: np.ndarray, shown: np.ndarray) -> bool:
-    """Tell whether two arrays are of the same type and the same down to the sign of zero."""
+    """Tell whether two arrays have the same type and bits, including the sign of zero."""
     return read.dtype == shown.dtype and read.shape == shown.shape and read.tobytes() == shown.tobytes()
 
 
 def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Tell whether a value fits a JSON schema made of the keywords that are written here."""
+    """Tell whether a value fits a JSON schema of the keywords that are used here."""
     kind = schema["type"]
     if kind == "object":
         known = schema["properties"]
@@ -67,7 +71,7 @@ def fits(value: Any, schema: dict[str, Any]) -> bool:
 
 
 def opens_in_foxglove(schema: dict[str, Any]) -> bool:
-    """Tell whether Foxglove takes a schema: one type each, and arrays of plain values or objects only."""
+    """Tell whether Foxglove accepts a schema: one type each, and arrays of plain values or objects only."""
     kind = schema["type"]
     if kind == "object":
         return all(opens_in_foxglove(item) for item in schema["properties"].values())
@@ -77,7 +81,7 @@ def opens_in_foxglove(schema: dict[str, Any]) -> bool:
 
 
 def test_identical_runs_give_identical_bytes(tmp_path: Path) -> None:
-    """Were this to fail, a log would tell runs apart that are the same, by its clock or its packing."""
+    """Equal runs would write different logs, through wall time or packing."""
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         random_flight(McapRecorder(tmp_path / name), steps=1500, seed=seed)
     a, b, c = ((tmp_path / name).read_bytes() for name in "abc")
@@ -88,7 +92,7 @@ def test_identical_runs_give_identical_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_messages_round_trip_bit_for_bit(tmp_path: Path, count: int) -> None:
-    """Were this to fail, a log would hold other numbers than the simulation had."""
+    """A log would contain other numbers than the simulation."""
     shown = random_flight(McapRecorder(tmp_path / "log"), steps=300, count=count)
     log = read_log(tmp_path / "log")
     due = range(0, 300, 2)
@@ -107,7 +111,7 @@ def test_messages_round_trip_bit_for_bit(tmp_path: Path, count: int) -> None:
 
 @pytest.mark.parametrize("rate", [250.0, 333.0, 1000.0])
 def test_states_come_at_their_exact_rate(tmp_path: Path, rate: float) -> None:
-    """Were this to fail, the log's rate would depend on the rate of the physics."""
+    """The log's rate would depend on the rate of the physics."""
     simulation = Simulation([Vehicle()], rate=rate)
     recorder = McapRecorder(tmp_path / "log", state_rate=100.0)
     recorder.start(simulation)
@@ -126,20 +130,20 @@ def test_states_come_at_their_exact_rate(tmp_path: Path, rate: float) -> None:
     ("rate", "every"), [(50.0, 1), (100.0, 1), (250.0, 2), (333.0, 3), (400.0, 4), (1000.0, 10)]
 )
 def test_states_come_at_even_steps(tmp_path: Path, rate: float, every: int) -> None:
-    """Were this to fail, times of a log would jump to and fro, and so would what is derived from them."""
+    """The interval between recorded states would vary, and so would derivatives."""
     random_flight(McapRecorder(tmp_path / "log"), steps=10 * every, rate=rate)
     time = read_log(tmp_path / "log")["iris/state"].time
     np.testing.assert_allclose(time, np.arange(10) * every / rate, atol=1e-9)
 
 
 def test_state_rate_above_the_physics_gives_one_state_per_step(tmp_path: Path) -> None:
-    """Were this to fail, a slow simulation could not be recorded with the default rate."""
+    """A slow simulation could not be recorded with the default rate."""
     random_flight(McapRecorder(tmp_path / "log", state_rate=100.0), steps=40, rate=50.0)
     assert len(read_log(tmp_path / "log")["iris/state"]) == 40
 
 
 def test_stamps_are_simulation_time(tmp_path: Path) -> None:
-    """Were this to fail, messages would be stamped by another clock or be rounded away from the step."""
+    """Messages would be stamped with another clock or with a rounded time."""
     random_flight(McapRecorder(tmp_path / "log"), steps=100, rate=333.0)
     stamps = [(m.log_time, m.publish_time) for _, _, m in messages(tmp_path / "log", "/iris/sensors/gyro")]
     due = [math.ceil(k * 333 / 250) for k in range(len(stamps))]
@@ -147,7 +151,7 @@ def test_stamps_are_simulation_time(tmp_path: Path) -> None:
 
 
 def test_every_message_fits_its_schema(tmp_path: Path) -> None:
-    """Were this to fail, a viewer that trusts the schemas would refuse or misread the log."""
+    """A viewer that trusts the schemas would refuse or misread the log."""
     random_flight(McapRecorder(tmp_path / "log"), steps=300, count=2)
     titles = set()
     for schema, channel, message in messages(tmp_path / "log"):
@@ -163,7 +167,7 @@ def test_every_message_fits_its_schema(tmp_path: Path) -> None:
 
 
 def test_schema_tells_units_and_shapes(tmp_path: Path) -> None:
-    """Were this to fail, a log could not be understood without the program that wrote it."""
+    """A log could not be understood without the program that wrote it."""
     random_flight(McapRecorder(tmp_path / "log"), steps=3, count=2)
     schema, _, _ = next(messages(tmp_path / "log", "/iris/state"))
     velocity = json.loads(schema.data)["properties"]["velocity"]
@@ -173,13 +177,13 @@ def test_schema_tells_units_and_shapes(tmp_path: Path) -> None:
     properties = json.loads(schema.data)["properties"]
     assert properties["stamp"] == {
         "type": "number",
-        "description": "Simulation time at which the reading was given [s].",
+        "description": "Simulation time of the reading [s].",
     }
     assert "[rad/s]" in properties["angular_velocity"]["description"]
 
 
 def test_frames_follow_the_state(tmp_path: Path) -> None:
-    """Were this to fail, Foxglove's 3D view would show the vehicles elsewhere than they were."""
+    """Foxglove's 3D view would show the vehicles at wrong poses."""
     simulation = Simulation([Vehicle("swarm", 40), Vehicle("solo")], step_count=500)
     for vehicle in simulation.vehicles:
         randomize(vehicle, np.random.default_rng(1), 0.0)
@@ -204,7 +208,7 @@ def test_frames_follow_the_state(tmp_path: Path) -> None:
 
 
 def test_metadata_says_what_was_run(tmp_path: Path) -> None:
-    """Were this to fail, nobody could tell from a log which world, seed and rate it is of."""
+    """A log would lack the world, seed and rate of its run."""
     random_flight(McapRecorder(tmp_path / "log"), steps=3, names=("iris", "hexa"), count=2)
     metadata = read_log(tmp_path / "log").metadata
     assert metadata["version"][0].isdigit()
@@ -214,7 +218,7 @@ def test_metadata_says_what_was_run(tmp_path: Path) -> None:
 
 
 def test_a_vehicles_messages_do_not_depend_on_others(tmp_path: Path) -> None:
-    """Were this to fail, adding a vehicle far away would change the log of the first."""
+    """Adding a vehicle far away would change the log of the first."""
     random_flight(McapRecorder(tmp_path / "alone"), steps=200)
     random_flight(McapRecorder(tmp_path / "two"), steps=200, names=("hexa", "iris"))
     alone, two = (
@@ -230,7 +234,7 @@ def test_a_vehicles_messages_do_not_depend_on_others(tmp_path: Path) -> None:
 
 
 def test_vehicles_come_and_go(tmp_path: Path) -> None:
-    """Were this to fail, a vehicle added while running would be missing, or mix with one of its name."""
+    """A vehicle added during a run would be missing, or mix with one of the same name."""
     simulation = Simulation([Vehicle("iris")])
     recorder = McapRecorder(tmp_path / "log", state_rate=250.0)
     recorder.start(simulation)
@@ -255,14 +259,14 @@ def test_vehicles_come_and_go(tmp_path: Path) -> None:
 
 
 def test_readings_can_be_left_out(tmp_path: Path) -> None:
-    """Were this to fail, `readings: false` in a scenario would have no effect."""
+    """`readings: false` in a scenario would have no effect."""
     random_flight(McapRecorder(tmp_path / "log", readings=False), steps=50)
     topics = {channel.topic for _, channel, _ in messages(tmp_path / "log")}
     assert topics == {"/iris/state", "/iris/command", "/iris/reference", "/iris/tf"}
 
 
 def test_index_and_statistics_are_complete(tmp_path: Path) -> None:
-    """Were this to fail, a viewer that seeks by the index would miss messages."""
+    """A viewer that seeks by the index would miss messages."""
     random_flight(McapRecorder(tmp_path / "log"), steps=1500)
     with (tmp_path / "log").open("rb") as file:
         summary = make_reader(file).get_summary()
@@ -274,7 +278,7 @@ def test_index_and_statistics_are_complete(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["missing/log", "file/log", "."])
 def test_file_that_cannot_be_written_is_one_line(tmp_path: Path, place: str) -> None:
-    """Were this to fail, a wrong folder would end in a traceback, or leave something half-made behind."""
+    """A wrong folder would end in a traceback, or leave an incomplete file."""
     (tmp_path / "file").write_text("")
     recorder = McapRecorder(tmp_path / place)
     with pytest.raises(ConfigError, match="cannot be written") as error:
@@ -287,20 +291,38 @@ def test_file_that_cannot_be_written_is_one_line(tmp_path: Path, place: str) -> 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
 def test_full_disk_is_one_line() -> None:
-    """Were this to fail, a full disk would end a run with a traceback of the file's library."""
+    """A full disk would end a run with a traceback of the MCAP library."""
     with pytest.raises(ConfigError, match="cannot be written: No space left"):
         random_flight(McapRecorder("/dev/full"), steps=1500)
-    recorder = McapRecorder("/dev/full")
-    simulation = Simulation([Vehicle()])
-    recorder.start(simulation)
+
+
+def test_a_disk_that_gets_full_keeps_the_chunks_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk would cost the flight so far, or go unnoticed until its end."""
+    random_flight(McapRecorder(tmp_path / "whole"), steps=1200)
+
+    def write(self: McapFile, data: bytes) -> None:
+        if self._file.tell() > 150_000:
+            self._file.write(data[:1000])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write_all(self, data)
+
+    write_all = McapFile._write
+    monkeypatch.setattr(McapFile, "_write", write)
+    recorder = McapRecorder(tmp_path / "log")
     with pytest.raises(ConfigError, match="cannot be written: No space left"):
-        recorder.record(simulation)
+        random_flight(recorder, steps=1200)
     recorder.stop()
+    kept, whole = read_log(tmp_path / "log"), read_log(tmp_path / "whole")
+    assert not kept.complete
+    assert 150 < len(kept["iris/state"]) < 600
+    assert same_bits(kept["iris/state"].position, whole["iris/state"].position[: len(kept["iris/state"])])
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf])
 def test_wrong_rate_fails_at_the_door(tmp_path: Path, rate: float) -> None:
-    """Were this to fail, a wrong rate would surface in the middle of a flight, or never."""
+    """A wrong rate would only fail during the flight, or never."""
     with pytest.raises(ConfigError, match="state_rate"):
         McapRecorder(tmp_path / "log", state_rate=rate)
 
@@ -313,7 +335,7 @@ class ListReading(Reading):
 
 
 def test_reading_that_cannot_be_recorded_names_its_field(tmp_path: Path) -> None:
-    """Were this to fail, a user's own sensor would break the log, or be recorded wrongly."""
+    """A user's own sensor would break the log, or be recorded wrongly."""
     vehicle = Vehicle()
     vehicle.new_readings = {"lidar": ListReading(0.0, [1.0, 2.0])}
     simulation = Simulation([vehicle])
@@ -326,7 +348,7 @@ def test_reading_that_cannot_be_recorded_names_its_field(tmp_path: Path) -> None
 
 
 def test_sensor_may_have_the_name_of_a_signal(tmp_path: Path) -> None:
-    """Were this to fail, a sensor called `state` would end up in the channel of the state."""
+    """A sensor called `state` would end up in the channel of the state."""
     vehicle = Vehicle()
     vehicle.new_readings = {"state": GyroReading(0.0, np.ones((1, 3)))}
     recorder = McapRecorder(tmp_path / "log")
@@ -339,7 +361,7 @@ def test_sensor_may_have_the_name_of_a_signal(tmp_path: Path) -> None:
 
 
 def test_stop_after_an_error_keeps_every_message(tmp_path: Path) -> None:
-    """Were this to fail, an exception or Ctrl-C between two steps would cost part of the log."""
+    """An exception or Ctrl-C between two steps would cost part of the log."""
     recorder = McapRecorder(tmp_path / "log", state_rate=250.0)
 
     def fly() -> None:
@@ -361,37 +383,147 @@ def test_stop_after_an_error_keeps_every_message(tmp_path: Path) -> None:
     assert len(log["iris/state"]) == 701
 
 
-def test_interrupt_in_the_middle_of_a_message_keeps_the_chunks_before(
+def test_interrupt_in_the_middle_of_a_write_keeps_the_chunks_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Were this to fail, Ctrl-C at a bad moment would leave a chunk that reads as other numbers."""
+    """Ctrl-C during a write could leave a chunk that decodes to wrong numbers."""
     recorder = McapRecorder(tmp_path / "log")
     shown = random_flight(McapRecorder(tmp_path / "whole"), steps=1200)
 
-    def torn(self: mcap.records.Message, stream: Any) -> None:
-        if self.log_time >= 4_000_000_000:
-            stream.start_record(5)
+    def write(self: McapFile, data: bytes) -> None:
+        if self._file.tell() > 150_000:
+            write_all(self, data[: len(data) // 2])
             raise KeyboardInterrupt
-        write(self, stream)
+        write_all(self, data)
 
-    write = mcap.records.Message.write
-    monkeypatch.setattr(mcap.records.Message, "write", torn)
+    write_all = McapFile._write
+    monkeypatch.setattr(McapFile, "_write", write)
     with pytest.raises(KeyboardInterrupt):
         random_flight(recorder, steps=1200)
     recorder.stop()
     log = read_log(tmp_path / "log")
     gyro = log["iris/sensors/gyro"]
     assert not log.complete
-    assert 500 < len(gyro) < 1000
+    assert 300 < len(gyro) < 1000
     wanted = [reading.angular_velocity for _, reading in shown["iris/sensors/gyro"][: len(gyro)]]
     assert same_bits(gyro.angular_velocity, np.array(wanted))
-    # Other programs find the file cut short, and nothing wrong in it before that.
+    # Other programs find a truncated file with valid content before its end.
     with (tmp_path / "log").open("rb") as file, pytest.raises(EndOfFile):
         list(StreamReader(file, emit_chunks=True).records)
 
 
+@pytest.mark.parametrize("function", ["pegasus.recording.mcap_file._message_indexes", "zlib.crc32"])
+def test_interrupt_while_a_chunk_is_prepared_keeps_every_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    """Ctrl-C outside of a write would cost the messages that wait for it."""
+    recorder, simulation = McapRecorder(tmp_path / "log", state_rate=250.0), Simulation([Vehicle()])
+    recorder.start(simulation)
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    for step in range(600):
+        simulation.step_count = step
+        randomize(simulation.vehicles[0], np.random.default_rng(step), step / 250)
+        if step == 300:
+            monkeypatch.setattr(function, interrupted)
+        try:
+            recorder.record(simulation)
+        except KeyboardInterrupt:
+            break
+    monkeypatch.undo()
+    recorder.stop()
+    log = read_log(tmp_path / "log")
+    assert 300 <= step < 599
+    assert log.complete
+    assert np.round(log["iris/state"].time * 250).astype(int).tolist() == list(range(step + 1))
+
+
+def test_messages_are_sorted_by_time(tmp_path: Path) -> None:
+    """A program that reads the file from its start would jump back in time."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=1000, count=2, names=("iris", "hexa"))
+    topics: dict[int, str] = {}
+    order = []
+    with (tmp_path / "log").open("rb") as file:
+        for record in StreamReader(file).records:
+            if isinstance(record, mcap.records.Channel):
+                topics[record.id] = record.topic
+            if isinstance(record, mcap.records.Message):
+                order.append((record.log_time, topics[record.channel_id]))
+    stamps = [stamp for stamp, _ in order]
+    assert stamps == sorted(stamps)
+    assert [topic for stamp, topic in order if stamp == 0] == [
+        f"/{name}/{topic}"
+        for name in ("iris", "hexa")
+        for topic in ("state", "command", "reference", "tf", "sensors/gyro", "sensors/fix")
+    ]
+    assert [topic for stamp, topic in order if stamp == 4e6] == ["/iris/sensors/gyro", "/hexa/sensors/gyro"]
+
+
+def test_message_index_points_at_the_messages(tmp_path: Path) -> None:
+    """A viewer that jumps to a time would read from the middle of a message."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=1000)
+    with (tmp_path / "log").open("rb") as file:
+        records = list(StreamReader(file, emit_chunks=True).records)
+    found = 0
+    for record in records:
+        if isinstance(record, mcap.records.Chunk):
+            data = zstandard.decompress(record.data, record.uncompressed_size)
+        if isinstance(record, mcap.records.MessageIndex):
+            for stamp, offset in record.records:
+                head = struct.unpack_from("<BQHIQQ", data, offset)
+                assert (head[0], head[2], head[4], head[5]) == (5, record.channel_id, stamp, stamp)
+                json.loads(data[offset + 31 : offset + 9 + head[1]])
+                found += 1
+    assert found == len(list(messages(tmp_path / "log"))) == 1000 + 20 + 4 * 500
+
+
+def test_reading_of_another_type_than_before_is_recorded(tmp_path: Path) -> None:
+    """Bits of one type would be read as another, or such a message would be lost."""
+    kinds = [np.float64, np.int64, np.float32, np.float64]
+    vehicle = Vehicle(count=2)
+    simulation, recorder = Simulation([vehicle]), McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    for step in range(40):
+        simulation.step_count = step
+        values = (np.arange(6) + step).reshape(2, 3).astype(kinds[step // 10])
+        vehicle.new_readings = {"gyro": GyroReading(step if step > 20 else float(step), values)}
+        recorder.record(simulation)
+    recorder.stop()
+    gyro = read_log(tmp_path / "log")["iris/sensors/gyro"]
+    assert gyro.stamp.tolist() == list(range(40))
+    np.testing.assert_array_equal(
+        gyro.angular_velocity, np.arange(6).reshape(2, 3) + np.arange(40)[:, None, None]
+    )
+
+
+def test_arrays_of_any_layout_are_recorded(tmp_path: Path) -> None:
+    """Transposed, strided or empty arrays of a reading would be recorded wrongly."""
+    arrays = [
+        np.arange(6.0).reshape(3, 2).T,
+        np.arange(24.0).reshape(2, 12)[:, ::4],
+        np.zeros((2, 0)),
+        np.array(3.5),
+        np.arange(6).reshape(2, 3).astype(">f8"),
+    ]
+    vehicle = Vehicle(count=2)
+    simulation, recorder = Simulation([vehicle]), McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    for step in range(8):
+        simulation.step_count = step
+        readings = {f"gyro{k}": GyroReading(0.0, array + step) for k, array in enumerate(arrays)}
+        vehicle.new_readings = readings
+        recorder.record(simulation)
+    recorder.stop()
+    log = read_log(tmp_path / "log")
+    for k, array in enumerate(arrays):
+        wanted = np.array([array + step for step in range(8)])
+        np.testing.assert_array_equal(log[f"iris/sensors/gyro{k}"].angular_velocity, wanted)
+
+
 def test_a_killed_process_leaves_all_but_the_last_chunk(tmp_path: Path) -> None:
-    """Were this to fail, a crash of the machine or of a library would cost the whole log."""
+    """A crash of the machine or of a library would cost the whole log."""
     program = (
         "import os, signal, sys\n"
         "from recording_stand_ins import random_flight\n"

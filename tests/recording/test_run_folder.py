@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.recording import make_run_folder
 
 
 def test_folders_are_new_and_named_after_the_scenario(tmp_path: Path) -> None:
-    """Were this to fail, a run could overwrite the files of another that began in the same second."""
+    """A run could overwrite the files of another that began in the same second."""
     folders = [make_run_folder(tmp_path / "a" / "runs", "first_flight") for _ in range(5)]
     assert len(set(folders)) == 5
     for folder in folders:
@@ -20,7 +20,7 @@ def test_folders_are_new_and_named_after_the_scenario(tmp_path: Path) -> None:
 
 
 def test_runs_are_kept_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were this to fail, results would turn up where nobody looks for them."""
+    """Results would be written to an unexpected folder."""
     monkeypatch.chdir(tmp_path)
     folder = make_run_folder(None, "square")
     assert folder.parent == Path("runs")
@@ -29,7 +29,7 @@ def test_runs_are_kept_in_the_current_folder(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a b/c: d", "...", "x" * 500, "å flight"])
 def test_any_name_makes_one_folder(tmp_path: Path, name: str) -> None:
-    """Were this to fail, a scenario's name could lead out of the folder of runs, or be refused."""
+    """A scenario's name could lead out of the folder of runs, or be refused."""
     folder = make_run_folder(tmp_path, name)
     assert folder.parent == tmp_path
     assert list(tmp_path.iterdir()) == [folder]
@@ -37,10 +37,10 @@ def test_any_name_makes_one_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    """Were this to fail, a wrong `--out` would end in a traceback, or leave something half-made behind."""
+    """A wrong `--out` would end in a traceback, or leave an incomplete folder."""
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "runs", Path("/proc/none")):
-        with pytest.raises(ConfigError, match="cannot hold a run") as error:
+        with pytest.raises(ConfigError, match="cannot be used as a folder for runs") as error:
             make_run_folder(out, "square")
         assert str(out) in str(error.value)
         assert "\n" not in str(error.value)

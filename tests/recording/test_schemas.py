@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from recording_stand_ins import FixReading
 
-from pegasus.recording.schemas import field_docs, frame_transforms_schema, message_schema, schema_name
-from pegasus.sensors.sensor import Reading
-from pegasus.state import VehicleState
+from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
+from pegasus.recording.schemas import FRAME_TRANSFORMS, field_docs, message_schema, schema_name
 
 
 @dataclass(frozen=True, eq=False)
 class FilteredReading(FixReading):
-    """A reading that adds to another one."""
+    """A reading that adds a field to its base class."""
 
     delay: float = 0.0
     """Delay of the filter
@@ -20,16 +20,16 @@ class FilteredReading(FixReading):
 
 
 def test_field_docs_are_those_of_the_source_and_of_the_bases() -> None:
-    """Were this to fail, schemas would lack units, or have those of another field."""
+    """Schemas would lack units, or have those of another field."""
     docs = field_docs(FilteredReading)
-    assert docs["stamp"] == "Simulation time at which the reading was given [s]."
+    assert docs["stamp"] == "Simulation time of the reading [s]."
     assert docs["satellite_count"] == "Satellites in use, shape (N,)."
     assert docs["delay"] == "Delay of the filter in the sensor [s]."
     assert docs["quality"] == ""
 
 
 def test_a_class_without_source_has_a_schema_all_the_same() -> None:
-    """Were this to fail, a sensor that is typed into a console could not be recorded."""
+    """A sensor defined in a console could not be recorded."""
     scope: dict = {"Reading": Reading, "dataclass": dataclass, "__name__": "console"}
     exec("@dataclass(frozen=True)\nclass Typed(Reading):\n    value: float", scope)
     schema = message_schema(scope["Typed"](0.0, 1.5), ["stamp", "value"])
@@ -38,7 +38,7 @@ def test_a_class_without_source_has_a_schema_all_the_same() -> None:
 
 
 def test_types_follow_the_values() -> None:
-    """Were this to fail, a schema would claim a type that the messages do not have."""
+    """A schema would declare a type that the messages do not have."""
     item = FilteredReading(
         0.0, np.zeros((2, 3)), np.zeros(2, dtype=np.int64), np.zeros(2, dtype=bool), np.zeros(2, np.float32)
     )
@@ -51,13 +51,13 @@ def test_types_follow_the_values() -> None:
 
 
 def test_names_are_those_of_package_and_class() -> None:
-    """Were this to fail, layouts that users made for a schema would lose it."""
+    """Viewer layouts made for a schema would no longer apply."""
     assert schema_name(VehicleState) == "pegasus.VehicleState"
 
 
 def test_frame_transforms_are_foxgloves() -> None:
-    """Were this to fail, Foxglove would show no frames (names and fields as its own schema has them)."""
-    transforms = frame_transforms_schema()
+    """Foxglove would show no frames (names and fields as its own schema has them)."""
+    transforms = FRAME_TRANSFORMS
     assert transforms["title"] == "foxglove.FrameTransforms"
     assert transforms["required"] == ["transforms"]
     transform = transforms["properties"]["transforms"]["items"]

@@ -9,8 +9,8 @@ import pytest
 from recording_stand_ins import Simulation, Vehicle
 from rich.console import Console
 
-from pegasus.backends.backend import Failure
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.core.backend import Failure
 from pegasus.recording import (
     EnergyAudit,
     EnergyBalance,
@@ -23,7 +23,7 @@ from pegasus.recording import (
 
 
 def example() -> Summary:
-    """Return a summary with figures that are easy to find again."""
+    """Return a summary with distinct figures."""
     segments = {"square": TrackingError(12.5, 0.123, 0.456), "": TrackingError(1.0, 0.2, 0.3)}
     tracking = VehicleTracking(TrackingError(13.5, 0.13, 0.456), segments)
     balance = EnergyBalance(
@@ -33,14 +33,14 @@ def example() -> Summary:
 
 
 def shown(summary: Summary) -> str:
-    """Return what a terminal of 100 columns shows."""
+    """Return the output of a terminal of 100 columns."""
     console = Console(file=io.StringIO(), width=100)
     console.print(summary)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_terminal_shows_every_figure_with_its_unit() -> None:
-    """Were this to fail, a figure or a unit would be missing (rich takes units in brackets for markup)."""
+    """A figure or a unit would be missing (rich takes units in brackets for markup)."""
     text = shown(example())
     rows = [
         [cell.strip() for cell in line.strip("│┃").replace("┃", "│").split("│")] for line in text.splitlines()
@@ -56,7 +56,7 @@ def test_terminal_shows_every_figure_with_its_unit() -> None:
 
 
 def test_file_holds_every_figure(tmp_path: Path) -> None:
-    """Were this to fail, a script could not compare runs by their files."""
+    """A script could not compare runs by their files."""
     example().write(tmp_path / "summary.json")
     content = json.loads((tmp_path / "summary.json").read_text())
     assert content["real_time_factor"] == 24.0
@@ -69,7 +69,7 @@ def test_file_holds_every_figure(tmp_path: Path) -> None:
 
 
 def test_failed_autopilots_are_named() -> None:
-    """Were this to fail, a run whose autopilot has died would look like a flight."""
+    """A run whose autopilot has died would look like a flight."""
     failure = Failure("iris[b]", "PX4 0", 12.3456, "was killed by SIGKILL", -9)
     failed = replace(example(), failures=[failure])
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in shown(failed).splitlines()]
@@ -79,14 +79,14 @@ def test_failed_autopilots_are_named() -> None:
 
 
 def test_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    """Were this to fail, a folder that is gone would end a run with a traceback."""
+    """A missing folder would end a run with a traceback."""
     with pytest.raises(ConfigError, match=r"summary.json: cannot be written: No such file") as error:
         example().write(tmp_path / "gone" / "summary.json")
     assert "\n" not in str(error.value)
 
 
 def test_summary_of_a_run_without_flight() -> None:
-    """Were this to fail, a run in which nothing flew would end with an error."""
+    """A run in which nothing flew would end with an error."""
     simulation = Simulation([Vehicle()], step_count=500)
     tracking, energy = TrackingAudit(), EnergyAudit()
     for observer in (tracking, energy):

@@ -1,24 +1,24 @@
-"""Tests of tracking errors against figures made by hand."""
+"""Tests of tracking errors against values calculated by hand."""
 
 import numpy as np
 import pytest
 from recording_stand_ins import Simulation, Vehicle, fly
 
-from pegasus.control.reference import Reference
-from pegasus.recording import TrackingAudit, TrackingError
+from pegasus.core.state import Reference
+from pegasus.recording import EnergyAudit, TrackingAudit, TrackingError
 
 
 def follow(
     vehicle: Vehicle, segment: str, errors: list[tuple[float, float, float]], *, idle: bool = False
 ) -> None:
-    """Set a reference that each copy misses by an error."""
+    """Set a reference with a given error for each copy."""
     vehicle.reference = Reference.hold(vehicle.state.position - np.array(errors), np.zeros(vehicle.count))
     vehicle.reference.segment = segment
     vehicle.reference.idle[:] = idle
 
 
 def test_errors_are_those_of_the_segments() -> None:
-    """Were this to fail, the table after a flight would be wrong."""
+    """The table after a flight would be wrong."""
 
     def move(vehicle: Vehicle, t: float) -> None:
         vehicle.state.position[:] = (t, -t, 5.0)
@@ -41,7 +41,7 @@ def test_errors_are_those_of_the_segments() -> None:
 
 
 def test_copies_count_while_they_fly() -> None:
-    """Were this to fail, a copy that waits on the ground would spoil or flatter the others' figures."""
+    """A copy that waits on the ground would change the figures of the others."""
 
     def move(vehicle: Vehicle, t: float) -> None:
         follow(vehicle, "hover", [(1.0, 0.0, 0.0), (0.0, 7.0, 0.0)])
@@ -56,7 +56,7 @@ def test_copies_count_while_they_fly() -> None:
 
 
 def test_every_step_counts() -> None:
-    """Were this to fail, an error between two recorded states would go unseen."""
+    """An error between two recorded states would be missed."""
 
     def move(vehicle: Vehicle, t: float) -> None:
         follow(vehicle, "", [(6.0 if round(t * 250) == 101 else 0.0, 0.0, 0.0)])
@@ -69,7 +69,7 @@ def test_every_step_counts() -> None:
 
 
 def test_vehicles_without_a_flight_are_absent() -> None:
-    """Were this to fail, a vehicle that follows nothing would be given an error of zero."""
+    """A vehicle without a reference would be given an error of zero."""
     still, waiting = Vehicle("still"), Vehicle("waiting")
     follow(waiting, "arm", [(1.0, 1.0, 1.0)], idle=True)
     simulation, audit = Simulation([still, waiting]), TrackingAudit()
@@ -82,3 +82,62 @@ def test_vehicles_without_a_flight_are_absent() -> None:
     assert list(audit.errors()) == ["waiting"]
     audit.start(simulation)
     assert audit.errors() == {}
+
+
+@pytest.mark.parametrize("count", [1, 3, 600])
+def test_errors_do_not_depend_on_how_many_steps_are_evaluated_together(count: int) -> None:
+    """Steps at the ends of blocks would be lost or counted twice."""
+
+    class AskedAtEveryStep(TrackingAudit):
+        def record(self, simulation: Simulation) -> None:
+            super().record(simulation)
+            self.errors()
+
+    rng = np.random.default_rng(6)
+
+    def move(vehicle: Vehicle, t: float) -> None:
+        errors = rng.standard_normal((count, 3))
+        follow(vehicle, "climb" if t < 100 or t > 800 else "circle", errors)
+        assert vehicle.reference is not None
+        vehicle.reference.idle[:] = rng.random(count) < 0.4
+
+    together, one_by_one = TrackingAudit(), AskedAtEveryStep()
+    fly([together, one_by_one], Vehicle(count=count), move, steps=1100, rate=1.0)
+    found, wanted = together.errors()["iris"], one_by_one.errors()["iris"]
+    assert list(found.segments) == list(wanted.segments) == ["climb", "circle"]
+    for name, error in found.segments.items():
+        other = wanted.segments[name]
+        assert (error.duration, error.maximum) == (other.duration, other.maximum)
+        assert error.rms == pytest.approx(other.rms, rel=1e-12)
+
+
+def test_figures_come_in_the_order_of_the_vehicles() -> None:
+    """The tables after a flight would list the vehicles in a random order."""
+    vehicles = [Vehicle("first"), Vehicle("second")]
+    simulation, observers = Simulation(vehicles), (TrackingAudit(), EnergyAudit())
+    for observer in observers:
+        observer.start(simulation)
+    for step in range(20):
+        simulation.step_count = step
+        for vehicle in vehicles:
+            follow(vehicle, "climb" if vehicle is vehicles[0] or step < 10 else "circle", [(1.0, 0.0, 0.0)])
+        if step == 15:
+            vehicles[1] = Vehicle("second")
+        for observer in observers:
+            observer.record(simulation)
+    tracking, energy = observers
+    assert list(tracking.errors()) == list(energy.balances()) == ["first", "second"]
+
+
+def test_references_of_other_types_are_followed() -> None:
+    """Whole numbers in a custom reference would be read as the bits of floats."""
+
+    def move(vehicle: Vehicle, t: float) -> None:
+        follow(vehicle, "hover", [(3.0, 0.0, 4.0)])
+        assert vehicle.reference is not None
+        if 3 <= t < 6:
+            vehicle.reference.position = vehicle.reference.position.astype(np.int64)
+
+    audit = TrackingAudit()
+    fly([audit], Vehicle(), move, steps=9, rate=1.0)
+    assert audit.errors()["iris"].overall == TrackingError(10.0, 5.0, 5.0)

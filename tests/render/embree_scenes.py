@@ -1,4 +1,4 @@
-"""Small scenes, lenses and pictures that the tests of renderers share."""
+"""Small scenes, views and images for tests of renderers."""
 
 import math
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.cameras.lens import Pinhole
+from pegasus.base.arrays import Array
+from pegasus.optics.lens import Pinhole
 from pegasus.render import View
 from pegasus.scene.scene import Entity, Geometry, Instance, Light, Material, Scene
 
@@ -16,7 +16,7 @@ LAMBERT = {"ior": 1.0, "roughness": 1.0}
 
 
 def quad(size: float = 1.0) -> Geometry:
-    """Return a square in x and y that looks up, with texture coordinates from its lower left corner."""
+    """Return a square in x and y that faces up, with texture coordinates from its lower left corner."""
     half = size / 2
     points = np.array([[-half, -half, 0], [half, -half, 0], [half, half, 0], [-half, half, 0]], np.float32)
     normals = np.tile(np.array([0, 0, 1], np.float32), (4, 1))
@@ -64,7 +64,7 @@ def at(position: Sequence[float], rotation: Array | None = None) -> Array:
 
 
 def scene(*items: tuple[str, Geometry, Any, Array], lights: Sequence[Light] = ()) -> Scene:
-    """Return a scene of things: name, geometry, material or its inputs, and pose."""
+    """Return a scene of objects: name, geometry, material or its inputs, and pose."""
     geometries, materials, instances, entities = {}, {}, [], {}
     for name, geometry, look, pose in items:
         path = f"/World/{name}"
@@ -97,7 +97,7 @@ def look(
     fov: float = 60.0,
     **more: float,
 ) -> View:
-    """Return a camera that looks at a target; north is up where it looks straight down."""
+    """Return a camera that looks at a target; north is up in views straight down."""
     forward = np.array(target, float) - eye
     forward /= np.linalg.norm(forward)
     up = np.array([0.0, 1.0, 0.0]) if abs(forward[2]) > 0.999 else np.array([0.0, 0.0, 1.0])

@@ -1,4 +1,4 @@
-"""Light of the Embree renderer against closed forms: suns, lamps, sky, shadows, textures, glass."""
+"""Tests of the Embree renderer's lighting against closed forms: suns, lamps, sky, shadows, glass."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ from embree_scenes import DOWN, LAMBERT, at, ball, cube, dome, look, quad, scene
 from PIL import Image
 
 from pegasus.render import RenderObject
-from pegasus.render.embree_renderer import EmbreeRenderer
+from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.scene.scene import Entity, Light, Scene, Texture
 
 GROUND: dict[str, Any] = {"diffuse_color": (0.6, 0.4, 0.2), **LAMBERT}
@@ -37,7 +37,7 @@ def picture(path: Path, pixels: Any) -> Path:
 
 
 def test_diffuse_radiance_under_a_sun(renderer: EmbreeRenderer) -> None:
-    """Lambert's law: albedo / pi times the irradiance; a factor of pi is the commonest slip of renderers."""
+    """The radiance would not be albedo / pi times the irradiance (Lambert's law)."""
     light = sun((1.0, 0.0, 1.0), 2000.0)
     seen = radiance(renderer, scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[light]))
     expected = np.array(GROUND["diffuse_color"]) / math.pi * 2000.0 * math.sqrt(0.5)
@@ -45,7 +45,7 @@ def test_diffuse_radiance_under_a_sun(renderer: EmbreeRenderer) -> None:
 
 
 def test_diffuse_radiance_under_an_even_sky(renderer: EmbreeRenderer) -> None:
-    """Under a constant dome every surface of albedo a shows a times its radiance, whichever way it looks."""
+    """Under a constant dome a surface would not have its albedo times the dome's radiance."""
     light = dome(300.0)
     world = scene(("ball", ball(1.0, 32), GROUND, np.eye(4)), lights=[light])
     renderer.load(world)
@@ -58,7 +58,7 @@ def test_diffuse_radiance_under_an_even_sky(renderer: EmbreeRenderer) -> None:
 
 
 def test_a_mirror_shows_the_sky(renderer: EmbreeRenderer) -> None:
-    """A smooth metal under a constant sky returns its colour times the sky, nearly all of it."""
+    """A smooth metal under a constant sky would not reflect its colour times the sky."""
     metal = {"diffuse_color": (0.9, 0.6, 0.3), "metallic": 1.0, "roughness": 0.05}
     seen = radiance(renderer, scene(("plate", quad(40.0), metal, np.eye(4)), lights=[dome(200.0)]))
     np.testing.assert_allclose(
@@ -67,7 +67,7 @@ def test_a_mirror_shows_the_sky(renderer: EmbreeRenderer) -> None:
 
 
 def test_a_glossy_floor_shines_towards_the_sun(renderer: EmbreeRenderer) -> None:
-    """The highlight lies where the mirrored direction is; a wrong half vector puts it elsewhere."""
+    """The highlight would not be in the mirrored direction, as with a wrong half vector."""
     gloss = {"diffuse_color": (0.0, 0.0, 0.0), "roughness": 0.2}
     view = look((-3.0, 0.0, 3.0), (0.0, 0.0, 0.0), (160, 120))
     seen = radiance(renderer, scene(("floor", quad(60.0), gloss, np.eye(4)), lights=[sun((1, 0, 1))]), view)
@@ -77,7 +77,7 @@ def test_a_glossy_floor_shines_towards_the_sun(renderer: EmbreeRenderer) -> None
 
 
 def test_shadows_lie_where_geometry_puts_them(renderer: EmbreeRenderer) -> None:
-    """A shadow that is shifted, or light that leaks through a box at rest or one that moves, would show."""
+    """A shadow would be displaced, or light leak through a static or moving box."""
     world = scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[sun((1.0, 0.0, 1.0))])
     renderer.load(world)
     body = scene(("body", quad(1.0), GROUND, np.eye(4)))
@@ -98,7 +98,7 @@ def test_shadows_lie_where_geometry_puts_them(renderer: EmbreeRenderer) -> None:
 
 
 def test_a_moving_thing_receives_shadows(renderer: EmbreeRenderer) -> None:
-    """What flies under a roof must be dark, and lit beside it."""
+    """A moving object would not be dark under a roof and lit beside it."""
     world = scene(
         ("ground", quad(40.0), GROUND, np.eye(4)),
         ("roof", quad(2.0), GROUND, at((0, 0, 8))),
@@ -122,7 +122,7 @@ def lamp(kind: str, position: Any, color: float, **parameters: float) -> Light:
 
 @pytest.mark.parametrize("normalize", [False, True])
 def test_a_ball_lamp_falls_off_by_the_inverse_square(renderer: EmbreeRenderer, normalize: bool) -> None:
-    """A ball of radiance L and radius r gives pi L r^2 / d^2 times the cosine, exactly."""
+    """A ball lamp would not give pi L r^2 / d^2 times the cosine."""
     more = {"normalize": 1.0} if normalize else {}
     light = lamp("SphereLight", (0.5, 0.2, 3.0), 500.0, radius=0.1, **more)
     seen = radiance(renderer, scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[light]))
@@ -136,7 +136,7 @@ def test_a_ball_lamp_falls_off_by_the_inverse_square(renderer: EmbreeRenderer, n
 
 
 def test_a_flat_lamp_shines_one_way(renderer: EmbreeRenderer) -> None:
-    """On the axis of a disk the irradiance is pi L r^2 / (d^2 + r^2); behind it there is none."""
+    """A disk lamp would not give pi L r^2 / (d^2 + r^2) on its axis, or shine backwards."""
     light = lamp("DiskLight", (0.0, 0.0, 2.0), 500.0, radius=0.5)
     world = scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[light])
     middle = look((0, 0, 5), (0, 0, 0), (65, 49))
@@ -148,7 +148,7 @@ def test_a_flat_lamp_shines_one_way(renderer: EmbreeRenderer) -> None:
 
 
 def test_lamps_beyond_those_that_rays_go_to(renderer: EmbreeRenderer) -> None:
-    """Of many like lamps all must count, though rays are cast to some only."""
+    """Lamps without shadow rays would not light the scene."""
     spread = [lamp("SphereLight", (0.3 * k - 1.5, 0.0, 3.0), 500.0, radius=0.1) for k in range(11)]
     ground = ("ground", quad(40.0), GROUND, np.eye(4))
     single = sum(radiance(renderer, scene(ground, lights=[one])) for one in spread)
@@ -183,7 +183,7 @@ RED, GREEN, BLUE, WHITE = (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)
 def test_textures_lie_the_right_way(
     renderer: EmbreeRenderer, tmp_path: Path, placement: dict[str, Any], corners: Any
 ) -> None:
-    """An image that is upside down, mirrored, or moved the wrong way shows other colours in its corners."""
+    """An image would be upside down, mirrored or displaced."""
     surface = {"diffuse_color": quadrants(tmp_path, **placement), **LAMBERT}
     seen = radiance(renderer, scene(("sheet", quad(4.0), surface, np.eye(4)), lights=[dome(1.0)]))
     # A metre is 11 pixels; the corners are those above and below, left and right of the middle.
@@ -194,7 +194,7 @@ def test_textures_lie_the_right_way(
 
 
 def test_colours_are_decoded(renderer: EmbreeRenderer, tmp_path: Path) -> None:
-    """A grey of code 128 is 0.2159 of full light in sRGB and 0.502 in linear data."""
+    """Code 128 would not be 0.2159 of full light in sRGB and 0.502 in linear data."""
     path = picture(tmp_path / "gray.png", np.full((8, 8, 3), 128))
     for srgb, expected in ((True, 0.21586), (False, 128 / 255)):
         surface = {"diffuse_color": Texture(path, srgb=srgb), **LAMBERT}
@@ -203,7 +203,7 @@ def test_colours_are_decoded(renderer: EmbreeRenderer, tmp_path: Path) -> None:
 
 
 def test_distant_checks_do_not_shimmer(renderer: EmbreeRenderer, tmp_path: Path) -> None:
-    """Without smaller copies, checks finer than a pixel come out black or white at random."""
+    """Checks finer than a pixel would be black or white at random."""
     board = np.indices((256, 256)).sum(axis=0) % 2 * 255
     path = picture(tmp_path / "board.png", np.repeat(board[..., None], 3, axis=2))
     surface = {"diffuse_color": Texture(path, srgb=False, uv_scale=(50.0, 50.0)), **LAMBERT}
@@ -215,7 +215,7 @@ def test_distant_checks_do_not_shimmer(renderer: EmbreeRenderer, tmp_path: Path)
 
 @pytest.mark.parametrize("turned", [0.0, math.pi / 2])
 def test_normal_maps_bend_towards_their_axes(renderer: EmbreeRenderer, tmp_path: Path, turned: float) -> None:
-    """A bump that leans towards +u is brighter with the sun on that side; the other way it looks dented."""
+    """A bump towards +u would be brighter with the sun on the other side."""
     lean = np.array([math.sin(0.5), 0.0, math.cos(0.5)])
     path = picture(tmp_path / "lean.png", np.full((8, 8, 3), np.round((lean + 1) * 127.5)))
     more = {"scale": (2.0, 2.0, 2.0, 1.0), "bias": (-1.0, -1.0, -1.0, 0.0)}
@@ -233,7 +233,7 @@ def test_normal_maps_bend_towards_their_axes(renderer: EmbreeRenderer, tmp_path:
 
 
 def test_glass_lets_light_through(renderer: EmbreeRenderer) -> None:
-    """Through a pane of opacity a the ground shows with 1 - a, lit by 1 - a of the sun."""
+    """Through a pane of opacity a the ground would not show with 1 - a, lit by 1 - a of the sun."""
     pane = {"diffuse_color": (1.0, 1.0, 1.0), "opacity": 0.25, **LAMBERT}
     ground = ("ground", quad(40.0), GROUND, np.eye(4))
     plain = scene(ground, lights=[sun((0, 0, 1))])
@@ -245,7 +245,7 @@ def test_glass_lets_light_through(renderer: EmbreeRenderer) -> None:
 
 
 def test_cut_outs_cast_shadows_of_their_shape(renderer: EmbreeRenderer, tmp_path: Path) -> None:
-    """A leaf's shadow is that of the leaf, not of the square that carries its image."""
+    """A leaf would cast the shadow of the square with its image."""
     pixels = np.full((64, 64, 4), 255, np.uint8)
     pixels[:, :32, 3] = 0
     cut = Texture(picture(tmp_path / "half.png", pixels), channel="a", srgb=False, wrap=("clamp", "clamp"))
@@ -263,14 +263,14 @@ def test_cut_outs_cast_shadows_of_their_shape(renderer: EmbreeRenderer, tmp_path
 
 
 def test_emission_needs_no_light(renderer: EmbreeRenderer) -> None:
-    """A glowing surface shows its colour in the dark, a thousand for one."""
+    """A glowing surface would not show its colour in the dark."""
     glow = {"diffuse_color": (0.0, 0.0, 0.0), "emissive_color": (1.0, 0.5, 0.25), **LAMBERT}
     seen = radiance(renderer, scene(("glow", quad(9.0), glow, np.eye(4))))
     np.testing.assert_allclose(seen[24, 32], [1000.0, 500.0, 250.0], rtol=1e-5)
 
 
 def test_vertex_colours(renderer: EmbreeRenderer) -> None:
-    """Colours of vertices are interpolated over the triangle."""
+    """Vertex colours would not be interpolated over the triangle."""
     colors = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
     sheet = dataclasses.replace(quad(4.0), colors=colors)
     plain = ("plain", quad(0.5), GROUND, at((-2.5, 0, 0)))
@@ -283,7 +283,7 @@ def test_vertex_colours(renderer: EmbreeRenderer) -> None:
 
 
 def test_samples_soften_edges(renderer: EmbreeRenderer) -> None:
-    """More rays per pixel give the share that is covered; one gives all or nothing."""
+    """More rays per pixel would not give the covered fraction."""
     sheet = scene(("sheet", quad(2.0), GROUND, at((0.013, 0.0, 0.0))), lights=[dome(1.0)])
     one = radiance(renderer, sheet, samples=1)[24, :, 0]
     many = radiance(renderer, sheet, samples=16)[24, :, 0]
@@ -294,7 +294,7 @@ def test_samples_soften_edges(renderer: EmbreeRenderer) -> None:
 
 
 def test_occlusion_at_the_foot_of_a_wall() -> None:
-    """At the foot of a tall, long wall half of the sky is hidden; in the open nothing is."""
+    """At the foot of a long wall the sky would not be half hidden."""
     upright = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])
     world = scene(
         ("ground", quad(400.0), {"diffuse_color": (1.0, 1.0, 1.0), **LAMBERT}, np.eye(4)),
@@ -326,13 +326,13 @@ def golden_scene(tmp_path: Path) -> Scene:
 
 
 def displayed(light: Any) -> Any:
-    """Return a picture as seen: tone-mapped, 8 bits."""
+    """Return an image for display: tone-mapped, 8 bits."""
     scaled = light / (1.0 + light / 1500.0) / 1500.0
     return np.round(255 * np.clip(scaled, 0, 1) ** (1 / 2.2)).astype(np.uint8)
 
 
 def test_golden_picture(renderer: EmbreeRenderer, tmp_path: Path) -> None:
-    """The look as a whole: a picture that was looked at and found good; small differences are not seen."""
+    """The image as a whole would differ from an approved one."""
     view = look((-1.5, -6.0, 2.6), (0.3, 0.5, 0.7), (160, 120))
     seen = displayed(radiance(renderer, golden_scene(tmp_path), view, samples=4))
     known = np.asarray(Image.open(GOLDEN), dtype=np.float64)

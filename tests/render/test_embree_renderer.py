@@ -1,4 +1,4 @@
-"""Embree renderer against closed forms: geometry, objects that move, rays, errors."""
+"""Tests of the Embree renderer against closed forms: geometry, moving objects, rays, errors."""
 
 import builtins
 import dataclasses
@@ -11,9 +11,9 @@ import pytest
 from embree_scenes import DOWN, at, ball, cube, look, quad, scene, sun, world_rays
 from PIL import Image
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.render import NOTHING, RenderObject
-from pegasus.render.embree_renderer import EmbreeRenderer
+from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.scene.scene import Entity, Scene, Texture
 
 GRAY: dict[str, Any] = {"diffuse_color": (0.5, 0.5, 0.5)}
@@ -84,7 +84,7 @@ def test_depth_mask_and_normals_of_a_ball(renderer: EmbreeRenderer) -> None:
 
 
 def test_masks_of_boxes(renderer: EmbreeRenderer) -> None:
-    """Entities that are mixed up, or a box that is shifted by a pixel, differ from the projected squares."""
+    """Ids would be exchanged, or a box be displaced by a pixel from its projection."""
     left, right = at((-1.0, 0.0, 0.5)), at((1.2, 0.4, 0.25)) @ np.diag([0.5, 0.5, 0.5, 1.0])
     renderer.load(
         scene(
@@ -109,7 +109,7 @@ def test_masks_of_boxes(renderer: EmbreeRenderer) -> None:
 
 
 def test_normals_face_the_camera(renderer: EmbreeRenderer) -> None:
-    """From below, a face that looks up must report the side that is seen."""
+    """Seen from below, a face that points up would have a normal away from the camera."""
     renderer.load(scene(("ceiling", quad(40.0), GRAY, at((0, 0, 3)))))
     normal = renderer.render(look((0, 0, 1), (1, 0, 3)), ["normal"]).normal
     assert normal is not None
@@ -117,7 +117,7 @@ def test_normals_face_the_camera(renderer: EmbreeRenderer) -> None:
 
 
 def test_mirrored_and_flat_instances(renderer: EmbreeRenderer) -> None:
-    """A mirrored transform turns normals inside out, and one that presses flat has no inverse."""
+    """A mirrored transform would invert normals, or a flat one, which has no inverse, fail."""
     pressed = np.diag([2.0, 2.0, 0.0, 1.0])
     renderer.load(
         scene(
@@ -134,7 +134,7 @@ def test_mirrored_and_flat_instances(renderer: EmbreeRenderer) -> None:
 
 
 def test_near_and_far(renderer: EmbreeRenderer) -> None:
-    """A lens hood that is nearer than the near distance must not be seen, nor what is beyond the far one."""
+    """Surfaces before the near distance or beyond the far one would be visible."""
     renderer.load(
         scene(("ground", quad(40.0), GRAY, np.eye(4)), ("hood", quad(9.0), GRAY, at((0.0, 0.0, 4.95))))
     )
@@ -146,7 +146,7 @@ def test_near_and_far(renderer: EmbreeRenderer) -> None:
 
 
 def test_objects_move_and_go(renderer: EmbreeRenderer) -> None:
-    """A pose that acts on the wrong side, or an index that changes when another object goes, would show."""
+    """A pose would act on the wrong side, or an id change when another object is removed."""
     renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4))))
     first, second = drone("one"), drone("two", 1.0)
     renderer.add([first, second])
@@ -175,7 +175,7 @@ def test_objects_move_and_go(renderer: EmbreeRenderer) -> None:
 
 
 def test_many_objects_of_one_prototype(renderer: EmbreeRenderer) -> None:
-    """Rays that meet several bounding spheres must keep the nearest hit, in whatever order they come."""
+    """Rays through several bounding spheres would not keep the nearest hit."""
     renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4))))
     fleet = [drone(f"d{k}") for k in range(12)]
     renderer.add(fleet)
@@ -189,7 +189,7 @@ def test_many_objects_of_one_prototype(renderer: EmbreeRenderer) -> None:
 
 
 def leaf(tmp_path: Any) -> Texture:
-    """Return an image whose left half is cut out."""
+    """Return an image whose left half is transparent."""
     pixels = np.full((64, 64, 4), 255, np.uint8)
     pixels[:, :32, 3] = 0
     Image.fromarray(pixels).save(tmp_path / "leaf.png")
@@ -197,7 +197,7 @@ def leaf(tmp_path: Any) -> Texture:
 
 
 def test_cut_outs_are_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
-    """What shows through a cut-out must be that behind it: in every channel, and for rays."""
+    """Surfaces behind a cut-out would be missing in a channel, or for rays."""
     cut = {**GRAY, "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
     renderer.load(
         scene(
@@ -214,7 +214,7 @@ def test_cut_outs_are_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
     right = (x > 0.1) & (x < 1.9) & (abs(y) < 1.9)
     assert (images.entity[right] == 2).all()
     left = (x < -0.2) & (x > -1.9) & (abs(y) < 1.9)
-    # Nothing of the sheets is seen on the left, only the ground and the drone on it.
+    # On the left the sheets are transparent: only the ground and the drone are visible.
     assert set(np.unique(images.entity[left])) == {0, 3}
     ground = left & (images.entity == 0)
     np.testing.assert_allclose(images.distance[ground], 5.0 / -rays[ground][:, 2], rtol=1e-6)
@@ -224,7 +224,7 @@ def test_cut_outs_are_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
 
 
 def test_cut_outs_of_moving_objects_are_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
-    """A net or a leaf that a vehicle carries would be a solid board, and cast the shadow of one."""
+    """A net or a leaf on a vehicle would be opaque, and cast an opaque shadow."""
     cut = {**GRAY, "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
     renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4)), lights=[sun((0, 0, 1))]))
     sheet = scene(("sheet", quad(2.0), cut, np.eye(4)), ("pole", cube(0.1), GRAY, at((0.8, 0.8, 0.3))))
@@ -247,7 +247,7 @@ def test_cut_outs_of_moving_objects_are_passed(renderer: EmbreeRenderer, tmp_pat
 
 
 def test_any_number_of_cut_outs_is_passed(renderer: EmbreeRenderer, tmp_path: Any) -> None:
-    """In a hedge of many leaves, rays would end at the first that are too many to count."""
+    """In a hedge of many leaves, rays would stop after a fixed number of cut-outs."""
     cut = {**GRAY, "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
     leaves = [(f"leaf{k}", quad(2.0), cut, at((0, 0, 1.0 + 0.01 * k))) for k in range(200)]
     renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4)), *leaves, lights=[sun((0, 0, 1))]))
@@ -258,7 +258,7 @@ def test_any_number_of_cut_outs_is_passed(renderer: EmbreeRenderer, tmp_path: An
 
 
 def test_the_image_of_an_opacity_is_turned_and_repeated(renderer: EmbreeRenderer, tmp_path: Any) -> None:
-    """A texture's own transform and wrapping would leave the holes where they are without them."""
+    """A texture's transform and wrap mode would be ignored for its opacity."""
     image = dataclasses.replace(
         leaf(tmp_path), wrap=("repeat", "repeat"), uv_rotation=math.pi / 2, uv_scale=(2.0, 2.0)
     )
@@ -289,7 +289,7 @@ def moeller_trumbore(origins: Any, directions: Any, corners: Any) -> Any:
 
 
 def test_cast_against_moeller_trumbore(renderer: EmbreeRenderer) -> None:
-    """Rays from anywhere to anywhere must find the triangle that the textbook finds, as far and as near."""
+    """A ray would hit another triangle, or at another distance, than by the textbook algorithm."""
     random = np.random.default_rng(7)
     world = scene(
         ("ground", quad(40.0), GRAY, np.eye(4)),
@@ -322,7 +322,7 @@ def test_cast_against_moeller_trumbore(renderer: EmbreeRenderer) -> None:
 
 
 def test_the_same_with_any_number_of_threads(renderer: EmbreeRenderer) -> None:
-    """A picture that depends on how work is shared would make datasets depend on the machine."""
+    """An image would depend on the number of threads."""
     world = scene(
         ("ground", quad(40.0), GRAY, np.eye(4)),
         ("ball", ball(1.0, 32), {"diffuse_color": (0.8, 0.1, 0.1), "roughness": 0.3}, at((1, 1, 1))),
@@ -344,7 +344,7 @@ def test_the_same_with_any_number_of_threads(renderer: EmbreeRenderer) -> None:
 
 
 def test_single_rays_meet_what_packets_do(renderer: EmbreeRenderer, tmp_path: Any) -> None:
-    """A processor that casts no eight rays at once would draw another picture."""
+    """A processor without packets of eight rays would render another image."""
     leaves = {"diffuse_color": (0.1, 0.5, 0.1), "opacity": leaf(tmp_path), "opacity_threshold": 0.5}
     world = scene(
         ("ground", quad(20.0), GRAY, np.eye(4)),
@@ -372,7 +372,7 @@ def test_single_rays_meet_what_packets_do(renderer: EmbreeRenderer, tmp_path: An
 
 
 def test_an_empty_scene_is_refused(renderer: EmbreeRenderer) -> None:
-    """A scene without anything to draw would give black pictures for hours."""
+    """An empty scene would give black images."""
     with pytest.raises(ConfigError, match="void: holds nothing to draw; give it a mesh"):
         renderer.load(Scene("void"))
 
@@ -384,24 +384,24 @@ def test_an_empty_scene_is_refused(renderer: EmbreeRenderer) -> None:
 def test_bad_requests_are_refused(
     renderer: EmbreeRenderer, channels: list[str], samples: int, message: str
 ) -> None:
-    """A misspelt channel must be named, not left out in silence."""
+    """A misspelt channel would be left out without an error."""
     renderer.load(scene(("ground", quad(), GRAY, np.eye(4))))
     with pytest.raises(ConfigError, match=message):
         renderer.render(DOWN, channels, samples=samples)
 
 
 def test_unknown_and_doubled_objects_are_refused(renderer: EmbreeRenderer) -> None:
-    """Two objects of one path, or a pose for none, would move something else."""
+    """Two objects of one path, or a pose for a missing one, would be accepted."""
     renderer.load(scene(("ground", quad(), GRAY, np.eye(4))))
     renderer.add([drone()])
-    with pytest.raises(ConfigError, match="is drawn already"):
+    with pytest.raises(ConfigError, match="is in use already"):
         renderer.add([drone()])
-    with pytest.raises(ConfigError, match="'/World/x': is no object"):
+    with pytest.raises(ConfigError, match="'/World/x': is not an object"):
         renderer.move(["/World/x"], np.eye(4)[None])
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who lacks an extra must read in one line what to install."""
+    """A missing extra would not be named with its install command."""
     known = builtins.__import__
 
     def without(name: str, *more: Any) -> Any:
@@ -415,7 +415,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_closing_twice() -> None:
-    """A renderer is closed by its owner and by the simulation; the second time must not fail."""
+    """A second close, by owner and simulation, would fail."""
     made = EmbreeRenderer(threads=1)
     made.load(scene(("ground", quad(), GRAY, np.eye(4))))
     made.close()

@@ -1,51 +1,42 @@
-"""Mitsuba renderer against closed forms and the Embree renderer, in the fastest and the plainest variant."""
+"""Tests of the Mitsuba renderer against closed forms and the Embree renderer."""
 
 import builtins
-import logging
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import mitsuba
 import numpy as np
 import pytest
 from embree_scenes import DOWN, LAMBERT, at, ball, cube, dome, look, quad, scene, sun, world_rays
 from PIL import Image
 
-from pegasus.cameras.lens import KannalaBrandt
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+from pegasus.optics.lens import KannalaBrandt
 from pegasus.render import NOTHING, RenderObject, View
-from pegasus.render import mitsuba_shapes as shapes
-from pegasus.render import mitsuba_variant as variants
-from pegasus.render.embree_renderer import EmbreeRenderer
-from pegasus.render.mitsuba_renderer import MitsubaRenderer
+from pegasus.render.embree.renderer import EmbreeRenderer
+from pegasus.render.photo import renderer as renderers
+from pegasus.render.photo import shapes as shapes
+from pegasus.render.photo.renderer import MitsubaRenderer, load_mitsuba
 from pegasus.scene.scene import Entity, Light, Scene, Texture
 
 GRAY: dict[str, Any] = {"diffuse_color": (0.5, 0.5, 0.5)} | LAMBERT
 
 
-@pytest.fixture(scope="module")
-def fastest() -> str:
-    """The variant that this machine is given."""
-    variants.load_mitsuba()
-    return str(mitsuba.variant())
-
-
-@pytest.fixture(params=["fastest", variants.SCALAR])
-def renderer(request: pytest.FixtureRequest, fastest: str) -> Iterator[MitsubaRenderer]:
-    """A renderer that leaves the noise, in one variant after the other."""
-    mitsuba.set_variant(fastest if request.param == "fastest" else request.param)
+@pytest.fixture
+def renderer() -> Iterator[MitsubaRenderer]:
+    """A renderer without denoising."""
     made = MitsubaRenderer(denoise=False)
     yield made
     made.close()
-    mitsuba.set_variant(fastest)
 
 
 @pytest.fixture
-def photographer(fastest: str) -> Iterator[MitsubaRenderer]:
-    """A renderer as it is by default."""
-    mitsuba.set_variant(fastest)
+def photographer() -> Iterator[MitsubaRenderer]:
+    """A Mitsuba renderer with its default options."""
     made = MitsubaRenderer()
     yield made
     made.close()
@@ -62,7 +53,7 @@ def picture(path: Path, pixels: Any) -> Path:
 
 
 def leaf(folder: Path) -> dict[str, Any]:
-    """A material that is cut out but for its lower left quarter."""
+    """A material that is opaque only in its lower left quarter."""
     pixels = np.full((32, 32, 4), 255)
     pixels[:, :, 3] = 0
     pixels[16:, :16, 3] = 255
@@ -85,7 +76,7 @@ def test_depth_of_a_plane(renderer: MitsubaRenderer) -> None:
 
 
 def test_depth_mask_and_normals_of_a_ball(renderer: MitsubaRenderer) -> None:
-    """Smooth normals would be flat, turned away, or those of another face."""
+    """Smooth normals would be flat, inverted, or those of another face."""
     renderer.load(scene(("ball", ball(1.0), GRAY, at((0.0, 3.0, 0.0)))))
     view = look((0, 0, 0), (0, 3, 0), (40, 30), fov=50.0)
     images = renderer.render(view, ["distance", "normal", "entity"])
@@ -119,7 +110,7 @@ def test_depth_of_a_scaled_box_far_away(renderer: MitsubaRenderer) -> None:
 
 
 def test_what_is_too_near_or_too_far_is_not_seen(renderer: MitsubaRenderer) -> None:
-    """A camera would see the inside of its own housing, or what it must not reach."""
+    """Surfaces before the near distance or beyond the far distance would be visible."""
     things = ("near", quad(9.0), GRAY, at((0, 0, 4.8))), ("far", quad(9.0), GRAY, at((0, 0, -3.0)))
     renderer.load(scene(*things, ("middle", quad(0.5), GRAY, at((0, 0, 1.0)))))
     view = View(DOWN.lens, (16, 12), DOWN.position, DOWN.rotation, near=0.5, far=6.0)
@@ -181,18 +172,17 @@ def test_rays(renderer: MitsubaRenderer, tmp_path: Path) -> None:
 
 
 def test_a_surface_in_the_sun_obeys_lambert(renderer: MitsubaRenderer) -> None:
-    """Pictures of the two renderers would need another exposure each."""
+    """Images of the two renderers would need different exposures."""
     renderer.load(
         scene(("ground", quad(20.0), GRAY, np.eye(4)), lights=[sun((0.0, 0.6, 0.8), strength=1000.0)])
     )
     radiance = renderer.render(look((0, 0, 5), (0, 0, 0), (8, 6), fov=10.0), ["radiance"], samples=8).radiance
     assert radiance is not None
-    # The diffuse lobe of Disney's BSDF departs from Lambert's by less than this at 37 degrees.
     np.testing.assert_allclose(radiance, 0.5 / math.pi * 1000.0 * 0.8, rtol=0.02)
 
 
 def test_a_ball_lamp_lights_by_the_square_of_its_distance(renderer: MitsubaRenderer) -> None:
-    """The colour of a lamp would be taken for something else than the radiance of its surface."""
+    """A lamp's colour would not be taken as the radiance of its surface."""
     radius, height = 0.1, 2.0
     lamp = Light("/Lamp", "SphereLight", at((0, 0, height)), (500.0,) * 3, {"radius": radius})
     power = 500.0 * 4 * math.pi * radius**2
@@ -209,7 +199,7 @@ def test_a_ball_lamp_lights_by_the_square_of_its_distance(renderer: MitsubaRende
 
 
 def test_lamps_shine_one_way_and_have_no_entity(renderer: MitsubaRenderer) -> None:
-    """A ceiling lamp would light the attic, or be an obstacle in depth images."""
+    """A ceiling lamp would emit upwards, or be an obstacle in depth images."""
     lamp = Light("/Lamp", "RectLight", at((0, 0, 2)), (500.0,) * 3, {"width": 1.0, "height": 1.0})
     things = ("floor", quad(4.0), GRAY, np.eye(4)), ("attic", quad(4.0), GRAY, at((0, 0, 4)))
     renderer.load(scene(*things, lights=[lamp]))
@@ -230,7 +220,7 @@ def test_lamps_shine_one_way_and_have_no_entity(renderer: MitsubaRenderer) -> No
 
 
 def test_no_light_is_made(renderer: MitsubaRenderer) -> None:
-    """In a furnace of even light a white ball would be brighter than the light, or a grey one not grey."""
+    """In a furnace of uniform light a white ball would be brighter than the light, or a grey one not grey."""
     renderer.load(scene(("ball", ball(1.0, 48), GRAY, at((0, 3, 0))), lights=[dome(100.0)]))
     images = renderer.render(look((0, 0, 0), (0, 3, 0), (16, 12), fov=20.0), ["radiance"], samples=32)
     assert images.radiance is not None
@@ -239,7 +229,7 @@ def test_no_light_is_made(renderer: MitsubaRenderer) -> None:
 
 
 def test_images_lie_as_on_the_screen(renderer: MitsubaRenderer, tmp_path: Path) -> None:
-    """Textures would be mirrored, upside down, or turned the wrong way."""
+    """Textures would be mirrored, upside down, or rotated."""
     colors = [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]]
     file = picture(tmp_path / "four.png", np.kron(colors, np.ones((16, 16, 1))))
     turned = Texture(file, uv_rotation=math.pi / 2, wrap=("repeat", "repeat"))
@@ -276,7 +266,7 @@ def test_light_falls_through_what_is_cut_out(renderer: MitsubaRenderer, tmp_path
 
 
 def test_light_falls_through_many_holes(renderer: MitsubaRenderer, tmp_path: Path) -> None:
-    """The ground of a forest would be dark, or hits beyond several leaves be those of another ray."""
+    """The ground of a forest would be dark, or hits behind several leaves be those of another ray."""
     cut = leaf(tmp_path)
     leaves = [(f"leaf{k}", quad(2.0), cut, at((0, 0, 3 + 0.1 * k))) for k in range(5)]
     renderer.load(scene(*leaves, ("ground", quad(9.0), GRAY, np.eye(4)), lights=[sun((0, 0, 1), 1000.0)]))
@@ -288,15 +278,12 @@ def test_light_falls_through_many_holes(renderer: MitsubaRenderer, tmp_path: Pat
     above = View(DOWN.lens, (24, 18), np.array([0.0, 0.0, 6.0]), DOWN.rotation)
     radiance = renderer.render(above, ["radiance"], samples=4).radiance
     assert radiance is not None
-    # Rays through the holes see the ground, others the uppermost leaf; both are as bright.
+    # Rays through the holes hit the ground, others the uppermost leaf; both are equally bright.
     assert np.median(radiance[4:14, 6:18]) == pytest.approx(500.0 / math.pi, rel=0.02)
 
 
-def test_leaves_glow_against_the_sun(fastest: str, tmp_path: Path) -> None:
-    """A forest would be black from inside: leaves pass on 0.7 of what they reflect."""
-    if fastest == variants.SCALAR:
-        pytest.skip("leaves pass light on in the vectorized variant")
-    mitsuba.set_variant(fastest)
+def test_leaves_glow_against_the_sun(tmp_path: Path) -> None:
+    """A forest would be black from inside: leaves transmit 0.7 of what they reflect."""
     seen = []
     for more in ({}, {"metallic": 1e-6}):
         renderer = MitsubaRenderer(denoise=False)
@@ -312,7 +299,7 @@ def test_leaves_glow_against_the_sun(fastest: str, tmp_path: Path) -> None:
 
 
 def test_objects_move_come_and_go(renderer: MitsubaRenderer) -> None:
-    """Vehicles would be drawn where they were, under another's number, or after they are gone."""
+    """Vehicles would be drawn at old poses, with wrong ids, or after their removal."""
     renderer.load(scene(("ground", quad(9.0), GRAY, np.eye(4))))
     renderer.add([drone("a"), drone("b", 0.5, emissive_color=(0.0, 1.0, 0.0))])
     origins = np.array([[1.0, 0.0, 5.0], [-1.0, 0.0, 5.0]])
@@ -343,7 +330,7 @@ def test_objects_move_come_and_go(renderer: MitsubaRenderer) -> None:
 def test_copies_are_where_they_would_be_if_merged(
     renderer: MitsubaRenderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A forest's trees would be one tree, or carry the number of their neighbour."""
+    """Instances would be misplaced, or have the id of another instance."""
     tree, world = cube(1.0), scene(("ground", quad(30.0), GRAY, np.eye(4)))
     rng = np.random.default_rng(1)
     for k in range(12):
@@ -359,7 +346,7 @@ def test_copies_are_where_they_would_be_if_merged(
     found = []
     for limit in (10**6, 20):
         monkeypatch.setattr(
-            "pegasus.render.mitsuba_renderer.repeated_pieces",
+            "pegasus.render.photo.renderer.repeated_pieces",
             lambda pieces, limit=limit: shapes.repeated_pieces(pieces, limit=limit),
         )
         renderer.load(world)
@@ -371,7 +358,7 @@ def test_copies_are_where_they_would_be_if_merged(
 
 
 def test_a_fisheye_sees_behind_itself(renderer: MitsubaRenderer) -> None:
-    """Lenses that are no pinhole would be drawn as if they were, or not at all."""
+    """Lenses other than a pinhole would be rendered as a pinhole, or not at all."""
     glow = {"emissive_color": (1.0, 1.0, 1.0)}
     renderer.load(scene(("behind", cube(1.0), glow, at((-2.0, -0.9, 0.0)))))
     lens = KannalaBrandt(horizontal_fov=math.radians(300.0))
@@ -388,7 +375,7 @@ def test_a_fisheye_sees_behind_itself(renderer: MitsubaRenderer) -> None:
 
 
 def test_sky_images_look_the_same_way(renderer: MitsubaRenderer, tmp_path: Path) -> None:
-    """A sky would be turned or mirrored against the fast renderer's, and the shadows with it."""
+    """A sky and its shadows would be rotated or mirrored against the Embree renderer's."""
     rng = np.random.default_rng(3)
     file = picture(tmp_path / "sky.png", np.kron(rng.integers(0, 256, (4, 8, 3)), np.ones((16, 16, 1))))
     turned = at((0, 0, 0), np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]]))
@@ -427,7 +414,7 @@ def test_the_same_seed_makes_the_same_picture(photographer: MitsubaRenderer) -> 
 
 
 def test_noise_is_removed(photographer: MitsubaRenderer) -> None:
-    """Pictures of few samples would be grainy, or smeared beyond what they show."""
+    """Images of few samples would be grainy, or lose their detail."""
     world = scene(
         ("ground", quad(9.0), GRAY, np.eye(4)),
         ("cube", cube(), {"diffuse_color": (0.8, 0.2, 0.1)}, at((0, 0, 0.5))),
@@ -448,7 +435,7 @@ def test_noise_is_removed(photographer: MitsubaRenderer) -> None:
 
 
 def test_it_exposes_like_the_fast_renderer(photographer: MitsubaRenderer) -> None:
-    """A photo would need another exposure than the same scene's quick picture."""
+    """A photo would need another exposure than an Embree image of the scene."""
     sky = Light("/Sky", "DomeLight", np.eye(4), (530.0, 730.0, 1000.0), {})
     ground = ("ground", quad(40.0), {"diffuse_color": (0.4, 0.3, 0.2)}, np.eye(4))
     world = scene(ground, lights=[sun((1, 1, 2), 3000.0), sky])
@@ -465,7 +452,7 @@ def test_it_exposes_like_the_fast_renderer(photographer: MitsubaRenderer) -> Non
 
 
 def test_nothing_to_draw_and_wrong_requests_are_told(photographer: MitsubaRenderer) -> None:
-    """A user would see a traceback of Mitsuba, or an empty picture."""
+    """An empty scene or a wrong request would cause a traceback of Mitsuba, or an empty image."""
     with pytest.raises(ConfigError, match="nothing to draw"):
         photographer.load(Scene("empty.usda"))
     with pytest.raises(RuntimeError, match="load"):
@@ -481,9 +468,9 @@ def test_nothing_to_draw_and_wrong_requests_are_told(photographer: MitsubaRender
 
 @pytest.mark.parametrize("package", ["mitsuba", "pyoidn"])
 def test_a_missing_extra_is_one_line(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user without the extra would see a traceback instead of what to install."""
+    """Without the extra a user would see a traceback instead of the install command."""
     importer = builtins.__import__
-    module = variants.importlib.import_module
+    module = renderers.importlib.import_module
 
     def refuse(name: str, *args: Any, **more: Any) -> Any:
         if name.partition(".")[0] == package:
@@ -492,30 +479,38 @@ def test_a_missing_extra_is_one_line(package: str, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     monkeypatch.setattr(
-        variants.importlib, "import_module", lambda name: refuse(name) if name == package else module(name)
+        renderers.importlib, "import_module", lambda name: refuse(name) if name == package else module(name)
     )
     with pytest.raises(ConfigError, match=rf"{package}.* pip install pegasus-multirotor\[photo\]"):
         MitsubaRenderer()
 
 
-@pytest.mark.parametrize("version", [None, (15, 0, 7)])
-def test_without_a_fit_llvm_it_still_draws(
-    version: tuple[int, ...] | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    """An old LLVM would end the process at the first picture; a missing one would be a riddle."""
+def test_without_llvm_the_remedy_is_one_line() -> None:
+    """Without the library photos would end in a traceback of Mitsuba that names no package."""
+    code = """
+from pegasus.base.errors import ConfigError
+from pegasus.render.photo.renderer import MitsubaRenderer
+try:
+    MitsubaRenderer()
+except ConfigError as error:
+    print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"DRJIT_LIBLLVM_PATH": "/nowhere/libLLVM.so"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.startswith("renderer = 'mitsuba': needs the library libLLVM of version 17 or later")
+    assert "apt install libllvm19" in run.stdout
+    assert run.stdout.count("\n") == 1
 
-    class Stub:
-        def set_variant(self, name: str) -> None:
-            if version is None:
-                raise ImportError("no libLLVM.so")
 
-    class Library:
-        class detail:  # noqa: N801
-            @staticmethod
-            def llvm_version() -> tuple[int, ...]:
-                assert version is not None
-                return version
-
-    with caplog.at_level(logging.WARNING):
-        assert variants._usable_variant(Stub(), Library()) == variants.SCALAR
-    assert "apt install libllvm" in caplog.text
+def test_an_old_llvm_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old LLVM would end the process at the first image."""
+    mitsuba, drjit = load_mitsuba()
+    monkeypatch.setattr(mitsuba, "variant", lambda: None)
+    monkeypatch.setattr(drjit.detail, "llvm_version", lambda: (15, 0, 7))
+    with pytest.raises(ConfigError, match=r"found LLVM 15\.0\.7.*apt install libllvm19"):
+        MitsubaRenderer()

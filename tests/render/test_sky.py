@@ -1,4 +1,4 @@
-"""The sky against what is known of it: energy, axes, files."""
+"""Tests of the sky: energy, axes, files."""
 
 import math
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 from embree_scenes import dome, sun
 from PIL import Image
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.render.sky import sky_directions, sky_harmonics, sky_image
 from pegasus.scene.scene import Light
 
 
 def onto(sky: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Return the irradiance by summing over all pixels."""
+    """Return the irradiance on a surface, by summing over all pixels."""
     directions = sky_directions(len(sky))
     weight = np.sqrt(1 - directions[..., 2] ** 2)
     weight = weight / weight.sum() * 4 * np.pi * np.maximum(directions @ normal, 0)
@@ -22,7 +22,7 @@ def onto(sky: np.ndarray, normal: np.ndarray) -> np.ndarray:
 
 
 def test_a_clear_sky_gives_what_the_dome_says() -> None:
-    """The gradient must not change how bright the ground is, nor turn the sun's side round."""
+    """The gradient would change the irradiance, or the sun's side be wrong."""
     blue = Light("/Sky", "DomeLight", np.eye(4), (530.0, 730.0, 1000.0), {})
     light = sun((1.0, 0.0, 1.0), 3000.0)
     sky = sky_image([light, blue])
@@ -36,7 +36,7 @@ def test_a_clear_sky_gives_what_the_dome_says() -> None:
 
 
 def test_harmonics_against_the_sum() -> None:
-    """The nine coefficients give the irradiance of a smooth sky to a few per cent of its mean."""
+    """The nine coefficients would deviate by more than a few per cent of a smooth sky's irradiance."""
     directions = sky_directions(64)
     sky = (1.0 + 0.6 * directions[..., :1] + 0.3 * directions[..., 2:] ** 2) * np.array([1.0, 2.0, 0.5])
     coefficients = sky_harmonics(sky.astype(np.float32))
@@ -47,14 +47,14 @@ def test_harmonics_against_the_sum() -> None:
 
 
 def test_without_a_sun_a_dome_is_even() -> None:
-    """The little light in a hall is no blue sky."""
+    """A dome in a hall without a sun would be a blue sky."""
     assert np.unique(sky_image([dome(150.0)])).tolist() == [150.0]
     assert np.unique(sky_image([])).tolist() == [0.0]
 
 
 @pytest.mark.parametrize("turn", [0.0, 90.0])
 def test_an_image_stands_where_its_dome_turns_it(tmp_path: Path, turn: float) -> None:
-    """The middle of the image looks south, its left quarter east; about z a dome turns counter-clockwise."""
+    """The image's middle would not be south, or its left quarter not east."""
     pixels = np.zeros((64, 128, 3), np.uint8)
     pixels[20:44, 28:36] = 255
     Image.fromarray(pixels).save(tmp_path / "sky.png")
@@ -68,7 +68,7 @@ def test_an_image_stands_where_its_dome_turns_it(tmp_path: Path, turn: float) ->
 
 
 def run_lengths(pixels: np.ndarray) -> bytes:
-    """Return rows as Radiance files hold them: a run of equal bytes, then the rest as they are."""
+    """Return rows in the run-length format of Radiance files."""
     content = b""
     for row in pixels:
         content += bytes([2, 2, len(row) >> 8, len(row) & 255])
@@ -79,7 +79,7 @@ def run_lengths(pixels: np.ndarray) -> bytes:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_radiance_files(tmp_path: Path, compressed: bool) -> None:
-    """Exponents are shared by three colours: (128, 64, 32) with 129 is (1, 1/2, 1/4)."""
+    """The shared exponent would be wrong: (128, 64, 32) with 129 is (1, 1/2, 1/4)."""
     pixels = np.zeros((16, 32, 4), np.uint8)
     pixels[:] = (128, 64, 32, 129)
     pixels[:, 4:, 3] = np.arange(28) // 4 % 3 + 128
@@ -93,7 +93,7 @@ def test_radiance_files(tmp_path: Path, compressed: bool) -> None:
 
 @pytest.mark.parametrize(("name", "content"), [("sky.exr", b"v/1\x01"), ("sky.hdr", b"#?RADIANCE\n\n+X 3")])
 def test_unreadable_skies_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
-    """A sky that cannot be read must be named, not turn black."""
+    """A sky that cannot be read would be black without an error."""
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ConfigError, match=name):
         sky_image([Light("/Sky", "DomeLight", np.eye(4), (1.0, 1.0, 1.0), {}, tmp_path / name)])

@@ -1,4 +1,4 @@
-"""Writing shapes: where they end up when they are read again."""
+"""Tests of writing shapes: their poses when they are read again."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from pegasus.scene.translation import translate
 
 @pytest.mark.parametrize("axis", [(0, 0, 1), (0, 0, -2), (1, 0, 0), (0.3, -0.4, -0.8), (1e-9, 0, -1)])
 def test_rotation_to_turns_z_to_the_axis(axis: tuple[float, ...]) -> None:
-    """Rotors and struts would point elsewhere, or a downward one be mirrored."""
+    """Rotors and struts would have a wrong direction, or a downward one be mirrored."""
     rotation = rotation_to(axis)
     np.testing.assert_allclose(rotation[:, 2], np.array(axis) / np.linalg.norm(axis), atol=1e-8)
     np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-8)
@@ -18,7 +18,7 @@ def test_rotation_to_turns_z_to_the_axis(axis: tuple[float, ...]) -> None:
 
 
 def test_shapes_are_where_they_were_put() -> None:
-    """A strut would not reach what it holds, or a box be turned about the wrong axis."""
+    """A strut would not reach its ends, or a box be rotated about the wrong axis."""
     stage: Usd.Stage = new_stage("Root")
     look = Surface(material(stage, "/Root/Look", (0.5, 0.5, 0.5)))
     start, end = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 5.0])

@@ -1,4 +1,4 @@
-"""Colliders: exact primitives, meshes where a primitive cannot be, contact properties."""
+"""Tests of colliders: exact primitives, meshes otherwise, and contact properties."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
-from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.scene.authoring import physics_material
-from pegasus.scene.colliders import bounds, lowest_point, take_apart
+from pegasus.scene.colliders import bounds, decompose, lowest_point
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
 from pegasus.scene.translation import translate
 
@@ -59,7 +60,7 @@ def test_a_box_keeps_size_and_attitude(stage: Usd.Stage) -> None:
     np.testing.assert_allclose(box.position, (1.0, 2.0, 3.0))
     rotation = matrix_from_quaternion(box.orientation)
     for column, axis in enumerate(AXES.values()):
-        # A box looks the same from both ends of an axis.
+        # A box is symmetric along each axis.
         assert abs(rotation[:, column] @ turned(axis)) == pytest.approx(1.0, abs=1e-6)
 
 
@@ -78,7 +79,7 @@ def test_a_sphere_scaled_unevenly_is_an_ellipsoid(stage: Usd.Stage) -> None:
 
 @pytest.mark.parametrize("axis", AXES)
 def test_cylinders_and_capsules_lie_along_their_axis(stage: Usd.Stage, axis: str) -> None:
-    """Lying pillars would stand, and a scaled one have the wrong radius."""
+    """Cylinders would have a wrong axis, or a scaled one a wrong radius."""
     scale = {"X": (4.0, 2.0, 2.0), "Y": (2.0, 4.0, 2.0), "Z": (2.0, 2.0, 4.0)}[axis]
     collide(stage, "Cylinder", radius=0.5, height=3.0, axis=axis, scale=scale, path="/Cylinder")
     collide(stage, "Capsule", radius=0.5, height=3.0, axis=axis, scale=(2.0, 2.0, 2.0), path="/Capsule")
@@ -125,7 +126,7 @@ def test_what_no_primitive_can_be_is_its_hull(
 def test_a_shear_makes_a_mesh(
     stage: Usd.Stage, area_and_volume: Callable[..., tuple[float, float]], kind: str
 ) -> None:
-    """A leaning shape would collide as an upright one, or with angles that are no longer right."""
+    """A sheared shape would collide as an unsheared one."""
     UsdPhysics.CollisionAPI.Apply(stage.DefinePrim("/Outer/Inner", kind))
     outer = UsdGeom.Xform.Define(stage, "/Outer")
     outer.AddScaleOp().Set((1.0, 1.0, -3.0))
@@ -145,7 +146,7 @@ def test_a_shear_makes_a_mesh(
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (2.0, 3.0, 0.5)])
 def test_planes_face_along_their_axis(stage: Usd.Stage, axis: str, scale: tuple[float, float, float]) -> None:
-    """A sloping ground would push in another direction than it faces."""
+    """A sloping ground would push in a wrong direction."""
     collide(stage, "Plane", axis=axis, scale=scale)
     plane = only(stage)
     assert (plane.shape, plane.size) == (ColliderShape.PLANE, ())
@@ -154,7 +155,7 @@ def test_planes_face_along_their_axis(stage: Usd.Stage, axis: str, scale: tuple[
 
 
 def test_a_ground_with_y_up_in_centimetres(stage: Usd.Stage) -> None:
-    """The ground of a world in OpenUSD's default units would be a wall a hundred times too far away."""
+    """A ground with y up in centimetres would be a distant wall."""
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
     collide(stage, "Plane", axis="Y", turn=(0.0, 0.0, 0.0), path="/Ground")
@@ -181,7 +182,7 @@ def box_mesh(stage: Usd.Stage, approximation: str | None) -> Usd.Prim:
     return prim
 
 
-# As Isaac Sim has it: what is authored, what a world collides by, and what a moving body does.
+# As in Isaac Sim: the authored value, a world's approximation, and a moving body's.
 APPROXIMATIONS = [
     (None, "none", "convexHull"),
     ("none", "none", "convexHull"),
@@ -201,7 +202,7 @@ def test_meshes_keep_their_triangles_and_approximation(
     in_a_world: str,
     as_a_body: str,
 ) -> None:
-    """An engine could not tell a terrain from a stone, or would get a mesh without its scale."""
+    """An engine would not get a mesh's approximation, or get it without its scale."""
     box_mesh(stage, authored)
     for root, taken in ((None, in_a_world), ("/", as_a_body)):
         (collider,) = translate(stage, root=root).colliders
@@ -213,7 +214,7 @@ def test_meshes_keep_their_triangles_and_approximation(
 
 
 def test_what_a_mesh_collides_by_instead_is_said(stage: Usd.Stage) -> None:
-    """A user would take a hull for the triangles that he has authored."""
+    """A mesh would be replaced by its hull without a message."""
     prim = box_mesh(stage, "none")
     assert not any("collides by" in line for line in translate(stage).warnings)
     (line,) = translate(stage, root="/").warnings
@@ -226,7 +227,7 @@ def test_what_a_mesh_collides_by_instead_is_said(stage: Usd.Stage) -> None:
 
 
 def test_instances_of_a_mesh_share_its_points(stage: Usd.Stage) -> None:
-    """A forest would hold each leaf a thousand times, and be decomposed tree by tree."""
+    """A forest would store and decompose each tree separately."""
     box_mesh(stage, "none")
     stage.CreateClassPrim("/Prototype")
     stage.DefinePrim("/Prototype/Mesh", "Mesh").GetReferences().AddInternalReference("/Body")
@@ -281,7 +282,7 @@ def test_bounding_shapes_of_meshes(stage: Usd.Stage) -> None:
 
 
 def test_contact_properties_come_from_the_physics_binding(stage: Usd.Stage) -> None:
-    """Ice would grip like rubber."""
+    """A collider would not have the friction of its bound physics material."""
     ice = physics_material(stage, "/Looks/Ice", PhysicsMaterial(0.0625, 0.03125, 0.25))
     wood = physics_material(stage, "/Looks/Wood", PhysicsMaterial(0.5, 0.375, 0.125))
     paint = UsdShade.Material.Define(stage, "/Looks/Paint")
@@ -321,7 +322,7 @@ def test_what_cannot_collide_is_left_out(stage: Usd.Stage) -> None:
 
 
 def test_transforms_come_apart_and_go_together_again() -> None:
-    """A mirrored or sheared part would be placed by an improper rotation."""
+    """A mirrored or sheared part would get an improper rotation."""
     rng = np.random.default_rng(5)
     for kind in ("scale", "mirror", "shear", "mirrored shear"):
         linear = np.linalg.qr(rng.normal(size=(3, 3)))[0]
@@ -333,7 +334,7 @@ def test_transforms_come_apart_and_go_together_again() -> None:
             linear = linear @ np.diag([1.0, -1.0, 1.0])
         transform = np.eye(4)
         transform[:3, :3], transform[:3, 3] = linear, rng.normal(size=3)
-        placement = take_apart(transform)
+        placement = decompose(transform)
         np.testing.assert_allclose(placement.rotation @ placement.rest, linear, atol=1e-12)
         np.testing.assert_allclose(placement.rotation @ placement.rotation.T, np.eye(3), atol=1e-12)
         assert np.linalg.det(placement.rotation) == pytest.approx(1.0)
@@ -390,3 +391,23 @@ def test_lowest_point_of_a_mesh_and_of_nothing() -> None:
     assert lowest_point([]) == np.inf
     plane = Collider("/P", ColliderShape.PLANE, (), np.zeros(3), still)
     assert lowest_point([mesh, plane]) == -np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("restitution", 1.5, "must be from 0 to 1"),
+        ("restitution", -0.1, "must be from 0 to 1"),
+        ("dynamicFriction", -0.5, "must be finite and not negative"),
+        ("staticFriction", float("inf"), "must be finite and not negative"),
+    ],
+)
+def test_an_impossible_contact_material_is_refused(name: str, value: float, said: str) -> None:
+    """A restitution above 1 would make energy in every impact."""
+    stage = Usd.Stage.CreateInMemory()
+    prim = collide(stage, "Cube")
+    ice = physics_material(stage, "/Ice", PhysicsMaterial())
+    ice.GetPrim().GetAttribute(f"physics:{name}").Set(value)
+    UsdShade.MaterialBindingAPI.Apply(prim).Bind(ice, materialPurpose="physics")
+    with pytest.raises(ConfigError, match=rf"physics:{name} = .*{said}.*correct it in the USD file"):
+        translate(stage)

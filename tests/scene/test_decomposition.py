@@ -1,4 +1,4 @@
-"""Meshes as convex parts, and the cache that keeps them."""
+"""Tests of the convex decomposition of meshes, and its cache."""
 
 import logging
 
@@ -8,8 +8,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from pegasus.scene import decomposition
-from pegasus.scene.decomposition import ConvexParts, coarsened, solid_parts, surface_parts
-from pegasus.scene.decomposition_cache import DecompositionCache
+from pegasus.scene.decomposition import ConvexParts, DecompositionCache, coarsened, solid_parts, surface_parts
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def test_convex_components_are_taken_as_they_are(solver_calls):
 
 
 def test_a_box_that_is_seen_from_inside_is_a_room():
-    """A room that is a box turned inside out would be a solid block."""
+    """A room made of an inverted box would be a solid block."""
     vertices, faces = mesh_shapes.box((0, 0, 0), (4, 4, 3))
     found = surface_parts(vertices, faces[:, ::-1])
     assert len(found.parts) == 6
@@ -56,7 +55,7 @@ def test_solid_parts_have_the_volume_of_the_mesh():
 
 
 def test_parts_are_the_same_every_time():
-    """A run would not be the same on two machines."""
+    """A decomposition would differ between two machines."""
     mesh = mesh_shapes.arch()
     first, second = solid_parts(*mesh), solid_parts(*mesh)
     assert len(first.parts) == len(second.parts)
@@ -64,7 +63,7 @@ def test_parts_are_the_same_every_time():
 
 
 def test_what_is_known_is_not_decomposed_again(tmp_path, solver_calls):
-    """A world would take its time whenever it is opened."""
+    """A world would be decomposed whenever it is opened."""
     cache, (vertices, faces) = DecompositionCache(tmp_path), mesh_shapes.l_shape()
     first = solid_parts(vertices, faces, cache=cache)
     second = solid_parts(vertices, faces, cache=cache)
@@ -81,7 +80,7 @@ def test_what_is_known_is_not_decomposed_again(tmp_path, solver_calls):
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "other", "wrong"])
 def test_a_damaged_file_is_made_anew(tmp_path, solver_calls, damage):
-    """A machine that was switched off while writing would never open the world again."""
+    """A cache file damaged by a power cut would keep the world from opening."""
     cache, mesh = DecompositionCache(tmp_path), mesh_shapes.l_shape()
     solid_parts(*mesh, cache=cache)
     (file,) = tmp_path.glob("*.npz")
@@ -104,7 +103,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, caplog):
     with caplog.at_level(logging.INFO):
         found = solid_parts(*mesh_shapes.l_shape(), cache=DecompositionCache(blocked / "cache"))
     assert len(found.parts) > 1
-    assert "not kept" in caplog.text
+    assert "not cached" in caplog.text
 
 
 def test_coarsening_says_how_far_vertices_moved():

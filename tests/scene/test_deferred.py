@@ -1,11 +1,11 @@
-"""Scenes that are read when they are needed: what is asked for is read, once, and nothing else."""
+"""Tests of deferred scenes: data is read when it is needed, once, and nothing else."""
 
 import threading
 import time
 
 import pytest
 
-from pegasus.assembly import placed_world, world_of
+from pegasus.core.assembly import placed_world, world_of
 from pegasus.scene import deferred, translate, translation
 from pegasus.scene.deferred import DeferredScene
 
@@ -18,7 +18,7 @@ def file():
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Note whether each translation reads geometry."""
+    """Record whether each translation reads geometry."""
     made = []
 
     def noted(source, *, geometry, progress):
@@ -47,7 +47,7 @@ def test_nothing_is_read_before_it_is_asked_for(file, calls):
 
 
 def test_labels_and_materials_come_without_geometry(file, monkeypatch):
-    """Semantic pictures of Isaac Sim would have other numbers than those of Embree, or take as long."""
+    """Isaac Sim's segmentation ids would differ from Embree's, or need the geometry."""
     whole = translate(file)
 
     def refuse(*_):
@@ -68,7 +68,7 @@ def test_labels_and_materials_come_without_geometry(file, monkeypatch):
 
 
 def test_progress_is_told(file):
-    """A bar that stands still looks like a hang."""
+    """The progress would not advance during a long translation."""
     shares = []
     told = translate(file, progress=shares.append)
     assert shares == sorted(shares)
@@ -78,7 +78,7 @@ def test_progress_is_told(file):
 
 
 def test_it_is_read_in_a_thread_of_its_own(file, monkeypatch):
-    """Kit's window would stand still."""
+    """Kit's window would freeze during the translation."""
     may_go, threads = threading.Event(), []
 
     def slow(source, *, geometry, progress):
@@ -95,7 +95,7 @@ def test_it_is_read_in_a_thread_of_its_own(file, monkeypatch):
     wait_until(lambda: scene.progress == 0.25)
     assert not scene.is_whole
     may_go.set()
-    # Who asks meanwhile waits for that thread.
+    # A caller meanwhile waits for that thread.
     assert scene.geometries
     wait_until(lambda: scene.progress is None)
     scene.begin(whole=True)
@@ -105,7 +105,7 @@ def test_it_is_read_in_a_thread_of_its_own(file, monkeypatch):
 
 
 def test_what_fails_in_the_background_is_told_to_who_asks(tmp_path, caplog):
-    """An error in a thread goes unseen, and the progress stays for ever."""
+    """An error in the thread would be lost, and the progress never end."""
     scene = DeferredScene("gone.usda", lambda: tmp_path / "gone.usda")
     scene.begin()
     wait_until(lambda: scene.progress is None)
@@ -116,7 +116,7 @@ def test_what_fails_in_the_background_is_told_to_who_asks(tmp_path, caplog):
 
 
 def wait_until(condition):
-    """Wait for another thread."""
+    """Wait until another thread has fulfilled a condition."""
     for _ in range(3000):
         if condition():
             return

@@ -1,4 +1,4 @@
-"""Which meshes are height fields, and whether their heights are those of the mesh."""
+"""Tests of recognising height fields among meshes, and of their heights."""
 
 import mesh_shapes
 import numpy as np
@@ -32,7 +32,7 @@ def as_set(points, faces):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_a_field_has_the_triangles_of_its_mesh(main, turned, axes):
-    """A mirrored terrain looks right and is wrong everywhere."""
+    """A mirrored terrain would have wrong heights everywhere."""
     vertices, faces = mesh_shapes.terrain(7, 9, main=main)
     vertices = vertices[:, axes]
     if turned:
@@ -48,7 +48,7 @@ def test_a_field_has_the_triangles_of_its_mesh(main, turned, axes):
 
 
 def test_mixed_diagonals_say_how_far_they_are_off():
-    """A cell cut the other way would be a bump that nobody hears of."""
+    """The height error of cells with another diagonal would not be reported."""
     vertices, faces = mesh_shapes.terrain(7, 9)
     cell = [(k, t) for k, t in enumerate(faces.tolist()) if t[0] == 16]
     a, b, c, d = 16, 17, 24, 23
@@ -60,7 +60,7 @@ def test_mixed_diagonals_say_how_far_they_are_off():
 
 
 def test_what_is_no_field_is_none():
-    """A hall would become a hill."""
+    """A mesh with walls and a roof would be taken for a height field."""
     assert height_field(*mesh_shapes.torus()) is None
     assert height_field(*mesh_shapes.room()) is None
     vertices, faces = mesh_shapes.terrain(7, 9)
@@ -73,7 +73,7 @@ def test_what_is_no_field_is_none():
 
 
 def test_a_sampled_field_keeps_to_its_tolerance():
-    """A surveyed terrain would be hit above or below its surface."""
+    """Contact with a surveyed terrain would be above or below its surface."""
     vertices, faces = mesh_shapes.terrain(12, 15)
     vertices[20, :2] += [0.05, -0.08]
     field = sampled_height_field(vertices, faces, 0.01)

@@ -1,4 +1,4 @@
-"""Lights and cameras as plain numbers."""
+"""Tests of reading lights and cameras."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pxr import Gf, Usd, UsdGeom, UsdLux
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.scene.translation import translate
 
 
@@ -66,7 +66,7 @@ def test_a_sun_with_y_up_shines_down(stage: Usd.Stage) -> None:
 @pytest.mark.parametrize("y_up", [False, True])
 @pytest.mark.parametrize(("pole", "expected"), [("scene", "up"), ("Y", "y"), ("Z", "z")])
 def test_the_pole_of_a_sky_is_z(stage: Usd.Stage, y_up: bool, pole: str, expected: str) -> None:
-    """A panorama would lie on its side."""
+    """A panorama would be tipped on its side."""
     if y_up:
         in_y_up_centimetres(stage)
     UsdLux.DomeLight_1.Define(stage, "/Sky").CreatePoleAxisAttr(pole)
@@ -78,7 +78,7 @@ def test_the_pole_of_a_sky_is_z(stage: Usd.Stage, y_up: bool, pole: str, expecte
 
 
 def test_the_image_of_a_sky_must_exist(stage: Usd.Stage, tmp_path: Path) -> None:
-    """A world with a lost panorama would be black without a word."""
+    """A world without its panorama would be black without an error."""
     sky = UsdLux.DomeLight.Define(stage, "/Sky")
     sky.CreateTextureFileAttr(str(tmp_path / "sky.hdr"))
     with pytest.raises(ConfigError, match=r"/Sky\.inputs:texture:file = .*sky\.hdr.*does not exist"):

@@ -1,4 +1,4 @@
-"""Materials: preview surfaces, textures with their placement, MDL, fallbacks."""
+"""Tests of materials: preview surfaces, textures with their transforms, MDL, fallbacks."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdUtils, Vt
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.scene.scene import Material, Texture
 from pegasus.scene.translation import translate
 
@@ -16,7 +16,7 @@ Types = Sdf.ValueTypeNames
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    """A file that stands for an image: only its place matters here."""
+    """Write a placeholder for an image file: only its path is used."""
     path = tmp_path / "bricks.png"
     path.write_bytes(b"image")
     return path
@@ -46,7 +46,7 @@ def bind(stage: Usd.Stage, surface: UsdShade.Shader, context: str = "") -> UsdSh
 
 
 def sheet(stage: Usd.Stage, paint: UsdShade.Material) -> UsdGeom.Mesh:
-    """Put a triangle with a material in the place of the cube."""
+    """Replace the cube by a triangle with a material."""
     stage.RemovePrim("/Box")
     mesh = UsdGeom.Mesh.Define(stage, "/Sheet")
     mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
@@ -67,7 +67,7 @@ def textured(stage: Usd.Stage, image: Path | str, output: str = "rgb", **inputs:
 
 
 def test_constants_are_taken_as_authored(stage: Usd.Stage) -> None:
-    """Every surface would look alike."""
+    """Authored colours and constants would be ignored."""
     surface = shader(
         stage,
         "/Looks/Paint/Surface",
@@ -98,7 +98,7 @@ def test_constants_are_taken_as_authored(stage: Usd.Stage) -> None:
 
 
 def test_what_is_not_authored_is_as_the_specification_has_it(stage: Usd.Stage) -> None:
-    """Unauthored inputs would differ from every other renderer."""
+    """Defaults of inputs would differ from the specification."""
     bind(stage, shader(stage, "/Looks/Paint/Surface", "UsdPreviewSurface"))
     assert translated(stage) == Material(path="/Looks/Paint")
 
@@ -192,7 +192,7 @@ def test_channel_and_colour_space(
 
 
 def test_the_texture_coordinates_a_material_names_are_used(stage: Usd.Stage, image: Path) -> None:
-    """A texture laid out by a second set of coordinates would be laid out by the first."""
+    """A texture with a second set of coordinates would use the first."""
     reader = shader(stage, "/Looks/Paint/Reader", "UsdPrimvarReader_float2", varname=(Types.String, "second"))
     output = textured(stage, image, st=(Types.Float2, reader.CreateOutput("result", Types.Float2)))
     paint = bind(
@@ -208,7 +208,7 @@ def test_the_texture_coordinates_a_material_names_are_used(stage: Usd.Stage, ima
 
 
 def test_an_input_of_the_material_reaches_its_surface(stage: Usd.Stage) -> None:
-    """Assets whose parameters are promoted to the material would all be grey."""
+    """Assets with parameters on the material would be grey."""
     surface = shader(stage, "/Looks/Paint/Surface", "UsdPreviewSurface")
     paint = bind(stage, surface)
     promoted = paint.CreateInput("tint", Types.Color3f)
@@ -220,7 +220,7 @@ def test_an_input_of_the_material_reaches_its_surface(stage: Usd.Stage) -> None:
 def test_a_missing_texture_is_one_line_with_file_attribute_and_remedy(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A world would come up grey where an image was lost, and nobody would know why."""
+    """A missing image would give a grey world without an error."""
     path = tmp_path / "world.usda"
     stage = Usd.Stage.CreateNew(str(path))
     output = textured(stage, "./textures/lost.png")
@@ -241,7 +241,7 @@ def test_a_missing_texture_is_one_line_with_file_attribute_and_remedy(
 
 
 def test_a_missing_texture_of_a_material_that_is_not_used_does_not_matter(stage: Usd.Stage) -> None:
-    """A leftover material in a library would keep a world from loading."""
+    """An unused material would keep a world from loading."""
     output = textured(stage, "lost.png")
     bind(
         stage,
@@ -252,7 +252,7 @@ def test_a_missing_texture_of_a_material_that_is_not_used_does_not_matter(stage:
 
 
 def test_an_empty_texture_path_is_noted_and_its_fallback_used(stage: Usd.Stage) -> None:
-    """An empty path resolves to the folder of the file, which would be taken for an image."""
+    """An empty path would resolve to the file's folder and be opened as an image."""
     output = textured(stage, "", fallback=(Types.Float4, Gf.Vec4f(0.5, 0.25, 0.75, 1.0)))
     bind(
         stage,
@@ -279,7 +279,7 @@ def test_the_first_tile_stands_for_tiled_images(stage: Usd.Stage, tmp_path: Path
 def test_images_inside_a_package_are_unpacked(
     tmp_path: Path, image: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scans and phone models come as .usdz, whose images no renderer could open by path."""
+    """Images in .usdz packages could not be opened by renderers."""
     monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "cache"))
     stage = Usd.Stage.CreateNew(str(tmp_path / "model.usda"))
     output = textured(stage, "./bricks.png")
@@ -300,7 +300,7 @@ def test_images_inside_a_package_are_unpacked(
 
 
 def test_omnipbr_is_approximated_and_noted(stage: Usd.Stage, image: Path) -> None:
-    """Worlds made in Omniverse would be grey all over."""
+    """Worlds made in Omniverse would be grey."""
     surface = UsdShade.Shader.Define(stage, "/Looks/Paint/Surface")
     surface.SetSourceAsset("OmniPBR.mdl", "mdl")
     surface.SetSourceAssetSubIdentifier("OmniPBR", "mdl")
@@ -331,7 +331,7 @@ def test_omnipbr_is_approximated_and_noted(stage: Usd.Stage, image: Path) -> Non
 
 
 def test_an_unknown_surface_is_grey_and_noted(stage: Usd.Stage) -> None:
-    """A material of another renderer would raise, or vanish without a word."""
+    """A material of another renderer would raise, or be ignored without a message."""
     bind(stage, shader(stage, "/Looks/Paint/Surface", "ArnoldStandard"))
     scene = translate(stage)
     assert scene.materials["/Looks/Paint"].diffuse_color == (0.5, 0.5, 0.5)

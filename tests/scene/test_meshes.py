@@ -1,4 +1,4 @@
-"""Meshes as triangles: polygons, holes, orientation, normals, coordinates, colours, subsets."""
+"""Tests of triangulation: polygons, holes, orientation, normals, coordinates, colours, subsets."""
 
 from collections.abc import Callable, Sequence
 
@@ -105,7 +105,7 @@ def test_holes_are_left_out(stage: Usd.Stage, area_and_volume: Callable[..., tup
 def test_left_handed_meshes_keep_their_outside_out(
     stage: Usd.Stage, area_and_volume: Callable[..., tuple[float, float]]
 ) -> None:
-    """Meshes of left-handed tools would be inside out."""
+    """Left-handed meshes would be inside out."""
     mesh = write(stage, "/Box", CUBE_POINTS, [face[::-1] for face in CUBE_FACES])
     mesh.CreateOrientationAttr("leftHanded")
     geometry = only(stage)
@@ -115,7 +115,7 @@ def test_left_handed_meshes_keep_their_outside_out(
 
 
 def test_flat_faces_split_vertices_and_smooth_ones_share_them(stage: Usd.Stage) -> None:
-    """A box would be shaded like a ball, or every mesh would hold three vertices per triangle."""
+    """A box would be shaded like a ball, or no mesh would share vertices."""
     write(stage, "/Flat", CUBE_POINTS, CUBE_FACES)
     smooth = write(stage, "/Smooth", CUBE_POINTS, CUBE_FACES)
     normals = (np.array(CUBE_POINTS) - 0.5) / np.sqrt(0.75)
@@ -130,7 +130,7 @@ def test_flat_faces_split_vertices_and_smooth_ones_share_them(stage: Usd.Stage) 
 
 
 def test_subdivision_cages_are_smooth_but_not_across_sharp_edges(stage: Usd.Stage) -> None:
-    """Organic shapes would look faceted, or boxes like cushions."""
+    """Smooth shapes would look faceted, or sharp edges would be rounded."""
     write(stage, "/Box", CUBE_POINTS, CUBE_FACES).CreateSubdivisionSchemeAttr("catmullClark")
     angle = 2 * np.pi * np.arange(16) / 16
     points = [(float(np.cos(a)), float(np.sin(a)), z) for z in (0.0, 1.0) for a in angle]
@@ -145,7 +145,7 @@ def test_subdivision_cages_are_smooth_but_not_across_sharp_edges(stage: Usd.Stag
 
 @pytest.mark.parametrize("interpolation", ["vertex", "varying", "faceVarying", "uniform", "constant"])
 def test_texture_coordinates_of_every_interpolation(stage: Usd.Stage, interpolation: str) -> None:
-    """Textures would be scrambled on meshes of exporters that use another interpolation."""
+    """Textures would be scrambled for other interpolations of the coordinates."""
     points = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (1, 1, 0), (2, 1, 0)]
     faces = [[0, 1, 4, 3], [1, 2, 5, 4]]
     mesh = write(stage, "/Sheet", points, faces)
@@ -172,7 +172,7 @@ def test_texture_coordinates_of_every_interpolation(stage: Usd.Stage, interpolat
 
 
 def test_indexed_primvars_are_flattened(stage: Usd.Stage) -> None:
-    """Coordinates that an exporter stores once and indexes would be read in the wrong order."""
+    """Indexed texture coordinates would be read in the wrong order."""
     mesh = write(stage, "/Face", [(0, 0, 0), (1, 0, 0), (0, 1, 0)], [[0, 1, 2]])
     st = UsdGeom.PrimvarsAPI(mesh).CreatePrimvar("UVMap", Sdf.ValueTypeNames.TexCoord2fArray, "faceVarying")
     st.Set(Vt.Vec2fArray([(0, 1), (1, 0), (0, 0)]))
@@ -187,7 +187,7 @@ def test_a_primvar_that_does_not_fit_is_left_out_and_noted(stage: Usd.Stage) -> 
     primvar(mesh, "st", Sdf.ValueTypeNames.TexCoord2fArray, "faceVarying", Vt.Vec2fArray([(0, 0)] * 5))
     scene = translate(stage)
     assert scene.geometries["/Box"].uvs is None
-    assert "/Box: faceVarying st left out: they are 5, not 24" in scene.warnings
+    assert "/Box: faceVarying st left out: 5 values, not 24" in scene.warnings
 
 
 def test_broken_topology_is_noted_and_skipped(stage: Usd.Stage) -> None:

@@ -1,14 +1,14 @@
-"""Facts of prims: read once for what is shared, and nothing passed over that can be seen or hit."""
+"""Tests of prim facts: read once for shared prims, and complete."""
 
 import numpy as np
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdShade
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics, UsdShade
 
 from pegasus.scene.prim_facts import PrimReader
 from pegasus.scene.translation import translate
 
 
 def test_instances_share_their_facts_and_keep_their_places(stage: Usd.Stage) -> None:
-    """A town would be read house by house, or all houses have the place, material or label of the first."""
+    """Each instance would be read separately, or all would share pose, material or label."""
     stage.CreateClassPrim("/House")
     for name, color in (("Wall", (0.5, 0.1, 0.1)), ("Roof", (0.1, 0.1, 0.5))):
         cube = UsdGeom.Cube.Define(stage, f"/House/{name}")
@@ -43,7 +43,7 @@ def test_instances_share_their_facts_and_keep_their_places(stage: Usd.Stage) -> 
 
 
 def test_what_lies_among_materials_is_seen(stage: Usd.Stage) -> None:
-    """A shape or a lamp in a folder of materials would be passed over with them."""
+    """A shape or a lamp in a scope of materials would be skipped."""
     UsdShade.Material.Define(stage, "/Looks/Paint")
     UsdGeom.Cube.Define(stage, "/Looks/Sample")
     UsdLux.SphereLight.Define(stage, "/Looks/More/Lamp")
@@ -54,3 +54,53 @@ def test_what_lies_among_materials_is_seen(stage: Usd.Stage) -> None:
     assert [item.path for item in scene.lights] == ["/Looks/More/Lamp"]
     below = PrimReader().children(stage.GetPseudoRoot(), Usd.PrimDefaultPredicate)
     assert "Other" not in [child.GetName() for child, _ in below]
+
+
+def old_label(prim: Usd.Prim, instance: str, kind: str, data: str) -> None:
+    """Write a label in Isaac Sim's former format, older than OpenUSD's schema."""
+    for name, value in (("semanticType", kind), ("semanticData", data)):
+        attribute = prim.CreateAttribute(f"semantic:{instance}:params:{name}", Sdf.ValueTypeNames.String)
+        attribute.Set(value)
+
+
+def new_label(prim: Usd.Prim, taxonomy: str, *labels: str) -> None:
+    UsdSemantics.LabelsAPI.Apply(prim, taxonomy).CreateLabelsAttr(list(labels))
+
+
+def test_the_nearest_label_of_each_taxonomy_wins(stage: Usd.Stage) -> None:
+    """A door would get the label of its house, or lose its other labels."""
+    house = UsdGeom.Xform.Define(stage, "/House").GetPrim()
+    new_label(house, "class", "building")
+    old_label(house, "Semantics_use", "use", "dwelling")
+    UsdGeom.Cube.Define(stage, "/House/Wall")
+    door = UsdGeom.Cube.Define(stage, "/House/Door").GetPrim()
+    old_label(door, "Semantics", "class", "door")
+    lock = UsdGeom.Cube.Define(stage, "/House/Door/Lock").GetPrim()
+    new_label(lock, "class", "lock", "metal")
+    labels = {instance.path: instance.labels for instance in translate(stage).instances}
+    assert labels == {
+        "/House/Wall": {"class": "building", "use": "dwelling"},
+        "/House/Door": {"class": "door", "use": "dwelling"},
+        "/House/Door/Lock": {"class": "lock,metal", "use": "dwelling"},
+    }
+
+
+def test_the_schema_of_openusd_wins_over_the_older_one(stage: Usd.Stage) -> None:
+    """An asset that was updated would keep its outdated label."""
+    prim = UsdGeom.Cube.Define(stage, "/Box").GetPrim()
+    old_label(prim, "Semantics", "class", "old")
+    new_label(prim, "class", "new")
+    assert translate(stage).instances[0].labels == {"class": "new"}
+
+
+def test_instances_take_the_label_of_where_they_stand(stage: Usd.Stage) -> None:
+    """All instances of a prototype would carry the label of the first."""
+    stage.CreateClassPrim("/Proto")
+    UsdGeom.Cube.Define(stage, "/Proto/Box")
+    for name in ("crate", "step"):
+        copy = UsdGeom.Xform.Define(stage, f"/{name}").GetPrim()
+        copy.GetReferences().AddInternalReference("/Proto")
+        copy.SetInstanceable(True)
+        new_label(copy, "class", name)
+    labels = {instance.path: instance.labels["class"] for instance in translate(stage).instances}
+    assert labels == {"/crate/Box": "crate", "/step/Box": "step"}

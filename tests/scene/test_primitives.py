@@ -1,4 +1,4 @@
-"""Primitives as triangles against the closed forms of their area and volume."""
+"""Tests of triangulated primitives against the closed forms of their area and volume."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Opening USD files, and what a user sees when that fails."""
+"""Tests of opening USD files and of the errors of failures."""
 
 from pathlib import Path
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from pxr import Tf, Usd, UsdGeom
 
-from pegasus.errors import ConfigError
-from pegasus.scene.notices import Notices
-from pegasus.scene.stage import open_stage, quiet, stage_frame
+from pegasus.base.errors import ConfigError
+from pegasus.scene.stage import Notices, open_stage, quiet, stage_frame
 from pegasus.scene.translation import translate
 
 CUBE = 'def Cube "Box" {}\n'
@@ -35,7 +34,7 @@ def test_missing_file_is_one_line(tmp_path: Path) -> None:
         ("prose.usda", "hello", "not valid USD"),
         ("crate.usdc", "PXR-USDC" + "\0" * 100, "not valid USD"),
         ("zip.usdz", "PK" + "\0" * 100, "the file is damaged"),
-        ("model.obj", "v 0 0 0", "is no USD file"),
+        ("model.obj", "v 0 0 0", "is not a USD file"),
         ("bare.usda", HEADER + 'def Xform "a" {}\n', "holds no geometry"),
     ],
 )
@@ -55,7 +54,7 @@ def test_what_is_no_usable_stage_is_one_line_and_all_that_is_printed(
 def test_unresolved_references_and_sublayers_are_warnings(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A world with a missing part would not load at all, or would lack the part without a word."""
+    """A world with a missing part would not load, or lack the part without a warning."""
     path = write(
         tmp_path / "world.usda",
         '#usda 1.0\n( metersPerUnit = 1\n  upAxis = "Z"\n  subLayers = [@./below.usda@] )\n'
@@ -69,7 +68,7 @@ def test_unresolved_references_and_sublayers_are_warnings(
 
 
 def test_openusd_prints_again_once_it_need_not_be_quiet(capfd: pytest.CaptureFixture[str]) -> None:
-    """A capture that outlives its block would keep the diagnostics of other programs from their users."""
+    """OpenUSD's diagnostics would stay suppressed after their capture."""
     notices = Notices()
     with quiet(notices):
         Tf.Warn("of\n this  block")
@@ -90,22 +89,33 @@ def test_resolved_references_are_followed(tmp_path: Path) -> None:
 
 
 def test_a_stage_without_units_falls_back_as_openusd_says() -> None:
-    """A file without units would come out a hundred times too large, and nobody would be told."""
+    """A file without units would have a wrong scale without a warning."""
     notices = Notices()
     frame = stage_frame(Usd.Stage.CreateInMemory(), notices)
     assert frame.meters_per_unit == 0.01
     np.testing.assert_array_equal(frame.rotation @ [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     assert [line.split(": ")[1].split()[:3] for line in notices.lines()] == [
-        ["authors", "no", "metersPerUnit"],
-        ["authors", "no", "upAxis"],
+        ["metersPerUnit", "is", "not"],
+        ["upAxis", "is", "not"],
     ]
 
 
 def test_animated_attributes_are_read_at_their_first_sample(stage: Usd.Stage) -> None:
-    """An exporter that writes time samples only would give an empty world."""
+    """Attributes with time samples only would be ignored."""
     cube = UsdGeom.Cube.Define(stage, "/Box")
     cube.GetSizeAttr().Set(3.0, 10.0)
     UsdGeom.Xformable(cube).AddTranslateOp().Set((1.0, 2.0, 3.0), 10.0)
     scene = translate(stage)
     assert scene.geometries[scene.instances[0].geometry].vertices.max() == 1.5
     np.testing.assert_array_equal(scene.instances[0].transform[:3, 3], [1.0, 2.0, 3.0])
+
+
+def test_the_same_message_is_one_line() -> None:
+    """A world of a thousand moving crates would print a thousand lines."""
+    notices = Notices()
+    for k in range(4):
+        notices.add("joint ignored", f"/J{k}")
+    notices.add("joint ignored", "/J0")
+    notices.add("no collider")
+    notices.add("left out", "/Rope")
+    assert notices.lines() == ["/J0 and 3 more: joint ignored", "no collider", "/Rope: left out"]

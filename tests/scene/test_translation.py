@@ -1,4 +1,4 @@
-"""The walk over a stage: transforms, instances, visibility, labels, physics notices."""
+"""Tests of translating stages: transforms, instances, visibility, labels, physics notices."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 from pegasus.scene.authoring import Surface, label, mesh, subset
 from pegasus.scene.authoring import material as paint
-from pegasus.scene.flat_faces import tiles
 from pegasus.scene.scene import Scene
 from pegasus.scene.translation import translate
+from pegasus.worlds.solids import tiles
 
 
 def paths(scene: Scene) -> list[str]:
@@ -23,7 +23,7 @@ def column(matrix: Gf.Matrix4d) -> np.ndarray:
 
 
 def test_centimetres_with_y_up_become_metres_with_z_up() -> None:
-    """Worlds in OpenUSD's default units would be a hundred times too large and lie on their side."""
+    """Worlds in OpenUSD's default units would be scaled by 100 and rotated by 90 degrees."""
     stage = Usd.Stage.CreateInMemory()
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
@@ -42,7 +42,7 @@ def test_centimetres_with_y_up_become_metres_with_z_up() -> None:
 
 
 def test_nested_transforms_agree_with_those_of_openusd(stage: Usd.Stage) -> None:
-    """A wrong order of transform operations would put prims somewhere else."""
+    """A wrong order of transform operations would misplace prims."""
     rng = np.random.default_rng(3)
     path = ""
     for depth in range(5):
@@ -132,7 +132,7 @@ def test_point_instances_stand_where_openusd_puts_them(stage: Usd.Stage) -> None
 
 
 def test_point_instancers_nest_and_prototypes_may_be_classes(stage: Usd.Stage) -> None:
-    """Instances of instances, or of prototypes that are not drawn by themselves, would vanish."""
+    """Nested instances, or instances of undrawn prototypes, would be missing."""
     stage.CreateClassPrim("/Hidden")
     UsdGeom.Cube.Define(stage, "/Hidden/Brick/Box")
     row = UsdGeom.PointInstancer.Define(stage, "/Hidden/Row")
@@ -150,7 +150,7 @@ def test_point_instancers_nest_and_prototypes_may_be_classes(stage: Usd.Stage) -
 
 
 def test_only_what_is_visible_and_meant_for_rendering_is_drawn(stage: Usd.Stage) -> None:
-    """Hidden helpers and proxies would appear in pictures; hidden colliders would no longer collide."""
+    """Hidden prims and proxies would be drawn; hidden colliders would be ignored."""
     for name in ("Shown", "Hidden", "Guide", "Proxy", "Render"):
         UsdPhysics.CollisionAPI.Apply(UsdGeom.Cube.Define(stage, f"/{name}/Box").GetPrim())
         UsdGeom.Xform.Define(stage, f"/{name}")
@@ -216,7 +216,7 @@ def test_a_body_that_is_not_there_is_an_error(stage: Usd.Stage) -> None:
 
 
 def test_physics_that_a_world_cannot_have_is_noted(stage: Usd.Stage) -> None:
-    """A second physics scene, moving bodies or joints of a file would be dropped without a word."""
+    """A second physics scene, moving bodies or joints would be dropped without a message."""
     for k in range(3):
         UsdPhysics.Scene.Define(stage, f"/Physics{k}")
         UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Cube.Define(stage, f"/Box{k}").GetPrim())
@@ -229,14 +229,14 @@ def test_physics_that_a_world_cannot_have_is_noted(stage: Usd.Stage) -> None:
 
 
 def test_unsupported_geometry_is_noted(stage: Usd.Stage) -> None:
-    """A prim that cannot be drawn would be missing without a word."""
+    """A prim that cannot be drawn would be dropped without a message."""
     UsdGeom.BasisCurves.Define(stage, "/Rope")
     UsdPhysics.CollisionAPI.Apply(UsdGeom.Cube.Define(stage, "/Box").GetPrim())
     assert translate(stage).warnings == ["/Rope: BasisCurves left out"]
 
 
 def test_parts_belong_to_the_thing_that_carries_the_label(stage: Usd.Stage) -> None:
-    """A car would come apart into its wheels in a dataset, or two cars count as one."""
+    """A labelled car would be split into its parts, or two cars would be one entity."""
     for name, x in (("A", 3.0), ("B", 6.0)):
         car = UsdGeom.Xform.Define(stage, f"/Cars/{name}")
         car.AddTranslateOp().Set((x, 0, 0))

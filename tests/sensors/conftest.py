@@ -1,23 +1,25 @@
-"""A plain environment, a plain vehicle, and the statistics that noise is judged by."""
+"""Fixtures of sensor tests: a uniform environment, a stationary vehicle, and checks of noise statistics."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pegasus.arrays import Array
+from pegasus.base.arrays import Array
+from pegasus.core.sensor_bank import SensorBank
+from pegasus.core.sensor_suite import SensorSuite
+from pegasus.core.state import VehicleState
 from pegasus.sensors import Reading, Sensor
-from pegasus.state import VehicleState
 
 IRIS_AXES = np.tile([0.0, 0.0, 1.0], (4, 1))
 
 
 @dataclass
 class PlainEnvironment:
-    """Uniform fields, and a map that is flat: a degree is a metre, so that GPS errors are read off."""
+    """Uniform fields and a flat map of one metre per degree, so that GPS errors are read directly."""
 
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.80665)
     pressure: float = 100_000.0
@@ -40,9 +42,10 @@ class PlainEnvironment:
 
 @dataclass
 class Bench:
-    """Binds sensors to a vehicle that stands still, and takes readings at their nominal instants."""
+    """Test bench: binds sensors to a vehicle at rest, and takes readings at their nominal instants."""
 
     environment: PlainEnvironment
+    banks: dict[int, Any] = field(default_factory=dict)
 
     def bind(
         self,
@@ -52,19 +55,41 @@ class Bench:
         seed: int = 0,
         axis: Array = IRIS_AXES,
         spin: Array | None = None,
+        rate: float | None = None,
     ) -> VehicleState:
+        """Bind a sensor to a vehicle of a simulation that takes a reading at every step, or at a rate."""
         spin = np.ones(len(axis)) if spin is None else spin
-        layout = SimpleNamespace(axis=axis, position=np.zeros_like(axis), spin=spin)
-        vehicle: Any = SimpleNamespace(count=count, layout=layout)
+        state = VehicleState.at_rest(count, len(axis))
+        vehicle: Any = SimpleNamespace(
+            count=count,
+            layout=SimpleNamespace(axis=axis, position=np.zeros_like(axis), spin=spin),
+            physics_rate=rate or sensor.rate_hz,
+            sensors=SensorSuite({"sensor": sensor}),
+            state=state,
+        )
         environment: Any = self.environment
         sensor.bind(vehicle, environment, np.random.default_rng(seed))
-        return VehicleState.at_rest(count, len(axis))
+        self.banks[id(sensor)] = SensorBank(vehicle.physics_rate), vehicle
+        return state
+
+    def step(self, sensor: Sensor, state: VehicleState, t: float) -> Any:
+        """Advance by one step and return the last reading."""
+        bank, vehicle = self.banks[id(sensor)]
+        assert state is vehicle.state
+        bank.measure([vehicle], vars(state), round(t * vehicle.physics_rate), t)
+        return sensor.measure(state, t)
+
+    def measure(self, sensor: Sensor, state: VehicleState, t: float) -> Any:
+        """Return the reading that is due at t."""
+        reading = self.step(sensor, state, t) if id(sensor) in self.banks else sensor.measure(state, t)
+        assert reading.stamp == t
+        return reading
 
     def readings(self, sensor: Sensor, state: VehicleState, reading_count: int) -> list[Any]:
-        return [sensor.measure(state, k / sensor.rate_hz) for k in range(reading_count)]
+        return [self.measure(sensor, state, k / sensor.rate_hz) for k in range(reading_count)]
 
     def series(self, sensor: Sensor, name: str, *, seconds: float, count: int = 1, seed: int = 0) -> Array:
-        """Readings of a fresh sensor on a vehicle at rest, shape (time, N, ...)."""
+        """Return readings of a new sensor on a vehicle at rest, shape (time, N, ...)."""
         state = self.bind(sensor, count=count, seed=seed)
         readings = self.readings(sensor, state, round(seconds * sensor.rate_hz) + 1)
         return np.array([getattr(reading, name) for reading in readings])
@@ -82,7 +107,7 @@ def bench(environment: PlainEnvironment) -> Bench:
 
 @pytest.fixture
 def same_readings() -> Callable[[Reading, Reading], bool]:
-    """Whether two readings are equal bit for bit."""
+    """Return whether two readings are equal bit for bit."""
 
     def same(one: Reading, other: Reading) -> bool:
         return all(np.array_equal(value, vars(other)[name]) for name, value in vars(one).items())
@@ -92,7 +117,7 @@ def same_readings() -> Callable[[Reading, Reading], bool]:
 
 @pytest.fixture
 def allan_deviation() -> Callable[..., Array]:
-    """Allan deviation over the first axis, pooled over the second (vehicles)."""
+    """Return the Allan deviation over the first axis, pooled over the second (vehicles)."""
 
     def deviation(samples: Array, *, rate_hz: float, tau: float) -> Array:
         width = round(tau * rate_hz)
@@ -106,7 +131,7 @@ def allan_deviation() -> Callable[..., Array]:
 
 @pytest.fixture
 def assert_white(allan_deviation: Callable[..., Array]) -> Callable[..., None]:
-    """Assert that each axis is white noise of a density: slope -1/2, and the density itself at 1 s."""
+    """Assert that each axis is white noise of a density: slope -1/2, and the density at 1 s."""
 
     def check(samples: Array, *, rate_hz: float, density: Any) -> None:
         taus = np.array([0.2, 0.5, 1.0, 2.0])
@@ -125,7 +150,7 @@ def assert_white(allan_deviation: Callable[..., Array]) -> Callable[..., None]:
 
 @pytest.fixture
 def assert_gauss_markov() -> Callable[..., None]:
-    """Assert stationary sigma at every instant, and a correlation of 1/e one time constant later."""
+    """Assert the stationary sigma at every instant, and a correlation of 1/e after one time constant."""
 
     def check(samples: Array, *, rate_hz: float, sigma: float, correlation_time: float) -> None:
         flat = samples.reshape(len(samples), -1) / sigma

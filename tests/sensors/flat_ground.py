@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.engines.engine import RayHits
-from pegasus.frames import (
+from pegasus.base.arrays import Array
+from pegasus.base.frames import (
     matrix_from_quaternion,
     multiply,
     quaternion_from_euler,
     quaternion_from_rotation_vector,
     rotate,
 )
+from pegasus.core.engine import RayHits
+from pegasus.core.state import VehicleState
 from pegasus.sensors import Sensor
-from pegasus.state import VehicleState
 
 
 class OverGround(SimpleNamespace):
-    """N vehicles over the plane z = 0, level and at rest at a height."""
+    """Stand-in for N vehicles over the plane z = 0, level and at rest at a height."""
 
     def __init__(self, sensor: Sensor, *, count: int = 1, height: Any = 2.0, seed: int = 0) -> None:
         super().__init__(count=count, state=VehicleState.at_rest(count, 4))
@@ -35,7 +35,7 @@ class OverGround(SimpleNamespace):
         self.state.rotation[:] = matrix_from_quaternion(self.state.orientation)
 
     def move(self, dt: float, *, turn: Any = (0.0, 0.0, 0.0)) -> None:
-        """Go on at the velocity that the state has, and turn by a rotation vector in the body frame."""
+        """Move at the velocity of the state, and rotate by a rotation vector in the body frame."""
         step = quaternion_from_rotation_vector(np.broadcast_to(turn, (self.count, 3)))
         self.state.position += self.state.velocity * dt
         self.state.orientation[:] = multiply(self.state.orientation, step)
@@ -45,7 +45,7 @@ class OverGround(SimpleNamespace):
         return self.sensor.measure(self.state, t)
 
     def raycast(self, directions: Array, max_range: float, *, origin: Any = (0.0, 0.0, 0.0)) -> RayHits:
-        """Return where rays meet the ground, those of the first vehicle first."""
+        """Return the hits of rays with the ground, those of the first vehicle first."""
         start = self.state.position + rotate(self.state.rotation, np.broadcast_to(origin, (self.count, 3)))
         falls = -(directions @ self.state.rotation[:, 2, :].T).T
         with np.errstate(divide="ignore"):

@@ -1,18 +1,17 @@
-"""Odometry: the truth late and in a drifting frame; closed forms, and errors by their statistics."""
+"""Tests of odometry: delayed truth in a drifting frame by closed forms, and error statistics."""
 
 import math
 from collections.abc import Callable
 from typing import Any
 
-import array_api_strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from pegasus import Multirotor, Simulation
-from pegasus.components import build
-from pegasus.errors import ConfigError
-from pegasus.frames import (
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import (
     conjugate,
     matrix_from_quaternion,
     multiply,
@@ -22,11 +21,9 @@ from pegasus.frames import (
     rotate_inverse,
     rotation_vector_from_quaternion,
 )
+from pegasus.core.state import VehicleState
 from pegasus.recording.schemas import message_schema
-from pegasus.sensors import Odometry, OdometryReading, Sensor
-from pegasus.sensors.odometry import position_variance, turned
-from pegasus.sensors.registry import SENSORS
-from pegasus.state import VehicleState
+from pegasus.sensors import SENSORS, Odometry, OdometryReading, Sensor
 
 NO_NOISE: dict[str, Any] = {
     "position_noise_density": 0.0,
@@ -39,7 +36,7 @@ QUIET = NO_NOISE | NO_DRIFT
 
 
 def scatter(state: VehicleState, seed: int = 3) -> None:
-    """Put every vehicle anywhere, in any attitude and motion."""
+    """Set a random pose and motion for every vehicle."""
     rng = np.random.default_rng(seed)
     n = len(state.position)
     state.position[:], state.velocity[:], state.angular_velocity[:] = rng.normal(size=(3, n, 3)) * 5
@@ -48,17 +45,17 @@ def scatter(state: VehicleState, seed: int = 3) -> None:
 
 
 def orientation_error(reading: Any, true: Any) -> Any:
-    """Rotation vector, in the world, from the true orientation to that of a reading [rad]."""
+    """Return the rotation vector in the world from the true to the measured orientation [rad]."""
     return rotation_vector_from_quaternion(multiply(reading.orientation, conjugate(true)))
 
 
 def test_without_errors_it_is_the_truth(bench: Any) -> None:
-    """A quantity would be in another frame, or rounding change what has no error."""
+    """A quantity would be in a wrong frame, or rounded where it has no error."""
     sensor = Odometry(**QUIET, latency=0.0)
     state = bench.bind(sensor, count=4)
     for t in (0.0, 1 / 30, 0.1):
         scatter(state, seed=round(t * 1000))
-        reading = sensor.measure(state, t)
+        reading = bench.measure(sensor, state, t)
         assert (reading.stamp, reading.valid_at) == (t, t)
         assert_allclose(reading.position, state.position, rtol=1e-14)
         for name in ("orientation", "velocity", "angular_velocity"):
@@ -70,21 +67,23 @@ def test_without_errors_it_is_the_truth(bench: Any) -> None:
 
 @pytest.mark.parametrize("latency", [0.0, 0.05, 0.1, 0.33])
 def test_latency_is_exact(latency: float, bench: Any) -> None:
-    """A pose would be older or younger than it says: here thrown, and spun up about a slanted axis."""
+    """A pose would be older or newer than its latency: here thrown, and spun up about a slanted axis."""
     sensor = Odometry(**QUIET, rate_hz=20.0, latency=latency)
-    state = bench.bind(sensor, count=2)
+    state = bench.bind(sensor, count=2, rate=60.0)
     speed, pull = np.array([3.0, -4.0, 0.5]), np.array([0.5, 1.0, -9.8])
     start, axis = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 50.0]]), np.array([0.6, 0.0, 0.8])
     spin, spin_up = 1.0, 4.0
-    for k in range(40):
-        t = k / 20
+    for k in range(120):
+        t = k / 60
         angle = spin * t + spin_up * t * t / 2
         state.position[:], state.velocity[:] = start + speed * t + pull * t * t / 2, speed + pull * t
         state.orientation[:] = quaternion_from_rotation_vector(axis * angle)
         state.angular_velocity[:] = axis * (spin + spin_up * t)
-        reading = sensor.measure(state, t)
+        reading = bench.step(sensor, state, t)
+        if reading.stamp != t:
+            assert k % 3
+            continue
         then = max(t - latency, 0.0)
-        assert reading.stamp == t
         assert reading.valid_at == pytest.approx(then, abs=1e-12)
         assert_allclose(reading.position, start + speed * then + pull * then**2 / 2, atol=1e-9)
         assert_allclose(reading.velocity, np.tile(speed + pull * then, (2, 1)), atol=1e-9)
@@ -98,7 +97,7 @@ def test_latency_is_exact(latency: float, bench: Any) -> None:
 def test_position_drift_is_stationary(
     rate: float, bench: Any, assert_gauss_markov: Callable[..., None]
 ) -> None:
-    """Sigma or correlation time of the drift would depend on the rate, or axes be mixed up."""
+    """Sigma or correlation time of the drift would depend on the rate, or axes would be exchanged."""
     sigmas = (0.1, 0.5, 2.0)
     drift = {"position_drift_sigma": sigmas, "yaw_drift_sigma": 0.0, "drift_correlation_time": 2.0}
     sensor = Odometry(**NO_NOISE, **drift, rate_hz=rate)
@@ -120,22 +119,22 @@ def test_yaw_drift_is_stationary(rate: float, bench: Any, assert_gauss_markov: C
 
 
 def test_all_errors_are_of_one_frame(bench: Any) -> None:
-    """Position, velocity and heading would contradict each other, and an autopilot's filter reject them."""
+    """Position, velocity and heading would be inconsistent, and an autopilot's filter would reject them."""
     sensor = Odometry(**NO_NOISE, position_drift_sigma=(0.0, 0.0, 0.0), yaw_drift_sigma=0.3, latency=0.0)
     state = bench.bind(sensor, count=50)
     scatter(state)
     start = state.position.copy()
-    first = sensor.measure(state, 0.0)
+    first = bench.measure(sensor, state, 0.0)
     assert_allclose(first.position, start, rtol=1e-14)
     scatter(state, seed=4)
-    reading = sensor.measure(state, 1 / 30)
+    reading = bench.measure(sensor, state, 1 / 30)
     error = orientation_error(reading, state.orientation)
     assert_allclose(error[:, :2], 0.0, atol=1e-15)
     assert np.std(error[:, 2]) > 0.2
     turn = matrix_from_quaternion(quaternion_from_euler(0.0, 0.0, error[:, 2]))
     assert_allclose(reading.position, start + rotate(turn, state.position - start), atol=1e-12)
     assert_allclose(reading.velocity, rotate(turn, state.velocity), atol=1e-12)
-    # What does not depend on the frame is the truth.
+    # Quantities that do not depend on the frame are exact.
     seen = rotate_inverse(matrix_from_quaternion(reading.orientation), reading.velocity)
     assert_allclose(seen, rotate_inverse(state.rotation, state.velocity), atol=1e-12)
     assert np.array_equal(reading.angular_velocity, state.angular_velocity)
@@ -145,7 +144,7 @@ def test_all_errors_are_of_one_frame(bench: Any) -> None:
 def test_white_noise_has_its_density_on_every_vector(
     rate: float, bench: Any, assert_white: Callable[..., None]
 ) -> None:
-    """Noise would change with the rate, or one quantity have another's."""
+    """The noise density would depend on the rate, or a quantity would have that of another."""
     densities = {
         "position_noise_density": 0.05,
         "orientation_noise_density": 0.004,
@@ -163,13 +162,13 @@ def test_white_noise_has_its_density_on_every_vector(
 
 
 def test_orientation_noise_is_about_the_axes_of_the_world(bench: Any) -> None:
-    """Its variance would be told about other axes than it has: here on its side, with much yaw drift."""
+    """The variance would be about other axes than the noise: here on its side, with large yaw drift."""
     n = 5000
     drift = {"position_drift_sigma": (0, 0, 0), "yaw_drift_sigma": 0.05}
     sensor = Odometry(**NO_NOISE | {"orientation_noise_density": 0.001, "rate_hz": 100.0}, **drift)
     state = bench.bind(sensor, count=n)
     state.orientation[:] = quaternion_from_euler(math.pi / 2, 0.0, 0.4)
-    reading = sensor.measure(state, 0.0)
+    reading = bench.measure(sensor, state, 0.0)
     assert_allclose(np.linalg.norm(reading.orientation, axis=1), 1.0, rtol=1e-14)
     error = orientation_error(reading, state.orientation)
     assert_allclose(reading.orientation_variance, np.tile([1e-4, 1e-4, 1e-4 + 25e-4], (n, 1)), rtol=1e-12)
@@ -178,7 +177,7 @@ def test_orientation_noise_is_about_the_axes_of_the_world(bench: Any) -> None:
 
 
 def test_position_variance_is_that_of_the_errors(bench: Any) -> None:
-    """An estimator would be surer of itself than it may be, above all far from its start."""
+    """The stated variance would be too small, above all far from the start."""
     n = 5000
     sensor = Odometry(
         position_drift_sigma=(0.1, 0.2, 0.3),
@@ -189,9 +188,9 @@ def test_position_variance_is_that_of_the_errors(bench: Any) -> None:
     )
     state = bench.bind(sensor, count=n)
     state.position[:] = (7.0, 8.0, 9.0)
-    sensor.measure(state, 0.0)
+    bench.measure(sensor, state, 0.0)
     state.position[:] = (7.0 + 30.0, 8.0 - 60.0, 50.0)
-    reading = sensor.measure(state, 0.05)
+    reading = bench.measure(sensor, state, 0.05)
     noise = 0.05**2 * 20
     expected = [0.01 + noise + 0.6**2, 0.04 + noise + 0.3**2, 0.09 + noise]
     assert_allclose(reading.position_variance, np.tile(expected, (n, 1)), rtol=1e-12)
@@ -201,7 +200,7 @@ def test_position_variance_is_that_of_the_errors(bench: Any) -> None:
 
 
 def test_resets_come_at_their_interval_and_draw_the_drift_anew(bench: Any) -> None:
-    """A filter would not be told of a jump, or be told of one where there is none."""
+    """A filter would not get notice of a jump, or get a notice without a jump."""
     sensor = Odometry(**NO_NOISE, rate_hz=30.0, reset_interval=0.5, drift_correlation_time=1e4)
     n = 2000
     readings = bench.readings(sensor, bench.bind(sensor, count=n), 50)
@@ -217,50 +216,33 @@ def test_resets_come_at_their_interval_and_draw_the_drift_anew(bench: Any) -> No
 
 
 def test_it_is_not_reset_by_default(bench: Any) -> None:
-    """Jumps would come that nobody asked for."""
+    """The default odometry would jump."""
     sensor = Odometry(rate_hz=1.0)
     counts = [reading.reset_count[0] for reading in bench.readings(sensor, bench.bind(sensor), 2000)]
     assert not any(counts)
 
 
-def test_history_does_not_grow_with_time(bench: Any) -> None:
-    """Memory would grow, and cost not be flat in simulated time."""
-    sensor = Odometry(rate_hz=50.0, latency=0.2)
-    bench.readings(sensor, bench.bind(sensor), 2000)
-    assert len(sensor._history) <= 0.2 * 50 + 2
-
-
 def test_reading_is_not_touched_by_later_steps(bench: Any) -> None:
-    """Whoever keeps a reading, or writes into one, would change another."""
+    """A reading would change at later steps, or when another one is written to."""
     sensor = Odometry(**QUIET, latency=0.0)
     state = bench.bind(sensor)
-    first = sensor.measure(state, 0.0)
+    first = bench.measure(sensor, state, 0.0)
     first.orientation_variance[:] = 7.0
     state.position += 1000.0
     state.velocity += 10.0
-    second = sensor.measure(state, 1 / 30)
+    second = bench.measure(sensor, state, 1 / 30)
     assert not np.any(first.position)
     assert not np.any(first.velocity)
     assert not np.any(second.orientation_variance)
 
 
-def test_formulas_follow_the_array_api() -> None:
-    """The formulas would be bound to NumPy."""
-    rng = np.random.default_rng(5)
-    vector, yaw, variance = rng.normal(size=(6, 3)), rng.normal(size=6), rng.uniform(size=3)
-    x = array_api_strict.asarray
-    assert_allclose(np.asarray(turned(x(vector), yaw=x(yaw))), turned(vector, yaw=yaw))
-    strict = position_variance(x(vector), variance=x(variance), yaw_variance=0.2)
-    assert_allclose(np.asarray(strict), position_variance(vector, variance=variance, yaw_variance=0.2))
-
-
 def test_it_follows_a_real_flight() -> None:
-    """In a simulation, the pose would not be that of `latency` ago; or a reading could not be recorded."""
+    """In a simulation, the pose would not be that of `latency` ago, or a reading could not be recorded."""
     truth: dict[float, Any] = {}
     with Simulation("flat", seed=1) as sim:
         sensors = {"odometry": Odometry(**QUIET, rate_hz=50.0, latency=0.1)}
         iris = sim.add(Multirotor("iris", count=2, spacing=5.0, position=(0, 0, 8), sensors=sensors))
-        iris.teleport(iris.start_position, velocity=(2.0, 0.0, 3.0), angular_velocity=(0.5, -1.0, 2.0))
+        iris.teleport(iris.start.position, velocity=(2.0, 0.0, 3.0), angular_velocity=(0.5, -1.0, 2.0))
         for _ in range(200):
             t, state = round(sim.time, 9), iris.state.copy()
             truth[t] = state
@@ -273,16 +255,6 @@ def test_it_follows_a_real_flight() -> None:
                 assert_allclose(orientation_error(reading, then.orientation), 0.0, atol=1e-4)
         names = tuple(vars(iris.readings["odometry"]))
         assert set(message_schema(iris.readings["odometry"], names)["required"]) == set(names)
-
-
-def test_same_stream_same_bits_after_every_bind(
-    bench: Any, same_readings: Callable[[Any, Any], bool]
-) -> None:
-    """A reset would keep the history or the drift, or a seed would not fix a run."""
-    sensor = Odometry()
-    runs = [bench.readings(sensor, bench.bind(sensor, count=2, seed=seed), 300) for seed in (1, 1, 2)]
-    assert all(map(same_readings, runs[0], runs[1]))
-    assert not any(map(same_readings, runs[0], runs[2]))
 
 
 @pytest.mark.parametrize(
@@ -299,13 +271,13 @@ def test_same_stream_same_bits_after_every_bind(
     ],
 )
 def test_bad_parameters_are_named(field: str, value: Any) -> None:
-    """A parameter that makes no sense would be taken, or the message would not say which."""
+    """An invalid parameter would be accepted, or the error would not name it."""
     with pytest.raises(ConfigError, match=rf"sensors\.mocap\.{field} = .*must"):
         build(Sensor, SENSORS, {"model": "odometry", field: value}, field="sensors.mocap")
 
 
 def test_frame_pose_is_what_estimates_are_given_in():
-    """Estimates would be shown in the map beside the vehicle that they are of, by more than their noise."""
+    """Estimates would be displayed away from their vehicle by more than their noise."""
     drift = {"position_drift_sigma": (2.0, 3.0, 4.0), "yaw_drift_sigma": 1.5}
     sensor = Odometry(rate_hz=50.0, latency=0.0, **(NO_NOISE | drift))
     with Simulation("flat") as sim:

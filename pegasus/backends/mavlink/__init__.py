@@ -1,6 +1,1 @@
-"""Autopilots that fly vehicles: PX4 over MAVLink, ArduPilot over JSON."""
-
-from pegasus.backends.mavlink.ardupilot import ArduPilot
-from pegasus.backends.mavlink.px4 import PX4
-
-__all__ = ["PX4", "ArduPilot"]
+"""Parts common to both autopilots: links, MAVLink messages, ports, programs and the map of rotors."""

@@ -1,16 +1,16 @@
-"""Run a program that must not outlive its owner, however the owner ends.
+"""Supervisor of a program that must not outlive its owner.
 
-Started as ``python -I -S lifeline.py SIGNAL[,SIGNAL...] NAME=VALUE... -- COMMAND...`` with one end of a pair
-of sockets as its standard input, the lifeline; the owner keeps the other end. It uses the standard library
-alone, because it is run by path, beside whatever the owner has loaded.
+Started as ``python -I -S lifeline.py SIGNAL[,SIGNAL...] NAME=VALUE... -- COMMAND...`` with one end of a
+socket pair as its standard input, the lifeline; the owner keeps the other end. It uses only the standard
+library, because it is run by path.
 
-The command gets a process group of its own, the given environment and no input; its output goes where that
-of this program goes. What is said on the lifeline, one line each:
+The command gets its own process group, the given environment and no input; it inherits the output of this
+program. Messages on the lifeline, one line each:
 
 - from here: ``pid NUMBER`` once the command runs, or ``error ERRNO`` if it could not be started; and
-  ``ended STATUS`` when nothing of its group is left, STATUS being negative for a signal.
-- from the owner: the seconds that the command has for ending. Without them the lifeline breaking off, as it
-  does when the owner dies, gives it two.
+  ``ended STATUS`` when its group is gone, with a negative STATUS for a signal.
+- from the owner: the seconds that the command has to end. If the lifeline breaks, because the owner has died,
+  it has two.
 
 The group is ended by each of the signals in turn, an equal share of the time for each, and by SIGKILL.
 """
@@ -25,28 +25,28 @@ from collections.abc import Callable
 _LIFELINE = 0
 _GRACE = 2.0
 _KILL_LIMIT = 1.0
-# The owner's end of the lifeline stays open in processes that the owner has forked: it is looked after too.
-_LOOK_PERIOD = 1.0
+# The lifeline stays open in processes that the owner has forked, so the parent is polled as well.
+_POLL_PERIOD = 1.0
 _GONE_PERIOD = 0.02
-_NOTICED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class Group:
-    """The process group of the command, whose leader is the command itself.
+    """Process group of the command.
 
     Args:
         leader: Process id of the command, a child of this process.
-        wake: Descriptor that becomes readable when a signal arrives, so also when a child ends.
+        wake: File descriptor that becomes readable when a signal arrives, also when a child ends.
     """
 
     def __init__(self, leader: int, wake: int) -> None:
         self.leader, self.wake = leader, wake
         self.status: int | None = None
-        """Wait status of the leader once it has ended."""
+        """Wait status of the leader after its end."""
 
     def reap(self) -> None:
-        """Take note of every child that has ended."""
+        """Reap all ended children."""
         try:
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
                 if found[0] == self.leader:
@@ -55,7 +55,7 @@ class Group:
             return
 
     def send(self, number: int) -> bool:
-        """Send a signal to all members, and return whether there are any."""
+        """Send a signal to all members; return whether there are any."""
         try:
             os.killpg(self.leader, number)
         except ProcessLookupError:
@@ -65,7 +65,7 @@ class Group:
         return True
 
     def gone_within(self, limit: float) -> bool:
-        """Wait until no member is left, and return whether that was within the limit [s]."""
+        """Wait until no member is left; return whether that happened within the limit [s]."""
         deadline = time.monotonic() + limit
         while True:
             self.reap()
@@ -77,7 +77,7 @@ class Group:
             drain(self.wake)
 
     def end(self, signals: list[int], grace: float) -> None:
-        """End all members by each signal in turn, which share the grace [s] evenly, and then by SIGKILL."""
+        """End all members by each signal in turn, with equal shares of the grace [s], then by SIGKILL."""
         for number in signals:
             self.send(number)
             if self.gone_within(grace / len(signals)):
@@ -87,7 +87,7 @@ class Group:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command to its end and return its exit status; 128 + n if signal n ended it."""
+    """Run the command to its end; return its exit status, 128 + n for signal n."""
     separator = arguments.index("--")
     signals = [int(number) for number in arguments[0].split(",")]
     environment = dict(item.split("=", 1) for item in arguments[1:separator])
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
     say(f"pid {child}")
     group = Group(child, wake)
     grace = watch(group, owner)
-    # What the command has left behind when it ended by itself has nobody to end for.
+    # If the command has ended by itself, its leftovers get no grace.
     group.end(signals if grace is not None else [], grace or 0.0)
     status = -signal.SIGKILL if group.status is None else os.waitstatus_to_exitcode(group.status)
     say(f"ended {status}")
@@ -108,10 +108,10 @@ def main(arguments: list[str]) -> int:
 
 
 def watch(group: Group, owner: int) -> float | None:
-    """Wait until the command has ended or is to end; return its seconds for that, None when it has ended."""
+    """Wait until the command has ended (return None) or must end (return its time for that [s])."""
     while True:
-        ready, _, _ = select.select([_LIFELINE, group.wake], [], [], _LOOK_PERIOD)
-        told = [number for number in drain(group.wake) if number != signal.SIGCHLD]
+        ready, _, _ = select.select([_LIFELINE, group.wake], [], [], _POLL_PERIOD)
+        caught = [number for number in drain(group.wake) if number != signal.SIGCHLD]
         group.reap()
         if group.status is not None:
             return None
@@ -120,12 +120,12 @@ def watch(group: Group, owner: int) -> float | None:
                 return float(os.read(_LIFELINE, 64))
             except (OSError, ValueError):
                 return _GRACE
-        if told or os.getppid() != owner:
+        if caught or os.getppid() != owner:
             return _GRACE
 
 
 def launch(command: list[str], environment: dict[str, str]) -> tuple[int, int]:
-    """Start the command; return its process id and the error number, which is 0 if it runs."""
+    """Start the command; return its process id and the error number, 0 if it runs."""
     bind_life = life_binder()
     receiver, sender = os.pipe()
     child = os.fork()
@@ -134,7 +134,7 @@ def launch(command: list[str], environment: dict[str, str]) -> tuple[int, int]:
             os.setpgid(0, 0)
             bind_life()
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            # A program takes over which signals are ignored: those that Python ignores, or the owner does.
+            # Ignored signals are inherited: reset those that Python or the owner ignores.
             for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT):
                 signal.signal(number, signal.SIG_DFL)
             os.execvpe(command[0], command, environment)
@@ -143,7 +143,7 @@ def launch(command: list[str], environment: dict[str, str]) -> tuple[int, int]:
         finally:
             os._exit(127)
     os.close(sender)
-    # The pipe breaks off when the command takes the place of the forked process.
+    # The pipe closes when the command replaces the forked process.
     error_number = int(os.read(receiver, 16) or 0)
     os.close(receiver)
     if error_number:
@@ -152,10 +152,10 @@ def launch(command: list[str], environment: dict[str, str]) -> tuple[int, int]:
 
 
 def life_binder() -> Callable[[], None]:
-    """Return what the forked process does to die with this one; nothing where the system has no such thing.
+    """Return the function by which the forked process binds its life to this one; a no-op outside Linux.
 
-    On Linux, which has it, this process also becomes the parent of what the command leaves behind, so that no
-    zombie stays where the first process of a container does not wait for them.
+    On Linux this process also adopts orphans of the command, so that no zombies stay in a container whose
+    first process does not reap them.
     """
     if sys.platform != "linux":
         return lambda: None
@@ -175,20 +175,20 @@ def life_binder() -> Callable[[], None]:
 
 
 def wake_on_signals() -> int:
-    """Return a descriptor from which the numbers of arriving signals can be read."""
+    """Return a file descriptor that yields the numbers of arriving signals."""
     wake, sender = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(sender, False)
     signal.set_wakeup_fd(sender)
-    for number in _NOTICED:
+    for number in _SIGNALS:
         signal.signal(number, lambda *_: None)
-    # Those that the owner holds back would never arrive, neither here nor at the command.
+    # Signals blocked by the owner would never arrive, neither here nor at the command.
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     return wake
 
 
 def drain(wake: int) -> bytes:
-    """Return the numbers of the signals that have arrived."""
+    """Return the numbers of the arrived signals."""
     try:
         return os.read(wake, 64)
     except BlockingIOError:
@@ -196,7 +196,7 @@ def drain(wake: int) -> bytes:
 
 
 def say(line: str) -> None:
-    """Tell the owner, if it is still there."""
+    """Send a line to the owner, if it still exists."""
     try:
         os.write(_LIFELINE, f"{line}\n".encode())
     except OSError:

@@ -1,70 +1,101 @@
-"""Byte links to an autopilot: TCP from either side, UDP, and serial lines. None of them ever blocks."""
+"""Byte links to an autopilot: TCP server and client, UDP, serial."""
 
 import contextlib
 import os
 import select
 import socket
+import struct
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pegasus.backends.mavlink.ports import bind_udp, listen
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
+
+LONGEST_WAIT = 0.1
+"""Maximum time of one wait for bytes on one link, in wall time [s]."""
 
 _CHUNK = 65536
-_LARGEST_BACKLOG = 65536
-"""Bytes that may wait for a peer that does not read; beyond it whole messages are left out."""
-_MOST_DATAGRAMS = 1000
-_CONNECT_LIMIT = 5.0
+_MAX_BACKLOG = 65536
+"""Maximum number of bytes queued for a peer that does not read; further messages are dropped."""
+_MAX_DATAGRAMS = 1000
+_CONNECT_TIMEOUT = 5.0
 
 
 class LinkClosedError(ConnectionError):
-    """The other side has closed the link."""
+    """Error for a link closed by its peer."""
+
+
+def wait_in_kernel(connection: socket.socket) -> None:
+    """Make `recv` of a socket wait for bytes, but at most `LONGEST_WAIT`: one system call for both.
+
+    It then raises BlockingIOError. With MSG_DONTWAIT, calls do not wait.
+    """
+    connection.setblocking(True)
+    seconds, microseconds = divmod(round(LONGEST_WAIT * 1e6), 10**6)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", seconds, microseconds))
 
 
 class Link(ABC):
-    """A link that sends and receives bytes without waiting."""
+    """Link that sends and receives bytes, without waiting except in `await_bytes`."""
 
     @property
     @abstractmethod
     def connected(self) -> bool:
-        """Whether there is another side, as far as is known."""
+        """Whether a peer is connected, as far as is known."""
 
     @abstractmethod
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when there is something to do; -1 when closed."""
+        """Return the file descriptor to poll for reading; -1 when closed."""
 
     def accept(self) -> bool:
-        """Take the other side if it has come; return whether it has just done so."""
+        """Accept a waiting peer; return whether one was accepted."""
         return False
 
     @abstractmethod
     def send(self, data: bytes) -> None:
-        """Send a whole message, or leave it out if the other side does not read or is gone.
+        """Send a whole message, or drop it if the peer does not read or is gone."""
 
-        Args:
-            data: The message.
-        """
+    def send_all(self, messages: Sequence[bytes]) -> None:
+        """Send whole messages, at once if the link is a stream."""
+        for message in messages:
+            self.send(message)
 
     @abstractmethod
     def receive(self) -> bytes:
-        """Return what has come, nothing if nothing has.
+        """Return the received bytes, empty if there are none.
 
         Raises:
-            LinkClosedError: If the other side is gone.
+            LinkClosedError: If the peer is gone.
         """
 
+    def await_bytes(self) -> bytes:
+        """Return the received bytes, waiting for them at most `LONGEST_WAIT`; empty if there are none.
+
+        Raises:
+            LinkClosedError: If the peer is gone.
+        """
+        poll = select.poll()
+        poll.register(self, select.POLLIN)
+        return self.receive() if poll.poll(LONGEST_WAIT * 1e3) else b""
+
+    @property
+    def has_pending(self) -> bool:
+        """True if bytes received by this process are not decoded yet; polling does not show them."""
+        return False
+
     def drop(self) -> None:
-        """Let the other side go; a link that listens waits for the next one, any other is closed."""
+        """Disconnect the peer; a server link waits for the next one, any other link closes."""
         self.close()
 
     @abstractmethod
     def close(self) -> None:
-        """Close everything; calling it twice is allowed."""
+        """Close the link; repeated calls are allowed."""
 
 
 class _StreamLink(Link):
-    """What the links share that carry a stream: whole messages only, even when the line is full."""
+    """Base of stream links: whole messages only, even when the line is full."""
 
     def __init__(self) -> None:
         self._backlog = b""
@@ -75,45 +106,52 @@ class _StreamLink(Link):
     @abstractmethod
     def _read(self) -> bytes: ...
 
+    def send_all(self, messages: Sequence[bytes]) -> None:
+        """Send whole messages at once; see `Link.send_all`."""
+        self.send(b"".join(messages))
+
     def send(self, data: bytes) -> None:
         """Send a whole message; see `Link.send`."""
         if self._backlog:
-            data = self._backlog + data if len(self._backlog) <= _LARGEST_BACKLOG else self._backlog
+            data = self._backlog + data if len(self._backlog) <= _MAX_BACKLOG else self._backlog
         try:
             sent = self._write(data)
         except BlockingIOError:
             sent = 0
         except OSError:
-            # The other side is gone; whoever watches the descriptor learns it from the next `receive`.
+            # The peer is gone; the next `receive` reports it.
             sent = len(data)
-        # A message once begun must be ended, or the other side loses its place in the stream.
+        # Complete every started message, or the peer loses its place in the stream.
         self._backlog = data[sent:]
 
     def receive(self) -> bytes:
-        """Return what has come; see `Link.receive`."""
+        """Return the received bytes; see `Link.receive`."""
+        return self._received(self._read)
+
+    def _received(self, read: Callable[[], bytes]) -> bytes:
         try:
-            data = self._read()
+            data = read()
         except BlockingIOError:
             return b""
         except OSError as error:
             raise LinkClosedError(error.strerror or str(error)) from None
         if not data:
-            raise LinkClosedError("closed by the other side")
+            raise LinkClosedError("closed by its peer")
         return data
 
 
 class _TcpLink(_StreamLink):
-    """A TCP connection, whoever has begun it."""
+    """TCP connection of either direction."""
 
     _socket: socket.socket | None = None
 
     @property
     def connected(self) -> bool:
-        """Whether there is another side."""
+        """Whether a peer is connected."""
         return self._socket is not None
 
     def fileno(self) -> int:
-        """Return the descriptor to watch."""
+        """Return the file descriptor to poll."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def close(self) -> None:
@@ -123,29 +161,30 @@ class _TcpLink(_StreamLink):
             self._socket = None
 
     def _take(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        # Not every system allows it on a connection that has been reset already, as the next read will tell.
+        wait_in_kernel(connection)
+        # Some systems refuse this on a connection that is already reset; the next read reports it.
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # It would grow to megabytes: minutes of samples, for an autopilot that hangs to find afterwards.
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LARGEST_BACKLOG)
+            # Otherwise it grows to megabytes: minutes of old samples for an autopilot that has hung.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MAX_BACKLOG)
         self._socket, self._backlog = connection, b""
 
     def _write(self, data: bytes) -> int:
         assert self._socket is not None
-        return self._socket.send(data)
+        return self._socket.send(data, socket.MSG_DONTWAIT)
 
     def _read(self) -> bytes:
         assert self._socket is not None
-        return self._socket.recv(_CHUNK)
+        return self._socket.recv(_CHUNK, socket.MSG_DONTWAIT)
+
+    def await_bytes(self) -> bytes:
+        """Return the received bytes, waiting for them; see `Link.await_bytes`."""
+        assert self._socket is not None
+        return self._received(partial(self._socket.recv, _CHUNK))
 
 
 class TcpServerLink(_TcpLink):
-    """Listen on a port and take one autopilot after the other, as PX4's simulator link wants it.
-
-    Args:
-        host: Address to listen at.
-        port: TCP port.
+    """TCP server for one autopilot at a time, as PX4's simulator link requires.
 
     Raises:
         ConfigError: If the port is in use.
@@ -155,20 +194,20 @@ class TcpServerLink(_TcpLink):
         super().__init__()
         self._listener = listen(host, port)
         self.admits: Callable[[socket.socket], bool] = lambda _: True
-        """Return True to keep a new connection; a refused one is closed and the wait goes on."""
+        """Function that returns True to accept a new connection; others are closed."""
 
     def fileno(self) -> int:
-        """Return the descriptor to watch: that of the other side, or where it is waited for."""
+        """Return the file descriptor to poll: that of the peer, else of the listener."""
         return super().fileno() if self.connected else self._listener.fileno()
 
     def accept(self) -> bool:
-        """Take whoever waits at the port."""
+        """Accept a waiting peer."""
         if self.connected:
             return False
         try:
             connection, _ = self._listener.accept()
         except OSError:
-            # Nobody there, or gone again.
+            # No peer, or already gone.
             return False
         if not self.admits(connection):
             connection.close()
@@ -177,7 +216,7 @@ class TcpServerLink(_TcpLink):
         return True
 
     def drop(self) -> None:
-        """Let the other side go and listen again."""
+        """Disconnect the peer and listen again."""
         super().close()
 
     def close(self) -> None:
@@ -187,63 +226,55 @@ class TcpServerLink(_TcpLink):
 
 
 class TcpClientLink(_TcpLink):
-    """Connect to an autopilot, or a bridge to one, that listens.
-
-    Args:
-        host: Name or address.
-        port: TCP port.
+    """TCP client of an autopilot, or of a bridge to one.
 
     Raises:
-        ConfigError: If nobody listens there.
+        ConfigError: If the connection is refused.
     """
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
         try:
-            self._take(socket.create_connection((host, port), timeout=_CONNECT_LIMIT))
+            self._take(socket.create_connection((host, port), timeout=_CONNECT_TIMEOUT))
         except (OSError, UnicodeError) as error:
             raise _unusable(f"tcp:{host}:{port}", f"cannot be reached: {error}") from None
 
 
 class UdpLink(Link):
-    """Datagrams to and from a fixed place.
-
-    Args:
-        host: Name or address of the autopilot.
-        port: Its UDP port.
+    """UDP datagrams to and from a fixed address.
 
     Raises:
-        ConfigError: If the name is not known.
+        ConfigError: If the name cannot be resolved.
     """
 
     def __init__(self, host: str, port: int) -> None:
         try:
             self._peer = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)[0][4]
         except (OSError, UnicodeError) as error:
-            raise _unusable(f"udp:{host}:{port}", f"is not known: {error}") from None
+            raise _unusable(f"udp:{host}:{port}", f"cannot be resolved: {error}") from None
         self._socket = bind_udp("0.0.0.0", 0)
 
     @property
     def connected(self) -> bool:
-        """Whether there is another side; nobody can tell, so it is there until the link is closed."""
+        """Whether the link is open; UDP has no connection state."""
         return self.fileno() >= 0
 
     def fileno(self) -> int:
-        """Return the descriptor to watch."""
+        """Return the file descriptor to poll."""
         return self._socket.fileno()
 
     def send(self, data: bytes) -> None:
         """Send a whole message; see `Link.send`."""
-        # A datagram that nobody takes, or for which there is no room, is lost: that is what UDP is.
+        # UDP: a datagram without receiver or buffer space is lost.
         with contextlib.suppress(OSError):
             self._socket.sendto(data, self._peer)
 
     def receive(self) -> bytes:
-        """Return what has come; see `Link.receive`."""
+        """Return the received bytes; see `Link.receive`."""
         parts: list[bytes] = []
         with contextlib.suppress(OSError):
-            # No more at once, or who sends without end would be listened to without end.
-            while len(parts) < _MOST_DATAGRAMS:
+            # Limited, because a flood of datagrams would never end.
+            while len(parts) < _MAX_DATAGRAMS:
                 parts.append(self._socket.recv(_CHUNK))
         return b"".join(parts)
 
@@ -253,14 +284,10 @@ class UdpLink(Link):
 
 
 class SerialLink(_StreamLink):
-    """A serial line to real hardware; needs pyserial.
-
-    Args:
-        device: Device file.
-        baud_rate: Bits per second.
+    """Serial line to a flight controller; needs pyserial.
 
     Raises:
-        ConfigError: If pyserial is missing, the device cannot be opened, or the baud rate is none.
+        ConfigError: If pyserial is missing, the device cannot be opened, or the baud rate is invalid.
     """
 
     def __init__(self, device: str, baud_rate: int) -> None:
@@ -278,11 +305,11 @@ class SerialLink(_StreamLink):
 
     @property
     def connected(self) -> bool:
-        """Whether there is another side."""
+        """Whether a peer is connected."""
         return self.fileno() >= 0
 
     def fileno(self) -> int:
-        """Return the descriptor to watch."""
+        """Return the file descriptor to poll."""
         return int(self._port.fileno()) if self._port.is_open else -1
 
     def close(self) -> None:
@@ -294,30 +321,28 @@ class SerialLink(_StreamLink):
 
     def _read(self) -> bytes:
         data = os.read(self.fileno(), _CHUNK)
-        # A line that has nothing to say reads like one that is unplugged, but only the latter stays readable.
+        # An idle line reads like an unplugged one, but only the latter stays readable.
         if not data and not select.select([self], [], [], 0)[0]:
             raise BlockingIOError
         return data
 
 
 def open_link(connection: str) -> Link:
-    """Return the link that a text names.
-
-    It is `tcp:HOST:PORT`, `udp:HOST:PORT` or `serial:DEVICE:BAUD`; `tcpin:PORT` listens instead.
+    """Return the open link of a connection text.
 
     Args:
-        connection: The text.
+        connection: `tcp:HOST:PORT`, `udp:HOST:PORT`, `serial:DEVICE:BAUD`, or `tcpin:PORT` to listen.
 
     Raises:
-        ConfigError: If it is written wrong, or cannot be opened.
+        ConfigError: If the text is malformed, or the link cannot be opened.
     """
     kind, _, rest = connection.partition(":")
     place, _, number = rest.rpartition(":")
     if kind not in ("tcp", "udp", "serial", "tcpin") or bool(place) == (kind == "tcpin"):
         raise _unusable(connection, "must be tcp:HOST:PORT, udp:HOST:PORT, serial:DEVICE:BAUD or tcpin:PORT")
-    what, largest = ("baud rate", 10**8) if kind == "serial" else ("port", 65535)
-    if not (number.isascii() and number.isdecimal()) or not 0 < int(number) <= largest:
-        raise _unusable(connection, f"{number!r} is no {what}", remedy=f"give a number from 1 to {largest}")
+    what, limit = ("baud rate", 10**8) if kind == "serial" else ("port", 65535)
+    if not (number.isascii() and number.isdecimal()) or not 0 < int(number) <= limit:
+        raise _unusable(connection, f"{number!r} is not a {what}", remedy=f"give a number from 1 to {limit}")
     if kind == "tcp":
         return TcpClientLink(place, int(number))
     if kind == "udp":

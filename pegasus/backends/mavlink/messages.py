@@ -1,25 +1,29 @@
-"""The MAVLink 2 messages of a hardware-in-the-loop link, to bytes and back.
+"""MAVLink 2 codec for the messages that simulator and autopilot exchange.
 
-Only the messages that Pegasus and an autopilot exchange are known here; each is a line of a table. The
-layouts are those of MAVLink's `common` dialect (mavlink.io): fields by falling size, extensions behind them,
-zero bytes at the end of a payload left out.
+Each message is one row of a table. Layouts are those of MAVLink's `common` dialect (mavlink.io): fields by
+decreasing size, then extensions, without zero bytes at the end of the payload. It replaces pymavlink because
+it runs at every step: see docs/autopilots.md for measured times.
 """
 
-import binascii
+import itertools
 import struct
-from collections.abc import Iterator
+from binascii import crc_hqx
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-_MAGIC = 0xFD
-_HEADER = struct.Struct("<BBBBBBBHB")
+# A frame: start, length of the payload, two bytes of flags, sequence, system, component, message id (three
+# bytes), payload, checksum.
+_START = b"\xfd"
+_NUMBER_AT = 7
 _HEADER_SIZE, _CHECKSUM_SIZE, _SIGNATURE_SIZE = 10, 2, 13
 _SIGNED = 0x01
-# Bits of a byte in reverse order: the checksum runs over them the other way round.
+# Bytes with their bits reversed: the checksum is reflected.
 _REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 class Heartbeat(NamedTuple):
-    """HEARTBEAT: who is there, and in which mode."""
+    """HEARTBEAT: type and mode of a component."""
 
     custom_mode: int = 0
     type: int = 0
@@ -46,7 +50,7 @@ class CommandLong(NamedTuple):
 
 
 class CommandAck(NamedTuple):
-    """COMMAND_ACK: what became of a command."""
+    """COMMAND_ACK: result of a command."""
 
     command: int
     result: int
@@ -57,7 +61,7 @@ class CommandAck(NamedTuple):
 
 
 class SetPositionTargetLocalNed(NamedTuple):
-    """SET_POSITION_TARGET_LOCAL_NED: where to fly; bits of the mask leave fields out."""
+    """SET_POSITION_TARGET_LOCAL_NED: set-point; bits of the mask disable fields."""
 
     time_boot_ms: int
     x: float
@@ -78,14 +82,14 @@ class SetPositionTargetLocalNed(NamedTuple):
 
 
 class HilActuatorControls(NamedTuple):
-    """HIL_ACTUATOR_CONTROLS: the autopilot's answer."""
+    """HIL_ACTUATOR_CONTROLS: outputs of the autopilot."""
 
     time_usec: int
-    """Time of the sensor message that it answers [us]."""
+    """Time of the answered sensor message [us]."""
     flags: int
     """Bit 0: the autopilot runs in lockstep."""
     controls: tuple[float, ...]
-    """Sixteen outputs; 0 to 1 for motors, -1 to 1 for what can be reversed."""
+    """Sixteen outputs: 0 to 1 for motors, -1 to 1 for reversible actuators."""
     mode: int
     """MAV_MODE_FLAG; bit 7 when armed."""
 
@@ -132,7 +136,7 @@ class HilGps(NamedTuple):
 
 
 class HilStateQuaternion(NamedTuple):
-    """HIL_STATE_QUATERNION: the truth; w first, NED, centimetres per second, milli-g."""
+    """HIL_STATE_QUATERNION: true state; w first, NED, centimetres per second, milli-g."""
 
     time_usec: int
     attitude_quaternion: tuple[float, ...]
@@ -236,7 +240,7 @@ class LocalPositionNed(NamedTuple):
 
 
 class GpsGlobalOrigin(NamedTuple):
-    """GPS_GLOBAL_ORIGIN: where the local frame begins; degrees times 1e7, millimetres."""
+    """GPS_GLOBAL_ORIGIN: origin of the local frame; degrees times 1e7, millimetres."""
 
     latitude: int
     longitude: int
@@ -249,18 +253,18 @@ class RcChannels(NamedTuple):
 
     time_boot_ms: int
     channels: tuple[int, ...]
-    """Eighteen channels; 65535 where there is none."""
+    """Eighteen channels; 65535 for unused ones."""
     chancount: int
     rssi: int
 
 
 class StatusText(NamedTuple):
-    """STATUSTEXT: a line for people."""
+    """STATUSTEXT: line of text for the user."""
 
     severity: int
-    """From 0, an emergency, to 7, which is for programmers."""
+    """Severity from 0 (emergency) to 7 (debug)."""
     text: tuple[int, ...]
-    """Fifty bytes, with zeros behind the end."""
+    """Fifty bytes, padded with zeros."""
     id: int = 0
     chunk_seq: int = 0
 
@@ -271,7 +275,7 @@ class StatusText(NamedTuple):
 
 
 class _Layout:
-    """How one message lies in a payload.
+    """Layout of a message in its payload.
 
     Args:
         kind: The message's class; its fields are in the order of the wire.
@@ -283,33 +287,30 @@ class _Layout:
     def __init__(self, kind: Any, number: int, extra: int, fields: str) -> None:
         forms = fields.split()
         assert len(forms) == len(kind._fields)
-        self.kind, self.number, self.extra = kind, number, bytes([extra])
+        self.kind, self.number, self.extra = kind, number.to_bytes(3, "little"), bytes([extra])
         self._struct = struct.Struct("<" + "".join(forms))
-        self._lengths = [int(form[:-1] or 1) for form in forms]
-        self._flat = max(self._lengths) == 1
+        lengths = [int(form[:-1] or 1) for form in forms]
+        self._arrays = [k for k in reversed(range(len(forms))) if lengths[k] > 1]
+        self._fields: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
+        """Function from the numbers of a payload to fields; None if each number is a field."""
+        if self._arrays:
+            ends = itertools.accumulate(lengths)
+            spans = ((end - length, end) for end, length in zip(ends, lengths, strict=True))
+            self._fields = itemgetter(*(slice(*span) if span[1] - span[0] > 1 else span[0] for span in spans))
 
     def pack(self, message: Any) -> bytes:
-        if self._flat:
+        if self._fields is None:
             return self._struct.pack(*message)
-        values: list[Any] = []
-        for value, length in zip(message, self._lengths, strict=True):
-            if length > 1:
-                values.extend(value)
-            else:
-                values.append(value)
+        values = list(message)
+        # From the last to the first, so that the places of those before stay.
+        for at in self._arrays:
+            values[at : at + 1] = values[at]
         return self._struct.pack(*values)
 
     def unpack(self, payload: bytes) -> Any:
         size = self._struct.size
         values = self._struct.unpack(payload[:size].ljust(size, b"\0"))
-        if self._flat:
-            return self.kind._make(values)
-        fields: list[Any] = []
-        at = 0
-        for length in self._lengths:
-            fields.append(values[at : at + length] if length > 1 else values[at])
-            at += length
-        return self.kind._make(fields)
+        return self.kind._make(values if self._fields is None else self._fields(values))
 
 
 _LAYOUTS = (
@@ -341,51 +342,46 @@ def encode(message: NamedTuple, *, sequence: int, system: int = 1, component: in
         message: One of the messages of this module.
         sequence: Number of the frame on its link; only its lowest byte is sent.
         system: System id of the sender.
-        component: Component id of the sender; a simulator is 200 by PX4's habit.
+        component: Component id of the sender; PX4 expects 200 for a simulator.
     """
     layout = _BY_KIND[type(message)]
-    # At least one byte of a payload is sent.
+    # A payload has at least one byte.
     payload = layout.pack(message)
     payload = payload.rstrip(b"\0") or payload[:1]
-    number = layout.number
-    header = _HEADER.pack(
-        _MAGIC, len(payload), 0, 0, sequence & 0xFF, system, component, number & 0xFFFF, number >> 16
-    )
-    return header + payload + checksum(header[1:] + payload + layout.extra)
+    body = bytes((len(payload), 0, 0, sequence & 0xFF, system, component)) + layout.number + payload
+    return _START + body + checksum(body + layout.extra)
 
 
 def checksum(data: bytes) -> bytes:
     """Return the CRC-16/MCRF4XX of data, low byte first.
 
-    It is the CRC-CCITT of the mirrored bytes, mirrored: the one that the standard library computes in C.
+    It is the reflected CRC-CCITT, which the standard library computes in C for reflected bytes.
 
     Args:
         data: Frame without its first byte, and the CRC_EXTRA of its message.
     """
-    mirrored = binascii.crc_hqx(data.translate(_REVERSED), 0xFFFF)
+    mirrored = crc_hqx(data.translate(_REVERSED), 0xFFFF)
     return bytes((_REVERSED[mirrored >> 8], _REVERSED[mirrored & 0xFF]))
 
 
 class Decoder:
-    """Turn a stream of bytes into messages, however it is cut, and whatever stands between them."""
+    """Stream decoder: bytes in chunks of any size to messages, skipping everything else."""
 
     def __init__(self) -> None:
         self._waiting = b""
         self.bad_byte_count = 0
-        """Bytes so far that belonged to no message of the table."""
+        """Number of bytes so far that belonged to no known message."""
 
     def feed(self, data: bytes) -> Iterator[Any]:
-        """Yield the messages that data completes.
+        """Yield the messages that are complete with new data.
 
-        Frames of other messages, and bytes that are no frame, are passed over.
-
-        Args:
-            data: What the link gave.
+        Frames of other messages and bytes outside of frames are skipped.
         """
-        data = self._waiting + data
+        if self._waiting:
+            data = self._waiting + data
         at, end = 0, len(data)
         while True:
-            start = data.find(_MAGIC, at)
+            start = data.find(_START, at)
             if start < 0:
                 self.bad_byte_count += end - at
                 self._waiting = b""
@@ -394,18 +390,17 @@ class Decoder:
             at = start
             if end - at < _HEADER_SIZE:
                 break
-            _, length, flags, _, _, _, _, low, high = _HEADER.unpack_from(data, at)
-            layout = _BY_NUMBER.get(low | high << 16)
+            layout = _BY_NUMBER.get(data[at + _NUMBER_AT : at + _HEADER_SIZE])
             if layout is not None:
-                body = at + _HEADER_SIZE + length
-                size = _HEADER_SIZE + length + _CHECKSUM_SIZE + (_SIGNATURE_SIZE if flags & _SIGNED else 0)
+                body = at + _HEADER_SIZE + data[at + 1]
+                size = body - at + _CHECKSUM_SIZE + (_SIGNATURE_SIZE if data[at + 2] & _SIGNED else 0)
                 if end - at < size:
                     break
                 if checksum(data[at + 1 : body] + layout.extra) == data[body : body + _CHECKSUM_SIZE]:
                     yield layout.unpack(data[at + _HEADER_SIZE : body])
                     at += size
                     continue
-            # No frame begins here after all: the next one may lie in what looked like its payload.
+            # Not a frame: the next one may begin within these bytes.
             at += 1
             self.bad_byte_count += 1
         self._waiting = data[at:]

@@ -1,4 +1,4 @@
-"""Fly an autopilot along a trajectory from outside: set-points and commands over MAVLink."""
+"""Offboard pilot: arms autopilots and flies them along a trajectory by MAVLink set-points and commands."""
 
 import logging
 import math
@@ -18,39 +18,37 @@ from pegasus.backends.mavlink.messages import (
     StatusText,
     encode,
 )
+from pegasus.base.errors import ConfigError
 from pegasus.control.mission import Mission
-from pegasus.control.plan import Plan
-from pegasus.control.reference import Reference
 from pegasus.control.trajectories import Trajectory
-from pegasus.errors import ConfigError
-from pegasus.state import VehicleState
+from pegasus.core.state import Plan, Reference, VehicleState
 
 _log = logging.getLogger(__name__)
 
 _SET_POINT_INTERVAL = 0.05
 """Simulated time between two set-points [s]; PX4 leaves its offboard mode after 0.5 s without one."""
 _RETRY_INTERVAL = 1.0
-"""Simulated time between two attempts to arm, and between two heartbeats [s]."""
+"""Simulated time between attempts to arm, and between heartbeats [s]."""
 _ONBOARD_CONTROLLER, _NO_AUTOPILOT = 18, 8
 _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
 _IGNORE_NOTHING_BUT_YAW_RATE = 1 << 11
 _PILOT_SYSTEM, _PILOT_COMPONENT = 245, 191
 _WARNING = 4
-"""Severity of a line up to which it tells of something wrong."""
+"""Highest number of severity that is a complaint."""
 
 
 class Dialect(NamedTuple):
-    """What an autopilot calls the modes in which it is flown, and how it leaves the ground."""
+    """Flight modes and take-off of a type of autopilot."""
 
     guided: tuple[float, float]
-    """Parameters 2 and 3 of DO_SET_MODE for following set-points."""
+    """Parameters 2 and 3 of DO_SET_MODE to follow set-points."""
     land: tuple[float, float]
-    """The same for landing by itself."""
+    """Parameters 2 and 3 of DO_SET_MODE to land."""
     take_off_height: float | None
-    """Height that it must be told to take off to before it follows set-points [m]."""
+    """Height of the take-off command that it needs before set-points [m]; None if it needs none."""
     patience: float
-    """Simulated time after which it is worth a word that it does not arm [s]."""
+    """Simulated time after which failed arming is reported [s]."""
 
 
 PX4_DIALECT = Dialect(guided=(6.0, 0.0), land=(4.0, 6.0), take_off_height=None, patience=20.0)
@@ -60,19 +58,19 @@ ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=
 
 
 class OffboardPilot:
-    """Arm N autopilots, fly each along the same trajectory from where it stands, and land it.
+    """Pilot that arms N autopilots, flies each along the same trajectory from its start, and lands it.
 
-    An autopilot arms when its estimator is ready; it is asked once a second until it does, and what it says
-    against that is reported when it takes longer than its kind needs. All times are simulated.
+    An autopilot arms when its estimator is ready. The request is repeated every second; reasons against
+    arming are reported after the delay that the dialect defines. All times are simulated.
 
     Args:
-        trajectory: What is flown.
-        dialect: Which autopilot it is.
-        links: Opens the link to each autopilot; tried again when it raises a ConfigError.
+        trajectory: The trajectory.
+        dialect: Modes and take-off of the autopilots.
+        links: Function that opens the link to each autopilot; retried after a ConfigError.
         systems: System id of each autopilot.
-        names: What messages call each.
-        printed: Returns what an autopilot has printed against arming, by its row; what it says on the link
-            counts where that is nothing.
+        names: Name of each autopilot in messages.
+        printed: Function from a row to the reasons against arming that this autopilot has printed; if empty,
+            those received over the link are reported.
     """
 
     def __init__(
@@ -90,27 +88,32 @@ class OffboardPilot:
         ]
         state = VehicleState.at_rest(len(systems), 1)
         self.reference = Reference.hold(state.position, state.position[:, 0])
-        """What the autopilots are told to follow; live arrays."""
+        """Reference sent to the autopilots; live arrays."""
         self.reference.idle[...] = True
+        self._due = -math.inf
 
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
     ) -> None:
-        """Send what is due at time t.
+        """Send the messages that are due at time t.
 
         Args:
             t: Simulation time [s].
-            state: True state, for the place where each vehicle starts.
-            present: Whether each autopilot is there.
+            state: True state, whose first positions are the starts.
+            present: Whether each autopilot is connected.
             armed: Whether each autopilot is armed.
         """
+        if t < self._due:
+            return
         for autopilot, there, is_armed in zip(self._autopilots, present, armed, strict=True):
             if there:
                 autopilot.update(t, state, armed=is_armed)
             autopilot.report(self.reference)
+        # One that is absent is asked for at every step.
+        self._due = min(autopilot.due for autopilot in self._autopilots)
 
     def plan(self, t: float) -> Plan | None:
-        """Return what is left to fly, as far as the first one has come; None while nothing is flown.
+        """Return the rest of the trajectory, by the progress of the first autopilot; None before the flight.
 
         Args:
             t: Simulation time [s].
@@ -129,7 +132,7 @@ class OffboardPilot:
 
 
 class _Autopilot:
-    """One autopilot, and how far it has been brought."""
+    """One autopilot and its progress."""
 
     def __init__(
         self,
@@ -143,7 +146,7 @@ class _Autopilot:
     ) -> None:
         self._dialect, self._open_link, self._system, self._row = dialect, open_link, system, row
         self._name, self._printed = name, printed
-        # One that takes off by itself is in the air when it begins to follow.
+        # After a take-off command it is in the air when it begins to follow.
         spin_up = 1.0 if dialect.take_off_height is None else 0.0
         self.mission = Mission(trajectory, count=1, relative=True, spin_up=spin_up)
         self._link: Link | None = None
@@ -156,11 +159,13 @@ class _Autopilot:
         self._flying = self._landing = False
 
     def update(self, t: float, state: VehicleState, *, armed: bool) -> None:
-        """Send what is due to this autopilot."""
-        own = _row(state, self._row)
+        """Send the messages that are due to this autopilot."""
+        if t < self.due:
+            return
+        own, moves = _row(state, self._row), t >= self._next_set_point
         if self._start is None:
             self._start = own.position[0].tolist()
-        if armed and not self._landing and self._may_follow(own):
+        if moves and armed and not self._landing and self._may_follow(own):
             self.mission.update(t, own)
             self._flying = self._flying or self.mission.airborne
         over = self._flying and (self.mission.finished or self.mission.landing)
@@ -169,10 +174,16 @@ class _Autopilot:
         if t >= self._next_command:
             self._next_command = t + _RETRY_INTERVAL
             self._instruct(armed=armed)
-            self._look_at_arming(t, armed=armed)
-        if t >= self._next_set_point and (self._flying or self._dialect.take_off_height is None):
+            self._check_arming(t, armed=armed)
+        if moves:
             self._next_set_point = t + _SET_POINT_INTERVAL
-            self._send(self._set_point(t, own))
+            if self._flying or self._dialect.take_off_height is None:
+                self._send(self._set_point(t, own))
+
+    @property
+    def due(self) -> float:
+        """Time of its next message [s]; the mission advances with the set-points."""
+        return min(self._next_set_point, self._next_command)
 
     def close(self) -> None:
         """Close the link."""
@@ -180,13 +191,13 @@ class _Autopilot:
             self._link.close()
 
     def _may_follow(self, own: VehicleState) -> bool:
-        """Return whether it is where it follows set-points from."""
+        """Return whether it is high enough to follow set-points."""
         height = self._dialect.take_off_height
         assert self._start is not None
         return height is None or self._flying or bool(own.position[0, 2] > self._start[2] + 0.8 * height)
 
     def _instruct(self, *, armed: bool) -> None:
-        """Send the commands that bring it on its way, once more until it obeys."""
+        """Send the commands of the present phase; repeated until they take effect."""
         self._listen()
         self._send(Heartbeat(type=_ONBOARD_CONTROLLER, autopilot=_NO_AUTOPILOT))
         if self._landing:
@@ -199,19 +210,19 @@ class _Autopilot:
             elif self._dialect.take_off_height is not None:
                 self._command(_TAKE_OFF, 0.0, height=self._dialect.take_off_height)
 
-    def _look_at_arming(self, t: float, *, armed: bool) -> None:
-        """Report once that it does not arm, and what it says of that."""
+    def _check_arming(self, t: float, *, armed: bool) -> None:
+        """Report once that it does not arm, with its reasons."""
         if armed or self._flying:
             self._asked_since = math.inf
         elif self._asked_since is None:
             self._asked_since = t
         elif t - self._asked_since >= self._dialect.patience:
             self._asked_since = math.inf
-            complaint = self._printed() or self._complaint or "nothing is known of why"
+            complaint = self._printed() or self._complaint or "no reason was received"
             _log.warning("%s has not armed within %g s: %s", self._name, self._dialect.patience, complaint)
 
     def _listen(self) -> None:
-        """Take what it says, of which complaints are kept; open the line if there is none."""
+        """Read its messages and keep complaints; open the link if necessary."""
         try:
             if self._link is None:
                 self._link, self._decoder = self._open_link(), Decoder()
@@ -219,14 +230,14 @@ class _Autopilot:
                 if type(message) is StatusText and message.severity <= _WARNING:
                     self._complaint = message.line
         except ConfigError:
-            # It does not listen yet.
+            # It is not listening yet.
             self._link = None
         except LinkClosedError:
             self.close()
             self._link = None
 
     def report(self, reference: Reference) -> None:
-        """Write what this autopilot follows into its row of the reference of all."""
+        """Write the reference of this autopilot into its row of the common reference."""
         own, row = self.mission.reference, self._row
         reference.position[row], reference.velocity[row] = own.position[0], own.velocity[0]
         reference.acceleration[row], reference.jerk[row] = own.acceleration[0], own.jerk[0]
@@ -235,7 +246,7 @@ class _Autopilot:
         reference.segment = own.segment
 
     def _set_point(self, t: float, own: VehicleState) -> SetPositionTargetLocalNed:
-        """Return the reference in PX4's local frame: NED from where it stood when it started."""
+        """Return the reference in PX4's local frame: NED relative to the start."""
         assert self._start is not None
         reference = self.mission.reference
         east, north, up = reference.position[0].tolist() if self._flying else own.position[0].tolist()

@@ -1,4 +1,4 @@
-"""Take the ports that autopilots talk to, and say who holds one that is not free."""
+"""Ports of autopilots: sockets, free instances, and the processes that hold a port."""
 
 import errno
 import os
@@ -10,12 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 PortKind = Literal["tcp", "udp"]
 
 _HOSTS = ("0.0.0.0", "127.0.0.1")
-"""Addresses to try a port at: taken at one counts, and not every system refuses it to all addresses then."""
+"""Addresses at which a port is tried: not every system refuses 0.0.0.0 if the port is taken at one."""
 _SOCKET_KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 _PROC = Path("/proc")
 # Columns of /proc/net/{tcp,udp}: local and remote address and port in hexadecimal, inode (proc(5)).
@@ -25,31 +25,29 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a TCP socket that listens and does not block.
-
-    A connection that has been closed shortly before does not hold the port.
+    """Return a non-blocking TCP socket that listens; recently closed connections do not hold the port.
 
     Args:
-        host: Address or name of this machine to listen at.
-        port: Port; 0 for any that is free.
+        host: Address or name of this machine.
+        port: Port; 0 for any free one.
 
     Raises:
-        ConfigError: If the port is in use, with the name of its holder where it can be seen, or if it or the
-            host cannot be listened at.
+        ConfigError: If the port is in use, with the name of its holder if visible, or port or host cannot be
+            used.
     """
     return _bound(host, port, "tcp")
 
 
 def bind_udp(host: str, port: int) -> socket.socket:
-    """Return a UDP socket that receives at a port and does not block.
+    """Return a non-blocking UDP socket bound to a port.
 
     Args:
-        host: Address or name of this machine to receive at.
-        port: Port; 0 for any that is free.
+        host: Address or name of this machine.
+        port: Port; 0 for any free one.
 
     Raises:
-        ConfigError: If the port is in use, with the name of its holder where it can be seen, or if it or the
-            host cannot be received at.
+        ConfigError: If the port is in use, with the name of its holder if visible, or port or host cannot be
+            used.
     """
     return _bound(host, port, "udp")
 
@@ -57,15 +55,15 @@ def bind_udp(host: str, port: int) -> socket.socket:
 def first_free_instance(
     ports_of: Callable[[int], list[tuple[PortKind, int]]], start: int = 0, limit: int = 250
 ) -> int:
-    """Return the first instance number all of whose ports are free.
+    """Return the first instance number whose ports are all free.
 
     Args:
-        ports_of: Returns the ports of an instance.
-        start: First number to look at.
+        ports_of: Function from an instance number to its ports.
+        start: First number to try.
         limit: First number that is not allowed.
 
     Raises:
-        ConfigError: If there is none.
+        ConfigError: If no instance is free.
     """
     for instance in range(start, limit):
         if all(_is_free(kind, port) for kind, port in ports_of(instance)):
@@ -73,17 +71,12 @@ def first_free_instance(
     raise ConfigError(
         f"the ports of every instance from {start} to {limit - 1} are in use",
         field="instance",
-        remedy="end autopilots or simulators that are left over",
+        remedy="end leftover autopilots or simulators",
     )
 
 
 def require_free(port: int, kind: PortKind) -> None:
-    """Raise a ConfigError that names the holder if a port is in use at any IPv4 address of this machine.
-
-    Args:
-        port: The port.
-        kind: "tcp" or "udp".
-    """
+    """Raise a ConfigError that names the holder if a port is in use at any IPv4 address of this machine."""
     for host in _HOSTS:
         _bound(host, port, kind).close()
 
@@ -91,22 +84,19 @@ def require_free(port: int, kind: PortKind) -> None:
 def holder_of(port: int, kind: PortKind) -> str | None:
     """Return the process that holds a port, such as "px4 (pid 1234)".
 
-    Args:
-        port: The port.
-        kind: "tcp" or "udp".
-
     Returns:
-        None where none is to be seen: the port is free, the process another user's, or the system not Linux.
+        None if no holder is visible: the port is free, the process belongs to another user, or the system is
+        not Linux.
     """
     return next(map(name_of, _holders(_inodes_at(port, _rows(kind)))), None)
 
 
 def is_held(port: int, *, beside: socket.socket) -> bool | None:
-    """Return whether there is a UDP socket at a port; None where the system does not tell.
+    """Return whether there is a UDP socket at a port; None if unknown.
 
     Args:
         port: The port.
-        beside: UDP socket of this process: a system that does not list it tells nothing.
+        beside: UDP socket of this process; if the system does not list it, the answer is unknown.
     """
     rows = _rows_beside(beside)
     return None if rows is None else bool(_inodes_at(port, rows))
@@ -117,11 +107,11 @@ def senders_at(port: int, *, beside: socket.socket) -> set[int] | None:
 
     Args:
         port: The port.
-        beside: UDP socket of this process: a system that does not list it tells nothing.
+        beside: UDP socket of this process; if the system does not list it, the answer is unknown.
 
     Returns:
-        None where the system does not tell, because it is not Linux or hides its table of sockets; nothing if
-        there is no socket, or it is another user's.
+        None if unknown, because the system is not Linux or hides its table of sockets; empty if there is no
+        socket, or it belongs to another user.
     """
     rows = _rows_beside(beside)
     return None if rows is None else set(_holders(_inodes_at(port, rows)))
@@ -134,8 +124,8 @@ def peers_of(connection: socket.socket) -> set[int] | None:
         connection: Connected IPv4 socket.
 
     Returns:
-        None where the system does not tell, because it is not Linux or hides its table of sockets; nothing if
-        the other end is closed, or held by another user.
+        None if unknown, because the system is not Linux or hides its table of sockets; empty if the other
+        end is closed, or belongs to another user.
     """
     if connection.family != socket.AF_INET:
         return None
@@ -143,44 +133,37 @@ def peers_of(connection: socket.socket) -> set[int] | None:
     try:
         own, other = _as_listed(connection.getsockname()), _as_listed(connection.getpeername())
     except OSError:
-        # Reset by the other side.
+        # Reset by the peer.
         return set()
     if (own, other, str(os.fstat(connection.fileno()).st_ino)) not in rows:
         return None
-    # An IPv6 socket that talks IPv4 is listed with a prefix.
+    # IPv4 addresses of IPv6 sockets are listed with a prefix.
     ends = {inode for local, remote, inode in rows if local.endswith(other) and remote.endswith(own)}
     return set(_holders(ends))
 
 
 def name_of(pid: int) -> str:
-    """Return how messages call a process, such as "px4 (pid 1234)".
-
-    Args:
-        pid: Its process id.
-    """
+    """Return the description of a process for messages, such as "px4 (pid 1234)"."""
     if pid == os.getpid():
         return f"this process (pid {pid})"
     try:
         return f"{(_PROC / str(pid) / 'comm').read_text().strip()} (pid {pid})"
     except OSError:
-        # It has ended, or the system is not Linux.
+        # The process has ended, or the system is not Linux.
         return f"process {pid}"
 
 
 def server_at(path: Path) -> str | None:
-    """Return the process that listens at a Unix socket, such as "px4 (pid 1234)"; None if none does.
+    """Return the process that listens at a Unix socket, such as "px4 (pid 1234)"; None if there is none.
 
-    The file of a socket stays when its process is killed: only one that can be connected to counts.
-
-    Args:
-        path: File of the socket.
+    The file of a socket outlives a killed process, so a connection is tried.
     """
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         try:
             probe.connect(str(path))
         except (BlockingIOError, PermissionError):
-            # Too many wait there already, or it is another user's.
+            # Its queue is full, or it belongs to another user.
             return "another process"
         except OSError:
             return None
@@ -198,14 +181,14 @@ def _bound(host: str, port: int, kind: PortKind) -> socket.socket:
     try:
         return _open(host, port, kind)
     except socket.gaierror as error:
-        raise ConfigError(f"is no address: {error.strerror}", field="host", value=host) from None
+        raise ConfigError(f"is not an address: {error.strerror}", field="host", value=host) from None
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
             raise ConfigError(
-                "is no address of this machine",
+                "is not an address of this machine",
                 field="host",
                 value=host,
-                remedy="0.0.0.0 takes all of its addresses",
+                remedy="use 0.0.0.0 for all addresses",
             ) from None
         if error.errno != errno.EADDRINUSE:
             raise ConfigError(
@@ -216,12 +199,12 @@ def _bound(host: str, port: int, kind: PortKind) -> socket.socket:
             f"in use by {holder}" if holder else "in use",
             field=field,
             value=port,
-            remedy="end what holds it, or choose another instance",
+            remedy="end that process, or choose another instance",
         ) from None
 
 
 def _open(host: str, port: int, kind: PortKind) -> socket.socket:
-    """Return a socket at a port, listening if it is a TCP one; raise the system's own errors."""
+    """Return a socket bound to a port, listening if TCP; errors are those of the system."""
     family, *_, address = socket.getaddrinfo(host, port, type=_SOCKET_KINDS[kind])[0]
     opened = socket.socket(family, _SOCKET_KINDS[kind])
     try:
@@ -247,13 +230,13 @@ def _is_free(kind: PortKind, port: int) -> bool:
 
 
 def _rows(kind: PortKind) -> Iterator[tuple[str, str, str]]:
-    """Yield local address, remote address and inode of all sockets that a process holds."""
+    """Yield local address, remote address and inode of all sockets held by processes."""
     for table in (_PROC / "net" / kind, _PROC / "net" / f"{kind}6"):
         if not table.is_file():
             continue
         for row in table.read_text().splitlines()[1:]:
             columns = row.split()
-            # 0 stands for a socket that no process holds any more.
+            # Inode 0: held by no process any more.
             if (inode := columns[_INODE_COLUMN]) != "0":
                 yield columns[_LOCAL_COLUMN], columns[_REMOTE_COLUMN], inode
 
@@ -270,24 +253,24 @@ def _inodes_at(port: int, rows: Iterable[tuple[str, str, str]]) -> set[str]:
 
 
 def _as_listed(address: tuple[str, int]) -> str:
-    """Return an IPv4 address and port as the table of sockets has them."""
+    """Return an IPv4 address and port in the notation of the table of sockets."""
     host, port = address
     return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
 
 
 def _holders(inodes: set[str]) -> Iterator[int]:
-    """Yield the ids of the processes that hold any of the sockets with these inodes."""
+    """Yield the ids of the processes that hold any of these inodes."""
     held = {f"socket:[{inode}]" for inode in inodes}
     for descriptors in _PROC.glob("[0-9]*/fd") if held else ():
-        # A process may end meanwhile, and another user's does not show its descriptors.
+        # The process may have ended, or belong to another user.
         with suppress(OSError):
             if not held.isdisjoint(_targets(descriptors)):
                 yield int(descriptors.parent.name)
 
 
 def _targets(folder: Path) -> Iterator[str]:
-    """Yield what the descriptors of a process stand for."""
+    """Yield the targets of the file descriptors of a process."""
     for descriptor in folder.iterdir():
-        # It may have been closed meanwhile.
+        # It may have been closed.
         with suppress(FileNotFoundError):
             yield str(descriptor.readlink())

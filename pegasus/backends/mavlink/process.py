@@ -1,4 +1,4 @@
-"""Start an autopilot's program, and end it with everything that it has started."""
+"""Processes of autopilots: start, supervision, log, and end with all child processes."""
 
 import os
 import shutil
@@ -11,30 +11,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pegasus.errors import AutopilotError, ConfigError
+from pegasus.base.errors import AutopilotError, ConfigError
 
-_LIFELINE = Path(__file__).resolve().with_name("lifeline.py")
-_PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR")
+_SUPERVISOR = Path(__file__).resolve().with_name("lifeline.py")
+_INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")
 _START_LIMIT = 10.0
-# Beyond the time that a process has for ending: to kill it, and to see that it is gone.
 _KILL_LIMIT = 3.0
+"""Time for the kill after the time that a process has to end [s]."""
 _TAIL_SIZE = 65536
 
 
 class AutopilotProcess:
-    """A program in a process group of its own, which ends when it is told to or when this process ends.
+    """Program in its own process group, which ends with `stop` or with this process.
 
-    A small supervisor of its own runs it (`lifeline.py`), so that it ends even when this process is killed;
-    the thread that started it may end. It has no input, and no terminal that a Ctrl-C would reach it through.
+    A supervisor process (`lifeline.py`) ends it even if this process is killed. The program has no input and
+    no terminal, so Ctrl-C does not reach it.
 
     Args:
         arguments: The program, as an absolute path or a name on PATH, and its arguments.
-        environment: Environment variables; of those of this process only PATH, HOME, LANG and TMPDIR are
-            passed on besides.
-        directory: Working directory; made when it is missing.
-        log: File that what it prints is appended to.
-        name: What messages call it.
-        signals: What `stop` sends before SIGKILL, one after the other.
+        environment: Environment variables; only PATH, HOME, LANG and TMPDIR are inherited.
+        directory: Working directory; created if missing.
+        log: File to which its output is appended.
+        name: Name in messages.
+        signals: Signals that `stop` sends in turn before SIGKILL.
     """
 
     def __init__(
@@ -52,26 +51,26 @@ class AutopilotProcess:
         self.pid: int | None = None
         """Process id of the program, also the id of its group; None before the first start."""
         self.returncode: int | None = None
-        """How it ended: its exit status, -n for signal n; None before that is known, see `poll`."""
+        """Exit status, -n for signal n; None while unknown, see `poll`."""
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._lifeline: socket.socket | None = None
-        self._heard = b""
+        self._received = b""
         self._log_start = 0
 
     def start(self) -> None:
-        """Start the program and return when it runs.
+        """Start the program and wait until it runs.
 
         Raises:
             ConfigError: If the directory, the log or the program cannot be used.
-            RuntimeError: If it runs already, or does not start in time.
+            RuntimeError: If it is already running, or does not start in time.
         """
         if self.alive:
-            raise RuntimeError(f"{self.name} runs already")
+            raise RuntimeError(f"{self.name} is already running")
         self.pid = self.returncode = None
-        self._lifeline, theirs = socket.socketpair()
-        with theirs:
+        self._lifeline, far_end = socket.socketpair()
+        with far_end:
             try:
-                self._supervisor = self._run(theirs)
+                self._supervisor = self._run(far_end)
             except BaseException:
                 self._lifeline.close()
                 raise
@@ -82,10 +81,10 @@ class AutopilotProcess:
             raise
 
     def poll(self, timeout: float = 0.0) -> int | None:
-        """Return how the program ended: its exit status, -n for signal n; None if it runs or never ran.
+        """Return the exit status of the program, -n for signal n; None if it runs or never ran.
 
         Args:
-            timeout: How long an end is waited for, in wall time [s].
+            timeout: Maximum wait for its end, in wall time [s].
         """
         if self._supervisor is not None:
             if timeout > 0:
@@ -101,11 +100,11 @@ class AutopilotProcess:
         return self.poll() is None and self._supervisor is not None
 
     def failed(self, problem: str, *, log_is_kept: bool = True) -> AutopilotError:
-        """Return the error that tells of a failure of the program, with its last words.
+        """Return the error for a failure of the program, with its last output.
 
         Args:
-            problem: What has happened.
-            log_is_kept: True if its log outlives the run, so that errors may name it.
+            problem: Description of the failure.
+            log_is_kept: True if its log outlives the run and can be named.
         """
         last = " / ".join(self.last_lines(3)) or "nothing"
         remedy = f"see {self.log}" if log_is_kept else None
@@ -113,7 +112,7 @@ class AutopilotProcess:
 
     @property
     def ending(self) -> str:
-        """Words for how the program ended, such as "was killed by SIGKILL"; for one that has ended."""
+        """Description of the end of the program, such as "was killed by SIGKILL"."""
         if self.returncode is None or self.returncode >= 0:
             return f"has ended with status {self.returncode}"
         try:
@@ -122,22 +121,14 @@ class AutopilotProcess:
             return f"was killed by signal {-self.returncode}"
 
     def owns(self, pid: int) -> bool:
-        """Return whether a process belongs to the program's group.
-
-        Args:
-            pid: Process id.
-        """
+        """Return whether a process belongs to the program's group."""
         try:
             return self.pid is not None and os.getpgid(pid) == self.pid
         except ProcessLookupError:
             return False
 
     def last_lines(self, count: int = 5) -> list[str]:
-        """Return the last lines that the program has printed since it was started, without empty ones.
-
-        Args:
-            count: How many at most.
-        """
+        """Return the last non-empty lines printed since the start."""
         try:
             with self.log.open("rb") as log:
                 end = log.seek(0, os.SEEK_END)
@@ -148,10 +139,10 @@ class AutopilotProcess:
         return [line.rstrip() for line in text.splitlines() if line.strip()][-count:]
 
     def stop(self, timeout: float = 2.0) -> None:
-        """End the program and its group, and return when they are gone; calling it twice is allowed.
+        """End the program with its group and wait for them; repeated calls are allowed.
 
         Args:
-            timeout: Time that they have for ending by themselves before they are killed [s].
+            timeout: Time to end by themselves before they are killed [s].
         """
         stop_all([self], timeout)
 
@@ -166,14 +157,14 @@ class AutopilotProcess:
             output = self.log.open("ab")
         except OSError as error:
             raise self._error("log", self.log, error) from None
-        variables = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        variables = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         variables |= self.environment
         with output:
             self._log_start = output.tell()
             try:
                 return subprocess.Popen(
                     [
-                        *(_interpreter(), "-I", "-S", str(_LIFELINE)),
+                        *(_interpreter(), "-I", "-S", str(_SUPERVISOR)),
                         ",".join(str(int(number)) for number in self.signals),
                         *(f"{name}={value}" for name, value in variables.items()),
                         *("--", *self.arguments),
@@ -188,12 +179,12 @@ class AutopilotProcess:
                 raise self._error("start", error.filename or self.arguments[0], error) from None
 
     def _report(self, lifeline: socket.socket) -> int:
-        """Return the process id of the program once its supervisor has told it."""
+        """Return the process id of the program, reported by its supervisor."""
         lifeline.settimeout(_START_LIMIT)
-        self._heard = b""
+        self._received = b""
         try:
-            self._heard = lifeline.recv(64)
-            word, number = self._heard.split()[:2]
+            self._received = lifeline.recv(64)
+            word, number = self._received.split()[:2]
         except (OSError, ValueError):
             printed = " ".join(self.last_lines()) or "nothing printed"
             raise RuntimeError(f"{self.name} did not start: {printed}") from None
@@ -213,7 +204,7 @@ class AutopilotProcess:
         try:
             self._lifeline.sendall(f"{timeout}\n".encode())
         except OSError:
-            # The supervisor is just ending, or was asked before.
+            # The supervisor is ending, or was already asked.
             return
 
     def _await_end(self, deadline: float) -> None:
@@ -223,24 +214,23 @@ class AutopilotProcess:
             self._supervisor.wait(max(deadline - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
             self._supervisor.kill()
-            # What waits in a device driver cannot be killed; the others are still to be waited for.
+            # A process that waits in a device driver cannot be killed; the others are still waited for.
             with suppress(subprocess.TimeoutExpired):
                 self._supervisor.wait(_KILL_LIMIT)
         self.poll()
 
     def _settle(self, status: int) -> None:
-        """Take the supervisor's last word, and close what belonged to this run."""
+        """Read the supervisor's last report and release the resources of this run."""
         assert self._lifeline is not None
         with self._lifeline as lifeline:
             lifeline.setblocking(False)
-            # Nothing more may have been said.
             with suppress(OSError):
-                self._heard += lifeline.recv(64)
-        *_, word, number = b"", b"", *self._heard.split()
+                self._received += lifeline.recv(64)
+        *_, word, number = b"", b"", *self._received.split()
         if word == b"ended":
             self.returncode = int(number)
         else:
-            # A supervisor that was itself killed has left the group to be ended.
+            # The supervisor itself was killed and has left the group running.
             self.returncode = status
             if self.pid is not None:
                 with suppress(ProcessLookupError, PermissionError):
@@ -254,11 +244,11 @@ class AutopilotProcess:
 
 
 def stop_all(processes: Iterable[AutopilotProcess], timeout: float = 2.0) -> None:
-    """End several processes in the time of one, and return when they are gone.
+    """End several processes at the same time and wait for them.
 
     Args:
-        processes: The processes; those that do not run are left alone.
-        timeout: Time that they have for ending by themselves before they are killed [s].
+        processes: The processes; those that do not run are skipped.
+        timeout: Time to end by themselves before they are killed [s].
     """
     processes = list(processes)
     for process in processes:
@@ -269,11 +259,11 @@ def stop_all(processes: Iterable[AutopilotProcess], timeout: float = 2.0) -> Non
 
 
 def _interpreter() -> str:
-    """Return a Python to run the supervisor with; where Python is embedded, `sys.executable` is none."""
+    """Return a Python interpreter for the supervisor; in embedded Python `sys.executable` is not one."""
     beside = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
     for candidate in (Path(sys.executable or "/"), beside):
         if candidate.name.startswith("python") and candidate.is_file():
             return str(candidate)
     if (found := shutil.which("python3")) is not None:
         return found
-    raise ConfigError("no Python found to supervise autopilots with", remedy="put python3 on PATH")
+    raise ConfigError("no Python interpreter found to supervise autopilots", remedy="put python3 on PATH")

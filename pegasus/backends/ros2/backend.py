@@ -1,67 +1,65 @@
-"""The vehicle on the ROS 2 graph: it tells its state and readings, and can be flown by commands."""
+"""ROS 2 backend: publishes state and readings of a vehicle, and flies it by subscribed commands."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from pegasus.arrays import Array
-from pegasus.backends.backend import Backend
 from pegasus.backends.ros2.commands import Commands
+from pegasus.backends.ros2.contents import Variances, state_contents
 from pegasus.backends.ros2.demand import Demand
-from pegasus.backends.ros2.frame_names import Frames
-from pegasus.backends.ros2.names import full_namespace
-from pegasus.backends.ros2.namespaces import copy_namespaces, default_namespace
+from pegasus.backends.ros2.frames import Frames
+from pegasus.backends.ros2.graph import MAX_DOMAIN, Node
+from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
 from pegasus.backends.ros2.pilot import Pilot
 from pegasus.backends.ros2.publications import Publications
-from pegasus.backends.ros2.state_contents import Variances, state_contents
-from pegasus.backends.ros2.topic_options import topic_options
-from pegasus.backends.ros2.topics import Topics
-from pegasus.backends.ros2.transport import Node, Transport, TransportChoice, open_transport
-from pegasus.components import require
-from pegasus.sensors.sensor import Reading
-from pegasus.state import VehicleState
+from pegasus.backends.ros2.topics import Topics, topic_options
+from pegasus.backends.ros2.transport import Transport, TransportChoice, open_transport
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.core.backend import Backend
+from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
 
 if TYPE_CHECKING:
-    from pegasus.multirotor import Multirotor
+    from pegasus.core.multirotor import Multirotor
 
 _NODE = "pegasus"
-_HIGHEST_DOMAIN = 232
 _EXACT = (1e-9,) * 6
-"""As good as exact; filters cannot invert zeros."""
+"""Practically exact; filters cannot invert zeros."""
 
 
 @dataclass(eq=False)
 class ROS2(Backend):
-    """Put the vehicle on the ROS 2 graph, with a sourced ROS 2 or without any.
+    """ROS 2 backend, with or without a ROS 2 installation.
 
-    It tells its true state, readings, pictures and frames, each only where somebody listens, and unless
-    `control` is off it flies by the commands of others. Several copies of a vehicle are so many nodes.
+    It publishes true state, readings, images and frames, each only if its topic has subscriptions, and unless
+    `control` is off it flies the vehicle by subscribed commands. Each copy of the vehicle is one node.
     """
 
     namespace: str | None = None
-    """Where its topics and frames stand; the vehicle's name when None. Of several copies each has a number
-    behind it, counted from the one that it ends with, else from 0."""
+    """Namespace of its topics and frames; the vehicle's name if None. Several copies have a number appended,
+    counted from the number at its end, else from 0."""
     _: KW_ONLY
     control: bool = True
-    """Whether commands drive the vehicle; off beside another backend that does."""
+    """Whether commands drive the vehicle; false beside another backend that drives it."""
     command_timeout: float = 0.5
-    """Age from which on a command is no longer followed, in simulated time [s]."""
+    """Maximum age of a followed command, in simulated time [s]."""
     on_timeout: str = "stop"
-    """What is done then: `stop` stops the rotors, `hold` brings the vehicle to rest where it is."""
+    """Reaction to the timeout: `stop` stops the rotors, `hold` stops the vehicle and holds its position."""
     topics: dict[str, Any] = field(default_factory=dict)
-    """Changes of topics, by their own names: `false` for none, or a mapping of `name`, `rate_hz` [Hz] and
-    `reliable`. The clock is that of all vehicles of the process."""
+    """Options of topics by default name: `false` to disable, or a mapping of `name`, `rate_hz` [Hz] and
+    `reliable`. All vehicles of the process share the clock."""
     frames: Frames = Frames()  # noqa: RUF009
-    """Names of its frames, and how `/tf` joins them."""
+    """Names of its frames, and the tree on `/tf`."""
     pose_variance: tuple[float, float, float, float, float, float] = _EXACT
-    """Variances that `odom` states of its pose, which is true: along x, y, z [m^2], about x, y, z [rad^2]."""
+    """Variances that `odom` states for its true pose: along x, y, z [m^2], about x, y, z [rad^2]."""
     twist_variance: tuple[float, float, float, float, float, float] = _EXACT
-    """The same of its twist [m^2/s^2], [rad^2/s^2]."""
+    """Variances that `odom` states for its true twist [m^2/s^2], [rad^2/s^2]."""
     transport: str = "auto"
-    """`rclpy`, `cyclonedds`, or `auto` for the first of these that is there."""
+    """`rclpy`, `cyclonedds`, or `auto` for the first of them that is available."""
     domain_id: int | None = None
-    """Domain of the graph, 0 to 232; that of ROS_DOMAIN_ID when None."""
+    """Domain of the graph, 0 to 232; that of ROS_DOMAIN_ID if None."""
     localhost_only: bool = False
     """Whether only processes of this machine see it."""
 
@@ -75,8 +73,8 @@ class ROS2(Backend):
         allowed = f"must be one of {', '.join(choices)}"
         require(self.transport in choices, "transport", self.transport, allowed)
         domain = self.domain_id
-        within = domain is None or (isinstance(domain, int) and 0 <= domain <= _HIGHEST_DOMAIN)
-        require(within, "domain_id", domain, f"must be from 0 to {_HIGHEST_DOMAIN}")
+        within = domain is None or (isinstance(domain, int) and 0 <= domain <= MAX_DOMAIN)
+        require(within, "domain_id", domain, f"must be from 0 to {MAX_DOMAIN}")
         require(isinstance(self.frames, Frames), "frames", self.frames, "must be a Frames")
         for name in "pose_variance", "twist_variance":
             values = getattr(self, name)
@@ -85,7 +83,7 @@ class ROS2(Backend):
         self._options = topic_options(self.topics)
         self.drives = self.control
         self.namespaces: list[str] = []
-        """Namespace of each copy; known when the vehicle has joined a simulation."""
+        """Namespace of each copy, after the vehicle has joined a simulation."""
         self._transport: Transport | None = None
         self._nodes: list[Node] = []
 
@@ -99,7 +97,7 @@ class ROS2(Backend):
 
         Raises:
             ConfigError: If a name is not allowed or taken, an option names no topic of the vehicle, its
-                rotors cannot control it, or there is no way onto the graph.
+                rotors cannot control it, or neither driver is available.
         """
         self._vehicle = vehicle
         own = default_namespace(vehicle.name) if self.namespace is None else self.namespace
@@ -107,18 +105,18 @@ class ROS2(Backend):
         self._open()
 
     def start(self) -> None:
-        """Begin without any command."""
+        """Begin a run without any command."""
         if self._transport is None:
             self._open()
         self._begin()
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
-        """Tell the time, and what is new, to those who listen."""
+        """Publish time, state and new readings."""
         self._clock.publish(t)
         self._publications.send(t, state, readings)
 
     def command(self, t: float) -> Array | None:
-        """Take the commands that have come, and return the rotor speeds [rad/s], shape (N, R)."""
+        """Read received commands, and return the rotor speeds [rad/s], shape (N, R)."""
         if self._commands is None:
             return None
         state = self._vehicle.state

@@ -1,7 +1,4 @@
-"""What each topic of a sensor holds: units, frames and covariances as REP 103 and REP 105 have them.
-
-A content is a message whose numbers change and whose rest does not: the rest is encoded once.
-"""
+"""Contents of the topics of readings and true states: units, frames, covariances (REP 103, REP 105)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,22 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.frame_names import FrameNames
-from pegasus.backends.ros2.messages import (
-    BatteryState,
-    FluidPressure,
-    Header,
-    Imu,
-    MagneticField,
-    NavSatFix,
-    NavSatStatus,
-    Odometry,
-    Range,
-    TwistStamped,
-)
-from pegasus.backends.ros2.qos import RELIABLE, SENSOR_DATA, QoS
-from pegasus.frames import matrix_from_quaternion, rotate_inverse
+from pegasus.backends.ros2.frames import FrameNames, Frames
+from pegasus.backends.ros2.graph import RELIABLE, SENSOR_DATA, QoS
+from pegasus.backends.ros2.messages import Message, constants, message
+from pegasus.backends.ros2.topics import TRANSFORMS
+from pegasus.base.arrays import Array
+from pegasus.base.frames import conjugate, matrix_from_quaternion, multiply, rotate, rotate_inverse
+from pegasus.base.registry import ClassTable
+from pegasus.core.state import VehicleState
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -36,65 +25,71 @@ from pegasus.sensors import (
     ImuReading,
     Magnetometer,
     MagnetometerReading,
+    Odometry,
     OdometryReading,
     Rangefinder,
     RangeReading,
-    Sensor,
 )
-from pegasus.sensors import Odometry as OdometrySensor
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
 
 if TYPE_CHECKING:
-    from pegasus.multirotor import Multirotor
+    from pegasus.core.multirotor import Multirotor
 
 _NO_ORIENTATION = (-1.0, *[0.0] * 8)
-"""Covariance that says that an IMU does not measure its orientation."""
-
+"""Covariance of an IMU that does not measure its orientation."""
 _LINEAR, _ANGULAR = np.arange(3), np.arange(3, 6)
+_STATE_RATE = 100.0
+"""Default rate of the true state and of `/tf` [Hz]."""
+STATE_TOPICS = ("state/pose", "state/twist", "state/twist_inertial", "state/accel", "odom", TRANSFORMS)
 
 Numbers = Sequence[Sequence[float]]
-"""Numbers of N messages, each in the order in which they stand in the message."""
+"""Numbers of N messages, each in the order of the message's fields."""
 
 
 class Content(NamedTuple):
-    """What a topic holds."""
+    """Content of a topic whose messages differ only in some numbers."""
 
     topic: str
-    """Its own name."""
+    """Default name of the topic."""
     message: Callable[[FrameNames], Message]
-    """From the names of a copy's frames to a message with all that does not change."""
+    """Function from the frame names of a copy to a message with its constant values."""
     varying: tuple[str, ...]
-    """The fields of it that change, in their order; stamps are the first."""
+    """Paths of the fields that change, in their order; stamps come first."""
     numbers: Callable[[Any], Numbers]
-    """From state or reading to the numbers of the N copies."""
+    """Function from state or reading to the numbers of the N copies."""
     qos: QoS
+    """Default quality of service."""
     rate: float | None = None
-    """Its own rate [Hz]; None for as often as there is something new."""
+    """Default rate [Hz]; None for every new reading or state."""
     stamp_count: int = 1
     """Number of stamps, all of the same time."""
 
 
+class SensorTopics(NamedTuple):
+    """Topics of a class of sensors."""
+
+    topic: str
+    """Topic of the first such sensor of a vehicle, such as `sensors/imu`."""
+    contents: Callable[[str, str, Any], list[Content]]
+    """Function from topic, name and sensor to the contents of its topics."""
+
+
 def sensor_contents(vehicle: "Multirotor") -> dict[str, list[Content]]:
-    """Return the topics of each sensor without pictures, by its name.
+    """Return the topics of each sensor without images, by the sensor's name.
 
-    The first of a kind has the topic of that kind, such as `sensors/imu`; a further one has its own name
-    there.
-
-    Args:
-        vehicle: The vehicle.
+    The first sensor of a type has the topic of that type, such as `sensors/imu`; further ones have their own
+    names instead.
     """
     contents: dict[str, list[Content]] = {}
     taken: set[str] = set()
     for name, sensor in vehicle.sensors.items():
-        for kind, (topic, make) in _MAKERS.items():
-            if isinstance(sensor, kind):
-                own = name if topic in taken else topic
-                # The further one may be called as the topic of the first.
-                own = f"{own}_2" if own in taken else own
-                contents[name] = make(f"sensors/{own}", name, sensor)
-                taken.add(own)
-        if isinstance(sensor, BatteryMonitor) and vehicle.battery is not None:
-            contents[name] = _battery("battery", name, vehicle.battery.battery.capacity)
+        if (entry := SENSOR_TOPICS.find(sensor)) is None:
+            continue
+        topic = f"sensors/{name}" if entry.topic in taken else entry.topic
+        # A further sensor may have the name of the first one's topic.
+        topic = f"{topic}_2" if topic in taken else topic
+        contents[name] = entry.contents(topic, name, sensor)
+        taken.add(topic)
     return contents
 
 
@@ -102,48 +97,57 @@ def _diagonal(variance: float) -> list[float]:
     return [variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance]
 
 
+def _rows(*parts: Array) -> Numbers:
+    rows: Numbers = np.concatenate(parts, axis=1).tolist()
+    return rows
+
+
 def _imu(topic: str, name: str, imu: IMU) -> list[Content]:
     rate = imu.gyroscope.noise_density**2 * imu.rate_hz
     force = imu.accelerometer.noise_density**2 * imu.rate_hz
 
-    def numbers(reading: ImuReading) -> Numbers:
-        both: Numbers = np.concatenate((reading.angular_velocity, reading.specific_force), axis=1).tolist()
-        return both
-
-    def message(frames: FrameNames) -> Message:
-        return Imu(
-            Header(frame_id=frames.own(name)),
+    def make(frames: FrameNames) -> Message:
+        return message(
+            "sensor_msgs/msg/Imu",
+            header={"frame_id": frames.own(name)},
             orientation_covariance=_NO_ORIENTATION,
             angular_velocity_covariance=_diagonal(rate),
             linear_acceleration_covariance=_diagonal(force),
         )
 
-    return [
-        Content(
-            topic, message, ("header.stamp", "angular_velocity", "linear_acceleration"), numbers, SENSOR_DATA
-        )
-    ]
+    def numbers(reading: ImuReading) -> Numbers:
+        return _rows(reading.angular_velocity, reading.specific_force)
+
+    fields = ("header.stamp", "angular_velocity", "linear_acceleration")
+    return [Content(topic, make, fields, numbers, SENSOR_DATA)]
 
 
 def _magnetometer(topic: str, name: str, magnetometer: Magnetometer) -> list[Content]:
     variance = magnetometer.noise_density**2 * magnetometer.rate_hz
 
+    def make(frames: FrameNames) -> Message:
+        return message(
+            "sensor_msgs/msg/MagneticField",
+            header={"frame_id": frames.own(name)},
+            magnetic_field_covariance=_diagonal(variance),
+        )
+
     def numbers(reading: MagnetometerReading) -> Numbers:
-        field: Numbers = reading.magnetic_field.tolist()
-        return field
+        return _rows(reading.magnetic_field)
 
-    def message(frames: FrameNames) -> Message:
-        return MagneticField(Header(frame_id=frames.own(name)), magnetic_field_covariance=_diagonal(variance))
-
-    return [Content(topic, message, ("header.stamp", "magnetic_field"), numbers, SENSOR_DATA)]
+    return [Content(topic, make, ("header.stamp", "magnetic_field"), numbers, SENSOR_DATA)]
 
 
 def _gps(topic: str, name: str, _: GPS) -> list[Content]:
-    def message(frames: FrameNames) -> Message:
-        return NavSatFix(
-            Header(frame_id=frames.own(name)),
-            status=NavSatStatus(service=NavSatStatus.SERVICE_GPS),
-            position_covariance_type=NavSatFix.COVARIANCE_TYPE_APPROXIMATED,
+    status = constants("sensor_msgs/msg/NavSatStatus")
+
+    def make(frames: FrameNames) -> Message:
+        kind = "sensor_msgs/msg/NavSatFix"
+        return message(
+            kind,
+            header={"frame_id": frames.own(name)},
+            status={"service": status.SERVICE_GPS},
+            position_covariance_type=constants(kind).COVARIANCE_TYPE_APPROXIMATED,
         )
 
     def numbers(reading: GpsReading) -> Numbers:
@@ -158,7 +162,7 @@ def _gps(topic: str, name: str, _: GPS) -> list[Content]:
         )
         return [
             (
-                NavSatStatus.STATUS_FIX if fix else NavSatStatus.STATUS_NO_FIX,
+                status.STATUS_FIX if fix else status.STATUS_NO_FIX,
                 latitude,
                 longitude,
                 altitude,
@@ -168,53 +172,48 @@ def _gps(topic: str, name: str, _: GPS) -> list[Content]:
         ]
 
     def velocity(reading: GpsReading) -> Numbers:
-        columns = np.zeros((len(reading.velocity), 6))
-        columns[:, :3] = reading.velocity
-        rows: Numbers = columns.tolist()
-        return rows
+        return _rows(reading.velocity, np.zeros_like(reading.velocity))
+
+    def twist(frames: FrameNames) -> Message:
+        return message("geometry_msgs/msg/TwistStamped", header={"frame_id": frames.map})
 
     fields = ("header.stamp", "status.status", "latitude", "longitude", "altitude", "position_covariance")
     return [
-        Content(topic, message, fields, numbers, SENSOR_DATA),
-        Content(
-            f"{topic}_twist",
-            lambda frames: TwistStamped(Header(frame_id=frames.map)),
-            ("header.stamp", "twist"),
-            velocity,
-            SENSOR_DATA,
-        ),
+        Content(topic, make, fields, numbers, SENSOR_DATA),
+        Content(f"{topic}_twist", twist, ("header.stamp", "twist"), velocity, SENSOR_DATA),
     ]
 
 
 def _barometer(topic: str, name: str, barometer: Barometer) -> list[Content]:
-    variance = barometer.noise_density**2 * barometer.rate_hz
-
-    def message(frames: FrameNames) -> Message:
-        return FluidPressure(Header(frame_id=frames.own(name)), variance=variance)
-
     def numbers(reading: BarometerReading) -> Numbers:
         return [(pressure,) for pressure in reading.pressure.tolist()]
 
-    return [Content(topic, message, ("header.stamp", "fluid_pressure"), numbers, SENSOR_DATA)]
+    return [_pressure(topic, name, barometer.noise_density**2 * barometer.rate_hz, numbers)]
 
 
 def _airspeed(topic: str, name: str, airspeed: Airspeed) -> list[Content]:
-    variance = airspeed.noise_density**2 * airspeed.rate_hz
-
-    def message(frames: FrameNames) -> Message:
-        return FluidPressure(Header(frame_id=frames.own(name)), variance=variance)
-
     def numbers(reading: AirspeedReading) -> Numbers:
         return [(pressure,) for pressure in reading.differential_pressure.tolist()]
 
-    return [Content(topic, message, ("header.stamp", "fluid_pressure"), numbers, SENSOR_DATA)]
+    return [_pressure(topic, name, airspeed.noise_density**2 * airspeed.rate_hz, numbers)]
+
+
+def _pressure(topic: str, name: str, variance: float, numbers: Callable[[Any], Numbers]) -> Content:
+    def make(frames: FrameNames) -> Message:
+        head = {"frame_id": frames.own(name)}
+        return message("sensor_msgs/msg/FluidPressure", header=head, variance=variance)
+
+    return Content(topic, make, ("header.stamp", "fluid_pressure"), numbers, SENSOR_DATA)
 
 
 def _range(topic: str, name: str, finder: Rangefinder) -> list[Content]:
-    def message(frames: FrameNames) -> Message:
-        return Range(
-            Header(frame_id=frames.own(name)),
-            radiation_type=Range.ULTRASOUND if finder.ray_count > 1 else Range.INFRARED,
+    def make(frames: FrameNames) -> Message:
+        kind = "sensor_msgs/msg/Range"
+        types = constants(kind)
+        return message(
+            kind,
+            header={"frame_id": frames.own(name)},
+            radiation_type=types.ULTRASOUND if finder.ray_count > 1 else types.INFRARED,
             field_of_view=finder.cone_angle,
             min_range=finder.min_range,
             max_range=finder.max_range,
@@ -228,72 +227,197 @@ def _range(topic: str, name: str, finder: Rangefinder) -> list[Content]:
             for sigma in (finder.noise_sigma + finder.proportional_noise * distance,)
         ]
 
-    return [Content(topic, message, ("header.stamp", "range", "variance"), numbers, SENSOR_DATA)]
+    return [Content(topic, make, ("header.stamp", "range", "variance"), numbers, SENSOR_DATA)]
 
 
-def _estimate(topic: str, _: str, sensor: OdometrySensor) -> list[Content]:
+def _estimate(topic: str, _: str, sensor: Odometry) -> list[Content]:
     velocity = sensor.velocity_noise_density**2 * sensor.rate_hz
     rate = sensor.angular_velocity_noise_density**2 * sensor.rate_hz
 
-    def message(frames: FrameNames) -> Message:
-        odometry = Odometry(Header(frame_id=frames.odom), child_frame_id=frames.base_link)
-        odometry.twist.covariance = np.diag([velocity] * 3 + [rate] * 3).ravel().tolist()
-        return odometry
+    def make(frames: FrameNames) -> Message:
+        return message(
+            "nav_msgs/msg/Odometry",
+            header={"frame_id": frames.odom},
+            child_frame_id=frames.base_link,
+            twist={"covariance": np.diag([velocity] * 3 + [rate] * 3)},
+        )
 
     def numbers(reading: OdometryReading) -> Numbers:
         covariance = np.zeros((len(reading.position), 6, 6))
         covariance[:, _LINEAR, _LINEAR] = reading.position_variance
         covariance[:, _ANGULAR, _ANGULAR] = reading.orientation_variance
-        parts = (
+        return _rows(
             reading.position,
             reading.orientation,
             covariance.reshape(-1, 36),
             rotate_inverse(matrix_from_quaternion(reading.orientation), reading.velocity),
             reading.angular_velocity,
         )
-        rows: Numbers = np.concatenate(parts, axis=1).tolist()
-        return rows
 
     fields = ("header.stamp", "pose.pose", "pose.covariance", "twist.twist")
-    return [Content(topic, message, fields, numbers, SENSOR_DATA)]
+    return [Content(topic, make, fields, numbers, SENSOR_DATA)]
 
 
-def _battery(topic: str, name: str, capacity: float) -> list[Content]:
-    def message(frames: FrameNames) -> Message:
-        return BatteryState(
-            Header(frame_id=frames.own(name)),
+def _battery(topic: str, name: str, monitor: BatteryMonitor) -> list[Content]:
+    capacity = monitor.capacity
+
+    def make(frames: FrameNames) -> Message:
+        kind = "sensor_msgs/msg/BatteryState"
+        return message(
+            kind,
+            header={"frame_id": frames.own(name)},
             temperature=math.nan,
             capacity=capacity,
             design_capacity=capacity,
-            power_supply_status=BatteryState.POWER_SUPPLY_STATUS_DISCHARGING,
-            power_supply_technology=BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO,
+            power_supply_status=constants(kind).POWER_SUPPLY_STATUS_DISCHARGING,
+            power_supply_technology=constants(kind).POWER_SUPPLY_TECHNOLOGY_LIPO,
             present=True,
         )
 
     def numbers(reading: BatteryReading) -> Numbers:
-        columns = np.stack(
-            (reading.voltage, -reading.current, reading.charge * capacity, reading.charge), axis=1
-        )
-        rows: Numbers = columns.tolist()
+        columns = (reading.voltage, -reading.current, reading.charge * capacity, reading.charge)
+        rows: Numbers = np.stack(columns, axis=1).tolist()
         return rows
 
-    return [
-        Content(
-            topic,
-            message,
-            ("header.stamp", "voltage", "current", "charge", "percentage"),
-            numbers,
-            RELIABLE,
+    fields = ("header.stamp", "voltage", "current", "charge", "percentage")
+    return [Content(topic, make, fields, numbers, RELIABLE)]
+
+
+SENSOR_TOPICS: ClassTable[SensorTopics] = ClassTable(
+    {
+        IMU: SensorTopics("sensors/imu", _imu),
+        Magnetometer: SensorTopics("sensors/mag", _magnetometer),
+        GPS: SensorTopics("sensors/gps", _gps),
+        Barometer: SensorTopics("sensors/barometer", _barometer),
+        Airspeed: SensorTopics("sensors/diff_pressure", _airspeed),
+        Rangefinder: SensorTopics("sensors/range", _range),
+        Odometry: SensorTopics("sensors/odometry", _estimate),
+        BatteryMonitor: SensorTopics("battery", _battery),
+    }
+)
+"""Topics of sensors by their class; `register` adds those of a custom sensor."""
+
+
+class Variances(NamedTuple):
+    """Variances that the true odometry states: along x, y and z, then about x, y and z."""
+
+    pose: tuple[float, ...]
+    """Variances of the pose [m^2, rad^2], six numbers."""
+    twist: tuple[float, ...]
+    """Variances of the twist [m^2/s^2, rad^2/s^2], six numbers."""
+
+
+def state_contents(vehicle: "Multirotor", frames: Frames, variances: Variances) -> list[Content]:
+    """Return the topics of the true state of a vehicle, those of `STATE_TOPICS`.
+
+    Args:
+        vehicle: The vehicle; its frame `odom` is that of its first external estimator, else equal to the map.
+        frames: Names and tree of its frames.
+        variances: Variances that the odometry states.
+    """
+    estimator = next((s for s in vehicle.sensors.values() if isinstance(s, Odometry)), None)
+
+    def map_to_odom(state: VehicleState) -> Array:
+        if estimator is None:
+            return np.tile((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (len(state.position), 1))
+        return np.concatenate(estimator.frame_pose(), axis=1)
+
+    def odom_to_base(state: VehicleState) -> Array:
+        return _pose(state) if estimator is None else _relative(map_to_odom(state), _pose(state))
+
+    def odometry(names: FrameNames) -> Message:
+        return message(
+            "nav_msgs/msg/Odometry",
+            header={"frame_id": names.odom if frames.tree == "odom" else names.map},
+            child_frame_id=names.base_link,
+            pose={"covariance": np.diag(variances.pose)},
+            twist={"covariance": np.diag(variances.twist)},
         )
+
+    pose = odom_to_base if frames.tree == "odom" else _pose
+    edges = {
+        "full": [_Edge("map", "odom", map_to_odom), _Edge("odom", "base_link", odom_to_base)],
+        "odom": [_Edge("odom", "base_link", odom_to_base)],
+        "map": [_Edge("map", "base_link", _pose)],
+    }[frames.tree]
+    if frames.tree == "map" and estimator is not None:
+        edges.append(_Edge("map", "odom", map_to_odom))
+    return [
+        _stamped("pose", "PoseStamped", "map", "pose", lambda state: _rows(_pose(state))),
+        _stamped("twist", "TwistStamped", "base_link", "twist", lambda state: _rows(_body_twist(state))),
+        _stamped("twist_inertial", "TwistStamped", "map", "twist", _inertial_twist),
+        _stamped("accel", "AccelStamped", "base_link", "accel", _body_acceleration),
+        Content(
+            "odom",
+            odometry,
+            ("header.stamp", "pose.pose", "twist.twist"),
+            lambda state: _rows(pose(state), _body_twist(state)),
+            RELIABLE,
+            _STATE_RATE,
+        ),
+        _transforms(edges),
     ]
 
 
-_MAKERS: dict[type[Sensor], tuple[str, Callable[[str, str, Any], list[Content]]]] = {
-    IMU: ("imu", _imu),
-    Magnetometer: ("mag", _magnetometer),
-    GPS: ("gps", _gps),
-    Barometer: ("barometer", _barometer),
-    Airspeed: ("diff_pressure", _airspeed),
-    Rangefinder: ("range", _range),
-    OdometrySensor: ("odometry", _estimate),
-}
+def _stamped(
+    topic: str, kind: str, frame: str, field: str, numbers: Callable[[VehicleState], Numbers]
+) -> Content:
+    def make(names: FrameNames) -> Message:
+        return message(f"geometry_msgs/msg/{kind}", header={"frame_id": getattr(names, frame)})
+
+    return Content(f"state/{topic}", make, ("header.stamp", field), numbers, RELIABLE, _STATE_RATE)
+
+
+class _Edge(NamedTuple):
+    """Transform of the tree, child to parent."""
+
+    parent: str
+    child: str
+    pose: Callable[[VehicleState], Array]
+
+
+def _transforms(edges: Sequence[_Edge]) -> Content:
+    def make(names: FrameNames) -> Message:
+        transforms = [
+            {
+                "header": {"frame_id": getattr(names, edge.parent)},
+                "child_frame_id": getattr(names, edge.child),
+            }
+            for edge in edges
+        ]
+        return message("tf2_msgs/msg/TFMessage", transforms=transforms)
+
+    paths = [f"transforms.{i}" for i in range(len(edges))]
+    return Content(
+        TRANSFORMS,
+        make,
+        (*(f"{path}.header.stamp" for path in paths), *(f"{path}.transform" for path in paths)),
+        lambda state: _rows(*(edge.pose(state) for edge in edges)),
+        RELIABLE,
+        _STATE_RATE,
+        stamp_count=len(edges),
+    )
+
+
+def _pose(state: VehicleState) -> Array:
+    return np.concatenate((state.position, state.orientation), axis=1)
+
+
+def _relative(frame: Array, pose: Array) -> Array:
+    """Return poses relative to other poses: position and quaternion xyzw, shape (N, 7)."""
+    offset = rotate_inverse(matrix_from_quaternion(frame[:, 3:]), pose[:, :3] - frame[:, :3])
+    turn = multiply(conjugate(frame[:, 3:]), pose[:, 3:])
+    return np.concatenate((offset, turn), axis=1)
+
+
+def _body_twist(state: VehicleState) -> Array:
+    velocity = rotate_inverse(state.rotation, state.velocity)
+    return np.concatenate((velocity, state.angular_velocity), axis=1)
+
+
+def _inertial_twist(state: VehicleState) -> Numbers:
+    return _rows(state.velocity, rotate(state.rotation, state.angular_velocity))
+
+
+def _body_acceleration(state: VehicleState) -> Numbers:
+    return _rows(rotate_inverse(state.rotation, state.acceleration), state.angular_acceleration)

@@ -1,36 +1,38 @@
-"""The way onto the ROS 2 graph without a ROS installation: the wheel of Eclipse Cyclone DDS."""
+"""Driver of the ROS 2 graph without a ROS installation: the wheel of Eclipse Cyclone DDS."""
 
 import os
 from typing import Any
 
 from cyclonedds.core import DDSException, Policy, Qos
 from cyclonedds.domain import Domain, DomainParticipant
+from cyclonedds.idl import make_idl_struct
+from cyclonedds.idl import types as idl_types
+from cyclonedds.idl.annotations import final
 from cyclonedds.pub import DataWriter
 from cyclonedds.sub import DataReader
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
-from pegasus.backends.ros2.cdr import encode
-from pegasus.backends.ros2.dds_types import dds_type
-from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.discovery import Discovery
-from pegasus.backends.ros2.messages import Gid, NodeEntitiesInfo, ParticipantEntitiesInfo
+from pegasus.backends.ros2.graph import LATCHED, Discovery, QoS
+from pegasus.backends.ros2.messages import Field, Message, encode, fields, message, type_hash
 from pegasus.backends.ros2.names import full_topic
-from pegasus.backends.ros2.qos import LATCHED, QoS
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
+_IDL: Any = idl_types
+_PRIMITIVES: dict[str, Any] = {"bool": bool, "string": str}
 _GRAPH_TOPIC = "ros_discovery_info"
-"""Topic of DDS, without ROS's prefix, on which every participant names its nodes."""
+"""DDS topic without ROS prefix, on which every participant publishes its nodes."""
+_NODES = "rmw_dds_common/msg/ParticipantEntitiesInfo"
 
 
 class CycloneDDSDriver:
-    """One participant, on which all nodes of the process are.
+    """DDS participant with all nodes of the process.
 
     Args:
-        discovery: Where others are looked for. CYCLONEDDS_URI is read after it and can say more.
+        discovery: Discovery settings; those of CYCLONEDDS_URI are added to them.
 
     Raises:
-        ConfigError: If Cyclone DDS cannot take part.
+        ConfigError: If Cyclone DDS cannot join the domain.
     """
 
     name = "cyclonedds"
@@ -38,13 +40,13 @@ class CycloneDDSDriver:
     def __init__(self, discovery: Discovery) -> None:
         number = discovery.domain_id
         settings = [discovery.cyclonedds_config(process=os.getpid()), os.environ.get("CYCLONEDDS_URI", "")]
-        self._types: dict[type[Message], Any] = {}
+        self._types: dict[str, Any] = {}
         self.nodes: list[CycloneDDSNode] = []
         self._domain = None
         try:
             self._domain = Domain(number, ",".join(setting for setting in settings if setting))
         except DDSException as error:
-            # Somebody else in this process is on the domain already; then its settings hold.
+            # Other code of this process has opened the domain; its settings apply.
             if error.code != DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
                 raise _unusable(error, discovery) from None
         try:
@@ -53,7 +55,7 @@ class CycloneDDSDriver:
             if self._domain is not None:
                 _delete(self._domain)
             raise _unusable(error, discovery) from None
-        self._graph = CycloneDDSPublisher(self, ParticipantEntitiesInfo, _GRAPH_TOPIC, LATCHED)
+        self._graph = CycloneDDSPublisher(self, _NODES, _GRAPH_TOPIC, LATCHED)
 
     def node(self, name: str, namespace: str) -> "CycloneDDSNode":
         """Return a new node.
@@ -66,25 +68,25 @@ class CycloneDDSDriver:
         self.nodes.append(node)
         return node
 
-    def topic(self, message: type[Message], name: str) -> Any:
+    def topic(self, kind: str, name: str) -> Any:
         """Return a topic for one writer or reader.
 
         Args:
-            message: Class of its messages.
-            name: Name as DDS has it.
+            kind: Full name of the type of its messages.
+            name: DDS name.
         """
-        if message not in self._types:
-            self._types[message] = dds_type(message)
-        return Topic(self.participant, name, self._types[message])
+        if kind not in self._types:
+            self._types[kind] = dds_type(kind)
+        return Topic(self.participant, name, self._types[kind])
 
     def announce(self) -> None:
-        """Tell the others which nodes there are, and what each writes and reads."""
+        """Publish the nodes with their writers and readers."""
         nodes = [node.entities() for node in self.nodes]
-        message = ParticipantEntitiesInfo(Gid(self.participant.guid.bytes), nodes)
-        self._graph.publish(encode(message))
+        own = {"data": self.participant.guid.bytes}
+        self._graph.publish(encode(message(_NODES, gid=own, node_entities_info_seq=nodes)))
 
     def forget(self, node: "CycloneDDSNode") -> None:
-        """Take a node off the list and tell the others.
+        """Remove a node and announce the change.
 
         Args:
             node: The node, its writers and readers closed.
@@ -103,10 +105,10 @@ class CycloneDDSDriver:
 
 
 class CycloneDDSNode:
-    """A node: a name for some of the participant's writers and readers.
+    """Node: a name for some of the participant's writers and readers.
 
     Args:
-        driver: Where the participant is.
+        driver: The driver.
         name: Name without namespace.
         namespace: Namespace with its leading slash.
     """
@@ -118,31 +120,32 @@ class CycloneDDSNode:
         self._readers: list[CycloneDDSSubscription] = []
         self._open = True
 
-    def publisher(self, message: type[Message], topic: str, qos: QoS) -> "CycloneDDSPublisher":
+    def publisher(self, kind: str, topic: str, qos: QoS) -> "CycloneDDSPublisher":
         """Return a new writer of a topic."""
         name = f"rt{full_topic(topic, self.namespace)}"
-        self._writers.append(CycloneDDSPublisher(self._driver, message, name, qos))
+        self._writers.append(CycloneDDSPublisher(self._driver, kind, name, qos))
         return self._writers[-1]
 
-    def subscription(self, message: type[Message], topic: str, qos: QoS) -> "CycloneDDSSubscription":
+    def subscription(self, kind: str, topic: str, qos: QoS) -> "CycloneDDSSubscription":
         """Return a new reader of a topic."""
         name = f"rt{full_topic(topic, self.namespace)}"
-        self._readers.append(CycloneDDSSubscription(self._driver, message, name, qos))
+        self._readers.append(CycloneDDSSubscription(self._driver, kind, name, qos))
         return self._readers[-1]
 
-    def entities(self) -> NodeEntitiesInfo:
-        """Return what the others are told about the node."""
+    def entities(self) -> Message:
+        """Return the description of the node for the graph."""
         self._writers = [writer for writer in self._writers if writer.gid]
         self._readers = [reader for reader in self._readers if reader.gid]
-        return NodeEntitiesInfo(
+        return message(
+            "rmw_dds_common/msg/NodeEntitiesInfo",
             node_namespace=self.namespace,
             node_name=self.name,
-            reader_gid_seq=[Gid(reader.gid) for reader in self._readers],
-            writer_gid_seq=[Gid(writer.gid) for writer in self._writers],
+            reader_gid_seq=[{"data": reader.gid} for reader in self._readers],
+            writer_gid_seq=[{"data": writer.gid} for writer in self._writers],
         )
 
     def announce(self) -> None:
-        """Tell the graph which topics the node has."""
+        """Publish the node's topics on the graph."""
         self._driver.announce()
 
     def close(self) -> None:
@@ -161,29 +164,29 @@ class CycloneDDSPublisher:
     """Writer of a topic.
 
     Args:
-        driver: Where the participant is.
-        message: Class of the messages.
-        name: Name as DDS has it.
-        qos: How samples reach their readers.
+        driver: The driver.
+        kind: Full name of the type of its messages.
+        name: DDS name of the topic.
+        qos: Quality of service that it offers.
     """
 
-    def __init__(self, driver: CycloneDDSDriver, message: type[Message], name: str, qos: QoS) -> None:
-        self._topic = driver.topic(message, name)
-        self._writer = DataWriter(driver.participant, self._topic, _policies(message, qos))
+    def __init__(self, driver: CycloneDDSDriver, kind: str, name: str, qos: QoS) -> None:
+        self._topic = driver.topic(kind, name)
+        self._writer = DataWriter(driver.participant, self._topic, _policies(kind, qos))
         self._sample = self._topic.data_type()
         self.gid = self._writer.guid.bytes
 
     @property
     def matched(self) -> int:
-        """Number of subscriptions that listen now."""
-        # A listener would know without being asked, but its callbacks come from the middleware's threads.
+        """Number of matched subscriptions."""
+        # Polled: callbacks of a listener come from threads of the middleware.
         if not self.gid:
             return 0
         status: Any = self._writer.get_publication_matched_status()  # type: ignore[no-untyped-call]
         return int(status.current_count)
 
     def publish(self, data: bytes) -> None:
-        """Send a message; one for which the buffers of a stuck reader have no room is dropped."""
+        """Send a message; it is dropped if the buffers of a stuck reader are full."""
         sample = self._sample
         sample.cdr = data
         try:
@@ -193,7 +196,7 @@ class CycloneDDSPublisher:
                 raise
 
     def close(self) -> None:
-        """Take the writer off the topic."""
+        """Remove the writer from the topic."""
         if self.gid:
             self.gid = b""
             _delete(self._writer)
@@ -204,39 +207,39 @@ class CycloneDDSSubscription:
     """Reader of a topic.
 
     Args:
-        driver: Where the participant is.
-        message: Class of the messages.
-        name: Name as DDS has it.
-        qos: What is asked of the writers.
+        driver: The driver.
+        kind: Full name of the type of its messages.
+        name: DDS name of the topic.
+        qos: Quality of service that it requests.
     """
 
-    def __init__(self, driver: CycloneDDSDriver, message: type[Message], name: str, qos: QoS) -> None:
-        self._topic = driver.topic(message, name)
-        self._reader = DataReader(driver.participant, self._topic, _policies(message, qos))
+    def __init__(self, driver: CycloneDDSDriver, kind: str, name: str, qos: QoS) -> None:
+        self._topic = driver.topic(kind, name)
+        self._reader = DataReader(driver.participant, self._topic, _policies(kind, qos))
         self._depth = qos.depth
         self.gid = self._reader.guid.bytes
 
     def take(self) -> list[bytes]:
-        """Return the messages that came since the last call, oldest first."""
-        # What a writer that left leaves behind has no data.
+        """Return the messages received since the last call, oldest first."""
+        # Notices of a writer's end have no data.
         return [sample.cdr for sample in self._reader.take(self._depth) if sample.sample_info.valid_data]
 
     def close(self) -> None:
-        """Take the reader off the topic."""
+        """Remove the reader from the topic."""
         if self.gid:
             self.gid = b""
             _delete(self._reader)
             _delete(self._topic)
 
 
-def _policies(message: type[Message], qos: QoS) -> Qos:
+def _policies(kind: str, qos: QoS) -> Qos:
     history = Policy.History.KeepLast(qos.depth)
     policies: list[Any] = [
         history,
-        # Never wait: the simulation goes on when a reader does not.
+        # Never wait for a stuck reader.
         Policy.Reliability.Reliable(max_blocking_time=0) if qos.reliable else Policy.Reliability.BestEffort,
         Policy.DataRepresentation(use_cdrv0_representation=True),
-        Policy.Userdata(f"typehash={message.description.type_hash};".encode()),
+        Policy.Userdata(f"typehash={type_hash(kind)};".encode()),
     ]
     if qos.latched:
         policies += [
@@ -247,7 +250,7 @@ def _policies(message: type[Message], qos: QoS) -> Qos:
 
 
 def _delete(entity: Any) -> None:
-    # The package ends an entity in its finaliser only, which can be called ahead of time.
+    # The package deletes entities only in their finalisers.
     entity.__del__()
 
 
@@ -258,3 +261,48 @@ def _unusable(error: DDSException, discovery: Discovery) -> ConfigError:
         value=discovery.domain_id,
         remedy="check CYCLONEDDS_URI and the network interfaces, or use localhost_only",
     )
+
+
+def dds_type(kind: str) -> Any:
+    """Return the class by which Cyclone DDS carries a message type; its instances hold the bytes, `cdr`.
+
+    The fields are declared because readers and writers compare types by them, and Cyclone DDS checks samples
+    against them.
+    """
+    declared = _declared(kind, {})
+    declared.serialize = _serialize
+    # Notices of a writer's end carry a key, which keyless types leave empty.
+    declared.deserialize = declared.deserialize_key = classmethod(_deserialize)
+    return declared
+
+
+def _serialize(self: Any, **options: object) -> Any:  # noqa: ARG001
+    return self.cdr
+
+
+def _deserialize(cls: Any, data: bytes) -> Any:
+    sample = cls()
+    sample.cdr = data
+    return sample
+
+
+def _declared(kind: str, known: dict[str, Any]) -> Any:
+    """Return a message type as an IDL struct, each type once."""
+    if kind not in known:
+        members = {field.name: _member(field, known) for field in fields(kind)}
+        package, _, name = kind.split("/")
+        dds_name = f"{package}.msg.dds_.{name}_"
+        known[kind] = final(make_idl_struct(f"{name}_", dds_name, members, dataclassify=False))
+    return known[kind]
+
+
+def _member(field: Field, known: dict[str, Any]) -> Any:
+    if field.nested:
+        one = _declared(field.base, known)
+    elif field.bound is not None:
+        one = _IDL.bounded_str[field.bound]
+    else:
+        one = _PRIMITIVES.get(field.base) or getattr(_IDL, field.base)
+    if not field.many:
+        return one
+    return _IDL.sequence[one] if field.length is None else _IDL.array[one, field.length]

@@ -1,17 +1,126 @@
-"""What one vehicle was last told by others, and since when."""
+"""Demands: the newest commands of each vehicle, and the paths that commands describe."""
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.backends.ros2.paths import CommandedPath
+from pegasus.base.arrays import Array
+
+_POWERS = np.arange(6.0)
+_DERIVATIVES = np.array([[math.perm(k, d) for k in range(6)] for d in range(4)], dtype=np.float64)
+"""Factors of the k-th coefficient in the d-th derivative, shape (4, 6)."""
+
+
+class PathPoint(NamedTuple):
+    """Point of a path in the world."""
+
+    time: float
+    """Time since the start of the path [s]."""
+    position: Sequence[float]
+    """Position [m], three numbers."""
+    yaw: float
+    """Heading, counter-clockwise from east [rad]."""
+    velocity: Sequence[float] | None = None
+    """Velocity [m/s], three numbers; None if not given."""
+    acceleration: Sequence[float] | None = None
+    """Acceleration [m/s^2], three numbers; None if not given."""
+
+
+class PathState(NamedTuple):
+    """State of a path at one instant."""
+
+    motion: Array
+    """Position, velocity, acceleration and jerk, shape (4, 3)."""
+    yaw: float
+    """Heading [rad]."""
+    yaw_rate: float
+    """Rate of the heading [rad/s]."""
+
+
+def hermite_coefficients(start: Array, end: Array, duration: float) -> Array:
+    """Return the coefficients of the polynomial of lowest degree between two states, shape (6, 3).
+
+    With D rows given at each end its degree is 2 D - 1: linear for positions, cubic with velocities, quintic
+    with accelerations. Powers are of the time since the start [s].
+
+    Args:
+        start: Position and derivatives at the start, shape (D, 3) with D from 1 to 3.
+        end: The same at the end.
+        duration: Time between them [s], above 0.
+    """
+    given = len(start)
+    degree = 2 * given
+    rows = np.zeros((degree, degree))
+    powers = np.arange(float(degree))
+    for d in range(given):
+        rows[d, d] = _DERIVATIVES[d, d]
+        # In units of the duration, so that the condition does not depend on it.
+        rows[given + d] = _DERIVATIVES[d, :degree]
+    scale = duration ** np.arange(float(given))[:, None]
+    solved = np.linalg.solve(rows, np.concatenate([start * scale, end * scale]))
+    coefficients = np.zeros((6, 3))
+    coefficients[:degree] = solved / duration ** powers[:, None]
+    return coefficients
+
+
+class CommandedPath:
+    """Path through timed points, interpolated as ROS interpolates joint trajectories.
+
+    Pieces are quintic if all points have velocity and acceleration, cubic if all have velocities, else
+    linear. Before the first and after the last point the path rests there.
+
+    Args:
+        points: The points, at increasing times.
+    """
+
+    def __init__(self, points: Sequence[PathPoint]) -> None:
+        self._times = [point.time for point in points]
+        given = 1
+        if all(point.velocity is not None for point in points):
+            given = 3 if all(point.acceleration is not None for point in points) else 2
+        states = [
+            np.array([point.position, point.velocity or (0, 0, 0), point.acceleration or (0, 0, 0)], float)
+            for point in points
+        ]
+        self._pieces = [
+            hermite_coefficients(states[k][:given], states[k + 1][:given], after - before)
+            for k, (before, after) in enumerate(zip(self._times, self._times[1:], strict=False))
+        ]
+        self._yaws: list[float] = np.unwrap([point.yaw for point in points]).tolist()
+        self._begin, self._end = np.zeros((4, 3)), np.zeros((4, 3))
+        self._begin[0], self._end[0] = points[0].position, points[-1].position
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point [s]."""
+        return self._times[-1]
+
+    def at(self, time: float) -> PathState:
+        """Return the state at a time.
+
+        Args:
+            time: Time since the start of the path [s].
+        """
+        if time >= self._times[-1] or not self._pieces:
+            return PathState(self._end, self._yaws[-1], 0.0)
+        if time < self._times[0]:
+            return PathState(self._begin, self._yaws[0], 0.0)
+        k = bisect_right(self._times, time) - 1
+        since = time - self._times[k]
+        powers = np.zeros((4, 6))
+        for d in range(4):
+            powers[d, d:] = _DERIVATIVES[d, d:] * since ** _POWERS[: 6 - d]
+        yaw_rate = (self._yaws[k + 1] - self._yaws[k]) / (self._times[k + 1] - self._times[k])
+        return PathState(powers @ self._pieces[k], self._yaws[k] + yaw_rate * since, yaw_rate)
 
 
 class Mode(Enum):
-    """What the newest command of a vehicle asks for."""
+    """Kind of the newest command."""
 
     NONE = "none"
     ROTORS = "rotors"
@@ -22,58 +131,58 @@ class Mode(Enum):
 
 @dataclass(eq=False)
 class Demand:
-    """The newest good commands of one vehicle with R rotors; the newest of all says what it does."""
+    """Newest valid commands of one vehicle with R rotors; the newest of all is followed."""
 
     rotor_count: int
     """Number of rotors R."""
     mode: Mode = Mode.NONE
-    """What the newest command asks for."""
+    """Kind of the newest command."""
     stamp: float = -math.inf
-    """Simulation time at which it came [s]; of a path, that at which the path ends."""
+    """Simulation time of its arrival [s]; for a path, of the path's end."""
     rotor_speed: Array = field(init=False)
-    """Wanted rotor speeds [rad/s], shape (R,)."""
+    """Commanded rotor speeds [rad/s], shape (R,)."""
     rotor_stamp: Array = field(init=False)
-    """Simulation time at which each of them came [s], shape (R,)."""
+    """Simulation time of arrival of each rotor's speed [s], shape (R,)."""
     attitude: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Wanted roll, pitch and yaw (ZYX) [rad]."""
+    """Commanded roll, pitch and yaw (ZYX) [rad]."""
     thrust: float = 0.0
-    """Wanted thrust along the body's z axis [N]."""
+    """Commanded thrust along the body's z axis [N]."""
     velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Wanted velocity, ahead, to the left and up [m/s]."""
+    """Commanded velocity forward, left and up [m/s]."""
     yaw_rate: float = 0.0
-    """Wanted rate of the heading [rad/s]."""
+    """Commanded rate of the heading [rad/s]."""
     path: CommandedPath | None = None
-    """Wanted path."""
+    """Commanded path."""
     path_begin: float = 0.0
-    """Simulation time at which it begins [s]."""
+    """Simulation time of its start [s]."""
 
     def __post_init__(self) -> None:
         self.rotor_speed = np.zeros(self.rotor_count)
         self.rotor_stamp = np.full(self.rotor_count, -math.inf)
 
     def take_rotor(self, rotor: int, speed: float, t: float) -> None:
-        """Take the wanted speed of one rotor.
+        """Take the speed of one rotor.
 
         Args:
-            rotor: Its index.
-            speed: Wanted speed [rad/s].
+            rotor: Index of the rotor.
+            speed: Speed [rad/s].
             t: Simulation time [s].
         """
         self.rotor_speed[rotor], self.rotor_stamp[rotor] = speed, t
         self.mode, self.stamp = Mode.ROTORS, t
 
     def take_rotors(self, speeds: Array, t: float) -> None:
-        """Take the wanted speeds of all rotors.
+        """Take the speeds of all rotors.
 
         Args:
-            speeds: Wanted speeds [rad/s], shape (R,).
+            speeds: Speeds [rad/s], shape (R,).
             t: Simulation time [s].
         """
         self.rotor_speed[...], self.rotor_stamp[...] = speeds, t
         self.mode, self.stamp = Mode.ROTORS, t
 
     def take_attitude(self, attitude: tuple[float, float, float], thrust: float, t: float) -> None:
-        """Take a wanted attitude and thrust.
+        """Take an attitude and a thrust.
 
         Args:
             attitude: Roll, pitch and yaw (ZYX) [rad].
@@ -84,10 +193,10 @@ class Demand:
         self.mode, self.stamp = Mode.ATTITUDE, t
 
     def take_velocity(self, velocity: tuple[float, float, float], yaw_rate: float, t: float) -> None:
-        """Take a wanted velocity.
+        """Take a velocity.
 
         Args:
-            velocity: Velocity ahead, to the left and up, level whatever the tilt [m/s].
+            velocity: Velocity forward, left and up in the heading frame, independent of tilt [m/s].
             yaw_rate: Rate of the heading [rad/s].
             t: Simulation time [s].
         """
@@ -95,11 +204,11 @@ class Demand:
         self.mode, self.stamp = Mode.VELOCITY, t
 
     def take_path(self, path: CommandedPath, begin: float) -> None:
-        """Take a wanted path, which is in force until it ends.
+        """Take a path, which is followed until its end.
 
         Args:
             path: The path.
-            begin: Simulation time at which it begins [s].
+            begin: Simulation time of its start [s].
         """
         self.path, self.path_begin = path, begin
         self.mode, self.stamp = Mode.PATH, begin + path.duration

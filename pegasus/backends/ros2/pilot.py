@@ -1,85 +1,112 @@
-"""From demands to rotor speeds: directly, or through the built-in geometric controller."""
+"""Pilot of vehicles commanded over ROS 2: demands to rotor speeds, by the geometric controller."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from pegasus.arrays import Array, BoolArray, row_product
 from pegasus.backends.ros2.demand import Demand, Mode
-from pegasus.control import trajectories
-from pegasus.control.geometric import GeometricController, attitude_error
-from pegasus.control.reference import Reference
-from pegasus.frames import cross, matrix_from_quaternion, matrix_product, quaternion_from_euler
-from pegasus.state import VehicleState
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.step_math import (
+    Quat,
+    Real,
+    Vec3,
+    cos,
+    quaternion_product,
+    rotate,
+    rotate_inverse,
+    sin,
+)
+from pegasus.control import Body, GeometricController, Setpoint, trajectories
+from pegasus.control.geometric import attitude_torque, geometric_law
+from pegasus.core.state import Reference, VehicleState
 
 if TYPE_CHECKING:
-    from pegasus.multirotor import Multirotor
+    from pegasus.core.multirotor import Multirotor
 
 _ACCELERATION = 4.0
-"""How fast a wanted velocity is taken up [m/s^2]."""
-_LEASH = 1.0
-"""How far the point that a wanted velocity moves may run ahead of the vehicle [m]."""
+"""Maximum acceleration towards a commanded velocity [m/s^2]."""
+_MAX_LEAD = 1.0
+"""Maximum distance from the vehicle to the point moved by a commanded velocity [m]."""
 _AIR_INTERVAL = 1.0
-"""How often gravity and air density are looked up [s]."""
+"""Interval between updates of gravity and air density [s]."""
 
 
-def limited_step(velocity: Array, wanted: Array, longest: float) -> Array:
-    """Return a velocity moved towards a wanted one by at most some length [m/s], shape (..., 3).
+def limited_step(velocity: Array, target: Array, limit: float) -> Array:
+    """Return a velocity moved towards a target by a limited change [m/s], shape (..., 3).
 
     Args:
-        velocity: Velocity now [m/s], shape (..., 3).
-        wanted: Wanted velocity [m/s], shape (..., 3).
-        longest: Longest change [m/s].
+        velocity: Present velocity [m/s], shape (..., 3).
+        target: Target velocity [m/s], shape (..., 3).
+        limit: Maximum length of the change [m/s].
     """
-    change = wanted - velocity
+    change = target - velocity
     length = np.sqrt((change * change).sum(axis=-1, keepdims=True))
-    moved: Array = velocity + change * np.minimum(1.0, longest / np.maximum(length, 1e-12))
+    moved: Array = velocity + change * np.minimum(1.0, limit / np.maximum(length, 1e-12))
     return moved
+
+
+def pilot_law(
+    own: GeometricController,
+    body: Body,
+    setpoint: Setpoint,
+    integral: Vec3,
+    commanded: Real,
+    roll_pitch_yaw: Vec3,
+    lift: Real,
+    dt: Real,
+) -> tuple[Vec3, Vec3, Vec3]:
+    """Return force [N] and torque [N m] of a vehicle that follows its reference, or attitude and thrust.
+
+    Args:
+        own: The controller.
+        body: The vehicle.
+        setpoint: Its reference.
+        integral: State of the geometric controller.
+        commanded: 1 for a vehicle commanded by attitude and thrust, else 0.
+        roll_pitch_yaw: Commanded angles [rad].
+        lift: Commanded thrust [N].
+        dt: Time since the previous call [s].
+    """
+    force, torque, integral = geometric_law(own, body, setpoint, integral, dt)
+    if commanded > 0.0:
+        attitude = attitude_of_angles(roll_pitch_yaw)
+        x = rotate_inverse(body.orientation, rotate(attitude, Vec3(1.0, 0.0, 0.0)))
+        y = rotate_inverse(body.orientation, rotate(attitude, Vec3(0.0, 1.0, 0.0)))
+        z = rotate_inverse(body.orientation, rotate(attitude, Vec3(0.0, 0.0, 1.0)))
+        torque = attitude_torque(own, body, x, y, z, Vec3(0.0, 0.0, 0.0))
+        force = Vec3(0.0, 0.0, lift)
+    return force, torque, integral
+
+
+def attitude_of_angles(angles: Vec3) -> Quat:
+    """Return the rotations yaw about z, then pitch about y, then roll about x [rad]."""
+    roll = Quat(sin(0.5 * angles[0]), 0.0, 0.0, cos(0.5 * angles[0]))
+    pitch = Quat(0.0, sin(0.5 * angles[1]), 0.0, cos(0.5 * angles[1]))
+    yaw = Quat(0.0, 0.0, sin(0.5 * angles[2]), cos(0.5 * angles[2]))
+    return quaternion_product(yaw, quaternion_product(pitch, roll))
 
 
 @dataclass(eq=False)
 class _AttitudeController(GeometricController):
-    """The geometric controller, told attitude and thrust instead of a reference for some of its vehicles."""
+    """Geometric controller that follows attitude and thrust for some of its vehicles."""
 
-    def bind(self, vehicle: Any) -> None:
-        super().bind(vehicle)
-        self.told = np.zeros(self.count, dtype=bool)
-        """Which vehicles are told attitude and thrust, shape (N,)."""
-        self.attitude: Array = np.zeros((self.count, 3))
-        """Roll, pitch and yaw of those [rad], shape (N, 3)."""
-        self.thrust = np.zeros(self.count)
-        """Thrust of those [N], shape (N,)."""
+    law: ClassVar[Any] = staticmethod(pilot_law)
 
-    def look_up(self, position: Array) -> None:
-        """Bring gravity, air density and the limits of the rotors up to date."""
+    def update(self, position: Array) -> None:
+        """Update gravity, air density and the limits of the rotors."""
         self._look_up(position)
-
-    def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
-        force, torque = super().wrench(state, reference, dt)
-        if self.told.any():
-            rows = self.told
-            wanted = matrix_from_quaternion(quaternion_from_euler(*self.attitude[rows].T))
-            rates = state.angular_velocity[rows]
-            difference = matrix_product(wanted.swapaxes(-1, -2), state.rotation[rows])
-            torque[rows] = (
-                row_product(attitude_error(difference), self._attitude_torque)
-                + row_product(rates, self._rate_torque)
-                + cross(rates, row_product(rates, self._momentum))
-            )
-            force[rows, 2] = self.thrust[rows]
-        return force, torque
 
 
 class Pilot:
-    """Fly N copies of a vehicle, each by its own demand.
+    """Pilot of N copies of a vehicle, each by its own demand.
 
     Args:
         vehicle: The vehicle.
-        timeout: Age from which on a command is no longer followed [s].
-        hold: Whether a vehicle then holds its position; else its rotors stop.
+        timeout: Maximum age of a followed command [s].
+        hold: Whether a vehicle holds its position after the timeout; else its rotors stop.
 
     Raises:
         ConfigError: If its rotors cannot control it.
@@ -90,13 +117,16 @@ class Pilot:
         self._timeout, self._hold = timeout, hold
         self._controller = _AttitudeController(trajectories.idle())
         self._controller.bind(vehicle)
+        inputs = self._controller.columns
+        self._commanded, self._attitude = inputs["commanded"], inputs["roll_pitch_yaw"]
+        self._lift = inputs["lift"]
         self.reference = Reference.hold(np.zeros((n, 3)), np.zeros(n))
-        """What the vehicles follow that are not told their rotor speeds or attitude; live arrays."""
+        """Reference of vehicles commanded by velocity or path; live arrays."""
         self.reference.idle[...] = True
         self._flies = np.zeros(n, dtype=bool)
         self._free = np.zeros(n, dtype=bool)
         self._speeds = np.zeros((n, vehicle.rotor_count))
-        self._time = self._next_look_up = -math.inf
+        self._time = self._next_update = -math.inf
 
     def command(self, t: float, state: VehicleState, demands: Sequence[Demand]) -> Array:
         """Return the rotor speeds [rad/s], shape (N, R).
@@ -104,12 +134,12 @@ class Pilot:
         Args:
             t: Simulation time [s].
             state: True state at t; live arrays.
-            demands: What each copy was told.
+            demands: Demand of each copy.
         """
         dt = t - self._time if math.isfinite(self._time) else 0.0
         self._time = t
         flies = np.zeros(len(demands), dtype=bool)
-        self._controller.told[...] = False
+        self._commanded[...] = 0.0
         for i, demand in enumerate(demands):
             flies[i] = self._flown(i, demand, t, state, dt)
         if not flies.any():
@@ -117,10 +147,10 @@ class Pilot:
                 self._rest(state, ~flies)
             self._flies = flies
             return self._speeds
-        if t >= self._next_look_up:
-            self._controller.look_up(state.position)
-            self._next_look_up = t + _AIR_INTERVAL
-        self._rest(state, ~flies | self._controller.told)
+        if t >= self._next_update:
+            self._controller.update(state.position)
+            self._next_update = t + _AIR_INTERVAL
+        self._rest(state, ~flies | (self._commanded > 0))
         if not self._flies.any():
             self._controller.reset()
         self._flies = flies
@@ -129,7 +159,7 @@ class Pilot:
         return self._speeds
 
     def _flown(self, i: int, demand: Demand, t: float, state: VehicleState, dt: float) -> bool:
-        """Bring one copy's reference to time t; return whether the controller flies it."""
+        """Update the reference of one copy; return whether the controller flies it."""
         mode, overdue = demand.mode, t - demand.stamp > self._timeout
         if mode is Mode.NONE or (overdue and not self._hold):
             self._speeds[i], self._free[i] = 0.0, False
@@ -138,14 +168,13 @@ class Pilot:
             self._follow_velocity(i, (0.0, 0.0, 0.0), 0.0, state, dt)
             return True
         if mode is Mode.ROTORS:
-            # Each rotor by its own age: one that is no longer told a speed stops.
+            # Each rotor has its own timeout.
             fresh = t - demand.rotor_stamp <= self._timeout
             self._speeds[i], self._free[i] = demand.rotor_speed * fresh, False
             return False
         if mode is Mode.ATTITUDE:
-            controller = self._controller
-            controller.told[i], self._free[i] = True, False
-            controller.attitude[i], controller.thrust[i] = demand.attitude, demand.thrust
+            self._commanded[i], self._free[i] = 1.0, False
+            self._attitude[i], self._lift[i] = demand.attitude, demand.thrust
             return True
         if mode is Mode.VELOCITY:
             self._follow_velocity(i, demand.velocity, demand.yaw_rate, state, dt)
@@ -159,20 +188,20 @@ class Pilot:
     ) -> None:
         reference = self.reference
         if not self._free[i]:
-            # It begins with what the vehicle does, so that nothing jumps.
+            # Begin at the vehicle's motion, without a jump.
             self._free[i] = True
             reference.position[i], reference.velocity[i] = state.position[i], state.velocity[i]
             reference.yaw[i] = math.atan2(state.rotation[i, 1, 0], state.rotation[i, 0, 0])
             dt = 0.0
         yaw = reference.yaw[i] + yaw_rate * dt
         c, s = math.cos(yaw), math.sin(yaw)
-        ahead, left, up = velocity
-        wanted = np.array([c * ahead - s * left, s * ahead + c * left, up])
+        forward, left, up = velocity
+        wanted = np.array([c * forward - s * left, s * forward + c * left, up])
         before = reference.velocity[i].copy()
         now = limited_step(before, wanted, _ACCELERATION * dt)
         offset = reference.position[i] + dt / 2 * (before + now) - state.position[i]
         distance = math.sqrt(float(offset @ offset))
-        reference.position[i] = state.position[i] + offset * min(1.0, _LEASH / max(distance, 1e-12))
+        reference.position[i] = state.position[i] + offset * min(1.0, _MAX_LEAD / max(distance, 1e-12))
         reference.velocity[i] = now
         reference.acceleration[i] = (now - before) / dt if dt > 0 else 0.0
         reference.jerk[i] = 0.0
@@ -184,11 +213,11 @@ class Pilot:
         motion, yaw, yaw_rate = demand.path.at(t - demand.path_begin)
         reference.position[i], reference.velocity[i], reference.acceleration[i], reference.jerk[i] = motion
         reference.yaw[i], reference.yaw_rate[i], reference.idle[i] = yaw, yaw_rate, False
-        # A hold after it, or a velocity, goes on from where the path is.
+        # A later hold or velocity continues from the path.
         self._free[i] = True
 
     def _rest(self, state: VehicleState, rows: BoolArray) -> None:
-        """Refer copies that follow no reference to where they are, so that nothing is integrated."""
+        """Set the reference of copies that follow none to their own state, so that no error is integrated."""
         if not rows.any():
             return
         reference = self.reference

@@ -1,4 +1,4 @@
-"""The way onto the ROS 2 graph with a sourced ROS 2: rclpy, which is given bytes and gives bytes."""
+"""Driver of the ROS 2 graph with a sourced ROS 2: rclpy, which sends and receives encoded messages."""
 
 import os
 from collections.abc import Iterator
@@ -13,23 +13,18 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
-from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.discovery import Discovery
+from pegasus.backends.ros2.graph import Discovery, QoS
 from pegasus.backends.ros2.names import full_topic
-from pegasus.backends.ros2.qos import QoS
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 _RANGE_VARIABLE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 _SERVICE_PARAMETER = "start_type_description_service"
 
 
 class RclpyDriver:
-    """A context of its own, without an executor: messages are taken from the middleware when asked for.
+    """Separate rclpy context without an executor: messages are taken from the middleware by polling.
 
-    An executor would wait on every entity from a thread of its own, while this one creates and destroys them.
-
-    Args:
-        discovery: Where others are looked for.
+    An executor would wait for all entities in another thread while this one creates and destroys them.
     """
 
     name = "rclpy"
@@ -37,7 +32,7 @@ class RclpyDriver:
     def __init__(self, discovery: Discovery) -> None:
         self._context = Context()
         with _discovery_range(discovery):
-            # No arguments and no signal handlers: both are the program's, not this part's.
+            # Arguments and signal handlers belong to the program.
             rclpy.init(
                 args=[],
                 context=self._context,
@@ -60,18 +55,18 @@ class RclpyDriver:
             use_global_arguments=False,
             enable_rosout=False,
             start_parameter_services=False,
-            # Without an executor no service is answered.
+            # Services need an executor.
             parameter_overrides=[Parameter(_SERVICE_PARAMETER, value=False)],
         )
         self.nodes.append(RclpyNode(self, node, name, namespace))
         return self.nodes[-1]
 
     def forget(self, node: "RclpyNode", inner: Any) -> None:
-        """End a node.
+        """Remove a node.
 
         Args:
             node: The node, its writers and readers closed.
-            inner: What rclpy knows it as.
+            inner: Its node of rclpy.
         """
         self.nodes.remove(node)
         inner.destroy_node()
@@ -84,11 +79,11 @@ class RclpyDriver:
 
 
 class RclpyNode:
-    """A node of rclpy.
+    """Node of rclpy.
 
     Args:
-        driver: Where it was made.
-        inner: What rclpy knows it as.
+        driver: The driver.
+        inner: The node of rclpy.
         name: Name without namespace.
         namespace: Namespace with its leading slash.
     """
@@ -100,20 +95,20 @@ class RclpyNode:
         self._subscriptions: list[RclpySubscription] = []
         self._open = True
 
-    def publisher(self, message: type[Message], topic: str, qos: QoS) -> "RclpyPublisher":
+    def publisher(self, kind: str, topic: str, qos: QoS) -> "RclpyPublisher":
         """Return a new writer of a topic."""
         name = full_topic(topic, self.namespace)
-        self._publishers.append(RclpyPublisher(self._inner, message, name, qos))
+        self._publishers.append(RclpyPublisher(self._inner, kind, name, qos))
         return self._publishers[-1]
 
-    def subscription(self, message: type[Message], topic: str, qos: QoS) -> "RclpySubscription":
+    def subscription(self, kind: str, topic: str, qos: QoS) -> "RclpySubscription":
         """Return a new reader of a topic."""
         name = full_topic(topic, self.namespace)
-        self._subscriptions.append(RclpySubscription(self._inner, message, name, qos))
+        self._subscriptions.append(RclpySubscription(self._inner, kind, name, qos))
         return self._subscriptions[-1]
 
     def announce(self) -> None:
-        """Do nothing: rclpy tells the graph by itself."""
+        """Do nothing: rclpy announces topics by itself."""
 
     def close(self) -> None:
         """Close the node with all its writers and readers."""
@@ -132,15 +127,15 @@ class RclpyPublisher:
 
     Args:
         node: Node of rclpy.
-        message: Class of the messages.
+        kind: Full name of the type of its messages.
         name: Full name of the topic.
-        qos: How samples reach their readers.
+        qos: Quality of service that it offers.
     """
 
-    def __init__(self, node: Any, message: type[Message], name: str, qos: QoS) -> None:
+    def __init__(self, node: Any, kind: str, name: str, qos: QoS) -> None:
         self._node = node
         self._inner = node.create_publisher(
-            _ros_class(message),
+            _ros_class(kind),
             name,
             _profile(qos),
             event_callbacks=PublisherEventCallbacks(use_default_callbacks=False),
@@ -148,16 +143,16 @@ class RclpyPublisher:
 
     @property
     def matched(self) -> int:
-        """Number of subscriptions that listen now."""
+        """Number of matched subscriptions."""
         count: int = self._inner.get_subscription_count() if self._inner is not None else 0
         return count
 
     def publish(self, data: bytes) -> None:
-        """Send a message; whether a stuck reader is waited for is up to ROS's middleware."""
+        """Send a message; the middleware decides whether it waits for a stuck reader."""
         self._inner.publish(data)
 
     def close(self) -> None:
-        """Take the writer off the topic."""
+        """Remove the writer from the topic."""
         inner, self._inner = self._inner, None
         if inner is not None:
             self._node.destroy_publisher(inner)
@@ -168,15 +163,15 @@ class RclpySubscription:
 
     Args:
         node: Node of rclpy.
-        message: Class of the messages.
+        kind: Full name of the type of its messages.
         name: Full name of the topic.
-        qos: What is asked of the writers.
+        qos: Quality of service that it requests.
     """
 
-    def __init__(self, node: Any, message: type[Message], name: str, qos: QoS) -> None:
+    def __init__(self, node: Any, kind: str, name: str, qos: QoS) -> None:
         self._node, self._depth = node, qos.depth
         self._inner = node.create_subscription(
-            _ros_class(message),
+            _ros_class(kind),
             name,
             _never_called,
             _profile(qos),
@@ -185,7 +180,7 @@ class RclpySubscription:
         )
 
     def take(self) -> list[bytes]:
-        """Return the messages that came since the last call, oldest first."""
+        """Return the messages received since the last call, oldest first."""
         inner = self._inner
         taken: list[bytes] = []
         if inner is None:
@@ -197,26 +192,26 @@ class RclpySubscription:
         return taken
 
     def close(self) -> None:
-        """Take the reader off the topic."""
+        """Remove the reader from the topic."""
         inner, self._inner = self._inner, None
         if inner is not None:
             self._node.destroy_subscription(inner)
 
 
 def _never_called(_: bytes) -> None:
-    """Stand for the callback of a subscription, which only an executor would call."""
+    """Callback of subscriptions, which only an executor would call."""
 
 
-def _ros_class(message: type[Message]) -> Any:
-    """Return ROS's own class of a message, which names the type; its coder is not used."""
-    package, _, name = message.description.name.split("/")
+def _ros_class(kind: str) -> Any:
+    """Return the class of a message type in the ROS 2 installation; its coder is not used."""
+    package, _, name = kind.split("/")
     try:
         return getattr(import_module(f"{package}.msg"), name)
     except (ImportError, AttributeError) as error:
         raise ConfigError(
             f"the ROS 2 installation lacks this message: {error}",
             field="message",
-            value=message.description.name,
+            value=kind,
             remedy=f"install ros-<distribution>-{package.replace('_', '-')}",
         ) from None
 
@@ -232,7 +227,7 @@ def _profile(qos: QoS) -> QoSProfile:
 
 @contextmanager
 def _discovery_range(discovery: Discovery) -> Iterator[None]:
-    """Let rclpy find the range in its environment, where alone it looks for it."""
+    """Set the discovery range in the environment, from which alone rclpy reads it."""
     before = os.environ.get(_RANGE_VARIABLE)
     os.environ[_RANGE_VARIABLE] = discovery.range
     try:

@@ -1,36 +1,36 @@
-"""Pause, resume and reset a simulation from elsewhere, by topics that are read while it stands still too."""
+"""Remote control of a simulation: topics that pause, resume and reset it."""
 
 import logging
 import threading
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from pegasus.backends.ros2.cdr import CdrError, decode
-from pegasus.backends.ros2.messages import Bool
-from pegasus.backends.ros2.qos import RELIABLE
-from pegasus.backends.ros2.transport import Subscription, TransportChoice, open_transport
-from pegasus.errors import ConfigError
+from pegasus.backends.ros2.graph import RELIABLE, Subscription
+from pegasus.backends.ros2.messages import CdrError, decode
+from pegasus.backends.ros2.transport import TransportChoice, open_transport
+from pegasus.base.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pegasus.simulation import Simulation
+    from pegasus.core.simulation import Simulation
 
 _log = logging.getLogger(__name__)
 
 _NODE, _NAMESPACE = "simulation", "/pegasus"
 _INTERVAL = 0.02
-"""Wall time between two looks at the topics [s]; a simulation that stands still has no other."""
+"""Polling interval of the topics in wall time [s]; simulated time stands still during a pause."""
+_BOOL = "std_msgs/msg/Bool"
 
 
 class RemoteControl:
-    """Let others pause and reset a simulation while a `with` block lasts.
+    """Context manager that lets ROS 2 clients pause and reset a simulation.
 
-    `/pegasus/pause` (std_msgs/Bool) holds it still or lets it go on, `/pegasus/reset` (std_msgs/Bool, true)
-    begins anew. One that is stopped stays so.
+    `/pegasus/pause` (std_msgs/Bool) pauses or resumes it, `/pegasus/reset` (std_msgs/Bool, true) resets it. A
+    stopped simulation stays stopped.
 
     Args:
         simulation: The simulation.
         transport: `rclpy`, `cyclonedds` or `auto`.
-        domain_id: Domain of the graph; that of ROS_DOMAIN_ID when None.
+        domain_id: Domain of the graph; that of ROS_DOMAIN_ID if None.
         localhost_only: Whether only processes of this machine see it.
     """
 
@@ -51,13 +51,13 @@ class RemoteControl:
         )
         try:
             node = self._transport.node(_NODE, _NAMESPACE)
-            pause = node.subscription(Bool, "pause", RELIABLE)
-            reset = node.subscription(Bool, "reset", RELIABLE)
+            pause = node.subscription(_BOOL, "pause", RELIABLE)
+            reset = node.subscription(_BOOL, "reset", RELIABLE)
             node.announce()
         except BaseException:
             self._transport.close()
             raise
-        self._node, self._over = node, threading.Event()
+        self._node, self._closed = node, threading.Event()
         self._thread = threading.Thread(target=self._listen, args=(pause, reset), name="pegasus-ros2")
         self._thread.start()
         return self
@@ -65,24 +65,24 @@ class RemoteControl:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._over.set()
+        self._closed.set()
         self._thread.join()
         self._node.close()
         self._transport.close()
 
     def _listen(self, pause: Subscription, reset: Subscription) -> None:
-        while not self._over.wait(_INTERVAL):
+        while not self._closed.wait(_INTERVAL):
             try:
                 for data in pause.take():
-                    self._pause(still=decode(Bool, data).data)
-                if any(decode(Bool, data).data for data in reset.take()):
+                    self._pause(paused=decode(_BOOL, data).data)
+                if any(decode(_BOOL, data).data for data in reset.take()):
                     self._simulation.reset()
             except (ConfigError, CdrError, OSError, RuntimeError) as error:
-                _log.warning("a command on the simulation is refused: %s", error)
+                _log.warning("invalid command to the simulation: %s", error)
 
-    def _pause(self, *, still: bool) -> None:
+    def _pause(self, *, paused: bool) -> None:
         simulation = self._simulation
-        if still:
+        if paused:
             simulation.pause()
         elif simulation.playback.value == "paused":
             simulation.play()

@@ -1,118 +1,22 @@
-"""The way onto the ROS 2 graph: one transport per process, by rclpy or by cyclonedds."""
+"""Access to the ROS 2 graph: one driver per process and domain, rclpy or cyclonedds."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from typing import Literal, Protocol
+from typing import Literal
 
-from pegasus.backends.ros2.claims import Claims
-from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.discovery import Discovery, find_discovery
-from pegasus.backends.ros2.names import full_namespace, node_name
-from pegasus.backends.ros2.qos import QoS
-from pegasus.backends.ros2.shared_clock import SharedClock
-from pegasus.errors import ConfigError
+from pegasus.backends.ros2.graph import Discovery, Driver, Node, find_discovery
+from pegasus.backends.ros2.names import Claims, full_namespace, node_name
+from pegasus.backends.ros2.topics import SharedClock
+from pegasus.base.errors import ConfigError
 
 _log = logging.getLogger(__name__)
 
 TransportChoice = Literal["auto", "rclpy", "cyclonedds"]
 
 
-class Publisher(Protocol):
-    """Writer of a topic."""
-
-    @property
-    def matched(self) -> int:
-        """Number of subscriptions that listen now; cheap enough to be asked before every message."""
-
-    def publish(self, data: bytes) -> None:
-        """Send a message without waiting for anyone; one for which there is no room is dropped.
-
-        Args:
-            data: The message, encoded by `encode` or a `Template`.
-        """
-
-    def close(self) -> None:
-        """Take the writer off the topic; calling it twice is allowed."""
-
-
-class Subscription(Protocol):
-    """Reader of a topic."""
-
-    def take(self) -> list[bytes]:
-        """Return the messages that came since the last call, oldest first, for `decode`; never wait."""
-
-    def close(self) -> None:
-        """Take the reader off the topic; calling it twice is allowed."""
-
-
-class Node(Protocol):
-    """A node on the graph."""
-
-    @property
-    def name(self) -> str:
-        """Name without namespace."""
-
-    @property
-    def namespace(self) -> str:
-        """Namespace with its leading slash."""
-
-    def publisher(self, message: type[Message], topic: str, qos: QoS) -> Publisher:
-        """Return a new writer of a topic.
-
-        Args:
-            message: Class of its messages.
-            topic: Name; below the node's namespace unless it begins with a slash.
-            qos: How samples reach their readers.
-
-        Raises:
-            ConfigError: If the name is not allowed.
-        """
-
-    def subscription(self, message: type[Message], topic: str, qos: QoS) -> Subscription:
-        """Return a new reader of a topic.
-
-        Args:
-            message: Class of its messages.
-            topic: Name; below the node's namespace unless it begins with a slash.
-            qos: What is asked of its writers.
-
-        Raises:
-            ConfigError: If the name is not allowed.
-        """
-
-    def announce(self) -> None:
-        """Tell the graph which topics the node has; to be called when its writers or readers have changed."""
-
-    def close(self) -> None:
-        """Close the node with all its writers and readers; calling it twice is allowed."""
-
-
-class Driver(Protocol):
-    """What carries nodes, writers and readers: rclpy or cyclonedds."""
-
-    @property
-    def name(self) -> str:
-        """`rclpy` or `cyclonedds`."""
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """The nodes that are open."""
-
-    def node(self, name: str, namespace: str) -> Node:
-        """Return a new node.
-
-        Args:
-            name: Name without namespace.
-            namespace: Namespace with its leading slash.
-        """
-
-    def close(self) -> None:
-        """Leave the graph."""
-
-
 class _Shared:
-    """A driver, and who uses it."""
+    """Driver with the number of its users and their claims."""
 
     def __init__(self, driver: Driver, discovery: Discovery) -> None:
         self.driver, self.discovery = driver, discovery
@@ -122,14 +26,14 @@ class _Shared:
 
 
 class Transport:
-    """A user's share in the process's part in the graph; the last one to close it leaves the graph."""
+    """One user's access to the graph; the driver closes with its last user."""
 
     def __init__(self, shared: _Shared) -> None:
         self._shared = shared
         self._nodes: list[Node] = []
         self._open = True
         self.claims = Claims(shared.claims)
-        """Names of topics that this user has taken."""
+        """Names of topics of this user."""
         shared.user_count += 1
 
     @property
@@ -151,7 +55,7 @@ class Transport:
         driver = self._shared.driver
         if any((node.namespace, node.name) == (namespace, name) for node in driver.nodes):
             raise ConfigError(
-                f"there is a node {name} in it already",
+                f"already has a node {name}",
                 field="namespace",
                 value=namespace,
                 remedy="give each vehicle its own namespace",
@@ -160,14 +64,14 @@ class Transport:
         return self._nodes[-1]
 
     def clock(self) -> SharedClock:
-        """Return the process's writer of simulation time."""
+        """Return the publisher of simulation time, shared by the process."""
         if self._shared.clock is None:
             node = self._shared.driver.node("pegasus_clock", "/")
             self._shared.clock = SharedClock(node, Claims(self._shared.claims))
         return self._shared.clock
 
     def close(self) -> None:
-        """Close all nodes that were made here, and leave the graph if nobody else is on it."""
+        """Close all nodes of this user; the last user leaves the graph."""
         if not self._open:
             return
         self._open = False
@@ -180,22 +84,22 @@ class Transport:
             self._shared.driver.close()
 
 
-# A process takes part in a domain once, whoever wants to: the middleware's state is the process's.
+# One driver per domain: the state of the middleware belongs to the process.
 _SHARED: dict[int, _Shared] = {}
 
 
 def open_transport(
     choice: TransportChoice = "auto", *, domain_id: int | None = None, localhost_only: bool = False
 ) -> Transport:
-    """Return a share in this process's part in the graph.
+    """Return access to the graph.
 
     Args:
-        choice: `rclpy`, `cyclonedds`, or `auto`: rclpy where it can be used, else cyclonedds.
-        domain_id: Domain; that of ROS_DOMAIN_ID, else 0, when None.
-        localhost_only: Whether only this machine is looked at, whatever the environment says.
+        choice: `rclpy`, `cyclonedds`, or `auto`: rclpy if it is available, else cyclonedds.
+        domain_id: Domain; None for that of ROS_DOMAIN_ID, else 0.
+        localhost_only: Whether to use only this machine, whatever the environment says.
 
     Raises:
-        ConfigError: If neither or the wanted one is not installed, or the process uses the other already.
+        ConfigError: If the driver is not installed, or the process already uses the other one.
     """
     discovery = find_discovery(domain_id, localhost_only=localhost_only)
     number = discovery.domain_id
@@ -204,7 +108,7 @@ def open_transport(
     used = next((shared.driver.name for shared in _SHARED.values()), None)
     if used is not None and choice not in ("auto", used):
         raise ConfigError(
-            f"this process uses {used} already, and both do not go together",
+            f"this process already uses {used}, and the two cannot be combined",
             field="transport",
             value=choice,
             remedy=f"use {used} for all vehicles",
@@ -215,25 +119,25 @@ def open_transport(
         _SHARED[number] = _Shared(driver, discovery)
     if _SHARED[number].discovery != discovery:
         raise ConfigError(
-            f"this process is on domain {number} already, with a range of {_SHARED[number].discovery.range}",
+            f"this process is already on domain {number} with range {_SHARED[number].discovery.range}",
             field="localhost_only",
             value=localhost_only,
-            remedy="give all vehicles the same",
+            remedy="use the same for all vehicles",
         )
     return Transport(_SHARED[number])
 
 
 def _driver(choice: str) -> Callable[[Discovery], Driver]:
-    """Return the class of the driver, its package imported."""
+    """Return the class of the driver, with its package imported."""
     problems = []
     for name in _DRIVERS if choice == "auto" else (choice,):
         try:
             module = import_module(f"pegasus.backends.ros2.{name}_transport")
         except ImportError as error:
             problems.append(f"{name}: {error}")
-            # A sourced ROS 2 of another Python is found and cannot be used, which is worth saying.
+            # For example a sourced ROS 2 of another Python version.
             if choice == "auto" and error.name != name:
-                _log.warning("%s is passed over: %s", name, error)
+                _log.warning("%s cannot be used: %s", name, error)
             continue
         driver: Callable[[Discovery], Driver] = getattr(module, _DRIVERS[name])
         return driver
@@ -246,4 +150,4 @@ def _driver(choice: str) -> Callable[[Discovery], Driver]:
 
 
 _DRIVERS = {"rclpy": "RclpyDriver", "cyclonedds": "CycloneDDSDriver"}
-"""Classes by the name of the package that they need, the preferred one first."""
+"""Class of each driver by the package it needs, the preferred one first."""

@@ -1,16 +1,12 @@
-"""Trajectories: what a controller follows."""
+"""Trajectories: references for controllers."""
 
 from pegasus.control.trajectories.csv_file import Csv
-from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
-from pegasus.control.trajectories.minimum_snap import MinimumSnap
-from pegasus.control.trajectories.profile import Profile
+from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Sequence, Takeoff
 from pegasus.control.trajectories.race_line import Gate, RaceLine
-from pegasus.control.trajectories.relay import Relay
-from pegasus.control.trajectories.sequence import Sequence
-from pegasus.control.trajectories.shapes import Circle, Lemniscate, Square
+from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
 from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
-from pegasus.control.trajectories.trajectory import Point, Trajectory
-from pegasus.control.trajectories.waypoints import Waypoints
+from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
+from pegasus.core.trajectory import Point, Trajectory
 
 idle = Idle
 takeoff = Takeoff

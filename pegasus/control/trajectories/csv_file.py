@@ -1,4 +1,4 @@
-"""Trajectories from tables: a file of instants that other programs have computed."""
+"""Trajectories from CSV tables."""
 
 import csv
 import math
@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.spline import Spline
-from pegasus.control.trajectories.trajectory import Point, Trajectory
-from pegasus.errors import ConfigError
+from pegasus.core.trajectory import Point, Trajectory
 
 COLUMNS = (
     *("time", "x", "y", "z", "vx", "vy", "vz", "ax", "ay", "az", "jx", "jy", "jz"),
     *("yaw", "yaw_rate"),
 )
-"""Columns by name, in the order of a file without names."""
+"""Names of columns, in the order of a file without a header."""
 _GROUPS = (COLUMNS[1:4], COLUMNS[4:7], COLUMNS[7:10], COLUMNS[10:13])
 _BARE_COUNTS = (4, 7, 10, 13, 14, 15)
 _GAP = 1.5
@@ -31,20 +31,20 @@ _QUANTITIES = ("position", "velocity", "acceleration")
 
 @dataclass(frozen=True, eq=False)
 class Csv(Trajectory):
-    """Fly what a CSV file says: time, position, velocity, acceleration, jerk, yaw, yaw rate.
+    """Trajectory from a CSV file of time, position, velocity, acceleration, jerk, yaw and yaw rate.
 
-    Derivatives may be left out from the highest down: they are then those of the smoothest curve (minimum
-    snap) through what is given. Between rows positions follow their velocities, and so on.
+    Derivatives may be omitted from the highest down; they are then those of the minimum-snap curve through
+    the given values. Between rows, values are interpolated consistently with their derivatives.
     """
 
     name = "csv"
 
     file: Path
-    """The file; in a scenario relative to the scenario file."""
+    """Path of the file; in a scenario relative to the scenario file."""
     tolerance: float = 0.2
-    """Largest part of a column's rate of change that its derivative may miss, by the derivative's largest."""
+    """Largest difference between a column's rate of change and its derivative, by the largest derivative."""
     ground: float = 0.0
-    """Height that no position may lie below [m]."""
+    """Least height of all positions [m]."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,12 +57,12 @@ class Csv(Trajectory):
         return _Table(self.file, self.tolerance, self.ground)
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
+        """Return the point at a time since the start [s]."""
         return self._table.sample(t)
 
 
 class _Table:
-    """A file, checked, and the curve through its rows."""
+    """Validated rows of a file and the curve through them."""
 
     def __init__(self, file: Path, tolerance: float, ground: float) -> None:
         self._file = file
@@ -78,7 +78,7 @@ class _Table:
                 int(low[0]),
                 "z",
                 float(self._given[0][low[0], 2]),
-                f"lies below the ground, z = {ground:g} m",
+                f"is below the ground, z = {ground:g} m",
                 "raise it, or set ground to the lowest height of the world's terrain",
             )
         self._check_derivatives(tolerance)
@@ -97,14 +97,14 @@ class _Table:
             yaw = np.unwrap(columns["yaw"])
             rate = columns["yaw_rate"] if "yaw_rate" in columns else np.gradient(yaw, self.time)
             pieces += [_cubics(yaw[:, None], rate[:, None], steps), _lines(rate[:, None])]
-        # Row by row what gives all quantities from the powers of the share of the step that is over.
+        # Cubic coefficients of all quantities over the elapsed share of each step.
         self._pieces = np.concatenate(pieces, axis=1)
 
     def sample(self, t: float) -> Point:
         row = min(max(bisect_right(self._times, t) - 1, 0), len(self._times) - 2)
         begin, end = self._times[row], self._times[row + 1]
         x = min(max((t - begin) / (end - begin), 0.0), 1.0)
-        values: list[float] = (self._pieces[row] * (1.0, x, x * x, x * x * x)).sum(axis=1).tolist()
+        values = [((d * x + c) * x + b) * x + a for a, b, c, d in self._pieces[row].tolist()]
         yaw, yaw_rate = values[-2:] if self._headed else (None, 0.0)
         motion: list[Sequence[float]] = [values[k : k + 3] for k in range(0, 12, 3)]
         if self._spline is not None:
@@ -128,16 +128,16 @@ class _Table:
             ) from None
         except UnicodeDecodeError:
             raise ConfigError(
-                "is no text file", field="file", value=str(self._file), remedy="give a CSV"
+                "is not a text file", field="file", value=str(self._file), remedy="give a CSV"
             ) from None
         names = self._names(lines[0][1] if lines else [])
         if names is None:
             count = len(lines[0][1]) if lines else 0
             if count not in _BARE_COUNTS:
                 raise ConfigError(
-                    f"has no names of columns in its first row, and {count} columns",
+                    f"has no header and {count} columns",
                     file=self._file,
-                    remedy=f"name them, or give the first 4, 7, 10, 13, 14 or 15 of {', '.join(COLUMNS)}",
+                    remedy=f"add a header, or give the first 4, 7, 10, 13, 14 or 15 of {', '.join(COLUMNS)}",
                 )
             names = list(COLUMNS[:count])
         else:
@@ -146,7 +146,7 @@ class _Table:
         self._rows = [n for n, _ in lines]
         if len(lines) < 4:
             raise ConfigError(
-                f"holds {len(lines)} rows of numbers", file=self._file, remedy="four are the least"
+                f"holds {len(lines)} rows of numbers", file=self._file, remedy="at least four are needed"
             )
         values = np.array([self._numbers(k, row, names) for k, (_, row) in enumerate(lines)])
         if "time" in names and values[0, names.index("time")] > values[-1, names.index("time")]:
@@ -154,7 +154,7 @@ class _Table:
         return {name: values[:, k].copy() for k, name in enumerate(names)}
 
     def _names(self, row: list[str]) -> list[str] | None:
-        """Return the names in a row, None where it holds numbers."""
+        """Return the column names in a row, or None if it holds numbers."""
         try:
             [float(cell) for cell in row]
         except ValueError:
@@ -165,7 +165,7 @@ class _Table:
         for k, name in enumerate(names):
             if name not in COLUMNS or name in names[:k]:
                 raise ConfigError(
-                    "is no known column" if name not in COLUMNS else "stands there twice",
+                    "is not a known column" if name not in COLUMNS else "is given twice",
                     file=self._file,
                     field=f"row 1, column {k + 1}",
                     value=name,
@@ -180,7 +180,7 @@ class _Table:
             raise ConfigError(
                 f"has no column {missing[0]}",
                 file=self._file,
-                remedy="time, x, y, z are needed, all three of a derivative, and those below it",
+                remedy="give time, x, y, z, and derivatives with all components and lower orders",
             )
 
     def _numbers(self, index: int, row: list[str], names: list[str]) -> list[float]:
@@ -213,7 +213,7 @@ class _Table:
         usual = float(np.median(steps))
         regular = float((np.abs(steps - usual) < _REGULAR * usual).mean())
         gaps = np.flatnonzero(steps > _GAP * usual)
-        # Rows at no fixed rate may be as far apart as they like.
+        # Rows without a fixed rate may have any spacing.
         if regular > 0.5 and len(gaps):
             k = int(gaps[0]) + 1
             raise self._wrong(
@@ -221,13 +221,13 @@ class _Table:
                 "time",
                 float(time[k]),
                 f"comes {steps[k - 1]:.4g} s after the row before, where {usual:.4g} s are usual",
-                "put in the missing rows, or write all rows at the wider spacing",
+                "add the missing rows, or use the wider spacing for all rows",
             )
 
     def _check_derivatives(self, tolerance: float) -> None:
         """Compare the change of position and velocity over each step with the integral of their derivatives.
 
-        A step of the acceleration is no error, so that the jerk is not compared.
+        Jerk is not compared, because acceleration may have steps.
         """
         steps = np.diff(self.time)[:, None]
         for k in range(min(len(self._given) - 1, 2)):
@@ -245,9 +245,9 @@ class _Table:
                     int(row) + 1,
                     _GROUPS[k + 1][axis],
                     float(rates[row + 1, axis]),
-                    f"is not the rate of {column}, which from the row before changes at {rate} "
-                    f"(allowed is {allowed:.2g} apart)",
-                    f"correct the {_QUANTITIES[k + 1]}, leave its columns out, or raise tolerance",
+                    f"is not the rate of {column}, which changes from the previous row at {rate} "
+                    f"(allowed difference {allowed:.2g})",
+                    f"correct the {_QUANTITIES[k + 1]}, omit its columns, or raise tolerance",
                 )
 
     def _wrong(self, index: int, column: str, value: object, problem: str, remedy: str) -> ConfigError:
@@ -256,13 +256,13 @@ class _Table:
 
 
 def _cubics(values: Array, rates: Array, steps: Array) -> Array:
-    """Return the cubics between rows (K, n) that have their values and rates, shape (K - 1, n, 4)."""
+    """Return the Hermite cubics between rows (K, n), shape (K - 1, n, 4)."""
     change = np.diff(values, axis=0)
     first, last = rates[:-1] * steps[:, None], rates[1:] * steps[:, None]
     return np.stack([values[:-1], first, 3 * change - 2 * first - last, first + last - 2 * change], axis=-1)
 
 
 def _lines(values: Array) -> Array:
-    """Return the straight lines between rows (K, n) as such cubics."""
+    """Return the straight lines between rows (K, n) as cubics, shape (K - 1, n, 4)."""
     none = np.zeros_like(values[1:])
     return np.stack([values[:-1], np.diff(values, axis=0), none, none], axis=-1)

@@ -1,4 +1,4 @@
-"""What a vehicle can fly: limits of speed, thrust and tilt, and the pace at which a curve keeps to them."""
+"""Limits of speed, thrust, tilt and jerk, and the time scaling that satisfies them."""
 
 import math
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from typing import Protocol
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
 
 GRAVITY = 9.80665
-"""Standard gravity, by which thrusts are counted [m/s^2]."""
+"""Standard gravity [m/s^2], the unit of thrusts."""
 
 _SMALLEST = 1e-12
 
 
 class Limited(Protocol):
-    """What says by how much a flight must be slowed down."""
+    """Protocol of limits with a time scaling."""
 
     @property
     def speed(self) -> float:
@@ -25,10 +25,10 @@ class Limited(Protocol):
     def slowdown(
         self, velocity: Array, acceleration: Array, jerk: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return by how much time must be stretched at each instant for all limits to be kept.
+        """Return the factor of time at each instant that satisfies all limits.
 
-        Stretching by k divides velocities by k, accelerations by k^2 and jerks by k^3; gravity stays. Each
-        limit gives the least k by itself, so the largest over a curve is the exact pace of the whole curve.
+        A factor k divides velocities by k, accelerations by k^2 and jerks by k^3; gravity is unchanged. Each
+        limit has a least k, so the largest k over a curve is exact for the whole curve.
 
         Args:
             velocity: Velocity [m/s], shape (..., 3).
@@ -36,13 +36,13 @@ class Limited(Protocol):
             jerk: Jerk [m/s^3], shape (..., 3).
 
         Returns:
-            k, shape (...), and its slopes by velocity, acceleration and jerk, shape (..., 3).
+            k, shape (...), and its gradients by velocity, acceleration and jerk, shape (..., 3).
         """
 
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits of the motion alone, the same in all directions."""
+    """Isotropic limits of speed, acceleration and jerk."""
 
     speed: float
     """Largest speed [m/s]."""
@@ -54,7 +54,7 @@ class MotionLimits:
     def slowdown(
         self, velocity: Array, acceleration: Array, jerk: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return by how much time must be stretched, and the slopes of it; see `Limited.slowdown`."""
+        """Return the factor of time and its gradients; see `Limited.slowdown`."""
         size = np.maximum(np.sqrt((acceleration * acceleration).sum(axis=-1)), _SMALLEST)
         square_of_jerk = np.maximum((jerk * jerk).sum(axis=-1), _SMALLEST)
         squares = np.stack(
@@ -79,21 +79,21 @@ class MotionLimits:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a flight; thrusts are in units of the weight."""
+    """Limits of a multirotor flight; thrusts are in units of the weight."""
 
     speed: float
     """Largest speed [m/s]."""
     thrust: float
-    """Largest thrust by weight."""
+    """Largest thrust-to-weight ratio."""
     least_thrust: float
-    """Smallest upward part of the thrust by weight."""
+    """Least vertical thrust-to-weight ratio."""
     tilt: float
     """Largest angle between thrust and vertical [rad]."""
     jerk: float
     """Largest jerk [m/s^3]."""
 
     def check(self) -> None:
-        """Raise a ConfigError where they leave nothing to fly with."""
+        """Raise a ConfigError if the limits are infeasible."""
         require(0 < self.speed < math.inf, "speed", self.speed, "must be above 0 m/s")
         require(1 < self.thrust < math.inf, "thrust", self.thrust, "must be above 1, the weight itself")
         least = self.least_thrust
@@ -104,7 +104,7 @@ class Limits:
     def slowdown(
         self, velocity: Array, acceleration: Array, jerk: Array
     ) -> tuple[Array, Array, Array, Array]:
-        """Return by how much time must be stretched, and the slopes of it; see `Limited.slowdown`."""
+        """Return the factor of time and its gradients; see `Limited.slowdown`."""
         scaled = acceleration / GRAVITY
         x, y, z = scaled[..., 0], scaled[..., 1], scaled[..., 2]
         level = np.sqrt(x * x + y * y)
@@ -140,6 +140,6 @@ class Limits:
 
 
 def _cube_root(values: Array) -> Array:
-    """Return cube roots by the C library: NumPy's own differ by processor."""
+    """Return cube roots by the C library; NumPy's differ between processors."""
     roots = [value ** (1.0 / 3.0) for value in values.ravel().tolist()]
     return np.array(roots).reshape(values.shape)

@@ -1,12 +1,137 @@
-"""Manoeuvres that begin wherever the part before them ended: idle, take-off, hold, land."""
+"""Manoeuvres (idle, take-off, hold, land), transfers between trajectories, and sequences of them."""
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 
-from pegasus.components import require
-from pegasus.control.trajectories.trajectory import ZERO, Point, Trajectory, Vec3
-from pegasus.control.trajectories.transfer import Transfer
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.control.trajectories.spline import bridge
+from pegasus.core.trajectory import ZERO, Point, Trajectory, Vec3
+
+# Largest slope of the quintic smoothstep.
+_STEEPEST = 15 / 8
+
+
+class Profile:
+    """Rest-to-rest motion profile along a distance: ramp up, cruise, ramp down.
+
+    The rate follows the smoothstep s(x) = 10 x^3 - 15 x^4 + 6 x^5 over each ramp, so that rate, acceleration
+    and jerk are continuous and zero at both ends. Short distances have a lower cruise rate.
+
+    Args:
+        distance: Distance in metres or radians; not negative, may be infinite.
+        rate: Cruise rate per second.
+        acceleration: Largest acceleration per second squared.
+    """
+
+    def __init__(self, distance: float, *, rate: float, acceleration: float) -> None:
+        self.distance = distance
+        self._rate = min(rate, math.sqrt(distance * acceleration / _STEEPEST))
+        self._ramp = _STEEPEST * self._rate / acceleration
+        self.duration = distance / self._rate + self._ramp if distance > 0 else 0.0
+
+    def at(self, t: float) -> tuple[float, float, float, float]:
+        """Return progress, rate, acceleration and jerk at a time; at rest before 0 and after `duration`.
+
+        Args:
+            t: Time since the start [s].
+        """
+        left = self.duration - t
+        if t <= 0.0 or left <= 0.0:
+            return (0.0 if t <= 0.0 else self.distance), 0.0, 0.0, 0.0
+        ramp, rate = self._ramp, self._rate
+        if t >= ramp and left >= ramp:
+            return rate * (t - 0.5 * ramp), rate, 0.0, 0.0
+        rising = t < left
+        x = (t if rising else left) / ramp
+        y = 1.0 - x
+        covered = rate * ramp * x**4 * (2.5 - 3.0 * x + x * x)
+        slope = 30.0 * (x * y) ** 2 * rate / ramp
+        return (
+            covered if rising else self.distance - covered,
+            rate * x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
+            slope if rising else -slope,
+            60.0 * x * y * (y - x) * rate / (ramp * ramp),
+        )
+
+
+_TURN_RATE = 1.5
+"""Largest yaw rate of a transfer [rad/s]."""
+_TURN_ACCELERATION = 2.0
+"""Largest yaw acceleration of a transfer [rad/s^2]."""
+
+
+def turn_between(start: float, end: float) -> float:
+    """Return the shortest turn from one heading to another [rad], in [-pi, pi].
+
+    Args:
+        start: Initial heading [rad].
+        end: Final heading [rad].
+    """
+    return math.remainder(end - start, 2 * math.pi)
+
+
+class Transfer(Trajectory):
+    """Transfer between two points: a straight line at rest, a minimum-snap spline in motion.
+
+    The heading turns in the shorter direction at up to 1.5 rad/s; if that takes longer than the motion, the
+    vehicle waits at the end.
+
+    Args:
+        start: First point.
+        end: Last point; without a heading the initial one is kept.
+        speed: Largest speed [m/s].
+        acceleration: Largest acceleration [m/s^2].
+        name: Name of the segment.
+    """
+
+    def __init__(
+        self, start: Point, end: Point, *, speed: float, acceleration: float, name: str = "transfer"
+    ) -> None:
+        self.name = name
+        self._start, self._end = start, end
+        way = [b - a for a, b in zip(start.position, end.position, strict=True)]
+        length = math.hypot(*way)
+        self._direction = [w / length for w in way] if length > 0 else [0.0, 0.0, 0.0]
+        self._line = Profile(length, rate=speed, acceleration=acceleration)
+        straight = start.at_rest and end.at_rest
+        self._spline = (
+            None if straight else bridge(start.motion, end.motion, speed=speed, acceleration=acceleration)
+        )
+        turn = 0.0
+        if start.yaw is not None and end.yaw is not None:
+            turn = turn_between(start.yaw, end.yaw)
+        self._side = math.copysign(1.0, turn)
+        self._turn = Profile(abs(turn), rate=_TURN_RATE, acceleration=_TURN_ACCELERATION)
+        moving = self._line.duration if self._spline is None else self._spline.duration
+        self.duration = max(moving, self._turn.duration)
+        self._turn_pace = 1.0
+        if self._spline is not None:
+            # A moving end cannot wait for the heading: the turn takes at most the spline's time.
+            self.duration = moving
+            self._turn_pace = max(1.0, self._turn.duration / moving)
+
+    def sample(self, t: float) -> Point:
+        """Return the point at a time since the start [s]."""
+        yaw, yaw_rate = self._start.yaw, 0.0
+        if yaw is not None and self._turn.distance > 0:
+            turned, rate, _, _ = self._turn.at(t * self._turn_pace)
+            yaw, yaw_rate = yaw + self._side * turned, self._side * rate * self._turn_pace
+        if self._spline is not None:
+            return Point(*self._spline.at(t), yaw, yaw_rate)
+        s, v, a, j = self._line.at(t)
+        (x, y, z), (ux, uy, uz) = self._start.position, self._direction
+        return Point(
+            (x + ux * s, y + uy * s, z + uz * s),
+            (ux * v, uy * v, uz * v),
+            (ux * a, uy * a, uz * a),
+            (ux * j, uy * j, uz * j),
+            yaw,
+            yaw_rate,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,36 +141,36 @@ class Idle(Trajectory):
     name = "idle"
 
     duration: float = 1.0
-    """How long [s]."""
+    """Duration [s]."""
     start: Vec3 = ZERO
-    """Where it stands [m]; a sequence puts in where the part before ended."""
+    """Position [m]; a sequence sets the end of the previous part."""
 
     def __post_init__(self) -> None:
         require(self.duration > 0, "duration", self.duration, "must be above 0 s")
 
     def starting_at(self, point: Point) -> "Idle":
-        """Return the same at the place of a point."""
+        """Return a copy at the position of a point."""
         return replace(self, start=_place(point))
 
     def sample(self, t: float) -> Point:
-        """Return the place, idle."""
+        """Return the position, idle."""
         return Point(self.start, idle=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Hold(Trajectory):
-    """Hover at a position, at a height above or below where the part before ended, or just there."""
+    """Hover at a position, at a height above the end of the previous part, or at that end."""
 
     name = "hold"
 
     height: float | None = None
     """Height in the world [m]."""
     position: Vec3 | None = None
-    """Position [m]; in place of `height`."""
+    """Position [m]; replaces `height`."""
     duration: float = math.inf
-    """How long [s]."""
+    """Duration [s]."""
     yaw: float | None = None
-    """Heading [rad]; that of the part before when left out."""
+    """Heading [rad]; by default that of the previous part."""
 
     def __post_init__(self) -> None:
         require(self.duration > 0, "duration", self.duration, "must be above 0 s")
@@ -57,14 +182,14 @@ class Hold(Trajectory):
         require(all(map(math.isfinite, place)), "height or position", place, "must be finite [m]")
 
     def starting_at(self, point: Point) -> "Hold":
-        """Return the same with what was left open taken from a point."""
+        """Return a copy with the open coordinates of a point."""
         if self.position is not None:
             return self
         x, y, z = _place(point)
         return replace(self, height=None, position=(x, y, z if self.height is None else self.height))
 
     def sample(self, t: float) -> Point:
-        """Return the place, at rest."""
+        """Return the position, at rest."""
         return Point(self.position or (0.0, 0.0, self.height or 0.0), yaw=self.yaw)
 
 
@@ -81,26 +206,26 @@ class Takeoff(Trajectory):
     acceleration: float = 1.0
     """Largest acceleration [m/s^2]."""
     start: Vec3 = ZERO
-    """Where it begins [m]; a sequence puts in where the part before ended."""
+    """Start position [m]; a sequence sets the end of the previous part."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
         require(math.isfinite(self.height), "height", self.height, "must be a finite number of metres")
         require(self.speed > 0, "speed", self.speed, "must be above 0 m/s")
         require(self.acceleration > 0, "acceleration", self.acceleration, "must be above 0 m/s^2")
-        object.__setattr__(self, "duration", self._way.duration)
+        object.__setattr__(self, "duration", self._path.duration)
 
     @cached_property
-    def _way(self) -> Transfer:
+    def _path(self) -> Transfer:
         return _straight(self.start, self.height, self.speed, self.acceleration)
 
     def starting_at(self, point: Point) -> "Takeoff":
-        """Return the same from the place of a point."""
+        """Return a copy that starts at the position of a point."""
         return replace(self, start=_place(point))
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
-        return self._way.sample(t)
+        """Return the point at a time since the start [s]."""
+        return self._path.sample(t)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +235,13 @@ class Land(Trajectory):
     name = "land"
 
     height: float | None = None
-    """Height in the world at which the vehicle stands [m]; that of the mission's start when left out."""
+    """Ground height in the world [m]; by default that of the mission's start."""
     speed: float = 0.7
     """Largest speed [m/s]."""
     acceleration: float = 0.5
     """Largest acceleration [m/s^2]."""
     start: Vec3 = ZERO
-    """Where it begins [m]; a sequence puts in where the part before ended."""
+    """Start position [m]; a sequence sets the end of the previous part."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,19 +249,19 @@ class Land(Trajectory):
         require(finite, "height", self.height, "must be a finite number of metres")
         require(self.speed > 0, "speed", self.speed, "must be above 0 m/s")
         require(self.acceleration > 0, "acceleration", self.acceleration, "must be above 0 m/s^2")
-        object.__setattr__(self, "duration", self._way.duration)
+        object.__setattr__(self, "duration", self._path.duration)
 
     @cached_property
-    def _way(self) -> Transfer:
+    def _path(self) -> Transfer:
         return _straight(self.start, self.height or 0.0, self.speed, self.acceleration)
 
     def starting_at(self, point: Point) -> "Land":
-        """Return the same from the place of a point."""
+        """Return a copy that starts at the position of a point."""
         return replace(self, start=_place(point))
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
-        return self._way.sample(t)
+        """Return the point at a time since the start [s]."""
+        return self._path.sample(t)
 
 
 def _place(point: Point) -> Vec3:
@@ -147,3 +272,132 @@ def _place(point: Point) -> Vec3:
 def _straight(start: Vec3, height: float, speed: float, acceleration: float) -> Transfer:
     end = Point((start[0], start[1], height))
     return Transfer(Point(start), end, speed=speed, acceleration=acceleration)
+
+
+_MEETING = 1e-6
+"""Tolerance of states and headings below which no transfer is needed."""
+
+
+class Sequence(Trajectory):
+    """Sequence of trajectories with transfers between them.
+
+    A part without a position (take-off, land, idle, hold) starts at the end of the previous one. A transfer
+    joins parts that differ in position, motion or heading; from the ground it climbs first. A part without a
+    heading keeps the last one. A landing without a height ends at the height of the sequence's start.
+
+    Args:
+        parts: Trajectories in order; only the last may be endless. Nested sequences are flattened.
+        speed: Largest speed of the transfers [m/s].
+        acceleration: Largest acceleration of the transfers [m/s^2].
+        start: Start of the first part; by default the part's own start.
+
+    Raises:
+        ConfigError: If there are no parts, one before the last never ends, or a limit is not positive.
+    """
+
+    name = "sequence"
+
+    def __init__(
+        self, *parts: Trajectory, speed: float = 2.0, acceleration: float = 2.0, start: Point | None = None
+    ) -> None:
+        require(speed > 0, "speed", speed, "must be above 0 m/s")
+        require(acceleration > 0, "acceleration", acceleration, "must be above 0 m/s^2")
+        self._given: list[Trajectory] = []
+        for index, part in enumerate(parts):
+            trajectory = isinstance(part, Trajectory)
+            require(trajectory, f"parts.{index}", part, "must be a trajectory", "such as takeoff(height=2.0)")
+            self._given += part._given if isinstance(part, Sequence) else [part]
+        self._speed, self._acceleration = speed, acceleration
+        if not self._given:
+            raise ConfigError("must have at least one part", field="parts")
+        for index, part in enumerate(self._given[:-1]):
+            if math.isinf(part.duration):
+                raise ConfigError(
+                    f"is endless, so the parts after it are never flown: {part.name}",
+                    field=f"parts.{index}",
+                    remedy="give it a duration or a number of laps, or put it last",
+                )
+        self.parts: list[Trajectory] = []
+        """Parts and transfers in order of flight."""
+        self._yaws: list[float | None] = []
+        self._join(start)
+        self._starts = [0.0, *accumulate(part.duration for part in self.parts)]
+        self.duration = self._starts.pop()
+
+    @property
+    def lands(self) -> bool:
+        """Whether it ends with a landing."""
+        return isinstance(self.parts[-1], Land)
+
+    def starting_at(self, point: Point) -> "Sequence":
+        """Return the same parts from another start."""
+        return Sequence(*self._given, speed=self._speed, acceleration=self._acceleration, start=point)
+
+    def sample(self, t: float) -> Point:
+        """Return the point at a time since the start [s]."""
+        return self.at(t)[0]
+
+    def segment(self, t: float) -> str:
+        """Return the name of the part at a time since the start [s]."""
+        index = self._index(t)
+        return self.parts[index].segment(t - self._starts[index])
+
+    def at(self, t: float) -> tuple[Point, str]:
+        """Return the point at a time since the start [s], and the name of the part."""
+        index = self._index(t)
+        part, elapsed = self.parts[index], t - self._starts[index]
+        point = part.sample(min(max(elapsed, 0.0), part.duration))
+        yaw = self._yaws[index]
+        if yaw is not None:
+            point = Point(*point[:4], yaw, *point[5:])
+        return point, part.segment(elapsed)
+
+    def _index(self, t: float) -> int:
+        return max(bisect_right(self._starts, t) - 1, 0)
+
+    def _join(self, start: Point | None) -> None:
+        ground = 0.0 if start is None else float(start.position[2])
+        headed = any(part.sample(0.0).yaw is not None for part in self._given)
+        here = start
+        if here is not None:
+            here = here._replace(yaw=(here.yaw or 0.0) if headed else None)
+        for part in self._given:
+            if isinstance(part, Land) and part.height is None:
+                part = replace(part, height=ground)
+            if here is not None:
+                part = part.starting_at(here)
+            first = part.sample(0.0)
+            if here is None:
+                here = first._replace(yaw=first.yaw or 0.0) if headed else first
+            if first.yaw is None:
+                first = first._replace(yaw=here.yaw)
+            here = self._lead(here, first)
+            here = self._fly(part, here)
+
+    def _lead(self, here: Point, there: Point) -> Point:
+        """Append the transfer between two points, if one is needed; return its end."""
+        if here.idle and not there.idle and there.position[2] > here.position[2] + _MEETING:
+            climb = Takeoff(float(there.position[2])).starting_at(here)
+            if _differ(climb.sample(climb.duration), there) and _differ(here, there):
+                here = self._fly(climb, here)
+        turn = 0.0 if here.yaw is None or there.yaw is None else turn_between(here.yaw, there.yaw)
+        if abs(turn) > _MEETING or _differ(here, there):
+            leg = Transfer(here, there, speed=self._speed, acceleration=self._acceleration)
+            here = self._fly(leg, here)
+        return here
+
+    def _fly(self, part: Trajectory, here: Point) -> Point:
+        """Append a part; return its end."""
+        self.parts.append(part)
+        heading = here.yaw if part.sample(0.0).yaw is None else None
+        self._yaws.append(heading)
+        if math.isinf(part.duration):
+            return here
+        end = part.sample(part.duration)
+        if heading is not None:
+            end = end._replace(yaw=heading)
+        return end._replace(idle=True) if isinstance(part, Land) else end
+
+
+def _differ(a: Point, b: Point) -> bool:
+    return any(abs(x - y) > _MEETING for k in range(3) for x, y in zip(a.motion[k], b.motion[k], strict=True))

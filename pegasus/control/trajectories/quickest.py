@@ -1,4 +1,7 @@
-"""Search for the quickest curve: flight time of a minimum-snap curve with its slopes, and descent on it."""
+"""Time-optimal minimum-snap curves: flight time with its gradient, and its minimisation by BFGS.
+
+SciPy's BFGS is not used: it calls BLAS, whose rounding differs between processors.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,27 +11,33 @@ from typing import Protocol
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.control.trajectories.chain import product
+from pegasus.base.arrays import Array
 from pegasus.control.trajectories.limits import Limited
-from pegasus.control.trajectories.spline import HERMITE, KnotSystem, Spline, derivative_rows, powers_of
+from pegasus.control.trajectories.spline import (
+    HERMITE,
+    KnotSystem,
+    Spline,
+    derivative_rows,
+    powers_of,
+    product,
+)
 
 SAMPLING_MARGIN = 1.0005
-"""Covers what peaks found on a grid of instants miss."""
+"""Margin for peaks between the sampled instants."""
 
 Penalty = Callable[[Array], tuple[float, Array]]
-"""From states (M + 1, 4, 3) to a cost and its slopes by the states."""
+"""Function of states (M + 1, 4, 3) that returns a cost and its gradient."""
 
 
 class Objective(Protocol):
-    """What `minimize` takes: from variables (n,) and a sharpness to a value and its slopes (n,)."""
+    """Objective of `minimize`: function of variables (n,) and a sharpness."""
 
     def __call__(self, x: Array, sharpness: int) -> tuple[float, Array]:
-        """Return the value and its slopes."""
+        """Return the value and its gradient (n,)."""
 
 
 _GRID = [derivative_rows(k / 13) for k in range(14)]
-# From the states of a piece, scaled by its time, to velocities, accelerations and jerks, shape (42, 8, 1).
+# Map from the states of a piece, scaled by its time, to velocities, accelerations, jerks, shape (42, 8, 1).
 _MOTION = product(
     np.stack([rows[order] for order in (1, 2, 3) for rows in _GRID])[:, :, None], HERMITE[:, :, None]
 )
@@ -38,9 +47,9 @@ _LATE = 3.0
 _SHARPNESSES: Sequence[int] = (8, 30, 100, 300)
 _ITERATIONS = 60
 _MANY = 128
-"""With more pieces than these the descent needs a good start."""
+"""Number of pieces above which the descent needs a good initial guess."""
 _TOO_MANY = 600
-"""With more pieces than these the start is taken as it is."""
+"""Number of pieces above which the initial guess is not optimised."""
 _STEPS = 32
 
 
@@ -54,22 +63,22 @@ def log_flight_time(
     closed: bool = False,
     penalty: Penalty | None = None,
 ) -> tuple[float, Array, Array]:
-    """Return the logarithm of the flight time of a minimum-snap curve at its pace, and the slopes of it.
+    """Return the logarithm of the scaled flight time of a minimum-snap curve, and its gradient.
 
-    The largest slowdown is taken as a mean of high exponent, so that it has slopes. Those go through the
-    linear system of the minimum-snap curve by its adjoint, at the cost of one more solution.
+    The largest slowdown is smoothed by a power mean of high exponent. The gradient uses the adjoint of the
+    minimum-snap system, at the cost of one more solution.
 
     Args:
         points: Points [m], shape (M + 1, 3).
         durations: Time of each piece [s], shape (M,).
-        limits: What is kept to.
+        limits: Limits of the flight.
         sharpness: Exponent of the mean.
         velocities: Velocities [m/s] at points between the ends by their index.
-        closed: Whether the last point is the first one, whose slopes then are those of both.
-        penalty: Further cost of the states.
+        closed: Whether the last point is the first one, whose gradients then are sums of both.
+        penalty: Additional cost of the states.
 
     Returns:
-        The value, and its slopes by points (M + 1, 3) and by durations (M,).
+        The value, and its gradients by points (M + 1, 3) and by durations (M,).
     """
     count = len(durations)
     given = np.zeros((3, 3, count + 1))
@@ -90,7 +99,8 @@ def log_flight_time(
     pace = math.log(largest) + math.log(sum_of_shares) / sharpness
     weights = shares / slowdown / sum_of_shares
     total = float(durations.sum())
-    # A curve without given velocities is the same at any pace; with them, too fast costs more than it gains.
+    # Without given velocities the path is independent of the time scale; with them, excess speed is
+    # penalised.
     late, by_pace = pace, 1.0
     if velocities:
         small = math.exp(-50.0 * abs(pace))
@@ -132,7 +142,7 @@ def log_flight_time(
 
 
 def _at_points(of_pieces: Array) -> Array:
-    """Return the sums over the pieces that end or start at each point, (4, 3, M + 1), from (8, 3, M)."""
+    """Return the sums of piece values (8, 3, M) at the points between them, shape (4, 3, M + 1)."""
     total = np.zeros((4, 3, of_pieces.shape[2] + 1))
     total[..., :-1] += of_pieces[:4]
     total[..., 1:] += of_pieces[4:]
@@ -140,7 +150,7 @@ def _at_points(of_pieces: Array) -> Array:
 
 
 def _to_the(values: Array, exponent: int) -> Array:
-    """Return an integer power by squaring, which is the same on every processor."""
+    """Return an integer power by squaring, bit-identical on every processor."""
     total = np.ones_like(values)
     while exponent:
         if exponent & 1:
@@ -152,15 +162,15 @@ def _to_the(values: Array, exponent: int) -> Array:
 def quickest_times(
     points: Array, limits: Limited, *, velocities: dict[int, Array] | None = None, closed: bool = False
 ) -> Array:
-    """Return the times of the pieces for the quickest minimum-snap curve through points, shape (M,).
+    """Return the times of the pieces of a time-optimal minimum-snap curve through points, shape (M,).
 
-    They are those of a local minimum of the flight time under the limits, by descent (Mellinger and Kumar
-    2011, sec. IV-C, who let the snap descend at a fixed flight time). Where there are many pieces, the curve
-    through every other point is timed first: all points then begin with times along that curve.
+    They are a local minimum of the flight time under the limits (Mellinger and Kumar 2011, sec. IV-C, who
+    minimise the snap at a fixed flight time). For many pieces the curve through every other point is solved
+    first and gives the initial guess.
 
     Args:
         points: Points [m], shape (M + 1, 3).
-        limits: What is kept to.
+        limits: Limits of the flight.
         velocities: Velocities [m/s] at points between the ends by their index.
         closed: Whether the last point is the first one.
     """
@@ -187,7 +197,7 @@ def quickest_times(
 
 
 def of_each(function: Callable[[float], float], values: Array) -> Array:
-    """Return a function of the C library of each value: NumPy's own differ by processor.
+    """Return a function of the C library for each value; NumPy's functions differ between processors.
 
     Args:
         function: The function, such as `math.exp`.
@@ -197,18 +207,18 @@ def of_each(function: Callable[[float], float], values: Array) -> Array:
 
 
 def lengths_between(points: Array) -> Array:
-    """Return the distances from point to point [m], shape (M,).
+    """Return the distances between consecutive points [m], shape (M,).
 
     Args:
         points: Points [m], shape (M + 1, 3).
     """
-    way = np.diff(points, axis=0)
-    lengths: Array = np.sqrt((way * way).sum(axis=1))
+    steps = np.diff(points, axis=0)
+    lengths: Array = np.sqrt((steps * steps).sum(axis=1))
     return lengths
 
 
 def _every_other(points: Array) -> list[int]:
-    """Return the indices of about every other point; none is left out where the path turns back."""
+    """Return the indices of about every other point; points where the path turns back are kept."""
     lengths, last = lengths_between(points), len(points) - 1
     kept = [0]
     for k in range(1, last):
@@ -219,7 +229,7 @@ def _every_other(points: Array) -> list[int]:
 
 
 def _times_along(curve: Spline, lengths: Array, kept: list[int]) -> Array:
-    """Return the times of all pieces, from those along a curve through some of the points."""
+    """Return the times of all pieces from a curve through some of the points."""
     steps = np.diff(curve.on_grid(_STEPS + 1)[:, :, 0], axis=1)
     arcs = np.cumsum(np.sqrt((steps * steps).sum(axis=2)), axis=1)
     times = []
@@ -228,7 +238,7 @@ def _times_along(curve: Spline, lengths: Array, kept: list[int]) -> Array:
         shares = np.interp(
             along / along[-1], [0.0, *(arcs[k] / arcs[k, -1])], np.linspace(0.0, 1.0, _STEPS + 1)
         )
-        # What winds between the points that were left out is longer than the curve.
+        # The path through the omitted points is longer than the curve.
         stretch = max(1.0, float(along[-1] / arcs[k, -1]))
         times.append(np.diff(shares, prepend=0.0) * curve.durations[k] * stretch)
     return np.concatenate(times)
@@ -241,13 +251,13 @@ def minimize(
     iterations: int,
     sharpnesses: Sequence[int],
 ) -> Array:
-    """Return where an objective has a local minimum, by quasi-Newton steps (BFGS) for each sharpness in turn.
+    """Return a local minimum by quasi-Newton steps (BFGS), for each sharpness in turn.
 
     Args:
-        objective: What has the minimum.
-        x: Where to begin, shape (n,).
-        iterations: Most steps at each sharpness.
-        sharpnesses: Exponents of the means that stand for the largest slowdown, from smooth to nearly exact.
+        objective: The objective.
+        x: Initial guess, shape (n,).
+        iterations: Largest number of steps for each sharpness.
+        sharpnesses: Exponents of the power mean of slowdowns, from smooth to nearly exact.
     """
     for sharpness in sharpnesses:
         x = _descend(partial(objective, sharpness=sharpness), x, iterations)
@@ -259,12 +269,12 @@ def _descend(objective: Callable[[Array], tuple[float, Array]], x: Array, iterat
     unit = np.eye(len(x))
     inverse, fresh = unit * 0.1 / max(math.sqrt(_dot(slope, slope)), 1e-12), True
     for _ in range(iterations):
-        way = -_times(inverse, slope)
-        way *= min(1.0, _LARGEST_STEP / max(float(np.abs(way).max()), 1e-12))
-        descent = _dot(way, slope)
+        direction = -_times(inverse, slope)
+        direction *= min(1.0, _LARGEST_STEP / max(float(np.abs(direction).max()), 1e-12))
+        descent = _dot(direction, slope)
         length, before, old = 1.0, slope, value
         while length > 1e-5:
-            value, slope = objective(x + length * way)
+            value, slope = objective(x + length * direction)
             if value <= old + 1e-4 * length * descent:
                 break
             length *= 0.4
@@ -274,7 +284,7 @@ def _descend(objective: Callable[[Array], tuple[float, Array]], x: Array, iterat
                 break
             inverse, fresh = unit * 0.1 / max(math.sqrt(_dot(slope, slope)), 1e-12), True
             continue
-        step, change = length * way, slope - before
+        step, change = length * direction, slope - before
         x = x + step
         if old - value < 1e-9 and not fresh:
             break
@@ -283,10 +293,10 @@ def _descend(objective: Callable[[Array], tuple[float, Array]], x: Array, iterat
             if fresh:
                 inverse = unit * curvature / _dot(change, change)
             fresh = False
-            seen = _times(inverse, change)
-            both = np.outer(step, seen)
-            again = (1.0 + _dot(change, seen) / curvature) / curvature
-            inverse = inverse - (both + both.T) / curvature + again * np.outer(step, step)
+            image = _times(inverse, change)
+            cross = np.outer(step, image)
+            weight = (1.0 + _dot(change, image) / curvature) / curvature
+            inverse = inverse - (cross + cross.T) / curvature + weight * np.outer(step, step)
     return x
 
 
@@ -296,24 +306,19 @@ def _dot(a: Array, b: Array) -> float:
 
 
 def _times(matrix: Array, vector: Array) -> Array:
-    """Return the product, without BLAS: its threads cost more than they bring here, and change rounding."""
+    """Return the product, without BLAS, whose rounding differs between processors."""
     total: Array = (matrix * vector).sum(axis=1)
     return total
 
 
 def slowdown_of(spline: Spline, limits: Limited) -> float:
-    """Return the factor of time at which a curve just keeps to the limits, from 400 instants of each piece.
-
-    Args:
-        spline: The curve.
-        limits: The limits.
-    """
+    """Return the factor of time at which a curve reaches a limit, from 400 instants of each piece."""
     motion = spline.on_grid(400)
     return float(limits.slowdown(motion[:, :, 1], motion[:, :, 2], motion[:, :, 3])[0].max())
 
 
 def paced(spline: Spline, limits: Limited) -> Spline:
-    """Return the same curve at the pace at which it just keeps to the limits.
+    """Return the same curve, scaled in time to reach a limit.
 
     Args:
         spline: The curve, from rest to rest or closed.

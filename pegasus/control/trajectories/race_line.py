@@ -1,4 +1,4 @@
-"""The quickest line through gates that speed and thrust allow."""
+"""Time-optimal trajectory through gates within limits of speed and thrust."""
 
 import math
 from collections.abc import Mapping
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import build, require
+from pegasus.base.arrays import Array
+from pegasus.base.components import build, require
+from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.limits import Limits
 from pegasus.control.trajectories.quickest import (
     lengths_between,
@@ -19,7 +20,7 @@ from pegasus.control.trajectories.quickest import (
     paced,
 )
 from pegasus.control.trajectories.spline import Spline
-from pegasus.control.trajectories.trajectory import (
+from pegasus.core.trajectory import (
     Point,
     Trajectory,
     Vec3,
@@ -28,33 +29,32 @@ from pegasus.control.trajectories.trajectory import (
     check_yaw,
     heading_along,
 )
-from pegasus.errors import ConfigError
 
 _PIECES = 3
-"""Pieces of the curve between two gates; the points between them are free."""
+"""Pieces of the curve between two gates; their inner points are free."""
 _ITERATIONS = 300
 _WORST_CROSSING = 0.5
-"""Cosine of the largest angle between the path and a gate's heading."""
+"""Cosine of the largest angle between path and gate heading."""
 _PENALTY = 20.0
-"""What it costs, in units of the logarithm of time, to miss a condition by one, squared."""
+"""Weight of squared violations in units of the logarithm of time."""
 
 _UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
 class Gate:
-    """An upright opening that is flown through along its heading."""
+    """A vertical opening that is crossed along its heading."""
 
     position: Vec3
-    """Its middle [m]."""
+    """Centre [m]."""
     heading: float = 0.0
-    """Direction in which it is passed, counter-clockwise from east [rad]."""
+    """Direction of crossing, counter-clockwise from east [rad]."""
     width: float | None = None
     """Width of a rectangular opening [m]."""
     height: float | None = None
     """Height of a rectangular opening [m]."""
     radius: float | None = None
-    """Radius of a round opening [m]; in place of width and height."""
+    """Radius of a round opening [m]; replaces width and height."""
 
     def __post_init__(self) -> None:
         round_, sides = self.radius is not None, (self.width, self.height)
@@ -67,7 +67,7 @@ class Gate:
 
     @property
     def half_size(self) -> tuple[float, float]:
-        """Half width and half height of the opening [m]; twice the radius for a round one."""
+        """Half width and half height of the opening [m]; the radius twice for a round one."""
         if self.radius is not None:
             return self.radius, self.radius
         return 0.5 * (self.width or 0.0), 0.5 * (self.height or 0.0)
@@ -75,37 +75,37 @@ class Gate:
 
 @dataclass(frozen=True, eq=False)
 class RaceLine(Trajectory):
-    """Fly through gates, each along its heading, as fast as the limits allow.
+    """Time-optimal flight through gates along their headings within limits of speed and thrust.
 
-    It begins at rest before the first gate and ends at rest behind the last one. Between two gates the
-    curve has three pieces of minimum snap; the places at which it crosses the gates, the points between
-    them and the times are those of a shortest flight. Each gate is crossed within 60 degrees of its heading.
+    It starts at rest before the first gate and ends at rest behind the last one. Between two gates the curve
+    has three pieces of minimum snap. The crossing points, the points between them and the times minimise the
+    flight time. Each gate is crossed within 60 degrees of its heading.
     """
 
     name = "race_line"
 
     gates: Any
-    """Gates in order, each a `Gate`, or a mapping of its fields."""
+    """Gates in order, each a `Gate` or a mapping of its fields."""
     speed: float = 8.0
     """Largest speed [m/s]."""
     thrust: float = 1.6
-    """Largest thrust by weight, |a - g| / |g|."""
+    """Largest thrust-to-weight ratio, |a - g| / |g|."""
     least_thrust: float = 0.3
-    """Smallest upward part of the thrust by weight."""
+    """Least vertical thrust-to-weight ratio."""
     tilt: float = 0.9
     """Largest angle between thrust and vertical [rad]."""
     jerk: float = 40.0
-    """Largest jerk [m/s^3]; it turns the thrust at up to jerk / 9.8 rad/s where that is the weight."""
+    """Largest jerk [m/s^3]; at hover thrust it corresponds to a body rate of jerk / 9.8 rad/s."""
     clearance: float = 0.4
-    """Distance of the path from the edge of the opening [m]: half the vehicle's width and what it strays."""
+    """Distance of the path from the edge of the opening [m]: half the vehicle's width plus tracking error."""
     run: float = 3.0
     """Distance from the start to the first gate, and from the last gate to the end [m]."""
     laps: int = 1
-    """How many times all gates are passed."""
+    """Number of laps."""
     yaw: Yaw = None
-    """Heading [rad]; "forward" for along the path; that of the part before when left out."""
+    """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     ground: float = 0.0
-    """Height that nothing may lie below [m]."""
+    """Least height of gates and path [m]."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class RaceLine(Trajectory):
                 room >= self.clearance,
                 f"gates.{k}",
                 gate,
-                f"leaves {room:g} m from its middle to its edge, less than clearance = {self.clearance:g} m",
+                f"has {room:g} m from its centre to its edge, less than clearance = {self.clearance:g} m",
                 "widen it or lower the clearance",
             )
         self._limits.check()
@@ -137,19 +137,19 @@ class RaceLine(Trajectory):
 
     @property
     def crossings(self) -> list[tuple[float, Vec3]]:
-        """When [s] and where [m] each gate is crossed, lap by lap."""
+        """Time [s] and position [m] of each gate crossing, lap by lap."""
         spline = self._spline
         knots = range(_PIECES, len(spline.durations), _PIECES)
         return [(spline.starts[k], _vector(spline.states[k, 0])) for k in knots]
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
+        """Return the point at a time since the start [s]."""
         spline = self._spline
+        motion = spline.at(t)
         yaw, yaw_rate = self.yaw, 0.0
         if isinstance(yaw, str):
-            yaw, yaw_rate = heading_along(spline.at, t, spline.duration)
-        position, velocity, acceleration, jerk = spline.at(t)
-        return Point(position, velocity, acceleration, jerk, yaw, yaw_rate)
+            yaw, yaw_rate = heading_along(spline.at, t, spline.duration, motion)
+        return Point(*motion, yaw, yaw_rate)
 
     @property
     def _limits(self) -> Limits:
@@ -177,7 +177,7 @@ class RaceLine(Trajectory):
             )
             return value, course.slopes(x, by_points, by_duration)
 
-        # The pieces between two gates first share their time: that keeps the points from bunching up.
+        # Pieces between two gates have equal times at first, which keeps the points from bunching up.
         line = minimize(objective, course.first_guess(), iterations=_ITERATIONS, sharpnesses=(20,))
         best = minimize(objective, course.released(line), iterations=_ITERATIONS, sharpnesses=(20, 100, 500))
         points, durations = course.shape(best)
@@ -195,7 +195,7 @@ class RaceLine(Trajectory):
 
 
 class _Course:
-    """The line as variables: logarithms of times, places within the gates, points between them."""
+    """Optimisation variables of a race line: logarithms of times, crossing points, points between gates."""
 
     def __init__(self, gates: list[Gate], run: float, clearance: float) -> None:
         normals = [(math.cos(gate.heading), math.sin(gate.heading)) for gate in gates]
@@ -210,7 +210,7 @@ class _Course:
         stations = np.concatenate([ends[:1], self._middles, ends[1:]])
         along = np.concatenate([self._normals[:1], self._normals, self._normals[-1:]])
         spacing = lengths_between(stations)[:, None] / _PIECES
-        # The free points first lie behind the one gate and before the other: that settles the direction.
+        # Free points start behind one gate and before the next, which fixes the direction of crossing.
         self._between = np.stack(
             [stations[:-1] + spacing * along[:-1], stations[1:] - spacing * along[1:]], axis=1
         )
@@ -218,14 +218,14 @@ class _Course:
         self._scale = float(spacing.mean())
 
     def first_guess(self) -> Array:
-        """Return variables of a slow line through the middles."""
+        """Return the variables of a slow line through the gates' centres."""
         points, _ = self.shape(np.zeros(sum(self._sizes)))
         lengths = lengths_between(points).reshape(-1, _PIECES).mean(axis=1)
         times = of_each(math.log, np.maximum(lengths, 0.1 * lengths.mean()))
         return np.concatenate([times, np.zeros(self._sizes[1] + self._sizes[2])])
 
     def released(self, variables: Array) -> Array:
-        """Return the same line with a time for each piece of its own."""
+        """Return the same line with a separate time for each piece."""
         times, place, between = self._split(variables)
         return np.concatenate([np.repeat(times, _PIECES), place.ravel(), between.ravel()])
 
@@ -237,9 +237,9 @@ class _Course:
         return times, place.reshape(-1, 2), between.reshape(-1, _PIECES - 1, 3)
 
     def shape(self, variables: Array) -> tuple[Array, Array]:
-        """Return the points (M + 1, 3) and the durations (M,) that variables (n,) stand for."""
+        """Return the points (M + 1, 3) and durations (M,) of variables (n,)."""
         times, place, between = self._split(variables)
-        # The sine keeps a place within the opening; at the edge its slope is zero, so that it can stay there.
+        # The sine keeps a crossing within the opening; its slope is zero at the edge, where it may stay.
         distance = np.sqrt((place * place).sum(axis=1, keepdims=True)) + 1e-9
         inside = (
             np.where(self._round, place * of_each(math.sin, distance) / distance, of_each(math.sin, place))
@@ -253,7 +253,7 @@ class _Course:
         )
 
     def slopes(self, variables: Array, by_points: Array, by_duration: Array) -> Array:
-        """Return slopes by the variables from those by points and durations."""
+        """Return the gradient by variables from those by points and durations."""
         times, place, _ = self._split(variables)
         inner = by_points[1:].reshape(-1, _PIECES, 3)
         at_gates = inner[:-1, -1]
@@ -268,7 +268,7 @@ class _Course:
         return np.concatenate([by_time, by_place.ravel(), by_between.ravel()])
 
     def crossing_cosines(self, states: Array) -> tuple[Array, Array]:
-        """Return the cosine between path and heading at each gate, and its slopes by velocity."""
+        """Return the cosine between path and heading at each gate, and its gradient by velocity."""
         velocity = states[_PIECES:-1:_PIECES, 1]
         speed = np.maximum(np.sqrt((velocity * velocity).sum(axis=1)), 1e-9)
         cosine: Array = (velocity * self._normals).sum(axis=1) / speed

@@ -1,20 +1,18 @@
-"""Closed shapes: square, circle, lemniscate."""
+"""Analytic paths: square, circle, lemniscate, and the relay manoeuvre."""
 
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pegasus.components import require
-from pegasus.control.trajectories.profile import Profile
-from pegasus.control.trajectories.sequence import Sequence
-from pegasus.control.trajectories.trajectory import Point, Trajectory, Yaw, check_yaw
-from pegasus.control.trajectories.transfer import Transfer
+from pegasus.base.components import require
+from pegasus.control.trajectories.maneuvers import Profile, Sequence, Transfer
+from pegasus.core.trajectory import Point, Trajectory, Yaw, check_yaw
 
 
 @dataclass(frozen=True, eq=False)
 class Square(Trajectory):
-    """Fly around a square counter-clockwise from its south-western corner, at rest at every corner."""
+    """Square, counter-clockwise from the south-western corner, at rest at every corner."""
 
     name = "square"
 
@@ -27,11 +25,11 @@ class Square(Trajectory):
     acceleration: float = 2.0
     """Largest acceleration [m/s^2]."""
     laps: int = 1
-    """How many times around."""
+    """Number of laps."""
     center: tuple[float, float] = (0.0, 0.0)
-    """Its middle [m]."""
+    """Centre [m]."""
     yaw: Yaw = None
-    """Heading [rad]; "forward" for along the path; that of the part before when left out."""
+    """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,28 +50,28 @@ class Square(Trajectory):
         return Sequence(*(legs * self.laps))
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
+        """Return the point at a time since the start [s]."""
         return self._sides.sample(t)
 
 
 @dataclass(frozen=True, eq=False)
 class _Curve(Trajectory):
-    """Level curve over a phase that ramps up from rest, cruises and ramps down to rest."""
+    """Horizontal curve over a phase that moves from rest to rest."""
 
     radius: float
-    """Radius, of the lemniscate half its length [m]."""
+    """Radius; half the length of a lemniscate [m]."""
     height: float = 3.0
     """Height in the world [m]."""
     speed: float = 2.0
     """Largest speed [m/s]."""
     laps: float = 1.0
-    """How many times around; may be infinite."""
+    """Number of laps; may be infinite."""
     acceleration: float = 1.0
-    """Largest acceleration along the path while speeding up and slowing down [m/s^2]."""
+    """Largest acceleration along the path at start and end [m/s^2]."""
     center: tuple[float, float] = (0.0, 0.0)
-    """Its middle [m]."""
+    """Centre [m]."""
     yaw: Yaw = None
-    """Heading [rad]; "forward" for along the path; that of the part before when left out."""
+    """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +83,7 @@ class _Curve(Trajectory):
     @property
     @abstractmethod
     def _metres_per_radian(self) -> float:
-        """Largest speed by phase rate [m/rad]."""
+        """Largest speed per phase rate [m/rad]."""
 
     @abstractmethod
     def _path(self, phase: float) -> tuple[tuple[float, float], ...]:
@@ -99,10 +97,10 @@ class _Curve(Trajectory):
         )
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
+        """Return the point at a time since the start [s]."""
         s, v, a, j = self._phase.at(t)
         (x, y), (x1, y1), (x2, y2), (x3, y3) = self._path(s)
-        # Chain rule of the path over the phase.
+        # BlockTridiagonal rule of the path over the phase.
         vv, va, vvv = v * v, 3.0 * v * a, v * v * v
         yaw, yaw_rate = self.yaw, 0.0
         if isinstance(yaw, str):
@@ -120,7 +118,7 @@ class _Curve(Trajectory):
 
 @dataclass(frozen=True, eq=False)
 class Circle(_Curve):
-    """Fly around a circle counter-clockwise from its easternmost point."""
+    """Circle, counter-clockwise from the easternmost point."""
 
     name = "circle"
 
@@ -135,7 +133,7 @@ class Circle(_Curve):
 
 @dataclass(frozen=True, eq=False)
 class Lemniscate(_Curve):
-    """Fly a figure of eight from its middle, x = r sin q, y = r sin q cos q (lemniscate of Gerono)."""
+    """Figure of eight from its centre, x = r sin q, y = r sin q cos q (lemniscate of Gerono)."""
 
     name = "lemniscate"
 
@@ -155,3 +153,77 @@ def _check_motion(shape: Square | _Curve) -> None:
     require(0 < shape.speed < math.inf, "speed", shape.speed, "must be above 0 m/s")
     require(0 < shape.acceleration < math.inf, "acceleration", shape.acceleration, "must be above 0 m/s^2")
     check_yaw(shape.yaw)
+
+
+@dataclass(frozen=True, eq=False)
+class Relay(Trajectory):
+    """Relay manoeuvre: x = q, y = b, z = h + b with the bell curve b = exp(-(q / s)^2 / 2) / s.
+
+    Jacinto et al. 2024, eq. 17. The phase q runs from -span to span, from rest to rest.
+    A second vehicle with `mirrored` and a centre further along y swerves towards the first.
+    """
+
+    name = "relay"
+
+    s: float = 0.6
+    """Width of the swerve and inverse of its size; smaller is more aggressive [m]."""
+    span: float = 5.0
+    """Half length along x [m]."""
+    speed: float = 1.0
+    """Speed along x [m/s]."""
+    acceleration: float = 1.0
+    """Largest acceleration along x at start and end [m/s^2]."""
+    height: float = 1.0
+    """Height in the world outside the swerve [m]."""
+    mirrored: bool = False
+    """Whether to swerve to -y instead of y; both swerve up."""
+    center: tuple[float, float] = (0.0, 0.0)
+    """Position of q = 0 without the swerve [m]."""
+    heading: float = 0.0
+    """Direction of the manoeuvre's x axis, counter-clockwise from east [rad]."""
+    yaw: Yaw = None
+    """Heading [rad]; "forward" for along the path; by default that of the previous part."""
+    duration: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("s", "span", "speed", "acceleration"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, value, "must be above 0 and finite")
+        for name in ("height", "heading"):
+            require(math.isfinite(getattr(self, name)), name, getattr(self, name), "must be a finite number")
+        check_yaw(self.yaw)
+        object.__setattr__(self, "duration", self._phase.duration)
+
+    @cached_property
+    def _phase(self) -> Profile:
+        return Profile(2 * self.span, rate=self.speed, acceleration=self.acceleration)
+
+    def sample(self, t: float) -> Point:
+        """Return the point at a time since the start [s]."""
+        covered, v, a, j = self._phase.at(t)
+        q = covered - self.span
+        u = q / self.s
+        # Derivatives of the bell curve by phase are Hermite polynomials times the bell curve.
+        bell = math.exp(-0.5 * u * u) / self.s
+        first, second, third = (
+            -bell * u / self.s,
+            bell * (u * u - 1.0) / self.s**2,
+            -bell * u * (u * u - 3.0) / self.s**3,
+        )
+        along = (q, v, a, j)
+        swerve = (
+            bell,
+            first * v,
+            second * v * v + first * a,
+            third * v * v * v + 3.0 * second * v * a + first * j,
+        )
+        side = -1.0 if self.mirrored else 1.0
+        c, s = math.cos(self.heading), math.sin(self.heading)
+        motion = [(c * p - s * side * b, s * p + c * side * b, b) for p, b in zip(along, swerve, strict=True)]
+        x, y, z = motion[0]
+        position = (self.center[0] + x, self.center[1] + y, self.height + z)
+        yaw, yaw_rate = self.yaw, 0.0
+        if isinstance(yaw, str):
+            yaw = self.heading + math.atan2(side * first, 1.0)
+            yaw_rate = side * second / (1.0 + first * first) * v
+        return Point(position, motion[1], motion[2], motion[3], yaw, yaw_rate)

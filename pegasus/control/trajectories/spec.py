@@ -1,36 +1,38 @@
-"""Trajectories as scenario files describe them."""
+"""Trajectories from scenario files."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pegasus.components import build
+from pegasus.base.components import build
+from pegasus.base.errors import ConfigError
+from pegasus.base.registry import Registry
 from pegasus.control.trajectories.csv_file import Csv
-from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Takeoff
-from pegasus.control.trajectories.minimum_snap import MinimumSnap
+from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Sequence, Takeoff
 from pegasus.control.trajectories.race_line import RaceLine
-from pegasus.control.trajectories.relay import Relay
-from pegasus.control.trajectories.sequence import Sequence
-from pegasus.control.trajectories.shapes import Circle, Lemniscate, Square
-from pegasus.control.trajectories.trajectory import Trajectory
-from pegasus.control.trajectories.waypoints import Waypoints
-from pegasus.errors import ConfigError
+from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
+from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints
+from pegasus.core.trajectory import Trajectory
 
-TRAJECTORIES: dict[str, type[Trajectory]] = {
-    kind.name: kind
-    for kind in (
-        *(Idle, Takeoff, Hold, Waypoints, MinimumSnap, RaceLine, Relay, Square, Circle, Lemniscate),
-        *(Csv, Land),
-    )
-}
-"""Shipped trajectories by their name in YAML."""
+TRAJECTORIES: Registry[Trajectory] = Registry(
+    "trajectory",
+    group="pegasus.trajectories",
+    shipped={
+        kind.name: kind
+        for kind in (
+            *(Idle, Takeoff, Hold, Waypoints, MinimumSnap, RaceLine, Relay, Square, Circle, Lemniscate),
+            *(Csv, Land),
+        )
+    },
+)
+"""Trajectories by their name in YAML."""
 
 
 def located(spec: Any, folder: Path) -> Any:
-    """Return the list that a scenario file holds, with the paths in it made relative to a folder.
+    """Return a trajectory list with its file paths resolved against a folder.
 
     Args:
-        spec: The list; anything else is returned as it is.
+        spec: The list; other values are returned unchanged.
         folder: Folder of the scenario file.
     """
     if not isinstance(spec, list | tuple):
@@ -50,10 +52,10 @@ def _located(entry: Any, folder: Path) -> Any:
 
 
 def trajectory_from_spec(spec: Any, *, field: str = "trajectory") -> Trajectory:
-    """Return the sequence that a list in a scenario file describes.
+    """Return the sequence described by a list in a scenario file.
 
     Each entry is a mapping of one name to its parameters, such as `square: {side: 5.0, speed: 2.0}`, or the
-    bare name of a part without parameters. `package.module:Class` names a user's own.
+    name of a part without parameters. `package.module:Class` names a custom trajectory.
 
     Args:
         spec: The list.

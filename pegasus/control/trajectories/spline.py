@@ -1,4 +1,8 @@
-"""Septic splines: the smoothest curves through points (minimum snap)."""
+"""Minimum-snap septic splines through points, and the block-tridiagonal systems behind them.
+
+The systems are solved by fixed operations in a fixed order. SciPy's banded solvers are not used: they call
+LAPACK, whose rounding differs between processors.
+"""
 
 import math
 from bisect import bisect_right
@@ -8,19 +12,133 @@ from copy import copy
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
-from pegasus.control.trajectories.chain import Chain, Ring, product
+from pegasus.base.arrays import Array
+from pegasus.core.trajectory import Motion
+
+
+def product(a: Array, b: Array) -> Array:
+    """Return the products of matrices without BLAS, whose sums differ between processors, shape (i, j, n).
+
+    Args:
+        a: Matrices, shape (i, k, n).
+        b: Matrices, shape (k, j, n).
+    """
+    total: Array = (a[:, :, None] * b).sum(axis=1)
+    return total
+
+
+def inverses(blocks: Array) -> Array:
+    """Return the inverses of matrices by Gauss-Jordan elimination without pivoting.
+
+    Args:
+        blocks: Matrices, shape (m, m, n); positive definite except for rows of the identity.
+    """
+    size = len(blocks)
+    unit = np.broadcast_to(np.eye(size)[:, :, None], blocks.shape)
+    work = np.concatenate([blocks, unit], axis=1)
+    for k in range(size):
+        row = work[k] / work[k, k]
+        work = work - work[:, k, None] * row
+        work[k] = row
+    return work[:, size:]
+
+
+class BlockTridiagonal:
+    """Block-tridiagonal matrix, factored by cyclic reduction (Heller 1976, SIAM J. Numer. Anal. 13).
+
+    All rows of odd index are eliminated together, then those of odd index among the rest, until one is left.
+    For positive definite matrices that is as accurate as elimination row by row. Blocks and vectors of all
+    rows share an array whose last axis counts the rows.
+
+    Args:
+        lower: Blocks left of the diagonal, shape (m, m, n); the first is not used.
+        diagonal: Blocks on the diagonal, shape (m, m, n).
+        upper: Blocks right of the diagonal, shape (m, m, n); the last is not used.
+    """
+
+    def __init__(self, lower: Array, diagonal: Array, upper: Array) -> None:
+        self._levels: list[tuple[Array, Array, Array, Array, Array]] = []
+        while diagonal.shape[2] > 1:
+            odd, inner = diagonal.shape[2] // 2, (diagonal.shape[2] - 1) // 2
+            inverse, before, after = inverses(diagonal[..., 1::2]), lower[..., 1::2], upper[..., 1::2]
+            left = product(lower[..., 2::2], inverse[..., :inner])
+            right = product(upper[..., : 2 * odd : 2], inverse)
+            self._levels.append((inverse, before, after[..., :inner], left, right))
+            diagonal = diagonal[..., ::2].copy()
+            diagonal[..., 1:] -= product(left, after[..., :inner])
+            diagonal[..., :odd] -= product(right, before)
+            lower, upper = np.zeros((2, *diagonal.shape))
+            lower[..., 1:] = -product(left, before[..., :inner])
+            upper[..., :odd] = -product(right, after)
+        self._last = inverses(diagonal)
+
+    def solve(self, right: Array) -> Array:
+        """Return the solution.
+
+        Args:
+            right: Right-hand sides, shape (m, k, n).
+        """
+        odds: list[Array] = []
+        for _, _, after, left, onward in self._levels:
+            odd, rest = right[..., 1::2], right[..., ::2].copy()
+            rest[..., 1:] -= product(left, odd[..., : after.shape[2]])
+            rest[..., : odd.shape[2]] -= product(onward, odd)
+            odds.append(odd)
+            right = rest
+        solution = product(self._last, right)
+        for (inverse, before, after, _, _), odd in zip(reversed(self._levels), reversed(odds), strict=True):
+            rest = odd - product(before, solution[..., : odd.shape[2]])
+            rest[..., : after.shape[2]] -= product(after, solution[..., 1:])
+            both = np.empty((*odd.shape[:2], odd.shape[2] + solution.shape[2]))
+            both[..., ::2], both[..., 1::2] = solution, product(inverse, rest)
+            solution = both
+        return solution
+
+
+class CyclicBlockTridiagonal:
+    """Cyclic block-tridiagonal matrix of at least three block rows: first and last rows are neighbours.
+
+    Args:
+        lower: Blocks left of the diagonal, shape (m, m, n); that of the first row multiplies the last
+            unknown.
+        diagonal: Blocks on the diagonal, shape (m, m, n).
+        upper: Blocks right of the diagonal, shape (m, m, n); that of the last row multiplies the first
+            unknown.
+    """
+
+    def __init__(self, lower: Array, diagonal: Array, upper: Array) -> None:
+        self._chain = BlockTridiagonal(lower[..., 1:], diagonal[..., 1:], upper[..., 1:])
+        self._left, self._right = lower[..., :1], upper[..., :1]
+        to_first = np.zeros_like(diagonal[..., 1:])
+        to_first[..., 0], to_first[..., -1] = lower[..., 1], upper[..., -1]
+        self._by_first = self._chain.solve(to_first)
+        self._first = inverses(diagonal[..., :1] - self._onto_first(self._by_first))
+
+    def solve(self, right: Array) -> Array:
+        """Return the solution.
+
+        Args:
+            right: Right-hand sides, shape (m, k, n).
+        """
+        rest = self._chain.solve(right[..., 1:])
+        first = product(self._first, right[..., :1] - self._onto_first(rest))
+        return np.concatenate([first, rest - product(self._by_first, first)], axis=2)
+
+    def _onto_first(self, rest: Array) -> Array:
+        """Return the contribution of the other unknowns to the first row."""
+        return product(self._right, rest[..., :1]) + product(self._left, rest[..., -1:])
+
 
 _DEGREE = 7
 _EXPONENTS = np.arange(_DEGREE + 1)
 
 
 def powers_of(values: Array, count: int) -> Array:
-    """Return the powers from 0 by repeated products, the same on every processor, shape (count, ...).
+    """Return the powers from 0 by repeated products, bit-identical on every processor, shape (count, ...).
 
     Args:
         values: Values, shape (...).
-        count: How many powers.
+        count: Number of powers.
     """
     powers = [np.ones_like(values)]
     for _ in range(count - 1):
@@ -29,10 +147,10 @@ def powers_of(values: Array, count: int) -> Array:
 
 
 def derivative_rows(x: float) -> Array:
-    """Return what each coefficient contributes to the derivatives 0 to 4, shape (5, 8).
+    """Return the factors of the coefficients in derivatives 0 to 4, shape (5, 8).
 
     Args:
-        x: Place in the piece, from 0 to 1.
+        x: Position in the piece, 0 to 1.
     """
     rows = np.zeros((5, _DEGREE + 1))
     factor, powers = np.ones(_DEGREE + 1), powers_of(np.array(x), _DEGREE + 1)
@@ -42,7 +160,7 @@ def derivative_rows(x: float) -> Array:
     return rows
 
 
-# Coefficients over a piece's own time from 0 to 1, from its states (position to jerk) at start and end: the
+# Map from the states (position to jerk) at start and end of a piece to its coefficients over time 0 to 1: the
 # exact inverse of the rows of `derivative_rows` at both ends.
 HERMITE = (
     np.array(
@@ -59,11 +177,11 @@ HERMITE = (
     )
     / 6.0
 )
-"""Coefficients of a piece by its states, shape (8, 8)."""
+"""Map from the states of a piece to its coefficients, shape (8, 8)."""
 
 
 def piece_costs(durations: Array) -> Array:
-    """Return the integral of squared snap over each piece as a form of its states, shape (8, 8, M).
+    """Return the integral of squared snap over each piece as a quadratic form of its states, shape (8, 8, M).
 
     Args:
         durations: Time of each piece [s], shape (M,).
@@ -85,17 +203,17 @@ _COST = _snap_cost()
 
 
 class KnotSystem:
-    """The linear system of velocity, acceleration and jerk at the points of minimum-snap curves.
+    """Linear system of velocity, acceleration and jerk at the points of a minimum-snap curve.
 
-    Among all curves with given times at the points the one with the least integral of squared snap is
-    piecewise of degree seven (Mellinger and Kumar 2011); the states at the points minimise a quadratic form
-    whose matrix is block-tridiagonal (Richter, Bry and Roy 2013, in the form without constraints).
+    For given times at the points the curve of least integrated squared snap is piecewise of degree seven
+    (Mellinger and Kumar 2011). The states at the points minimise a quadratic form with a block-tridiagonal
+    matrix (Richter, Bry and Roy 2013, unconstrained form).
 
     Args:
         durations: Time of each piece [s], shape (M,).
-        passing: Points between the ends whose velocity is given, by their index.
-        closed: Whether the last point, the same as the first, is passed like all others.
-        free_ends: Whether nothing is asked at the ends but the position.
+        passing: Indices of inner points with given velocity.
+        closed: Whether the curve is periodic; the last point equals the first.
+        free_ends: Whether only the position is given at the ends.
     """
 
     def __init__(
@@ -107,7 +225,7 @@ class KnotSystem:
         free_ends: bool = False,
     ) -> None:
         self.costs = piece_costs(durations)
-        """Integral of squared snap over each piece as a form of its states, shape (8, 8, M)."""
+        """Integral of squared snap over each piece as a quadratic form of its states, shape (8, 8, M)."""
         before, after = self.costs[5:], self.costs[1:4]
         count = len(durations) + 1
         self._given = np.zeros((3, 1, count), dtype=bool)
@@ -116,7 +234,7 @@ class KnotSystem:
         if not closed and not free_ends:
             self._given[..., [0, -1]] = True
         diagonal, lower, upper = np.zeros((3, 3, 3, count))
-        # Each piece adds to the rows of the point that it ends at, and to those of the one it starts from.
+        # Each piece adds to the rows of its last and of its first point.
         diagonal[..., 1:] += before[:, 5:]
         diagonal[..., :-1] += after[:, 1:4]
         lower[..., 1:] = before[:, 1:4]
@@ -128,14 +246,18 @@ class KnotSystem:
         given = self._given[..., : diagonal.shape[2]]
         diagonal = np.where(given, np.eye(3)[:, :, None], diagonal)
         lower, upper = np.where(given, 0.0, lower), np.where(given, 0.0, upper)
-        self._matrix = Ring(lower, diagonal, upper) if closed else Chain(lower, diagonal, upper)
+        self._matrix = (
+            CyclicBlockTridiagonal(lower, diagonal, upper)
+            if closed
+            else BlockTridiagonal(lower, diagonal, upper)
+        )
 
     def states(self, points: Array, derivatives: Array) -> Array:
         """Return position, velocity, acceleration and jerk at the points, shape (4, 3, M + 1).
 
         Args:
             points: Points [m], shape (3, M + 1).
-            derivatives: What is given of velocity, acceleration and jerk, shape (3, 3, M + 1).
+            derivatives: Given velocity, acceleration and jerk, shape (3, 3, M + 1).
         """
         first, last = points[:, :-1], points[:, 1:]
         right = np.zeros(derivatives.shape)
@@ -144,10 +266,10 @@ class KnotSystem:
         return np.concatenate([points[None], self._solve(np.where(self._given, derivatives, right))])
 
     def adjoint(self, slopes: Array) -> Array:
-        """Return the solution for slopes of a cost by the states; zero where the state is given.
+        """Return the adjoint solution for the gradient of a cost by states; zero for given states.
 
         Args:
-            slopes: Slopes by position, velocity, acceleration and jerk, shape (4, 3, M + 1).
+            slopes: Gradient by position, velocity, acceleration and jerk, shape (4, 3, M + 1).
         """
         solution = self._solve(np.where(self._given, 0.0, slopes[1:]))
         return np.concatenate([np.zeros_like(slopes[:1]), solution])
@@ -162,7 +284,7 @@ class KnotSystem:
 
 
 def piece_tables(states: Array, durations: Array) -> Array:
-    """Return what gives position to jerk from the powers of a piece's own time, shape (M, 4, 3, 8).
+    """Return the polynomials of position to jerk over each piece's time from 0 to 1, shape (M, 4, 3, 8).
 
     Args:
         states: Position, velocity, acceleration and jerk at the points, shape (4, 3, M + 1).
@@ -179,16 +301,16 @@ def piece_tables(states: Array, durations: Array) -> Array:
 
 
 class Spline:
-    """Curve through points with the least integral of squared snap; see `KnotSystem`.
+    """Minimum-snap curve through points; see `KnotSystem`.
 
     Args:
         points: Points [m], shape (M + 1, 3).
         durations: Time of each piece [s], shape (M,).
-        start: Velocity, acceleration and jerk at the first point, shape (3, 3); at rest when left out.
+        start: Velocity, acceleration and jerk at the first point, shape (3, 3); by default at rest.
         end: The same at the last point.
         velocities: Velocities [m/s] at points between the ends by their index, shape (3,) each.
-        closed: Whether the last point, the same as the first, is passed like all others.
-        free_ends: Whether nothing is asked at the ends but the position.
+        closed: Whether the curve is periodic; the last point equals the first.
+        free_ends: Whether only the position is given at the ends.
     """
 
     def __init__(
@@ -215,18 +337,20 @@ class Spline:
         self._lay(system.states(places.T, given), pieces)
 
     def _lay(self, states: Array, pieces: Array) -> None:
-        """Take over the states at the points, shape (4, 3, M + 1), and the times of the pieces."""
+        """Set the states at the points, shape (4, 3, M + 1), and the times of the pieces."""
         self.states = states.transpose(2, 0, 1)
         """Position, velocity, acceleration and jerk at the points, shape (M + 1, 4, 3)."""
         self.durations: list[float] = pieces.tolist()
         """Time of each piece [s]."""
         self.starts: list[float] = [0.0, *np.cumsum(pieces)[:-1].tolist()]
-        """When each piece begins [s]."""
+        """Start time of each piece [s]."""
         self.duration = float(pieces.sum())
-        self._tables: Array = piece_tables(states, pieces).reshape(len(pieces), 12, _DEGREE + 1)
+        tables = piece_tables(states, pieces)
+        self._tables: Array = tables.reshape(len(pieces), 12, _DEGREE + 1)
+        self._polynomials: list[list[list[list[float]]]] = tables.tolist()
 
     def slowed(self, factor: float) -> "Spline":
-        """Return the same curve, flown in a longer time.
+        """Return the same curve, scaled in time.
 
         Args:
             factor: Factor of the time; below 1 for a shorter one.
@@ -236,26 +360,32 @@ class Spline:
         slowed._lay(self.states.transpose(1, 2, 0) / powers, factor * np.array(self.durations))
         return slowed
 
-    def at(self, t: float) -> Array:
-        """Return position, velocity, acceleration and jerk, shape (4, 3).
+    def at(self, t: float) -> Motion:
+        """Return position, velocity, acceleration and jerk.
+
+        Plain numbers: arrays of this size take longer to create than to compute.
 
         Args:
             t: Time since the first point [s]; held at the ends beyond them.
         """
         piece = max(bisect_right(self.starts, t) - 1, 0)
         x = min(max((t - self.starts[piece]) / self.durations[piece], 0.0), 1.0)
-        powers = [1.0, x, x * x]
-        for _ in range(_DEGREE - 2):
-            powers.append(powers[-1] * x)
-        block: Array = (self._tables[piece] * powers).sum(axis=1).reshape(4, 3)
-        return block
+        places, rates, accelerations, jerks = self._polynomials[piece]
+        px, py, pz = [
+            ((((((h * x + g) * x + f) * x + e) * x + d) * x + c) * x + b) * x + a
+            for a, b, c, d, e, f, g, h in places
+        ]
+        vx, vy, vz = [
+            (((((g * x + f) * x + e) * x + d) * x + c) * x + b) * x + a for a, b, c, d, e, f, g, _ in rates
+        ]
+        ax, ay, az = [
+            ((((f * x + e) * x + d) * x + c) * x + b) * x + a for a, b, c, d, e, f, _, _ in accelerations
+        ]
+        jx, jy, jz = [(((e * x + d) * x + c) * x + b) * x + a for a, b, c, d, e, _, _, _ in jerks]
+        return (px, py, pz), (vx, vy, vz), (ax, ay, az), (jx, jy, jz)
 
     def on_grid(self, count: int) -> Array:
-        """Return position to jerk at instants spread over each piece, ends included, (M, count, 4, 3).
-
-        Args:
-            count: Number of instants in each piece.
-        """
+        """Return position to jerk at equidistant instants of each piece, ends included, (M, count, 4, 3)."""
         x = np.array([k / (count - 1) for k in range(count)])
         values = self._tables[:, :, -1:]
         for k in range(_DEGREE - 1, -1, -1):
@@ -263,7 +393,7 @@ class Spline:
         return values.reshape(len(values), 4, 3, count).transpose(0, 3, 1, 2)
 
     def peaks(self) -> tuple[float, float]:
-        """Return the largest speed [m/s] and acceleration [m/s^2], found on 200 instants of each piece."""
+        """Return the largest speed [m/s] and acceleration [m/s^2] at 200 instants of each piece."""
         sizes = np.sqrt((self.on_grid(200)[:, :, 1:3] ** 2).sum(axis=-1))
         speed, acceleration = sizes.max(axis=(0, 1))
         return float(speed), float(acceleration)
@@ -276,13 +406,13 @@ def bridge(
     speed: float,
     acceleration: float,
 ) -> Spline:
-    """Return the quickest tried spline between two moving states that keeps to the limits.
+    """Return the fastest tried spline between two moving states within the limits.
 
     Args:
-        here: Position, velocity, acceleration and jerk at its start, three numbers each.
-        there: The same at its end.
-        speed: Largest speed [m/s]; raised to those of the ends.
-        acceleration: Largest acceleration [m/s^2]; raised to those of the ends.
+        here: Position, velocity, acceleration and jerk at the start, three numbers each.
+        there: The same at the end.
+        speed: Largest speed [m/s]; at least those of the ends.
+        acceleration: Largest acceleration [m/s^2]; at least those of the ends.
     """
     start, end = np.asarray(here, dtype=np.float64), np.asarray(there, dtype=np.float64)
     fastest, hardest = (

@@ -1,4 +1,4 @@
-"""Trajectories through given points."""
+"""Trajectories through points: waypoints with motion limits, and minimum snap with thrust limits."""
 
 import math
 from dataclasses import dataclass, field
@@ -7,12 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from pegasus.components import require
-from pegasus.control.trajectories.limits import MotionLimits
-from pegasus.control.trajectories.quickest import paced, quickest_times
-from pegasus.control.trajectories.sequence import Sequence
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.control.trajectories.limits import Limits, MotionLimits
+from pegasus.control.trajectories.maneuvers import Sequence, Transfer
+from pegasus.control.trajectories.quickest import (
+    SAMPLING_MARGIN,
+    paced,
+    quickest_times,
+    slowdown_of,
+)
 from pegasus.control.trajectories.spline import Spline
-from pegasus.control.trajectories.trajectory import (
+from pegasus.core.trajectory import (
     Point,
     Trajectory,
     Vec3,
@@ -21,30 +28,29 @@ from pegasus.control.trajectories.trajectory import (
     check_yaw,
     heading_along,
 )
-from pegasus.control.trajectories.transfer import Transfer
 
 _JERK = 10.0
-"""Largest jerk that the times are chosen for, by acceleration^2 / speed: six times that of a smooth ramp."""
+"""Largest jerk in the optimisation of times, by acceleration^2 / speed: six times that of a smooth ramp."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waypoints(Trajectory):
-    """Fly through points, smoothly with minimum snap, or straight with a stop at each."""
+    """Flight through points, smooth with minimum snap, or straight with a stop at each."""
 
     name = "waypoints"
 
     points: tuple[Vec3, ...]
-    """Points [m], two or more, no two neighbours the same."""
+    """Points [m], at least two, consecutive ones distinct."""
     speed: float = 2.0
     """Largest speed [m/s]."""
     acceleration: float = 2.0
     """Largest acceleration [m/s^2]."""
     stop: bool = False
-    """Whether to fly straight and come to rest at every point."""
+    """Whether to fly straight lines and stop at every point."""
     yaw: Yaw = None
-    """Heading [rad]; "forward" for along the path; that of the part before when left out."""
+    """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     ground: float = 0.0
-    """Height that no point may lie below [m]."""
+    """Least height of all points [m]."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,11 +81,126 @@ class Waypoints(Trajectory):
         return paced(Spline(points, times), MotionLimits(self.speed, self.acceleration))
 
     def sample(self, t: float) -> Point:
-        """Return the point at a time since the beginning [s]."""
+        """Return the point at a time since the start [s]."""
         if self.stop:
             return self._legs.sample(t)
-        position, velocity, acceleration, jerk = self._spline.at(t)
+        motion = self._spline.at(t)
         yaw, yaw_rate = self.yaw, 0.0
         if isinstance(yaw, str):
-            yaw, yaw_rate = heading_along(self._spline.at, t, self.duration)
-        return Point(position, velocity, acceleration, jerk, yaw, yaw_rate)
+            yaw, yaw_rate = heading_along(self._spline.at, t, self.duration, motion)
+        return Point(*motion, yaw, yaw_rate)
+
+
+@dataclass(frozen=True, eq=False)
+class MinimumSnap(Trajectory):
+    """Time-optimal minimum-snap flight through points within limits of speed and thrust.
+
+    The times at the points minimise the flight time (Mellinger and Kumar 2011, sec. IV-C, with limits of
+    speed and thrust); the curve between them has minimum snap.
+    """
+
+    name = "minimum_snap"
+
+    points: tuple[Vec3, ...]
+    """Points [m], at least two, consecutive ones distinct."""
+    speed: float = 5.0
+    """Largest speed [m/s]."""
+    thrust: float = 1.5
+    """Largest thrust-to-weight ratio, |a - g| / |g|."""
+    least_thrust: float = 0.3
+    """Least vertical thrust-to-weight ratio."""
+    tilt: float = 0.8
+    """Largest angle between thrust and vertical [rad]."""
+    jerk: float = 40.0
+    """Largest jerk [m/s^3]; at hover thrust it corresponds to a body rate of jerk / 9.8 rad/s."""
+    velocities: tuple[Vec3 | None, ...] | None = None
+    """Velocity at each point [m/s], None if free; the ends are fixed."""
+    closed: bool = False
+    """Whether the path is closed from the last point to the first."""
+    laps: float = 1.0
+    """Number of laps if `closed`; may be infinite."""
+    yaw: Yaw = None
+    """Heading [rad]; "forward" for along the path; by default that of the previous part."""
+    ground: float = 0.0
+    """Least height of all points [m]."""
+    duration: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_points(self.points, self.ground)
+        for k, (a, b) in enumerate(pairwise(self._ring)):
+            index = (k + 1) % len(self.points)
+            require(
+                math.dist(a, b) > 1e-6,
+                f"points.{index}",
+                self.points[index],
+                "must differ from its neighbour",
+            )
+        self._limits.check()
+        check_yaw(self.yaw)
+        require(self.closed or self.laps == 1, "laps", self.laps, "must be 1 unless closed is set")
+        require(
+            not self.closed or len(self.points) >= 3,
+            "points",
+            self.points,
+            "a closed path needs three points",
+        )
+        require(self.laps > 0, "laps", self.laps, "must be above 0")
+        self._check_velocities()
+        object.__setattr__(self, "duration", self._spline.duration * self.laps)
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(self.speed, self.thrust, self.least_thrust, self.tilt, self.jerk)
+
+    @property
+    def _ring(self) -> tuple[Vec3, ...]:
+        return (*self.points, self.points[0]) if self.closed else self.points
+
+    @property
+    def _passing(self) -> dict[int, Array]:
+        given = enumerate(self.velocities or ())
+        return {k: np.array(velocity) for k, velocity in given if velocity is not None}
+
+    def _check_velocities(self) -> None:
+        if self.velocities is None:
+            return
+        count = len(self.points)
+        right = len(self.velocities) == count
+        require(right, "velocities", self.velocities, f"must hold one entry for each of the {count} points")
+        for k, velocity in self._passing.items():
+            name = f"velocities.{k}"
+            finite = len(velocity) == 3 and bool(np.isfinite(velocity).all())
+            require(finite, name, self.velocities[k], "must be three finite numbers, or none")
+            at_end = k == 0 or (k == count - 1 and not self.closed)
+            require(
+                not at_end, name, self.velocities[k], "must be none: the ends are at rest, or free if closed"
+            )
+            fast = math.hypot(*velocity) > self.speed
+            require(not fast, name, self.velocities[k], f"must not be faster than speed = {self.speed:g} m/s")
+
+    @cached_property
+    def _spline(self) -> Spline:
+        points, passing = np.array(self._ring, dtype=np.float64), self._passing
+        durations = quickest_times(points, self._limits, velocities=passing, closed=self.closed)
+        if not passing:
+            return paced(Spline(points, durations, closed=self.closed), self._limits)
+        for factor in (0.8 * 5.0 ** (k / 399) for k in range(400)):
+            spline = Spline(points, factor * durations, velocities=passing, closed=self.closed)
+            if slowdown_of(spline, self._limits) <= 1.0 / SAMPLING_MARGIN:
+                return spline
+        raise ConfigError(
+            "no flight through the points with these velocities keeps to the limits",
+            field="velocities",
+            value=self.velocities,
+            remedy="lower them, leave some of them free, or raise speed and thrust",
+        )
+
+    def sample(self, t: float) -> Point:
+        """Return the point at a time since the start [s]."""
+        spline = self._spline
+        around = t % spline.duration if self.closed else t
+        motion = spline.at(around)
+        yaw, yaw_rate = self.yaw, 0.0
+        if isinstance(yaw, str):
+            yaw, yaw_rate = heading_along(spline.at, around, spline.duration, motion, at_rest=not self.closed)
+        return Point(*motion, yaw, yaw_rate)

@@ -1,4 +1,4 @@
-"""Cameras that are not quite where and what they should be."""
+"""Randomizer of camera poses, focal lengths and exposure."""
 
 import dataclasses
 import math
@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pegasus.base.components import require
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_rotation_vector
+from pegasus.cameras.capture import Optics
 from pegasus.cameras.imaging import Imaging
-from pegasus.cameras.lens import FocusedLens, Lens
-from pegasus.cameras.shot import Optics
-from pegasus.components import require
 from pegasus.dataset.randomizers.randomizer import Randomizer
-from pegasus.frames import matrix_from_quaternion, quaternion_from_rotation_vector
+from pegasus.optics.lens import FocusedLens, Lens
 
 
 @dataclass(frozen=True, kw_only=True)
 class CameraJitter(Randomizer):
-    """Moves and turns cameras on their vehicles, zooms, and exposes more or less; anew in each frame."""
+    """Perturbs pose, focal length and exposure of cameras, anew in each frame."""
 
     position: float = 0.0
     """Largest shift along each axis of the body [m]."""
@@ -35,7 +35,7 @@ class CameraJitter(Randomizer):
         require(0 <= zoom < 1, "focal_length", zoom, "must be at least 0 and below 1")
 
     def optics(self, optics: Optics, rng: np.random.Generator) -> Optics:
-        """Return how a jittered camera sees."""
+        """Return perturbed optics."""
         shift = rng.uniform(-1.0, 1.0, size=3) * self.position
         turn = rng.uniform(-1.0, 1.0, size=3) * self.orientation
         zoom = 1.0 + float(rng.uniform(-1.0, 1.0)) * self.focal_length
@@ -50,7 +50,7 @@ class CameraJitter(Randomizer):
 
 
 def zoomed(lens: Lens, factor: float, resolution: tuple[int, int]) -> Lens:
-    """Return a lens with another focal length; one of a kind of its own stays as it is.
+    """Return a lens with a scaled focal length; lenses of user code are returned unchanged.
 
     Args:
         lens: The lens.
@@ -65,11 +65,11 @@ def zoomed(lens: Lens, factor: float, resolution: tuple[int, int]) -> Lens:
 
 
 def exposed(imaging: Imaging, stops: float) -> Imaging:
-    """Return the imaging of a camera that gets more light.
+    """Return imaging with a changed exposure.
 
     Args:
-        imaging: The camera's.
-        stops: Exposure in powers of two.
+        imaging: Imaging of the camera.
+        stops: Change of the exposure in powers of two.
     """
     if stops == 0.0:
         return imaging

@@ -1,20 +1,20 @@
-"""Where there is room in a scene."""
+"""Clearance of points from the geometry of a scene."""
 
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array
-from pegasus.frames import cross
-from pegasus.render.enclosures import Enclosures
+from pegasus.base.arrays import Array
+from pegasus.base.frames import cross
+from pegasus.scene.enclosures import Enclosures
 from pegasus.scene.scene import Geometry, Scene
 
 _BLOCK = 128
 
 
 class Clearance:
-    """Tells whether a sphere touches, or is inside of, what is drawn in a scene.
+    """Collision test of spheres with the visible geometry of a scene.
 
     Args:
         scene: The scene.
@@ -32,7 +32,7 @@ class Clearance:
         self._triangles: dict[int, _Triangles] = {}
 
     def free(self, point: Array, radius: float) -> bool:
-        """Return whether nothing of the scene is within a radius of a point, nor around it.
+        """Return whether no geometry is within a radius of a point or encloses it.
 
         Args:
             point: The point in the world [m], shape (3,).
@@ -58,7 +58,7 @@ class Clearance:
         return False
 
     def _encloses(self, index: int, point: Array) -> bool:
-        """Return whether an instance is all around a point; only what the six axes meet matters."""
+        """Return whether an instance encloses a point, by its triangles along the six axes."""
         item, placed = self._scene.instances[index], self._placed(index)
         axes = np.eye(3, dtype=np.bool_)
         met = [placed.between(np.where(k, -np.inf, point), np.where(k, np.inf, point)) for k in axes]
@@ -84,7 +84,7 @@ class Clearance:
 
 
 class _Triangles:
-    """Triangles, found by boxes around them and around blocks of neighbours.
+    """Triangles with bounding boxes of each and of blocks.
 
     Args:
         corners: Their corners [m], shape (T, 3, 3).
@@ -110,7 +110,7 @@ class _Triangles:
 def distance_to_triangles(point: Array, triangles: Array) -> Array:
     """Return the distance of a point from each triangle [m], shape (T,).
 
-    Inside the prism over a triangle it is that from its plane, elsewhere that from the nearest edge.
+    Above a triangle it is the distance from its plane, elsewhere that from the nearest edge.
 
     Args:
         point: The point [m], shape (3,).

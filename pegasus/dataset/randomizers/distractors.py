@@ -1,53 +1,55 @@
-"""Further things in a scene, where there is room for them."""
+"""Randomizer of additional objects in a scene."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import (
+    matrix_from_quaternion,
+    multiply,
+    quaternion_from_euler,
+    quaternion_from_matrix,
+)
+from pegasus.base.system import USD_SUFFIXES
+from pegasus.config.scenario import WorldSpec, load_vehicle
 from pegasus.dataset.randomizers.clearance import Clearance
 from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
-from pegasus.dataset.shapes import whole_shape
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion, multiply, quaternion_from_euler, quaternion_from_matrix
+from pegasus.labels.entities import whole_shape
 from pegasus.scene.scene import Collider, Entity, Scene
 from pegasus.scene.translation import translate
-from pegasus.scene.vehicle_asset import vehicle_scene
-
-if TYPE_CHECKING:
-    from pegasus.scenario import WorldSpec
+from pegasus.scene.vehicle_asset import place_rotors, vehicle_scene
 
 _TRIES = 200
-_USD = {".usd", ".usda", ".usdc", ".usdz"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Distractors(Randomizer):
-    """Places copies of models at random, none of which touches anything; they hold still, also in the air."""
+    """Places static copies of models at random collision-free poses, also in the air."""
 
     models: tuple[str, ...] = ("iris",)
-    """Names of vehicles, or paths of USD files, that are drawn from."""
+    """Names of vehicles, or paths of USD files, to choose from."""
     count: tuple[int, int] = (1, 5)
     """Smallest and largest number in a scene."""
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Middle of the box that they are placed in [m]."""
+    """Centre of the box of positions [m]."""
     extent: tuple[float, float] = (20.0, 20.0)
     """Half lengths of that box along x and y [m]."""
     height: Range = (1.0, 10.0)
-    """Height above the middle of the box [m]."""
+    """Height above the centre of the box [m]."""
     tilt: float = 0.0
-    """Largest roll and pitch [rad]; headings are drawn from all around."""
+    """Largest roll and pitch [rad]; headings are uniform."""
     scale: Range = (1.0, 1.0)
     """Factor of the size."""
     gap: float = 0.1
-    """Room around each of them [m]."""
+    """Clearance around each object [m]."""
     label: str | None = None
-    """Class that they have in place of the models' own; \"\" for none."""
+    """Class that replaces the models' own; \"\" for none."""
 
     def __post_init__(self) -> None:
         require(bool(self.models), "models", self.models, "must name at least one model")
@@ -60,11 +62,11 @@ class Distractors(Randomizer):
         require_range("scale", self.scale, least=1e-3)
         require(0 <= self.gap < math.inf, "gap", self.gap, "must be at least 0 m")
 
-    def scene(self, scene: Scene, world: "WorldSpec", rng: np.random.Generator) -> Scene:
-        """Return the scene with further things in it."""
+    def scene(self, scene: Scene, world: WorldSpec, rng: np.random.Generator) -> Scene:
+        """Return the scene with additional objects."""
         models = [_model(name) for name in self.models]
         spheres = [shape.sphere for model in models if (shape := whole_shape(model)) is not None]
-        require(len(spheres) == len(models), "models", self.models, "hold one that nothing is drawn of")
+        require(len(spheres) == len(models), "models", self.models, "hold one without visible geometry")
         clearance = Clearance(scene)
         taken: list[tuple[Array, float]] = []
         for number in range(int(rng.integers(self.count[0], self.count[1] + 1))):
@@ -95,20 +97,20 @@ class Distractors(Randomizer):
             if apart and clearance.free(place, radius):
                 return place
         raise ConfigError(
-            f"no room for a thing of {2 * radius:.2g} m was found",
+            f"no room for an object of {2 * radius:.2g} m was found",
             field="extent",
             value=self.extent,
-            remedy="widen it, or place fewer or smaller things",
+            remedy="widen it, or place fewer or smaller objects",
         )
 
 
 def with_model(scene: Scene, model: Scene, pose: Array, path: str, label: str | None) -> Scene:
-    """Return a scene with a model in it, as one entity with colliders that stand still.
+    """Return a scene with a model added as one entity with static colliders.
 
     Args:
         scene: The scene.
         model: The model in its own frame.
-        pose: Where it is, of one scale along all axes, shape (4, 4).
+        pose: Pose of the model, with a uniform scale, shape (4, 4).
         path: Path of the entity.
         label: Its class; the model's own when None, no class when empty.
     """
@@ -156,12 +158,8 @@ def _placed(item: Collider, rotation: Array, position: Array, scale: float, path
 
 
 def _model(name: str) -> Scene:
-    # Vehicles are read here, since their models need the models of files.
-    from pegasus.scenario import load_vehicle
-    from pegasus.scene.vehicle_asset import place_rotors
-
     path = Path(name).expanduser()
-    if path.suffix.lower() in _USD:
+    if path.suffix.lower() in USD_SUFFIXES:
         if not path.is_file():
             raise ConfigError("no such file", field="models", value=name, remedy="check the path")
         return translate(path)

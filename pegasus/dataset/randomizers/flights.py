@@ -1,52 +1,49 @@
-"""Random flights of vehicles."""
+"""Randomizer of flights."""
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import ScenarioSpec, ScenarioVehicle, WorldSpec
 from pegasus.control import trajectories
 from pegasus.dataset.randomizers.clearance import Clearance
 from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
-from pegasus.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pegasus.scenario import ScenarioSpec, ScenarioVehicle, WorldSpec
 
 _TRIES = 60
 _POINT_TRIES = 30
 _SAMPLE_PERIOD = 0.1
-# Part of the box, or of the path, that the last try keeps to.
+# Fraction of the box, or of the path, that the last attempt uses.
 _LEAST_PART = 0.03
-# Parts of the clearance that are tried in order to tell one that would do.
+# Fractions of the clearance that are tried for the remedy of the error.
 _LESS = (0.7, 0.5, 0.3)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flights(Randomizer):
-    """Lets vehicles fly minimum-snap curves through random points, clear of the world and of one another.
+    """Minimum-snap flights through random points, clear of the world and of one another.
 
-    They start in the air at the first point, and begin anew at the last one. The points lie in a box around
-    where the scenario puts the vehicle, or along a random one of the world's paths where it has any.
+    A flight starts in the air at the first point, and repeats after the last one. The points lie in a box
+    around the vehicle's position in the scenario, or along a random path of the world if it has any.
     """
 
     vehicles: tuple[str, ...] | None = None
     """Names of the vehicles; all of the scenario's when None."""
     points: int = 5
-    """Points of each curve, which is closed."""
+    """Points of each closed curve."""
     extent: tuple[float, float] = (10.0, 10.0)
     """Half lengths of the box along x and y [m]."""
     height: Range = (2.0, 8.0)
-    """Height of the points above where the scenario puts the vehicle [m]."""
+    """Height of the points above the vehicle's position in the scenario [m]."""
     along_paths: bool = True
-    """Whether the points follow a path of the world, where it has any, within 1 m aside."""
+    """Place points along a path of the world, if it has any, within 1 m aside."""
     speed: Range = (1.0, 5.0)
-    """Largest speed of a flight, drawn evenly [m/s]."""
+    """Largest speed of a flight, uniformly distributed [m/s]."""
     clearance: float = 1.0
-    """Distance that is kept from the world [m], and half of that between two vehicles."""
+    """Clearance from the world [m], and half of that between two vehicles."""
 
     def __post_init__(self) -> None:
         require(self.points >= 3, "points", self.points, "must be 3 or more")
@@ -57,9 +54,9 @@ class Flights(Randomizer):
         require(0 < self.clearance < math.inf, "clearance", self.clearance, "must be above 0 m and finite")
 
     def flights(
-        self, spec: "ScenarioSpec", world: "WorldSpec", clearance: Clearance, rng: np.random.Generator
-    ) -> "ScenarioSpec":
-        """Return the scenario whose vehicles fly at random."""
+        self, spec: ScenarioSpec, world: WorldSpec, clearance: Clearance, rng: np.random.Generator
+    ) -> ScenarioSpec:
+        """Return the scenario with random flights."""
         names = [entry.name or entry.model for entry in spec.vehicles]
         chosen = names if self.vehicles is None else self.vehicles
         unknown = [name for name in chosen if name not in names]
@@ -77,13 +74,13 @@ class Flights(Randomizer):
 
     def _flown_or_error(
         self,
-        entry: "ScenarioVehicle",
+        entry: ScenarioVehicle,
         start: Array,
-        world: "WorldSpec",
+        world: WorldSpec,
         clearance: Clearance,
         curves: list[Array],
         rng: np.random.Generator,
-    ) -> "ScenarioVehicle":
+    ) -> ScenarioVehicle:
         flown = self._flown(entry, start, world, clearance, curves, rng)
         if flown is not None:
             return flown
@@ -99,15 +96,15 @@ class Flights(Randomizer):
 
     def _flown(
         self,
-        entry: "ScenarioVehicle",
+        entry: ScenarioVehicle,
         start: Array,
-        world: "WorldSpec",
+        world: WorldSpec,
         clearance: Clearance,
         curves: list[Array],
         rng: np.random.Generator,
-    ) -> "ScenarioVehicle | None":
+    ) -> ScenarioVehicle | None:
         for attempt in range(_TRIES):
-            # Between shelves only a short stretch has no corner that a curve would cut.
+            # Between shelves only short stretches are free of corners.
             points = self._points(start, world, clearance, rng, part=_LEAST_PART ** (attempt / _TRIES))
             speed = float(rng.uniform(*self.speed))
             if points is None:
@@ -142,7 +139,7 @@ class Flights(Randomizer):
     def _points(
         self,
         start: Array,
-        world: "WorldSpec",
+        world: WorldSpec,
         clearance: Clearance,
         rng: np.random.Generator,
         *,
@@ -162,7 +159,7 @@ class Flights(Randomizer):
                     point = way[number] + np.array([*(aside * math.sqrt(part)), 0.0])
                 else:
                     point = start + np.array([*(aside * half), rng.uniform(*self.height)])
-                # What is reached from a free place without touching anything is free as well.
+                # A point reached from a free one without contact is free as well.
                 if not points and clearance.free(point, self.clearance):
                     break
                 if points and self._straight(points[-1], point, clearance):
@@ -172,7 +169,7 @@ class Flights(Randomizer):
             points.append(point)
         return np.array(points)
 
-    def _places_along_a_path(self, world: "WorldSpec", rng: np.random.Generator, part: float) -> Array | None:
+    def _places_along_a_path(self, world: WorldSpec, rng: np.random.Generator, part: float) -> Array | None:
         paths = [np.array(world.paths[name]) for name in sorted(world.paths) if len(world.paths[name]) >= 2]
         if not self.along_paths or not paths:
             return None
@@ -185,7 +182,7 @@ class Flights(Randomizer):
     def _clear(self, curve: Array, clearance: Clearance, others: list[Array]) -> bool:
         for other in others:
             length = max(len(curve), len(other))
-            # Both go around again and again.
+            # Both curves repeat.
             rows = np.arange(length)
             apart = curve[rows % len(curve)] - other[rows % len(other)]
             if (apart * apart).sum(axis=1).min() < self.clearance**2 / 4:

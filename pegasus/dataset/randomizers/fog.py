@@ -1,4 +1,4 @@
-"""Fog and rain between a camera and what it sees."""
+"""Randomizer of fog and rain."""
 
 import math
 from dataclasses import dataclass
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.arrays import Array, namespace
-from pegasus.components import require
+from pegasus.base.arrays import Array, namespace
+from pegasus.base.components import require
+from pegasus.core.renderer import View
 from pegasus.dataset.randomizers.randomizer import Light3, Randomizer, Range, require_range
-from pegasus.render.renderer import View
+from pegasus.render.sky import sky_directions, sky_image
 from pegasus.scene.scene import Light
 
 _CONTRAST = 0.05
@@ -57,16 +58,16 @@ def through_air(radiance: Array, path: Array, coefficient: float, airlight: Arra
 
 @dataclass(frozen=True, kw_only=True)
 class Fog(Randomizer):
-    """Covers some scenes with fog or rain, which fade what is far to the colour of the horizon's sky."""
+    """Fog or rain that fades distant surfaces to the colour of the sky at the horizon."""
 
     probability: float = 1.0
-    """Part of the scenes that have it."""
+    """Fraction of scenes with fog or rain."""
     visibility: Range = (50.0, 2000.0)
-    """Meteorological optical range, drawn evenly in its logarithm [m]."""
+    """Meteorological optical range, uniformly distributed in its logarithm [m]."""
     rain_rate: Range = (0.0, 0.0)
-    """Rain rate [mm/h]; the rain adds to the fog."""
+    """Rain rate [mm/h], in addition to the fog."""
     thickness: float = 300.0
-    """Height above the world's origin up to which the air is full of it [m]."""
+    """Height of the layer above the world's origin [m]."""
 
     def __post_init__(self) -> None:
         require(0 <= self.probability <= 1, "probability", self.probability, "must be from 0 to 1")
@@ -98,13 +99,13 @@ class Fog(Randomizer):
 
 
 def path_in_layer(distance: Array, upward: Array, height: float, thickness: float) -> Array:
-    """Return which part of a ray lies below a height [m], shape (...).
+    """Return the length of rays below a height [m], shape (...).
 
     Args:
         distance: Length of the ray [m], may be infinite, shape (...).
         upward: Upward part of its unit direction, shape (...).
         height: Height of its origin [m].
-        thickness: Height below which it counts [m].
+        thickness: Height of the layer [m].
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         crossing = np.where(upward == 0.0, np.inf, (thickness - height) / upward)
@@ -116,13 +117,7 @@ def path_in_layer(distance: Array, upward: Array, height: float, thickness: floa
 
 
 def horizon_light(lights: list[Light]) -> Array:
-    """Return the mean light of the lowest 5 degrees of the sky, shape (3,).
-
-    Args:
-        lights: Lights of the scene.
-    """
-    from pegasus.render.sky import sky_directions, sky_image
-
+    """Return the mean light of the lowest 5 degrees of the sky, shape (3,)."""
     sky = sky_image(lights)
     if len(sky) == 1:
         return np.asarray(sky[0, 0], dtype=np.float64)

@@ -1,39 +1,37 @@
-"""Other materials on the same things."""
+"""Randomisers of a world's materials and of its generator's seed."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import WorldSpec
 from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
 from pegasus.scene.scene import Color, Material, Scene, Texture
-
-if TYPE_CHECKING:
-    from pegasus.scenario import WorldSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class Materials(Randomizer):
-    """Changes colours, roughness and textures of the world's materials."""
+    """Perturbs colours, roughness and textures of the world's materials."""
 
     tint: float = 0.2
     """Largest relative change of each colour."""
     roughness: Range = (0.7, 1.3)
-    """Factor of the roughness, which stays at most 1."""
+    """Factor of the roughness, which is limited to 1."""
     texture_swap: float = 0.0
-    """Part of the textured materials that get the colours' texture of another one."""
+    """Fraction of textured materials whose colour texture is exchanged for another one."""
     labels: tuple[str, ...] | None = None
-    """Classes of things whose materials change; all when None."""
+    """Classes of objects whose materials change; all when None."""
 
     def __post_init__(self) -> None:
         require(0 <= self.tint < 1, "tint", self.tint, "must be at least 0 and below 1")
         require_range("roughness", self.roughness, least=0.0)
         require(0 <= self.texture_swap <= 1, "texture_swap", self.texture_swap, "must be from 0 to 1")
 
-    def scene(self, scene: Scene, world: "WorldSpec", rng: np.random.Generator) -> Scene:
-        """Return the scene with other materials."""
+    def scene(self, scene: Scene, world: WorldSpec, rng: np.random.Generator) -> Scene:
+        """Return the scene with perturbed materials."""
         chosen = {
             item.material
             for item in scene.instances
@@ -78,3 +76,29 @@ def _rougher(value: float | Texture, factor: float) -> float | Texture:
         r, g, b, a = (s * factor for s in value.scale)
         return replace(value, scale=(r, g, b, a))
     return min(value * factor, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldSeed(Randomizer):
+    """Generates the world with one of a number of seeds."""
+
+    count: int = 10
+    """Number of worlds; each is cached once it is generated."""
+    first: int = 0
+    """Seed of the first one."""
+
+    def __post_init__(self) -> None:
+        require(self.count >= 1, "count", self.count, "must be 1 or more")
+        require(0 <= self.first < 2**62, "first", self.first, "must be from 0 up")
+
+    def world(self, world: WorldSpec, rng: np.random.Generator) -> WorldSpec:
+        """Return the world with another seed."""
+        if world.generator is None:
+            raise ConfigError(
+                "needs a world that a generator makes",
+                field="model",
+                value="world_seed",
+                remedy="remove it, or name such a world, like town",
+            )
+        seed = self.first + int(rng.integers(self.count))
+        return world.model_copy(update={"generator": {**world.generator, "seed": seed}})

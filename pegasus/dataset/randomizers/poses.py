@@ -1,4 +1,4 @@
-"""Vehicles at random poses in a frame, whatever they were flying."""
+"""Randomizers of vehicle poses, independent of flights."""
 
 import math
 from collections.abc import Sequence
@@ -6,35 +6,35 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pegasus.arrays import Array
-from pegasus.components import require
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
+from pegasus.core.visuals import Snapshot
 from pegasus.dataset.randomizers.randomizer import Moment, Mount, Randomizer, Range, require_range
-from pegasus.dataset.shapes import whole_shape
-from pegasus.errors import ConfigError
-from pegasus.frames import matrix_from_quaternion, quaternion_from_euler
-from pegasus.render.visuals import Snapshot
+from pegasus.labels.entities import whole_shape
 
 _TRIES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class Poses(Randomizer):
-    """Puts vehicles at random free places, such as the one with the camera; a new one in each frame."""
+    """Places vehicles, such as the one with the camera, at random free positions in each frame."""
 
     vehicles: tuple[str, ...]
     """Names of the vehicles."""
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Middle of the box that they are put in [m]."""
+    """Centre of the box of positions [m]."""
     extent: tuple[float, float] = (10.0, 10.0)
     """Half lengths of that box along x and y [m]."""
     height: Range = (1.0, 10.0)
-    """Height above the middle of the box [m]."""
+    """Height above the centre of the box [m]."""
     tilt: float = 0.2
-    """Largest roll and pitch [rad]; headings are drawn from all around."""
+    """Largest roll and pitch [rad]; headings are uniform."""
     speed: float = 0.0
-    """Largest speed, in any direction, which motion vectors show [m/s]."""
+    """Largest speed in any direction, visible in motion vectors [m/s]."""
     clearance: float = 1.0
-    """Distance that is kept from everything [m]."""
+    """Clearance from everything [m]."""
 
     def __post_init__(self) -> None:
         sized = all(0 < length < math.inf for length in self.extent)
@@ -45,7 +45,7 @@ class Poses(Randomizer):
         require(0 < self.clearance < math.inf, "clearance", self.clearance, "must be above 0 m and finite")
 
     def moment(self, moment: Moment, rng: np.random.Generator) -> Moment:
-        """Return the instant with vehicles elsewhere."""
+        """Return the instant with vehicles at random positions."""
         half = np.array(self.extent)
         waiting = rows_of(moment.snapshot, self.vehicles)
         for row, radius in list(waiting.items()):
@@ -69,20 +69,20 @@ class Poses(Randomizer):
 
 @dataclass(frozen=True, kw_only=True)
 class InView(Randomizer):
-    """Puts vehicles where a camera sees them, spread evenly over its image; elsewhere in each frame."""
+    """Places vehicles in the view of a camera, uniform over its image, anew in each frame."""
 
     vehicles: tuple[str, ...]
     """Names of the vehicles."""
     camera: str | None = None
-    """Camera that sees them, as VEHICLE/SENSOR; the first one of the dataset when None."""
+    """Camera as VEHICLE/SENSOR; the first one of the dataset when None."""
     distance: Range = (2.0, 20.0)
-    """Distance from the camera, drawn evenly [m]."""
+    """Distance from the camera, uniformly distributed [m]."""
     presence: float = 1.0
-    """Probability of each vehicle to be put there; the others stay where they are."""
+    """Probability that a vehicle is placed in view; otherwise it keeps its position."""
     tilt: float = 0.5
-    """Largest roll and pitch [rad]; headings are drawn from all around."""
+    """Largest roll and pitch [rad]; headings are uniform."""
     speed: float = 0.0
-    """Largest speed, in any direction, which motion vectors show [m/s]."""
+    """Largest speed in any direction, visible in motion vectors [m/s]."""
 
     def __post_init__(self) -> None:
         require_range("distance", self.distance, least=0.01)
@@ -91,7 +91,7 @@ class InView(Randomizer):
         require(0 <= self.speed < math.inf, "speed", self.speed, "must be at least 0 m/s and finite")
 
     def moment(self, moment: Moment, rng: np.random.Generator) -> Moment:
-        """Return the instant with vehicles in view; one for which there is no room stays where it is."""
+        """Return the instant with vehicles in view; one without a free position keeps its own."""
         mount = self._mount(moment)
         placing = {
             row: radius
@@ -140,10 +140,6 @@ class InView(Randomizer):
 def rows_of(snapshot: Snapshot, names: Sequence[str]) -> dict[int, float]:
     """Return the rows of vehicles in the arrays over all bodies, and the radius that each one needs [m].
 
-    Args:
-        snapshot: The instant.
-        names: Names of the vehicles.
-
     Raises:
         ConfigError: If there is no such vehicle.
     """
@@ -161,12 +157,12 @@ def rows_of(snapshot: Snapshot, names: Sequence[str]) -> dict[int, float]:
 
 
 def posed(moment: Moment, row: int, position: Array, orientation: Array, velocity: Array) -> Moment:
-    """Return an instant with a body elsewhere, which it has come to at an even velocity.
+    """Return an instant with a body at another pose, reached at constant velocity.
 
     Args:
         moment: The instant.
         row: Row of the body.
-        position: Where it is [m], shape (3,).
+        position: Its position [m], shape (3,).
         orientation: Unit quaternion xyzw, shape (4,).
         velocity: Its velocity in the world [m/s], shape (3,).
     """

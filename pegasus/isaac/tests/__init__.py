@@ -1,8 +1,7 @@
 """Tests for Kit itself; they need Isaac Sim and are found and run there."""
 
 try:
-    from pegasus.isaac.tests.test_flight import TestFlight
-    from pegasus.isaac.tests.test_window import TestWindow
+    from pegasus.isaac.tests.test_in_kit import TestFlight, TestWindow
 except ModuleNotFoundError as error:
     # Kit imports this module with the extension, also where nothing is to be tested.
     if error.name != "omni.kit.test":

@@ -1,4 +1,4 @@
-"""A domain of this run's own, another process on it, and the wish that nothing of a test stays."""
+"""Fixtures of ROS 2 tests: a separate domain, another process on it, and a check for leaks."""
 
 import gc
 import socket
@@ -16,10 +16,10 @@ _FIRST_MARK, _DOMAINS = 4350, range(40, 100)
 
 @pytest.fixture(scope="session")
 def domain():
-    """Return a domain that no other run of the tests at the same time is on; on this machine only."""
+    """Return a domain that no concurrent test run uses; on this machine only."""
     with socket.socket() as mark, pytest.MonkeyPatch.context() as patch:
         for number in _DOMAINS:
-            # The system frees it however the run ends.
+            # The operating system frees it however the run ends.
             with suppress(OSError):
                 mark.bind(("127.0.0.1", _FIRST_MARK + number))
                 break
@@ -32,7 +32,7 @@ def domain():
 
 @pytest.fixture(scope="session")
 def kind():
-    """Return the transport that is tested: rclpy where it is installed, as both cannot be in one process."""
+    """Return the tested transport: rclpy where it is installed, as a process can have only one."""
     if find_spec("rclpy"):
         return "rclpy"
     pytest.importorskip("cyclonedds")
@@ -41,7 +41,7 @@ def kind():
 
 @pytest.fixture(scope="session")
 def peer(domain):
-    """Return another process on the domain, on Cyclone DDS alone."""
+    """Return another process on the domain, with Cyclone DDS alone."""
     pytest.importorskip("cyclonedds")
     peer = DDSPeer(domain)
     yield peer

@@ -1,4 +1,4 @@
-"""Another process on the ROS 2 graph, on Cyclone DDS alone: its types and its coder are none of Pegasus.
+"""Peer process on ROS 2 with Cyclone DDS alone; its types and serializer are independent of Pegasus.
 
 Started with the number of a domain, it reads one JSON command per line and answers each with one line. A
 message is a mapping of its fields; a block of bytes is a list of numbers.
@@ -35,7 +35,7 @@ POLICIES = {
 
 
 class Peer:
-    """What the process does: each public method is a command."""
+    """The peer's state; each public method is a command."""
 
     def __init__(self, domain):
         self._domain = Domain(domain, LOOPBACK)
@@ -48,32 +48,32 @@ class Peer:
         self._graph = DataReader(self._participant, graph, self._qos("latched", 1))
 
     def listen(self, topic, kind, qos="best_effort", depth=1000):
-        """Begin to read a topic."""
+        """Subscribe to a topic."""
         self._readers[topic] = DataReader(
             self._participant, self._topic(f"rt{topic}", kind), self._qos(qos, depth)
         )
 
     def ignore(self, topic):
-        """End to read a topic."""
+        """Unsubscribe from a topic."""
         del self._readers[topic]
 
     def take(self, topic):
-        """Return what came on a topic since the last time."""
+        """Return the messages of a topic since the last call."""
         samples = self._readers[topic].take(1000)
         return [dataclasses.asdict(sample) for sample in samples if sample.sample_info.valid_data]
 
     def advertise(self, topic, kind, qos="reliable", depth=10):
-        """Begin to write a topic."""
+        """Create a writer of a topic."""
         self._writers[topic] = DataWriter(
             self._participant, self._topic(f"rt{topic}", kind), self._qos(qos, depth)
         )
 
     def retire(self, topic):
-        """End to write a topic."""
+        """Delete the writer of a topic."""
         del self._writers[topic]
 
     def matched(self, topic):
-        """Return how many readers a topic that is written here has, or how many writers one that is read."""
+        """Return the number of matched readers of a topic written here, or of matched writers."""
         if topic in self._writers:
             return self._writers[topic].get_publication_matched_status().current_count
         return self._readers[topic].get_subscription_matched_status().current_count
@@ -84,7 +84,7 @@ class Peer:
         writer.write(built(writer.data_type, fields))
 
     def nodes(self):
-        """Return the nodes that other participants name, each with the topics that it is known to write."""
+        """Return the nodes of other participants, each with the topics that it writes."""
         for sample in self._graph.take(1000):
             if sample.sample_info.valid_data:
                 self._nodes[bytes(sample.gid.data)] = sample.node_entities_info_seq
@@ -108,7 +108,7 @@ class Peer:
         }
 
     def endpoint(self, topic):
-        """Return type, user data and qualities of whoever writes a topic."""
+        """Return type, user data and QoS of a topic's writer."""
         self.nodes()
         found = next(item for item in self._found.values() if item.topic_name == f"rt{topic}")
         return {

@@ -1,4 +1,4 @@
-"""The other process on the graph, at the end of a pipe, and the wait for what it shall see."""
+"""The DDS peer process at the other end of a pipe, and waiting conditions."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ LIMIT = 30.0
 
 
 def until(condition, limit=LIMIT):
-    """Wait until a condition holds, and return what it gives."""
+    """Wait until a condition holds, and return its value."""
     deadline = time.monotonic() + limit
     while not (found := condition()):
         assert time.monotonic() < deadline, "not within the limit"
@@ -42,21 +42,21 @@ class DDSPeer:
         return answer
 
     def messages(self, topic, count=1):
-        """Return what came on a topic, as soon as it is so much."""
+        """Return the messages of a topic, once there are enough."""
         found = []
         until(lambda: found.extend(self.ask("take", topic=topic)) or len(found) >= count)
         return found
 
     def freeze(self):
-        """Stop the process where it stands."""
+        """Suspend the process."""
         self._process.send_signal(signal.SIGSTOP)
 
     def thaw(self):
-        """Let it go on."""
+        """Resume the process."""
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self):
-        """End the process without letting it say goodbye."""
+        """Kill the process, so that it cannot announce its end."""
         self._process.kill()
         self._end()
 

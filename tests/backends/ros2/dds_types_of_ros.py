@@ -1,4 +1,4 @@
-"""Messages of ROS 2 declared for Cyclone DDS's own coder, as its documentation has it; none of Pegasus."""
+"""ROS 2 message types declared for Cyclone DDS's own serializer, independent of Pegasus."""
 
 from dataclasses import dataclass
 

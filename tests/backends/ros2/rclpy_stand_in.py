@@ -1,7 +1,7 @@
-"""What stands in for rclpy where there is none: the calls of ROS 2 jazzy with their signatures, and no more.
+"""Stand-in for rclpy: the calls of ROS 2 Jazzy that the package uses, with their signatures.
 
-Nodes of one process hear each other through queues. A wrong keyword, a value of the wrong type or a call in a
-state that rclpy refuses is an error here as there; what is not destroyed is counted.
+Nodes of one process exchange messages through queues. As in rclpy, a wrong keyword, a value of the wrong type
+or a call in an invalid state is an error. Entities that are not destroyed are counted.
 """
 # ruff: noqa: ARG001
 
@@ -59,12 +59,12 @@ class QoSProfile:
             setattr(self, name, value)
 
     def serves(self, asked):
-        """Return whether a writer of these qualities has a reader that asks for those."""
+        """Return whether a publisher with this QoS serves a subscription with another."""
         return self.reliability <= asked.reliability and self.durability <= asked.durability
 
 
 class Graph:
-    """All that lives, whoever made it."""
+    """All entities of the stand-in."""
 
     def __init__(self):
         self.alive = []
@@ -112,11 +112,11 @@ class Context:
 
 
 class InvalidHandle(Exception):  # noqa: N818
-    """An entity is used that has been destroyed."""
+    """Error: a destroyed entity is used."""
 
 
 class Handle:
-    """What rclpy holds while it uses an entity: destroyed, it cannot be entered; see Destroyable in rclpy."""
+    """A handle of an entity, which cannot be entered once destroyed; see Destroyable in rclpy."""
 
     def __init__(self):
         self.users, self.ending, self.threads = 0, False, set()
@@ -137,7 +137,7 @@ class Handle:
 
 
 class ReaderHandle(Handle):
-    """The same of a reader, which messages are taken from."""
+    """A handle of a subscription, from which messages are taken."""
 
     def __init__(self, msg_type, depth):
         super().__init__()
@@ -153,18 +153,18 @@ class ReaderHandle(Handle):
 
 
 class EventCallbacks:
-    """What is called on events of an entity; an executor waits on each of them."""
+    """Callbacks on events of an entity; an executor waits for each of them."""
 
     def __init__(self, *, use_default_callbacks=True):
         assert not use_default_callbacks, "an executor would wait on each event of each entity"
 
 
 class PublisherEventCallbacks(EventCallbacks):
-    """The same of a writer."""
+    """Callbacks on events of a publisher."""
 
 
 class SubscriptionEventCallbacks(EventCallbacks):
-    """The same of a reader."""
+    """Callbacks on events of a subscription."""
 
 
 class Parameter:
@@ -175,7 +175,7 @@ class Parameter:
 
 
 class Publisher:
-    """Writer of a topic."""
+    """Publisher of a topic."""
 
     def __init__(self, node, msg_type, topic, qos_profile):
         self.node, self.msg_type, self.topic, self.qos_profile = node, msg_type, topic, qos_profile
@@ -202,11 +202,11 @@ class Publisher:
 
 
 class Subscription:
-    """Reader of a topic."""
+    """Subscription to a topic."""
 
     def __init__(self, node, msg_type, topic, callback, qos_profile, raw):
         self.node, self.msg_type, self.topic, self.qos_profile = node, msg_type, topic, qos_profile
-        # rclpy looks whether the callback takes one argument or two, and fails where it cannot see.
+        # rclpy inspects whether the callback takes one argument or two, and fails where it cannot.
         inspect.signature(callback).bind(object())
         assert raw, "the messages would be decoded by rclpy"
         self.handle = ReaderHandle(msg_type, qos_profile.depth)
@@ -216,7 +216,7 @@ class Subscription:
 
 
 def matched(writer, reader):
-    """Return whether a writer and a reader meet."""
+    """Return whether a publisher and a subscription match."""
     return (
         writer.node.context.domain == reader.node.context.domain
         and writer.topic == reader.topic
@@ -245,7 +245,7 @@ class Node:
     ):
         assert context.ok()
         self.name, self.namespace, self.context = node_name, namespace, context
-        # Its service of type descriptions would be there and never answer.
+        # Its service of type descriptions would exist and never answer.
         assert {item.name: item.value for item in parameter_overrides} == {
             "start_type_description_service": False
         }
@@ -305,7 +305,7 @@ class Node:
 
 
 def checked(msg_type, topic, qos_profile):
-    """Return what a topic is made of, as rclpy checks it."""
+    """Check a topic's arguments as rclpy does, and return its name, type and QoS."""
     assert isinstance(msg_type, type), msg_type
     assert msg_type.__module__.endswith(".msg"), msg_type
     assert isinstance(topic, str), topic
@@ -314,14 +314,14 @@ def checked(msg_type, topic, qos_profile):
 
 
 def init(*, args=None, context=None, domain_id=None, signal_handler_options=None):
-    """Begin to use ROS 2."""
+    """Initialise ROS 2."""
     assert context is not None, "the default context is the program's"
     assert signal_handler_options is SignalHandlerOptions.NO, "signals are the program's"
     context.init(args, domain_id=domain_id)
 
 
 def shutdown(*, context=None, uninstall_handlers=None):
-    """End to use ROS 2."""
+    """Shut down ROS 2."""
     assert uninstall_handlers is None, "signals are the program's"
     context.shutdown()
 
@@ -346,7 +346,7 @@ def create_node(
 
 @contextmanager
 def installed():
-    """Put the stand-in where rclpy and ROS's messages are imported from, and give what lives in it."""
+    """Install the stand-in as rclpy and the ROS message packages; yield its entities."""
     graph = Graph()
     own_context = type("Context", (Context,), {"graph": graph})
     made = {

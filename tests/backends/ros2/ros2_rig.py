@@ -1,4 +1,4 @@
-"""What tests of vehicles on the graph share: the truth of each step, and talk with the other process."""
+"""Rigs of tests of vehicles on ROS 2: the true state of each step, and messages of the other process."""
 
 from importlib.util import find_spec
 
@@ -7,25 +7,25 @@ from dds_rig import until
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
 
-# The same tests go by rclpy where there is a ROS 2.
+# The same tests run over rclpy where ROS 2 is installed.
 TRANSPORT = "rclpy" if find_spec("rclpy") else "cyclonedds"
 
 
 def begin():
-    """Let numerical libraries start their threads, which stay, before those of a test are counted."""
+    """Let numerical libraries start their permanent threads before a test counts threads."""
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", backends=[GeometricController(trajectories.hold(height=1.0))]))
         sim.step(10)
 
 
 class Witness:
-    """Keeps the truth of every step by its stamp."""
+    """A backend that keeps the true state of every step by its stamp."""
 
     def __init__(self):
         self.states, self.readings = {}, {}
 
     def start(self, simulation):
-        """Nothing to begin."""
+        """Do nothing."""
 
     def record(self, simulation):
         stamp = round(simulation.time * 1e9)
@@ -36,7 +36,7 @@ class Witness:
                 self.readings[vehicle.name, name, stamp] = reading
 
     def stop(self):
-        """Nothing to end."""
+        """Do nothing."""
 
 
 def stamp_of(message):
@@ -56,7 +56,7 @@ def xyzw(quaternion):
 
 
 def seen(sim, peer, topics):
-    """Step until there is a message on each topic, and return the newest of each."""
+    """Step until each topic has a message, and return the newest of each."""
     newest = {}
 
     def step():

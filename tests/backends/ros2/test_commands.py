@@ -1,25 +1,10 @@
-"""Commands as they come off the wire: what is taken, and what is refused."""
+"""Tests of received commands: conversion, and rejection of invalid ones."""
 
 import math
 
 import numpy as np
 import pytest
-
-from pegasus import ConfigError
-from pegasus.backends.ros2.cdr import encode
-from pegasus.backends.ros2.claims import Claims
-from pegasus.backends.ros2.commands import (
-    Commands,
-    Place,
-    rotor_taker,
-    take_attitude_thrust,
-    take_rotors,
-    take_trajectory,
-    take_velocity,
-    trajectory_taker,
-)
-from pegasus.backends.ros2.demand import Demand, Mode
-from pegasus.backends.ros2.messages import (
+from ros2_types import (
     Duration,
     Float64,
     Float64MultiArray,
@@ -32,10 +17,25 @@ from pegasus.backends.ros2.messages import (
     Twist,
     Vector3,
 )
-from pegasus.backends.ros2.topics import Topics
-from pegasus.state import VehicleState
 
-HERE = Place((1.0, 2.0, 3.0), (0.5, 0.0, 0.0), 0.25)
+from pegasus import ConfigError
+from pegasus.backends.ros2.commands import (
+    Commands,
+    Motion,
+    rotor_taker,
+    take_attitude_thrust,
+    take_rotors,
+    take_trajectory,
+    take_velocity,
+    trajectory_taker,
+)
+from pegasus.backends.ros2.demand import Demand, Mode
+from pegasus.backends.ros2.messages import encode
+from pegasus.backends.ros2.names import Claims
+from pegasus.backends.ros2.topics import Topics
+from pegasus.core.state import VehicleState
+
+HERE = Motion((1.0, 2.0, 3.0), (0.5, 0.0, 0.0), 0.25)
 NAN = math.nan
 
 
@@ -50,7 +50,7 @@ def point(seconds, x, *, velocity=None, acceleration=None, rotation=None):
 
 
 def path_of(message, t=10.0):
-    """Return what a trajectory asks for when it comes at a time."""
+    """Return the path of a trajectory message that arrives at a time."""
     demand = Demand(4)
     take_trajectory(demand, message, t, HERE)
     return demand
@@ -66,13 +66,13 @@ def test_times_count_from_the_arrival_or_the_stamp():
 
 
 def test_the_way_to_the_first_point_begins_at_the_vehicle():
-    """It would jump to the first point, or fly to it from the world's origin."""
+    """The reference would jump to the first point, or start at the world's origin."""
     demand = path_of(MultiDOFJointTrajectory(points=[point(2.0, 4.0), point(3.0, 5.0)]))
     begin = demand.path.at(0.0)
     np.testing.assert_array_equal(begin.motion[0], HERE.position)
     assert begin.yaw == pytest.approx(HERE.yaw)
     np.testing.assert_allclose(demand.path.at(2.0).motion[0], [4, 0, 5], atol=1e-12)
-    # One that began before it came is joined where it is by now.
+    # A path that began before its arrival is joined at its present point.
     late = path_of(MultiDOFJointTrajectory(Header(Time(9, 0)), points=[point(2.0, 4.0)]))
     np.testing.assert_array_equal(late.path.at(1.0).motion[0], HERE.position)
     running = path_of(MultiDOFJointTrajectory(Header(Time(9, 0)), points=[point(0.0, 0.0), point(2.0, 4.0)]))
@@ -91,7 +91,7 @@ def test_velocities_and_headings_are_taken():
 
 
 def test_a_quaternion_need_not_be_of_unit_length():
-    """A heading would be bent by a length that is off by rounding, or far off."""
+    """A quaternion of another length would give a wrong heading."""
     points = [point(1.0, 0.0, rotation=Quaternion(0.0, 0.0, 3.0, 3.0))]
     assert path_of(MultiDOFJointTrajectory(points=points)).path.at(1.0).yaw == pytest.approx(math.pi / 2)
 
@@ -109,31 +109,31 @@ def path(*points, frame="map", seconds=0):
 @pytest.mark.parametrize(
     ("take", "message", "problem"),
     [
-        (rotor_taker(0), Float64(NAN), "data = [nan]: must hold finite numbers"),
-        (take_rotors, numbers(1, 2, 3, 4, 5), "data: must hold 4 rotor speeds [rad/s], not 5"),
-        (take_rotors, numbers(1, 2, math.inf, 3), "must hold finite numbers"),
-        (take_attitude_thrust, numbers(0, 0, 0), "must hold 4 numbers: roll, pitch, yaw [rad] and"),
-        (take_attitude_thrust, numbers(0, NAN, 0, 9), "must hold finite numbers"),
-        (take_attitude_thrust, numbers(0, 0, 0, -1), "thrust = -1: must not be negative"),
-        (take_velocity, Twist(Vector3(0.0, NAN, 0.0)), "linear = [0.0, nan, 0.0]: must hold finite"),
-        (take_velocity, Twist(angular=Vector3(0.0, 0.0, NAN)), "angular = [0.0, 0.0, nan]: must hold"),
-        (take_trajectory, path(), "points: must hold a point that is still to come"),
+        (rotor_taker(0), Float64(NAN), "data = [nan]: must be finite numbers"),
+        (take_rotors, numbers(1, 2, 3, 4, 5), "data: must contain 4 rotor speeds [rad/s], not 5"),
+        (take_rotors, numbers(1, 2, math.inf, 3), "must be finite numbers"),
+        (take_attitude_thrust, numbers(0, 0, 0), "must contain 4 numbers: roll, pitch, yaw [rad] and"),
+        (take_attitude_thrust, numbers(0, NAN, 0, 9), "must be finite numbers"),
+        (take_attitude_thrust, numbers(0, 0, 0, -1), "thrust = -1.0: must not be negative"),
+        (take_velocity, Twist(Vector3(0.0, NAN, 0.0)), "linear = [0.0, nan, 0.0]: must be finite"),
+        (take_velocity, Twist(angular=Vector3(0.0, 0.0, NAN)), "angular = [0.0, 0.0, nan]: must be"),
+        (take_trajectory, path(), "points: must contain a point in the future"),
         (trajectory_taker("world"), path(point(1, 0)), "frame_id = 'map': must be world or empty"),
-        (take_trajectory, path(point(1.0, 0.0), seconds=1), "still to come"),
-        # The clock on the wall, where simulation time is meant.
+        (take_trajectory, path(point(1.0, 0.0), seconds=1), "in the future"),
+        # Wall time, where simulation time is needed.
         (
             take_trajectory,
             path(point(1.0, 0.0), seconds=1_700_000_010),
-            "stamp = 1700000010.0: is 1700000000 s ahead of simulation time; set use_sim_time, or leave",
+            "stamp = 1700000010.0: is 1700000000 s ahead of simulation time; set use_sim_time, or set",
         ),
-        (take_trajectory, path(point(1.0, NAN)), "points.0 = [nan, 0.0, 5.0]: must hold finite"),
+        (take_trajectory, path(point(1.0, NAN)), "points.0 = [nan, 0.0, 5.0]: must be finite"),
         (take_trajectory, path(point(1, 0), point(1, 1)), "points.1.time_from_start = 1.0: must be later"),
         (take_trajectory, path(MultiDOFJointTrajectoryPoint()), "points.0.transforms: must not be empty"),
         (take_trajectory, path(point(1.0, 0.0, rotation=Quaternion(w=0.0))), "points.0 = [nan]"),
     ],
 )
 def test_what_is_refused(take, message, problem):
-    """A mistake of a planner would reach the rotors, or end the run."""
+    """An invalid command would reach the rotors, or end the run."""
     demand = Demand(4)
     demand.take_rotors(np.array([1.0, 2.0, 3.0, 4.0]), 9.0)
     with pytest.raises(ConfigError) as caught:
@@ -144,7 +144,7 @@ def test_what_is_refused(take, message, problem):
 
 
 class Inbox:
-    """A node whose subscriptions give what the test puts in."""
+    """A node whose subscriptions return the test's messages."""
 
     namespace = "/drone0"
 
@@ -164,7 +164,7 @@ class Inbox:
 
 
 def test_bad_bytes_are_reported_once_a_second(caplog):
-    """Somebody else's broken program would fill the terminal, or end the run."""
+    """Another program's invalid messages would flood the terminal, or end the run."""
     node, demand = Inbox(), Demand(4)
     commands = Commands(Topics([node], {}, physics_rate=250.0, claims=Claims([])), 4, frame="map")
     state = VehicleState.at_rest(1, 4)

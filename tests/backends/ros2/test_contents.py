@@ -1,17 +1,16 @@
-"""What readings become that no flight shows: nothing in reach, no fix, a battery, two sensors of a kind."""
+"""Tests of messages of rare readings: nothing in range, no fix, a battery, two sensors of a kind."""
 
 import math
 
 import numpy as np
 import pytest
+from ros2_types import BatteryState, FluidPressure, NavSatFix, Range
 
-from pegasus import Multirotor
-from pegasus.backends.ros2.cdr import decode
+from pegasus import Multirotor, Simulation
 from pegasus.backends.ros2.contents import sensor_contents
-from pegasus.backends.ros2.frame_names import Frames
-from pegasus.backends.ros2.messages import BatteryState, FluidPressure, NavSatFix, Range
-from pegasus.backends.ros2.template import Template
-from pegasus.propulsion import Battery
+from pegasus.backends.ros2.frames import Frames
+from pegasus.backends.ros2.messages import Template, constants, decode
+from pegasus.dynamics import Battery
 from pegasus.sensors import (
     GPS,
     IMU,
@@ -26,26 +25,26 @@ from pegasus.sensors.battery_monitor import BatteryReading
 
 
 def told(content, kind, reading):
-    """Return the messages of the copies that a reading becomes."""
+    """Return the messages of each copy for a reading."""
     template = Template(content.message(Frames().names("d0")), *content.varying)
     return [decode(kind, template.pack(1, 2, *row)) for row in content.numbers(reading)]
 
 
 def test_a_beam_that_finds_nothing():
-    """Nothing in reach, or something too near, would look like something at the limit (REP 117)."""
+    """No target, or one too near, would be sent as a target at the range limit (REP 117)."""
     sensors = {"down": Rangefinder(min_range=0.2, max_range=10.0, ray_count=9, cone_angle=0.5)}
     ((content,),) = sensor_contents(Multirotor("iris", sensors=sensors)).values()
     distance, valid = np.array([4.0, 10.0, 0.2]), np.array([True, False, False])
     messages = told(content, Range, RangeReading(0.0, distance, valid, 0.2, 10.0))
     assert [message.range for message in messages] == [4.0, math.inf, -math.inf]
     first = messages[0]
-    assert (first.radiation_type, first.field_of_view) == (Range.ULTRASOUND, 0.5)
+    assert (first.radiation_type, first.field_of_view) == (constants(Range).ULTRASOUND, 0.5)
     assert (first.min_range, first.max_range) == pytest.approx((0.2, 10.0))
     assert (first.header.frame_id, first.header.stamp.sec, first.header.stamp.nanosec) == ("d0/down", 1, 2)
 
 
 def test_a_pitot_tube():
-    """Whoever flies by airspeed would have nothing to go by, or take the total pressure for it."""
+    """The airspeed would be missing, or be calculated from a wrong pressure."""
     sensors = {"pitot": Airspeed(rate_hz=50.0, noise_density=0.2)}
     ((content,),) = sensor_contents(Multirotor("iris", sensors=sensors)).values()
     reading = AirspeedReading(0.0, np.array([61.25, -1.0]), np.array([10.0, -1.3]), np.full(2, 288.0))
@@ -57,33 +56,34 @@ def test_a_pitot_tube():
 
 
 def test_a_receiver_without_a_fix():
-    """A position that is none would be flown to."""
+    """An invalid position would be marked as valid."""
     content, _ = sensor_contents(Multirotor("iris", sensors={"gps": GPS()}))["gps"]
     one, three = np.ones(3), np.full(3, 3.0)
     fixes = np.array([0, 2, 3])
     reading = GpsReading(0.2, 0.0, one, one, one, np.zeros((3, 3)), one, three, fixes, fixes)
     messages = told(content, NavSatFix, reading)
     assert [message.status.status for message in messages] == [-1, 0, 0]
-    assert messages[0].position_covariance == [1, 0, 0, 0, 1, 0, 0, 0, 9]
+    assert messages[0].position_covariance.tolist() == [1, 0, 0, 0, 1, 0, 0, 0, 9]
 
 
 def test_a_battery():
-    """Currents would have the wrong sign (sensor_msgs: below zero while discharging), or charges the unit."""
-    vehicle = Multirotor("iris", battery=Battery(cell_count=3, capacity=5.0, resistance=0.01))
-    (content,) = sensor_contents(vehicle)["battery"]
+    """Currents would have the wrong sign (sensor_msgs: negative while discharging), or charges the unit."""
+    battery = Battery(cell_count=3, capacity=5.0, resistance=0.01)
+    with Simulation("flat") as simulation:
+        (content,) = sensor_contents(simulation.add(Multirotor("iris", battery=battery)))["battery"]
     reading = BatteryReading(0.0, np.array([11.5]), np.array([20.0]), np.array([0.75]))
     (message,) = told(content, BatteryState, reading)
     assert (message.voltage, message.current, message.percentage) == (11.5, -20.0, 0.75)
     assert (message.charge, message.capacity, message.design_capacity) == (3.75, 5.0, 5.0)
     assert math.isnan(message.temperature)
     assert message.present
-    assert message.power_supply_status == BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
-    assert message.power_supply_technology == BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO
+    assert message.power_supply_status == constants(BatteryState).POWER_SUPPLY_STATUS_DISCHARGING
+    assert message.power_supply_technology == constants(BatteryState).POWER_SUPPLY_TECHNOLOGY_LIPO
     assert content.topic == "battery"
 
 
 def test_a_second_sensor_of_a_kind_has_its_own_name():
-    """Two sensors would write one topic."""
+    """Two sensors would publish on one topic."""
     sensors = {"a": IMU(), "b": IMU(), "imu": IMU(), "mag": Magnetometer(), "c": GPS(), "d": GPS()}
     contents = sensor_contents(Multirotor("iris", sensors=sensors))
     assert [content.topic for items in contents.values() for content in items] == [

@@ -1,4 +1,4 @@
-"""Frames below `map`: where sensors say that they are is where the frames have them."""
+"""Tests of the frames below `map`: they agree with the sensors' poses."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ from analytic_renderer import AnalyticRenderer
 from scipy.spatial.transform import Rotation
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends.ros2.frame_tree import mountings, x_axis_along
+from pegasus.backends.ros2.frames import mountings, x_axis_along
 from pegasus.cameras import Camera, Lidar, StereoCamera
 from pegasus.sensors import IMU, Airspeed, Barometer, OpticalFlow, Rangefinder
 
 
 def test_frames_of_pictures_are_those_of_their_readings():
-    """Points in an optical frame would be shown beside, above or behind where they are."""
+    """Points in an optical frame would be shown at a wrong position."""
     sensors = {
         "eye": Camera(position=(0.1, 0.2, 0.3), orientation=(0.1, 0.4, -0.5)),
         "nose": Camera(),
@@ -23,13 +23,13 @@ def test_frames_of_pictures_are_those_of_their_readings():
 
     class Witness:
         def start(self, simulation):
-            """Nothing to begin."""
+            """Do nothing."""
 
         def record(self, simulation):
             seen.update(next(iter(simulation.vehicles)).new_readings)
 
         def stop(self):
-            """Nothing to end."""
+            """Do nothing."""
 
     with Simulation("flat", renderer=AnalyticRenderer(), observers=[Witness()]) as sim:
         iris = sim.add(Multirotor("iris", position=(3, 4, 5), heading=0.6, sensors=sensors))
@@ -53,7 +53,7 @@ def test_frames_of_pictures_are_those_of_their_readings():
 
 
 def test_frames_of_other_sensors():
-    """A frame would be elsewhere than its sensor, or a beam not go along its x axis."""
+    """A frame would differ from its sensor's pose, or a beam not be along its x axis."""
     sensors = {
         "imu": IMU(position=(0.1, 0.0, 0.0), orientation=(1.0, 0.0, 0.0, 0.0)),
         "down": Rangefinder(position=(0.0, 0.1, 0.0), direction=(0.0, 0.0, -2.0)),
@@ -80,7 +80,7 @@ def test_frames_of_other_sensors():
     [(1, 0, 0), (-1, 0, 0), (0, 3, 0), (0, 0, -1), (-1, 1e-3, 0), (0.3, -0.4, 0.5), (-1, 1e-9, 0)],
 )
 def test_x_axis_along_any_direction(direction):
-    """A beam straight back would have no frame, or one of no length."""
+    """A beam straight back would have no frame, or a quaternion of length zero."""
     direction = np.array(direction, dtype=float)
     quaternion = x_axis_along(direction)
     assert np.linalg.norm(quaternion) == pytest.approx(1.0)

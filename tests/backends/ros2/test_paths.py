@@ -1,14 +1,14 @@
-"""Paths given by points: the polynomials between them, and what comes before and after."""
+"""Tests of paths through points: the polynomials between them, and the times before and after."""
 
 import numpy as np
 import pytest
 
-from pegasus.backends.ros2.paths import CommandedPath, PathPoint, hermite_coefficients
+from pegasus.backends.ros2.demand import CommandedPath, PathPoint, hermite_coefficients
 
 
 @pytest.mark.parametrize("degree", [1, 3, 5])
 def test_a_polynomial_is_found_again_from_its_ends(degree):
-    """A piece would not have the position, velocity or acceleration that its ends were given."""
+    """A segment would miss the position, velocity or acceleration at its ends."""
     rng = np.random.default_rng(degree)
     curve = [np.polynomial.Polynomial(rng.normal(size=degree + 1)) for _ in range(3)]
     duration = 1.7
@@ -22,7 +22,7 @@ def test_a_polynomial_is_found_again_from_its_ends(degree):
 
 
 def test_derivatives_are_those_of_the_position():
-    """Feed-forward of velocity, acceleration or jerk would push the vehicle off its own path."""
+    """Wrong feed-forward derivatives would push the vehicle off its path."""
     points = [
         PathPoint(0.0, (0, 0, 1), 0.0, (1, 0, 0), (0, 0, 0)),
         PathPoint(2.0, (2, 1, 2), 1.0, (0, 1, 0), (0.5, 0, 0)),
@@ -42,14 +42,14 @@ def test_derivatives_are_those_of_the_position():
 
 
 def test_positions_alone_are_joined_by_lines():
-    """Points without velocities would be given some that nobody asked for."""
+    """Points without velocities would be given invented ones."""
     path = CommandedPath([PathPoint(1.0, (0, 0, 0), 0.0), PathPoint(3.0, (4, 0, 2), 0.0, (9, 9, 9))])
     np.testing.assert_allclose(path.at(2.0).motion, [[2, 0, 1], [2, 0, 1], [0, 0, 0], [0, 0, 0]], atol=1e-12)
     np.testing.assert_allclose(path.at(0.5).motion[0], 0.0)
 
 
 def test_it_waits_at_its_beginning():
-    """A vehicle that waits for its path to begin would be pushed along by the velocity of its first piece."""
+    """A vehicle that waits for its path to begin would get the first segment's velocity."""
     path = CommandedPath([PathPoint(1.0, (1, 2, 3), 0.5), PathPoint(2.0, (5, 2, 3), 1.5)])
     before = path.at(0.9)
     np.testing.assert_array_equal(before.motion, [[1, 2, 3], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
@@ -58,7 +58,7 @@ def test_it_waits_at_its_beginning():
 
 
 def test_it_stays_at_its_end():
-    """After the last point a polynomial would run away."""
+    """The polynomial would be extrapolated beyond the last point."""
     path = CommandedPath([PathPoint(0.0, (0, 0, 0), 0.0), PathPoint(1.0, (1, 0, 0), 0.5)])
     end = path.at(1.0)
     np.testing.assert_array_equal(end.motion, [[1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
@@ -66,7 +66,7 @@ def test_it_stays_at_its_end():
 
 
 def test_headings_turn_the_short_way():
-    """From 170 to -170 degrees it would turn round by 340."""
+    """A turn from 170 to -170 degrees would go through 340 degrees."""
     path = CommandedPath(
         [PathPoint(0.0, (0, 0, 0), np.radians(170)), PathPoint(1.0, (1, 0, 0), np.radians(-170))]
     )

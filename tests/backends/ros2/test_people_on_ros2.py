@@ -1,4 +1,4 @@
-"""People on the graph: their poses, and goals and paths that lead them."""
+"""Tests of people on ROS 2: their poses, and goals and paths for them."""
 
 import logging
 
@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from dds_rig import until
 from ros2_rig import TRANSPORT, begin
+from ros2_types import Header, Path, Point, Pose, PoseStamped
 
 from pegasus import Simulation
-from pegasus.backends.ros2.cdr import decode, encode
-from pegasus.backends.ros2.messages import Header, Path, Point, Pose, PoseStamped
-from pegasus.backends.ros2.qos import RELIABLE, SENSOR_DATA
+from pegasus.backends.ros2.graph import RELIABLE, SENSOR_DATA
+from pegasus.backends.ros2.messages import decode, encode
 from pegasus.backends.ros2.transport import open_transport
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 pytest.importorskip("cyclonedds")
 
@@ -24,20 +24,20 @@ def begun(domain):  # noqa: ARG001
 
 
 class Walker:
-    """A person as far as the graph can tell."""
+    """A person with the interface that the ROS 2 backend uses."""
 
     def __init__(self, name):
         self.name, self.position, self.heading = name, np.array([1.0, 2.0, 0.0]), np.pi / 2
         self.told = []
 
     def walk(self, points, *, speed):
-        """Keep the path."""
+        """Store the path."""
         if not np.isfinite(points).all():
             raise ConfigError("must be finite", field="path")
         self.told.append((points, speed))
 
     def stand(self):
-        """Keep that it stands."""
+        """Store the stop."""
         self.told.append("stand")
 
 
@@ -46,8 +46,8 @@ def at(x, y, frame="map"):
 
 
 def test_people_are_seen_and_led(nothing_stays, caplog):  # noqa: ARG001
-    """Nobody could follow a person, or send one somewhere, without a script in Isaac Sim."""
-    from pegasus.isaac.people_ros2 import PeopleOnROS2
+    """A person could not be observed or sent to a goal without a script in Isaac Sim."""
+    from pegasus.isaac.people import PeopleOnROS2
 
     first, second = Walker("guard"), Walker("guest")
     with (
@@ -92,21 +92,21 @@ def test_people_are_seen_and_led(nothing_stays, caplog):  # noqa: ARG001
         told(3)
         assert first.told == [([(7.0, 8.0, 0.0)], 1.5), ([(1.0, 1.0, 0.0), (2.0, 1.0, 0.0)], 1.5), "stand"]
         assert second.told == []
-        # What is wrong is refused, and the run goes on.
+        # An invalid message is rejected, and the run continues.
         with caplog.at_level(logging.WARNING):
             goal.publish(encode(at(7.0, 8.0, frame="odom")))
             goal.publish(encode(at(float("nan"), 8.0)))
             goal.publish(encode(at(0.5, 0.0)))
             told(4)
-        refused = [record.message for record in caplog.records if "refused" in record.message]
+        refused = [record.message for record in caplog.records if "rejected" in record.message]
         assert len(refused) == 2
         assert "must be map" in refused[0]
         other.close()
 
 
 def test_a_wrong_option_is_one_line():
-    """A trace, or a node that stays on the graph."""
-    from pegasus.isaac.people_ros2 import PeopleOnROS2
+    """A wrong option would cause a traceback, or leave a node on ROS 2."""
+    from pegasus.isaac.people import PeopleOnROS2
 
     with Simulation("flat") as sim:
         for options in ({"rate": 0.0}, {"speed": -1.0}, {"height": float("inf")}):

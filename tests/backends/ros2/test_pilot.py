@@ -1,4 +1,4 @@
-"""From demands to rotor speeds, flown in a real simulation without any network."""
+"""Tests of the ROS 2 pilot, from commands to rotor speeds, in a real simulation without a network."""
 
 import math
 
@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from pegasus import Backend, Multirotor, Simulation
-from pegasus.backends.ros2.demand import Demand
-from pegasus.backends.ros2.paths import CommandedPath, PathPoint
+from pegasus.backends.ros2.demand import CommandedPath, Demand, PathPoint
 from pegasus.backends.ros2.pilot import Pilot, limited_step
-from pegasus.frames import euler_from_quaternion
+from pegasus.base.frames import euler_from_quaternion
 
 
 class Told(Backend):
-    """Flies by demands that the test writes."""
+    """A backend that flies by commands of the test."""
 
     drives = True
 
@@ -29,11 +28,11 @@ class Told(Backend):
         return self.pilot.command(t, self.vehicle.state, self.demands)
 
     def tell(self, t):
-        """Write the demands of this step."""
+        """Set the commands of this step."""
 
 
 def flown(tell, duration, *, height=10.0, count=1, **options):
-    """Return the vehicle after it has flown for a time by what a function tells it, and its backend."""
+    """Return a vehicle after a flight by the commands of a function, and its backend."""
     backend = Told(**options)
     backend.tell = lambda t: tell(backend.demands, t)
     with Simulation("flat") as sim:
@@ -46,20 +45,20 @@ def flown(tell, duration, *, height=10.0, count=1, **options):
 
 
 def test_limited_step():
-    """A wanted velocity would be taken up at once, or never be reached."""
+    """A commanded velocity would be reached at once, or never."""
     np.testing.assert_allclose(limited_step(np.zeros(3), np.array([3.0, 4.0, 0.0]), 1.0), [0.6, 0.8, 0.0])
     np.testing.assert_array_equal(limited_step(np.ones(3), np.ones(3) * 1.1, 1.0), np.ones(3) * 1.1)
 
 
 def test_rotors_rest_until_they_are_told():
-    """A vehicle that nobody has told anything would spin its rotors."""
+    """A vehicle without commands would spin its rotors."""
     vehicle, _ = flown(lambda *_: None, 0.1)
     assert not vehicle.state.rotor_speed.any()
     assert not vehicle.rotor_command.any()
 
 
 def test_each_rotor_stops_by_its_own_age():
-    """One rotor that is told a speed again and again would keep those alive that are not."""
+    """Repeated commands to one rotor would keep outdated ones alive."""
 
     def tell(demands, t):
         if t == 0:
@@ -73,7 +72,7 @@ def test_each_rotor_stops_by_its_own_age():
 
 
 def test_velocity_is_ahead_of_the_vehicle():
-    """A velocity would be taken along the world's axes, or the heading not turn at its rate."""
+    """Velocity would be taken along the world's axes, or the heading not turn at its rate."""
 
     def tell(demands, t):
         demands[0].take_velocity((1.0, 0.0, 0.5), 0.0, t)
@@ -92,7 +91,7 @@ def test_velocity_is_ahead_of_the_vehicle():
 
 @pytest.mark.parametrize("hold", [False, True])
 def test_an_old_velocity(hold):
-    """After its time limit a command would be flown on, or the wrong thing be done instead."""
+    """An outdated command would be followed, or the wrong time-out action be taken."""
 
     def tell(demands, t):
         if t < 2.0:
@@ -108,7 +107,7 @@ def test_an_old_velocity(hold):
 
 
 def test_attitude_and_thrust():
-    """Roll, pitch and yaw would be swapped, or the thrust not be that in newton."""
+    """Roll, pitch and yaw would be exchanged, or the thrust not be in newtons."""
     wanted = (0.1, -0.15, 0.8)
 
     def tell(demands, t):
@@ -139,13 +138,13 @@ def test_a_path_is_followed():
         vehicle = sim.add(Multirotor("iris", position=(0, 0, 10), heading=0.5, backends=[backend]))
         for t in sim.stepping(5.0):
             errors.append(np.abs(path.at(t).motion[0] - vehicle.state.position[0]).max())
-    # The rotors start from rest, so that it sinks at first.
+    # The rotors start from rest, so the vehicle sinks at first.
     assert max(errors[500:]) < 0.1
     assert errors[-1] < 0.03
 
 
 def test_copies_do_as_each_was_told():
-    """One copy's demand would move another, or the mode of one be that of all."""
+    """One copy's command or mode would affect another copy."""
 
     def tell(demands, t):
         demands[0].take_rotors(np.full(4, 700.0), t)

@@ -1,16 +1,16 @@
-"""A simulation paused, resumed and reset by somebody else."""
+"""Tests of pausing, resuming and resetting a simulation through ROS 2."""
 
 import threading
 
 import pytest
 from dds_rig import until
 from ros2_rig import TRANSPORT, begin
+from ros2_types import Bool
 
 from pegasus import Multirotor, Playback, Simulation
 from pegasus.backends import ROS2
-from pegasus.backends.ros2.cdr import encode
-from pegasus.backends.ros2.messages import Bool
-from pegasus.backends.ros2.qos import RELIABLE
+from pegasus.backends.ros2.graph import RELIABLE
+from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.remote_control import RemoteControl
 from pegasus.backends.ros2.transport import open_transport
 
@@ -24,14 +24,14 @@ def begun(domain):  # noqa: ARG001
 
 
 def test_pause_resume_reset(nothing_stays):  # noqa: ARG001
-    """Whoever tests his nodes by a simulation would have to begin it anew by hand, or lose it in a pause."""
+    """A simulation could not be paused, resumed or reset from another node."""
     with Simulation("flat") as sim, RemoteControl(sim, transport=TRANSPORT):
         iris = sim.add(Multirotor("iris", position=(0, 0, 50), backends=[ROS2("d", transport=TRANSPORT)]))
         other = open_transport(TRANSPORT)
         node = other.node("tester")
         pause, reset = (node.publisher(Bool, f"/pegasus/{name}", RELIABLE) for name in ("pause", "reset"))
         until(lambda: pause.matched and reset.matched)
-        # What is stopped stays so.
+        # A stopped simulation stays stopped.
         pause.publish(encode(Bool(False)))
         runner = threading.Thread(target=sim.run, args=(1e6,), kwargs={"speed": 1.0})
         runner.start()
@@ -40,7 +40,7 @@ def test_pause_resume_reset(nothing_stays):  # noqa: ARG001
         until(lambda: sim.playback is Playback.PAUSED)
         still = sim.step_count
         reset.publish(encode(Bool(True)))
-        # It is stopped for a moment, then as it was.
+        # It stops for a moment, then continues as before.
         until(lambda: sim.step_count == 0 and sim.playback is Playback.PAUSED)
         assert still > 0
         assert iris.state.position[0, 2] == 50.0
@@ -52,7 +52,7 @@ def test_pause_resume_reset(nothing_stays):  # noqa: ARG001
 
 
 def test_a_reset_that_fails(nothing_stays, caplog):  # noqa: ARG001
-    """The first autopilot that does not start again would leave the simulation deaf for good."""
+    """A reset in which an autopilot fails to start would make the simulation deaf for good."""
     with Simulation("flat") as sim, RemoteControl(sim, transport=TRANSPORT):
         failures = [RuntimeError("PX4 0 did not start"), OSError("no space left")]
 
@@ -71,4 +71,4 @@ def test_a_reset_that_fails(nothing_stays, caplog):  # noqa: ARG001
         publisher.publish(encode(Bool(True)))
         until(lambda: sim.playback is Playback.PLAYING)
         other.close()
-    assert "is refused: PX4 0 did not start" in caplog.records[0].getMessage()
+    assert "invalid command to the simulation: PX4 0 did not start" in caplog.records[0].getMessage()

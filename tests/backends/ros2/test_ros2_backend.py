@@ -1,4 +1,4 @@
-"""Vehicles on the graph as another process sees them, whose types and coder are none of Pegasus."""
+"""Tests of vehicles on ROS 2 from another process with its own types and serializer."""
 
 import math
 import time
@@ -44,12 +44,12 @@ SENSORS = {
 
 
 def test_the_public_name_is_the_backend():
-    """`from pegasus.backends import ROS2` would give something else."""
+    """`from pegasus.backends import ROS2` would give another object."""
     assert ROS2 is SAME
 
 
 def test_state_and_readings_are_true(peer, nothing_stays):  # noqa: ARG001
-    """A topic would have other numbers, units, frames or stamps than REP 103 and REP 105 ask for."""
+    """A topic would have numbers, units, frames or stamps that contradict REP 103 and REP 105."""
     witness = Witness()
     backend = ROS2("drone0", control=False, transport=TRANSPORT, pose_variance=(1, 2, 3, 4, 5, 6))
     flight = GeometricController(trajectories.circle(radius=2.0, height=3.0, speed=2.0))
@@ -92,7 +92,7 @@ def test_state_and_readings_are_true(peer, nothing_stays):  # noqa: ARG001
 
 
 def flat(topic, message):
-    """Return the numbers of a message on the state, in the order of its fields."""
+    """Return the numbers of a state message, in the order of its fields."""
     if topic == "state/pose":
         return [*xyz(message["pose"]["position"]), *xyzw(message["pose"]["orientation"])]
     if topic == "odom":
@@ -110,10 +110,10 @@ def flat(topic, message):
 
 
 def check_readings(found, witness):
-    """Compare messages of sensors with the readings that they were made of."""
+    """Compare sensor messages with the readings of their stamps."""
 
     def reading(topic, sensor):
-        # An estimator's frame is where it began, not where it is.
+        # An estimator's frame begins at its start pose.
         frame, sensor = (f"drone0/{sensor}", sensor) if sensor else ("drone0/odom", "vio")
         assert found[topic]["header"]["frame_id"] == frame
         return witness.readings["iris", sensor, stamp_of(found[topic])], found[topic]
@@ -168,7 +168,7 @@ def check_readings(found, witness):
 
 
 def test_who_comes_late_gets_the_frames_of_every_vehicle(peer, nothing_stays):  # noqa: ARG001
-    """Frames of two vehicles would collide, or be lost on who starts rviz after the simulation."""
+    """Frames of two vehicles would collide, or be lost to an rviz that starts later."""
     imu = IMU(position=(0.1, 0.2, 0.3), orientation=(0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
     ahead = Rangefinder(direction=(0.0, 1.0, 0.0))
     with Simulation("flat") as sim:
@@ -204,7 +204,7 @@ def test_who_comes_late_gets_the_frames_of_every_vehicle(peer, nothing_stays):  
 
 
 def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
-    """Its node, writers and readers would stay on the graph, or those of another vehicle go with them."""
+    """A removed vehicle's node would stay, or another vehicle's be removed."""
     with Simulation("flat") as sim:
         for x, name in enumerate(("gone", "here")):
             sim.add(Multirotor("iris", position=(3 * x, 0, 0.2), backends=[ROS2(name, transport=TRANSPORT)]))
@@ -222,20 +222,20 @@ def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
         assert "/here/pegasus" in peer.ask("nodes")
         until(lambda: peer.ask("matched", topic="/gone/state/pose") == 0)
         assert peer.ask("matched", topic="/here/state/pose") == 1
-        # The clock goes on without the vehicle that came first.
+        # The clock continues without the vehicle that was first.
         seen(sim, peer, ["/clock", "/here/state/pose"])
-        # After a stop all begins anew.
+        # After a stop all nodes are created anew.
         sim.reset()
         seen(sim, peer, ["/clock", "/here/state/pose"])
         sim.stop()
         until(lambda: peer.ask("matched", topic="/here/state/pose") == 0)
-        # Who leaves for good takes his participant along, and with it all that was on it.
+        # The last share to close takes the participant and all of its entities along.
         until(lambda: not peer.ask("nodes").get("/here/pegasus", {}).get("writes"))
     ignore(peer, ["/gone/state/pose", "/here/state/pose", "/clock"])
 
 
 def test_a_stuck_listener_holds_nobody_up(domain):
-    """A process that stands still would hold the simulation, or get nothing more once it goes on."""
+    """A suspended subscriber would block the simulation, or get no messages after it resumes."""
     peer = DDSPeer(domain)
     topics = {"/held/state/pose": "PoseStamped", "/held/odom": "Odometry"}
     with Simulation("flat") as sim:
@@ -256,7 +256,7 @@ def test_a_stuck_listener_holds_nobody_up(domain):
 
 
 def test_the_clock_ticks_once_for_all_vehicles(peer):
-    """Nodes on simulation time would get every instant several times, or jump back and forth."""
+    """Nodes on simulation time would get each instant several times, or see time jump."""
     with Simulation("flat") as sim:
         for k in range(3):
             sim.add(
@@ -274,7 +274,7 @@ def test_the_clock_ticks_once_for_all_vehicles(peer):
 
 
 def test_a_vehicle_that_px4_flies(px4, peer):
-    """A vehicle could not be heard on ROS 2 while an autopilot drives it."""
+    """A vehicle flown by an autopilot could not be published on ROS 2."""
     autopilot = px4("--mission hover --ready 1")
     with Simulation("flat") as sim:
         backends = [autopilot, ROS2("flown", control=False, transport=TRANSPORT)]

@@ -1,4 +1,4 @@
-"""Vehicles on the graph by rclpy: against a strict stand-in with its signatures.
+"""Tests of vehicles on ROS 2 over rclpy, against a strict stand-in with rclpy's signatures.
 
 Where rclpy itself is installed, the other tests of vehicles run on it.
 """
@@ -10,24 +10,22 @@ import pytest
 import rclpy_stand_in
 from dds_rig import until
 from ros2_rig import begin
+from ros2_types import KINDS, Clock, Float64, Float64MultiArray, PoseStamped, TFMessage
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends import ROS2
-from pegasus.backends.ros2 import messages
-from pegasus.backends.ros2.cdr import decode, encode
-from pegasus.backends.ros2.contents import sensor_contents
-from pegasus.backends.ros2.messages import Clock, Float64, Float64MultiArray, PoseStamped, TFMessage
-from pegasus.backends.ros2.qos import CLOCK, LATCHED, RELIABLE
-from pegasus.backends.ros2.state_contents import state_contents
+from pegasus.backends.ros2.contents import sensor_contents, state_contents
+from pegasus.backends.ros2.graph import CLOCK, LATCHED, RELIABLE
+from pegasus.backends.ros2.messages import decode, encode
 from pegasus.backends.ros2.transport import open_transport
 
 
 @pytest.fixture
 def graph(monkeypatch):
-    """Return what lives in the stand-in, which has all messages; after the test nothing may."""
+    """Return the stand-in's entities, with all messages; none may be left after the test."""
     packages = {}
-    for name in messages.__all__:
-        package, _, kind = getattr(messages, name).description.name.split("/")
+    for name in KINDS.values():
+        package, _, kind = name.split("/")
         packages.setdefault(package, []).append(kind)
     monkeypatch.setattr(rclpy_stand_in, "PACKAGES", packages)
     begin()
@@ -39,7 +37,7 @@ def graph(monkeypatch):
 
 
 def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
-    """What works by Cyclone DDS would not where a ROS 2 is sourced, or leave nodes behind."""
+    """The backend would work over Cyclone DDS but not rclpy, or leave nodes behind."""
     with Simulation("flat") as sim:
         backend = ROS2("drone0", transport="rclpy")
         pair = sim.add(Multirotor("iris", count=2, backends=[backend]))
@@ -49,7 +47,7 @@ def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
         contents = [*state, *(c for items in sensor_contents(pair).values() for c in items)]
         names = backend.frames.names("drone1")
         readers = {
-            content.topic: node.subscription(type(content.message(names)), content.topic, content.qos)
+            content.topic: node.subscription(content.message(names).__msgtype__, content.topic, content.qos)
             for content in contents
         }
         readers["/clock"] = node.subscription(Clock, "/clock", CLOCK)
@@ -75,7 +73,7 @@ def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
 
 
 def test_commands_are_followed_after_many_resets(graph):  # noqa: ARG001
-    """A reset destroys what commands come by; the vehicle would follow none ever after."""
+    """A reset would destroy the subscriptions, and the vehicle would ignore all later commands."""
     commander = open_transport("rclpy")
     commands = commander.node("commander", "drone0").publisher(Float64MultiArray, "control/rotors", RELIABLE)
     with Simulation("flat") as sim:

@@ -1,18 +1,15 @@
-"""Bytes of messages: those that ROS 2 itself makes, both ways, and the rules of CDR where it made none."""
+"""Tests of CDR serialization and type hashes against ROS 2's own, and against the rules of CDR."""
 
-import inspect
 import json
 import math
 import struct
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from pegasus.backends.ros2 import messages
-from pegasus.backends.ros2.cdr import CdrError, decode, encode
-from pegasus.backends.ros2.description import Message
-from pegasus.backends.ros2.messages import (
+from ros2_types import (
+    KINDS,
     BatteryState,
     CameraInfo,
     CompressedImage,
@@ -27,9 +24,11 @@ from pegasus.backends.ros2.messages import (
     JointState,
     MultiDOFJointTrajectory,
     MultiDOFJointTrajectoryPoint,
+    NavSatStatus,
     NodeEntitiesInfo,
     Odometry,
     PointCloud2,
+    PoseStamped,
     String,
     TFMessage,
     Time,
@@ -38,52 +37,105 @@ from pegasus.backends.ros2.messages import (
     Twist,
     Vector3,
 )
-from pegasus.backends.ros2.template import Template
-from pegasus.errors import ConfigError
 
-GOLDEN = json.loads(Path(__file__).with_name("data").joinpath("ros2_golden_cdr.json").read_text())["messages"]
+from pegasus.backends.ros2 import messages
+from pegasus.backends.ros2.messages import (
+    CdrError,
+    Template,
+    constants,
+    decode,
+    definition,
+    encode,
+    message,
+    type_hash,
+    typestore,
+)
+from pegasus.base.errors import ConfigError
+
+DATA = Path(__file__).with_name("data")
+GOLDEN = json.loads((DATA / "ros2_golden_cdr.json").read_text())["messages"]
 CASES = [(name, case) for name, cases in GOLDEN.items() for case in cases]
-KINDS = {
-    kind.description.name: kind
-    for kind in vars(messages).values()
-    if inspect.isclass(kind) and issubclass(kind, Message)
-}
+HASHES = json.loads((DATA / "ros2_type_hashes.json").read_text())["hashes"]
+# The definition in ROS's own packages; the list above lacks it.
+HASHES["std_msgs/msg/Int32"] = "RIHS01_b6578ded3c58c626cfe8d1a6fb6e04f706f97e9f03d2727c9ff4e74b1cef0deb"
 HEAD = "00010000"
-
-
-def built(kind, fields):
-    """Return a message of the fields that the reference gives."""
-    values = {}
-    for name, described in kind.description.fields:
-        value = fields[name]
-        if described.nested:
-            inner = described.nested
-            value = [built(inner, item) for item in value] if described.many else built(inner, value)
-        elif described.many and described.base == "uint8":
-            value = bytes(value)
-        values[name] = value
-    return kind(**values)
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{name}-{case}" for name, case in CASES])
 def test_bytes_equal_those_of_ros(name, case):
-    """ROS 2 would read other values than were sent, or send others than are read."""
+    """ROS 2 would decode other values than were sent, or the reverse."""
     fields, data = GOLDEN[name][case]["fields"], bytes.fromhex(GOLDEN[name][case]["cdr_hex"])
-    message = built(KINDS[name], fields)
-    assert encode(message) == data
-    assert decode(KINDS[name], data) == message
+    assert encode(message(name, **fields)) == data
+    assert encode(decode(name, data)) == data
 
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_new_message_is_as_ros_makes_it(name):
-    """Fields that are left out would not hold what ROS 2 puts there: an orientation of zeros, a fix."""
-    assert encode(KINDS[name]()) == bytes.fromhex(GOLDEN[name]["default"]["cdr_hex"])
+    """Omitted fields would not have ROS 2's defaults, such as a unit quaternion."""
+    assert encode(message(name)) == bytes.fromhex(GOLDEN[name]["default"]["cdr_hex"])
+
+
+@pytest.mark.parametrize("name", HASHES)
+def test_type_hashes_equal_those_of_ros(name):
+    """A field's name, type or position would differ from ROS's, and cause warnings."""
+    assert type_hash(name) == HASHES[name]
+
+
+def test_definitions_describe_types_completely():
+    """A reader of a log without ROS 2 could not decode it."""
+    rule = "=" * 80
+    assert definition(PoseStamped) == (
+        "std_msgs/Header header\ngeometry_msgs/Pose pose\n"
+        f"{rule}\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n"
+        f"{rule}\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n"
+        f"{rule}\nMSG: geometry_msgs/Pose\n"
+        "geometry_msgs/Point position\ngeometry_msgs/Quaternion orientation\n"
+        f"{rule}\nMSG: geometry_msgs/Point\nfloat64 x\nfloat64 y\nfloat64 z\n"
+        f"{rule}\nMSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n"
+    )
+    assert "float64[9] orientation_covariance\n" in definition(Imu)
+    assert definition(TFMessage).startswith("geometry_msgs/TransformStamped[] transforms\n")
+
+
+def test_messages_do_not_share_their_parts():
+    """Setting a field of one message would change another message."""
+    one, other = Imu(), Imu()
+    one.header.frame_id = "imu"
+    one.orientation_covariance[0] = 1.0
+    assert encode(other) == encode(Imu(Header(), {"w": 1.0}, [0.0] * 9))
+    assert TFMessage().transforms is not TFMessage().transforms
+
+
+def test_constants_belong_to_the_type():
+    """A fix would have a status value that differs from ROS 2's."""
+    assert constants(NavSatStatus).STATUS_FIX == 0
+    assert NavSatStatus().status == constants(NavSatStatus).STATUS_UNKNOWN
+
+
+@pytest.mark.parametrize("make", [constants, definition, message])
+def test_an_unknown_type_is_refused(make):
+    """A misspelt type would end in a traceback of the library."""
+    with pytest.raises(ConfigError, match="type = 'sensor_msgs/Imu': is not a message type"):
+        make("sensor_msgs/Imu")
+
+
+def test_a_missing_library_is_named_with_its_remedy(monkeypatch):
+    """Without the extra, users would see a traceback instead of the install command."""
+    typestore.cache_clear()
+    for name in [name for name in sys.modules if name.split(".")[0] == "rosbags"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "rosbags", None)
+    with pytest.raises(
+        ConfigError, match=r"package rosbags: .*; pip install 'pegasus-multirotor\[rosbags\]'"
+    ) as caught:
+        messages.typestore()
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("message", "wanted"),
+    ("made", "wanted"),
     [
-        # One byte of the string's end, then three to the next multiple of four.
+        # One byte for the end of the string, then three of padding to the next multiple of four.
         (NodeEntitiesInfo("", "abcd"), "01000000 00 000000 05000000 6162636400 000000 00000000 00000000"),
         # Sixteen bytes without a length in front: an array.
         (Gid(bytes(range(16))), "000102030405060708090a0b0c0d0e0f"),
@@ -93,9 +145,9 @@ def test_a_new_message_is_as_ros_makes_it(name):
             Float64MultiArray(data=[1.0, -2.0]),
             "00000000 00000000 02000000 00000000 000000000000f03f 00000000000000c0",
         ),
-        # Four-byte numbers need no gap there.
+        # Four-byte numbers need no padding there.
         (Float32MultiArray(data=[1.0]), "00000000 00000000 01000000 0000803f"),
-        # An empty sequence leaves no gap for the elements that it has not; characters count in bytes.
+        # An empty sequence needs no padding for absent elements; strings count bytes.
         (
             JointState(Header(), ["é"]),
             "00000000 00000000 01000000 00000000 01000000 03000000 c3a900 00 00000000 00000000 00000000",
@@ -103,15 +155,15 @@ def test_a_new_message_is_as_ros_makes_it(name):
     ],
     ids=["strings", "array of bytes", "negative", "alignment of doubles", "floats", "empty sequences"],
 )
-def test_bytes_follow_the_rules_of_cdr(message, wanted):
-    """What the reference does not list would be sent with wrong gaps or lengths."""
+def test_bytes_follow_the_rules_of_cdr(made, wanted):
+    """Types without a ROS reference would have wrong padding or lengths."""
     data = bytes.fromhex(HEAD + wanted.replace(" ", ""))
-    assert encode(message).hex() == data.hex()
-    assert decode(type(message), data) == message
+    assert encode(made).hex() == data.hex()
+    assert encode(decode(made.__msgtype__, data)) == data
 
 
 def test_odometry_and_battery_and_camera_follow_the_rules():
-    """Types that the reference lacks would be sent in another order or with other gaps."""
+    """Types without a ROS reference would have another field order or padding."""
     header = struct.pack("<iI", 3, 4) + struct.pack("<I4s", 4, b"map\x00")
     pose, twist = [float(i) for i in range(7)], [float(i) for i in range(6)]
     odometry = decode(
@@ -125,7 +177,7 @@ def test_odometry_and_battery_and_camera_follow_the_rules():
     assert odometry.child_frame_id == "base"
     assert [odometry.pose.pose.position.y, odometry.pose.pose.orientation.w] == [1.0, 6.0]
     assert odometry.twist.twist.angular == Vector3(3.0, 4.0, 5.0)
-    assert odometry.twist.covariance == list(range(36, 72))
+    assert odometry.twist.covariance.tolist() == list(range(36, 72))
     battery = BatteryState(Header(Time(3, 4), "map"), *range(1, 8), 2, 1, 3, True, [3.7, 3.8], [], "a", "bc")
     assert encode(battery) == bytes.fromhex(HEAD) + header + struct.pack(
         "<7f3B?I2fII2s2xI3s", *range(1, 8), 2, 1, 3, True, 2, 3.7, 3.8, 0, 2, b"a\x00", 3, b"bc\x00"
@@ -151,28 +203,28 @@ def test_odometry_and_battery_and_camera_follow_the_rules():
 
 
 def test_a_trajectory_follows_the_rules():
-    """Points of a commanded trajectory would be misread from the second on."""
+    """Points of a commanded trajectory would be decoded wrongly from the second on."""
     moves = [Twist(Vector3(1.0, 2.0, 3.0))]
     point = MultiDOFJointTrajectoryPoint([Transform(Vector3(9.0))], moves, [])
     point.time_from_start.sec = 7
-    message = MultiDOFJointTrajectory(Header(), ["a", "bc"], [point, point])
+    made = MultiDOFJointTrajectory(Header(), ["a", "bc"], [point, point])
     numbers = 1, 9, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 0, 0, 0, 0, 7, 0
     text = struct.pack("<iII1s3xII2s2xI3sxI", 0, 0, 1, b"\x00", 2, 2, b"a\x00", 3, b"bc\x00", 2)
     # The first point begins at 40: its length ends at 44, a gap before the numbers. The second begins at 172
     # and has none.
     first, second = struct.pack("<I4x7dI4x6dIiI", *numbers), struct.pack("<I7dI4x6dIiI", *numbers)
-    assert encode(message) == bytes.fromhex(HEAD) + text + first + second
-    assert decode(MultiDOFJointTrajectory, encode(message)) == message
+    assert encode(made) == bytes.fromhex(HEAD) + text + first + second
+    assert decode(MultiDOFJointTrajectory, encode(made)) == made
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_every_message_comes_back(kind):
-    """A field would be written in another way than it is read."""
-    assert decode(kind, encode(kind())) == kind()
+    """A field would be written in another format than it is read."""
+    assert encode(decode(kind, encode(kind()))) == encode(kind())
 
 
 def test_arrays_of_numpy_give_the_bytes_of_lists():
-    """Pixels, points and covariances would need a copy into lists, or be sent in the machine's own type."""
+    """NumPy arrays would have to be copied into lists, or be sent with a wrong type."""
     image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
     blocks = image, memoryview(image), image.tobytes(), bytearray(image.tobytes()), image.ravel().tolist()
     assert len({encode(Image(data=block)) for block in blocks}) == 1
@@ -188,7 +240,7 @@ def test_arrays_of_numpy_give_the_bytes_of_lists():
 
 
 def test_numbers_beyond_the_usual_survive():
-    """NaN, which says "not measured", or infinity, which says "nothing in reach", would be lost."""
+    """NaN ("not measured") or infinity ("nothing in range") would be lost."""
     for value in math.inf, -math.inf, 5e-324, -0.0:
         found = decode(Float64, encode(Float64(value))).data
         assert struct.pack("<d", found) == struct.pack("<d", value)
@@ -196,32 +248,49 @@ def test_numbers_beyond_the_usual_survive():
 
 
 @pytest.mark.parametrize(
-    ("message", "field"),
+    ("kind", "fields", "field"),
     [
-        (Imu(orientation_covariance=[0.0] * 8), "Imu.orientation_covariance"),
-        (Imu(orientation_covariance=np.zeros((2, 5))), "Imu.orientation_covariance"),
-        (Gid(bytes(15)), "Gid.data"),
-        (Image(height=-1), "Image.height"),
-        (Image(height=2**32), "Image.height"),
-        (Image(is_bigendian=256), "Image.is_bigendian"),
-        (Image(data=[1, 256]), "Image.data"),
-        (Imu(header=Header(frame_id=5)), "Header.frame_id"),
-        (Imu(header=None), "Imu.header"),
-        (String("a\x00b"), "String.data"),
-        (NodeEntitiesInfo(node_name="n" * 257), "NodeEntitiesInfo.node_name"),
-        (Float64MultiArray(data=["a"]), "Float64MultiArray.data"),
-        (Float64(None), "Float64.data"),
+        (Imu, {"orientation_covariance": [0.0] * 8}, "Imu.orientation_covariance"),
+        (Imu, {"orientation_covariance": np.zeros((2, 5))}, "Imu.orientation_covariance"),
+        (Gid, {"data": bytes(15)}, "Gid.data"),
+        (Image, {"height": -1}, "Image.height"),
+        (Image, {"height": 2**32}, "Image.height"),
+        (Image, {"is_bigendian": 256}, "Image.is_bigendian"),
+        (Image, {"data": [1, 256]}, "Image.data"),
+        (Image, {"hight": 1}, "Image.hight"),
+        (Imu, {"header": {"frame_id": 5}}, "Header.frame_id"),
+        (Imu, {"header": {"frame": "map"}}, "Header.frame"),
+        (Imu, {"header": 3}, "Imu.header"),
+        (Imu, {"header": Time()}, "Imu.header"),
+        (String, {"data": "a\x00b"}, "String.data"),
+        (NodeEntitiesInfo, {"node_name": "n" * 257}, "NodeEntitiesInfo.node_name"),
+        (Float64MultiArray, {"data": ["a"]}, "Float64MultiArray.data"),
+        (Float64, {"data": "1"}, "Float64.data"),
     ],
 )
-def test_what_does_not_fit_is_refused(message, field):
-    """A wrong value would end in a traceback of the coder, or in bytes that mean something else."""
+def test_what_does_not_fit_is_refused(kind, fields, field):
+    """A wrong value would end in a traceback of the serializer, or in wrong bytes."""
     with pytest.raises(ConfigError, match=field) as caught:
-        encode(message)
+        message(kind, **fields)
     assert "\n" not in str(caught.value)
 
 
+def test_a_message_that_was_spoilt_is_refused():
+    """A wrong value set after construction would end in a traceback of the serializer."""
+    made = Image()
+    for field, value in (("height", -1), ("data", None), ("header", None), ("encoding", 5)):
+        setattr(made, field, value)
+        with pytest.raises(ConfigError, match="Image: cannot be encoded"):
+            encode(made)
+        made = Image()
+    imu = Imu()
+    imu.orientation_covariance = np.zeros(8)
+    with pytest.raises(ConfigError, match="Imu: cannot be encoded: Unexpected array length"):
+        encode(imu)
+
+
 @pytest.mark.parametrize(
-    "message",
+    "made",
     [
         Header(frame_id="map"),
         Imu(Header(frame_id="map")),
@@ -230,48 +299,49 @@ def test_what_does_not_fit_is_refused(message, field):
         NodeEntitiesInfo("/", "n", [Gid()], [Gid()]),
         CompressedImage(format="jpeg", data=b"abc"),
     ],
-    ids=lambda message: type(message).__name__,
+    ids=lambda made: made.__msgtype__,
 )
-def test_what_is_cut_short_is_refused(message):
-    """A damaged sample would stop the simulation, or be taken for a message of zeros."""
-    data = encode(message)
+def test_what_is_cut_short_is_refused(made):
+    """A damaged sample would stop the simulation, or be decoded as zeros."""
+    data = encode(made)
     for end in range(len(data)):
         with pytest.raises(CdrError):
-            decode(type(message), data[:end])
+            decode(made.__msgtype__, data[:end])
 
 
 @pytest.mark.parametrize(
     ("kind", "data"),
     [
-        # Four thousand million elements announced, none there.
+        # Four thousand million elements announced, none present.
         (TFMessage, HEAD + "ffffffff"),
         (JointState, HEAD + "00000000 00000000 01000000 00000000 ffffffff"),
         (Float64MultiArray, HEAD + "00000000 00000000 ffffffff"),
         (CompressedImage, HEAD + "00000000 00000000 01000000 00000000 01000000 00000000 ffffffff"),
         (String, HEAD + "ffffffff 61"),
-        # No zero at its end; no text of UTF-8.
+        # No terminating zero; not UTF-8.
         (String, HEAD + "02000000 6161"),
         (String, HEAD + "03000000 fffe00"),
-        # Big-endian, parameter lists, and a later representation.
-        (Float64, "00000000 3ff0000000000000"),
+        # No byte at all for an empty text, whose length includes its zero.
+        (String, HEAD + "00000000"),
+        # Parameter lists, and a later representation.
         (Float64, "00030000 000000000000f03f"),
         (Float64, "00070000 000000000000f03f"),
         (Float64, ""),
     ],
 )
 def test_what_is_no_message_is_refused(kind, data):
-    """Whoever is on the network could end the simulation, or make it ask for gigabytes."""
-    with pytest.raises(CdrError, match=kind.description.name):
+    """Invalid bytes from the network could end the simulation, or allocate gigabytes."""
+    with pytest.raises(CdrError, match=kind):
         decode(kind, bytes.fromhex(data.replace(" ", "")))
 
 
-def test_a_text_without_its_zero_is_read_as_empty():
-    """Coders that send an empty text as no bytes at all would not be understood."""
-    assert decode(String, bytes.fromhex(HEAD + "00000000")) == String("")
+def test_big_endian_samples_are_read():
+    """Commands from big-endian machines would be rejected."""
+    assert decode(Float64, bytes.fromhex("000000003ff0000000000000")).data == 1.0
 
 
 def test_a_template_gives_the_bytes_of_the_whole_message():
-    """The fast path would put numbers elsewhere than they belong."""
+    """The fast path would write numbers at wrong positions."""
     imu = Imu(Header(frame_id="d0/imu"), orientation_covariance=[0.1 * i for i in range(9)])
     template = Template(imu, "header.stamp", "angular_velocity", "linear_acceleration", "orientation.w")
     data = template.pack(1, 2, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 0.5)
@@ -279,14 +349,14 @@ def test_a_template_gives_the_bytes_of_the_whole_message():
     imu.angular_velocity, imu.linear_acceleration = Vector3(3.0, 4.0, 5.0), Vector3(6.0, 7.0, 8.0)
     imu.orientation.w = 0.5
     assert data == encode(imu)
-    # Once more: nothing of the first numbers stays, and the first bytes are no part of the second.
+    # Again: nothing of the first numbers remains, and the first bytes are not part of the second.
     again = template.pack(9, 8, *[0.0] * 6, 1.0)
     assert data == encode(imu)
     assert decode(Imu, again).header == Header(Time(9, 8), "d0/imu")
 
 
 def test_a_template_reaches_into_lists_and_past_gaps():
-    """Frames of a tree or cells of a battery could not be filled in, or the texts between be lost."""
+    """Frames of a tree or cells of a battery could not be set, or texts between them be lost."""
     tree = TFMessage([TransformStamped(Header(frame_id="map"), f"arm{'_' * i}") for i in range(3)])
     template = Template(tree, "transforms.1.transform.translation", "transforms.2")
     found = decode(TFMessage, template.pack(1.0, 2.0, 3.0, 4, 5, *range(7)))
@@ -298,23 +368,23 @@ def test_a_template_reaches_into_lists_and_past_gaps():
     assert found == tree
     battery = BatteryState(cell_voltage=[0.0] * 4, location="slot")
     filled = Template(battery, "present", "cell_voltage", "voltage").pack(True, 1.0, 2.0, 3.0, 4.0, 10.0)
-    assert decode(BatteryState, filled) == BatteryState(
-        voltage=10.0, present=True, cell_voltage=[1.0, 2.0, 3.0, 4.0], location="slot"
+    assert filled == encode(
+        BatteryState(voltage=10.0, present=True, cell_voltage=[1.0, 2.0, 3.0, 4.0], location="slot")
     )
 
 
 @pytest.mark.parametrize("path", ["pose", "header.frame_id", "orientation.q", "", "orientation_covariance.9"])
 def test_a_template_refuses_what_is_not_made_of_numbers(path):
-    """A misspelt field would never be filled in."""
+    """A misspelt field would never be set."""
     with pytest.raises(ConfigError, match="no numbers there"):
         Template(Imu(), path)
 
 
 def test_a_template_wants_as_many_numbers_as_it_has():
-    """A number too many would be passed over, and all behind it stand in the wrong field."""
+    """An extra number would be ignored and shift all later fields."""
     template = Template(Imu(), "header.stamp", "angular_velocity")
     for numbers in (1, 2, 3.0, 4.0), (1, 2, 3.0, 4.0, 5.0, 6.0):
-        with pytest.raises(ValueError, match="5 numbers are wanted"):
+        with pytest.raises(ValueError, match="must be 5 numbers"):
             template.pack(*numbers)
     with pytest.raises(struct.error):
         template.pack(1.5, 2, 3.0, 4.0, 5.0)

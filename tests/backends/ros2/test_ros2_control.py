@@ -1,4 +1,4 @@
-"""Vehicles told what to do by another process, whose types and coder are none of Pegasus."""
+"""Tests of vehicles commanded by another process with its own types and serializer."""
 
 import math
 
@@ -20,8 +20,8 @@ def begun(domain):  # noqa: ARG001
 
 
 def test_commands_move_the_right_rotor_of_the_right_vehicle(peer, nothing_stays):  # noqa: ARG001
-    """As in the forerunner, every topic would drive the last rotor, or that of another vehicle."""
-    # A machine under load may take more simulated time than the limit from one command to the next.
+    """A topic would drive a wrong rotor or a wrong vehicle."""
+    # On a busy machine, the simulated time between two commands may exceed the time-out.
     options = {"transport": TRANSPORT, "command_timeout": 1e3}
     with Simulation("flat") as sim:
         three = sim.add(Multirotor("iris", count=3, backends=[ROS2("drone0", **options)]))
@@ -48,7 +48,7 @@ def test_commands_move_the_right_rotor_of_the_right_vehicle(peer, nothing_stays)
 
 
 def test_each_kind_of_command(peer, nothing_stays):  # noqa: ARG001
-    """A topic would not be read, or its numbers be taken for others."""
+    """A command topic would not be read, or its numbers be misinterpreted."""
     backend = ROS2("drone0", transport=TRANSPORT, topics={"cmd_vel": {"name": "/cmd_vel"}})
     turn = {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}
     point = {
@@ -104,12 +104,12 @@ def test_each_kind_of_command(peer, nothing_stays):  # noqa: ARG001
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ([1.0, 2.0, 3.0], "must hold 4 rotor speeds [rad/s], not 3"),
-        ([1.0, math.nan, 3.0, 4.0], "must hold finite numbers"),
+        ([1.0, 2.0, 3.0], "must contain 4 rotor speeds [rad/s], not 3"),
+        ([1.0, math.nan, 3.0, 4.0], "must be finite numbers"),
     ],
 )
 def test_a_bad_command_is_refused_in_one_line(peer, caplog, data, what, nothing_stays):  # noqa: ARG001
-    """NaN or too few numbers would end the run, or stop what the last good command asked for."""
+    """NaN or too few numbers would end the run, or cancel the last valid command."""
     backend = ROS2("drone0", transport=TRANSPORT, command_timeout=100.0)
     layout = {"dim": [], "data_offset": 0}
     topic = "/drone0/control/rotors"

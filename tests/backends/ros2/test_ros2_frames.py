@@ -1,4 +1,4 @@
-"""The tree of transforms as another process sees it: REP 105's chain, its names, and who may tell it."""
+"""Tests of the transform tree from another process: REP 105's chain, frame names and publishers."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
 from pegasus.backends.ros2 import Frames
-from pegasus.components import build
+from pegasus.base.components import build
 from pegasus.control import GeometricController, trajectories
 from pegasus.sensors import Odometry
 
@@ -23,7 +23,7 @@ def begun(domain):  # noqa: ARG001
 
 
 def exact_estimator():
-    """Return one that errs by nothing but the drift of its frame."""
+    """Return an estimator whose only error is the drift of its frame."""
     noise = ("position", "orientation", "velocity", "angular_velocity")
     densities = {f"{name}_noise_density": 0.0 for name in noise}
     return Odometry(
@@ -32,7 +32,7 @@ def exact_estimator():
 
 
 def flown(peer, backend, sensors):
-    """Return the witness of a flight, and the newest message on each topic of transforms and odometry."""
+    """Return the witness of a flight, and the newest transform and odometry messages."""
     topics = {"/tf": "TFMessage", "/f0/odom": "Odometry"}
     if sensors:
         topics["/f0/sensors/odometry"] = "Odometry"
@@ -48,7 +48,7 @@ def flown(peer, backend, sensors):
         listen(peer, topics)
         until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
         found = seen(sim, peer, topics)
-        # Both of one instant: an estimate comes at every second transform.
+        # Both of one instant: an estimate comes with every second transform.
         wanted = "/f0/sensors/odometry" if sensors else "/f0/odom"
         until(
             lambda: (
@@ -61,7 +61,7 @@ def flown(peer, backend, sensors):
 
 
 def tree_of(message):
-    """Return the transforms of a message by parent and child: turn and offset."""
+    """Return the rotation and offset of each transform of a message, by parent and child."""
     return {
         (item["header"]["frame_id"], item["child_frame_id"]): (
             Rotation.from_quat(xyzw(item["transform"]["rotation"])),
@@ -72,7 +72,7 @@ def tree_of(message):
 
 
 def test_the_chain_is_the_truth_and_its_lower_half_the_estimate(peer):
-    """An estimate would be shown elsewhere than the frame it is given in, or the vehicle off its place."""
+    """The estimate would be in a wrong frame, or the chain not give the true pose."""
     backend = ROS2("f0", control=False, transport=TRANSPORT)
     witness, found = flown(peer, backend, {"vio": exact_estimator()})
     tree = tree_of(found["/tf"])
@@ -82,7 +82,7 @@ def test_the_chain_is_the_truth_and_its_lower_half_the_estimate(peer):
     np.testing.assert_allclose(turn.apply(own_offset) + offset, state.position[0], atol=1e-9)
     truth = Rotation.from_quat(state.orientation[0])
     assert ((turn * own_turn) * truth.inv()).magnitude() < 1e-9
-    # The frame has drifted by metres, and an estimate without any other error is the lower half.
+    # The frame has drifted by metres; the lower half is the estimate, which has no other error.
     assert np.linalg.norm(own_offset - state.position[0]) > 0.1
     estimate = found["/f0/sensors/odometry"]
     assert estimate["header"]["frame_id"] == "f0/odom"
@@ -92,7 +92,7 @@ def test_the_chain_is_the_truth_and_its_lower_half_the_estimate(peer):
 
 
 def test_without_an_estimator_odometry_is_exact(peer):
-    """Whoever asks for odom to base_link would get none from a vehicle that has no estimator."""
+    """A vehicle without an estimator would have no transform from odom to base_link."""
     witness, found = flown(peer, ROS2("f0", control=False, transport=TRANSPORT), {})
     tree = tree_of(found["/tf"])
     turn, offset = tree["map", "f0/odom"]
@@ -114,7 +114,7 @@ def test_without_an_estimator_odometry_is_exact(peer):
     ],
 )
 def test_trees_and_names_are_as_told(peer, frames, edges, parent):
-    """Somebody else's localisation would fight for a frame, or a stack not find its names."""
+    """Another localisation could not publish a frame, or frames could not be renamed."""
     backend = ROS2("f0", control=False, transport=TRANSPORT, frames=frames)
     witness, found = flown(peer, backend, {"vio": exact_estimator()})
     tree = tree_of(found["/tf"])
@@ -133,7 +133,7 @@ def test_trees_and_names_are_as_told(peer, frames, edges, parent):
 
 
 def test_fixed_frames_follow_the_names(peer):
-    """Sensors would hang below a body that is called otherwise."""
+    """Sensor frames would be below the wrong body frame after a renaming."""
     frames = Frames(base_link="body", prefix="uav_")
     with Simulation("flat") as sim:
         backend = ROS2("f0", control=False, transport=TRANSPORT, frames=frames)
@@ -161,7 +161,7 @@ def test_fixed_frames_follow_the_names(peer):
     ],
 )  # fmt: skip
 def test_bad_frames(options, message):
-    """A mistake in a file would be a traceback, or a frame that tf2 refuses later."""
+    """A mistake in a file would cause a traceback, or a frame that tf2 rejects later."""
     with pytest.raises(ConfigError) as caught:
         build(ROS2, {"ros2": ROS2}, {"model": "ros2", **options}, field="backends.0")
     assert message in str(caught.value)
@@ -169,7 +169,7 @@ def test_bad_frames(options, message):
 
 
 def test_two_bodies_with_one_frame(nothing_stays):  # noqa: ARG001
-    """Two vehicles would tell the place of one frame, which would jump between them."""
+    """Two vehicles would publish one frame, which would jump between them."""
     frames = Frames(prefix="")
 
     def add(sim, name, x, count=1):
@@ -178,7 +178,7 @@ def test_two_bodies_with_one_frame(nothing_stays):  # noqa: ARG001
 
     with Simulation("flat") as sim:
         add(sim, "f0", 0)
-        with pytest.raises(ConfigError, match="base_link': is the name of the body of /f0"):
+        with pytest.raises(ConfigError, match="base_link': is already the name of the body of /f0"):
             add(sim, "g0", 9)
-    with Simulation("flat") as sim, pytest.raises(ConfigError, match="the name of the body of /f0 already"):
+    with Simulation("flat") as sim, pytest.raises(ConfigError, match="already the name of the body of /f0"):
         add(sim, "f0", 0, count=2)

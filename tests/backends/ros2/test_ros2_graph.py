@@ -1,13 +1,11 @@
-"""The graph over the wire: a process with types and a coder of its own sees and says what it should."""
+"""Tests of ROS 2 discovery and messages with another process that has its own types and serializer."""
 
 import time
 
 import numpy as np
 import pytest
 from dds_rig import DDSPeer, until
-
-from pegasus.backends.ros2.cdr import decode, encode
-from pegasus.backends.ros2.messages import (
+from ros2_types import (
     Float64,
     Float64MultiArray,
     Header,
@@ -27,7 +25,9 @@ from pegasus.backends.ros2.messages import (
     TransformStamped,
     Vector3,
 )
-from pegasus.backends.ros2.qos import LATCHED, RELIABLE, SENSOR_DATA
+
+from pegasus.backends.ros2.graph import LATCHED, RELIABLE, SENSOR_DATA
+from pegasus.backends.ros2.messages import constants, decode, encode
 from pegasus.backends.ros2.transport import open_transport
 
 pytest.importorskip("cyclonedds")
@@ -44,7 +44,7 @@ def node(domain, kind):  # noqa: ARG001
 
 
 def test_a_message_arrives_as_another_coder_reads_it(node, peer):
-    """Names, order or sizes of an IMU's fields would differ from those of the type that others know."""
+    """Names, order or sizes of an IMU's fields would differ from the ROS type."""
     publisher = node.publisher(Imu, "sensors/imu", SENSOR_DATA)
     peer.ask("listen", topic="/drone0/sensors/imu", kind="Imu")
     until(lambda: publisher.matched)
@@ -66,7 +66,7 @@ def test_a_message_arrives_as_another_coder_reads_it(node, peer):
 
 
 def test_sequences_texts_and_bytes_arrive_as_another_coder_reads_them(node, peer):
-    """Frames would be lost from a tree, or pixels and points from images and clouds."""
+    """Frames of a tree, or bytes of images and clouds, would be lost."""
     transforms = node.publisher(TFMessage, "/tf", RELIABLE)
     images = node.publisher(Image, "camera/image", RELIABLE)
     clouds = node.publisher(PointCloud2, "lidar", RELIABLE)
@@ -81,7 +81,7 @@ def test_sequences_texts_and_bytes_arrive_as_another_coder_reads_them(node, peer
     transforms.publish(encode(TFMessage(arms)))
     pixels = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
     images.publish(encode(Image(HEADER, 4, 5, "rgb8", 0, 15, pixels)))
-    fields = [PointField(name, 4 * i, PointField.FLOAT32, 1) for i, name in enumerate("xyz")]
+    fields = [PointField(name, 4 * i, constants(PointField).FLOAT32, 1) for i, name in enumerate("xyz")]
     points = np.arange(6, dtype="<f4")
     clouds.publish(encode(PointCloud2(HEADER, 1, 2, fields, False, 12, 24, points, True)))
     (seen,) = peer.messages("/tf")
@@ -98,7 +98,7 @@ def test_sequences_texts_and_bytes_arrive_as_another_coder_reads_them(node, peer
 
 
 def test_what_another_process_says_is_received_in_order(node, peer):
-    """Commands would be misread, or their order be lost."""
+    """Commands would be decoded wrongly, or lose their order."""
     numbers = node.subscription(Float64, "control/rotor0/ref", RELIABLE)
     arrays = node.subscription(Float64MultiArray, "control/rotors", RELIABLE)
     paths = node.subscription(MultiDOFJointTrajectory, "control/trajectory", RELIABLE)
@@ -125,7 +125,7 @@ def test_what_another_process_says_is_received_in_order(node, peer):
     assert [decode(Float64, data).data for data in taken] == [100.0, 101.0, 102.0, 103.0, 104.0]
     (data,) = until(arrays.take)
     wanted = Float64MultiArray(MultiArrayLayout([MultiArrayDimension("rotors", 4, 4)]), [1.0, 2.0, 3.0, 4.0])
-    assert decode(Float64MultiArray, data) == wanted
+    assert data == encode(wanted)
     (data,) = until(paths.take)
     trajectory = decode(MultiDOFJointTrajectory, data)
     assert trajectory.joint_names == ["base"]
@@ -136,7 +136,7 @@ def test_what_another_process_says_is_received_in_order(node, peer):
 
 
 def test_a_writer_that_leaves_leaves_nothing_behind(node, peer):
-    """The news that a commander is gone would be taken for a command, or end the simulation."""
+    """The disposal of a writer would be taken for a command, or end the simulation."""
     reader = node.subscription(Float64, "command", RELIABLE)
     for value in 1.0, 2.0:
         peer.ask("advertise", topic="/drone0/command", kind="Float64")
@@ -149,7 +149,7 @@ def test_a_writer_that_leaves_leaves_nothing_behind(node, peer):
 
 
 def test_who_joins_late_gets_what_is_latched_and_nothing_else(node, peer):
-    """Static transforms and calibrations would be lost on who starts rviz after the simulation."""
+    """A late subscriber would miss static transforms and calibrations."""
     latched = node.publisher(TFMessage, "/tf_static", LATCHED)
     passing = node.publisher(Float64, "passing", RELIABLE)
     for angle in 1.0, 2.0:
@@ -165,7 +165,7 @@ def test_who_joins_late_gets_what_is_latched_and_nothing_else(node, peer):
 
 
 def test_the_graph_lists_nodes_with_their_topics(node, peer):
-    """`ros2 node list` and `ros2 node info` would not show the vehicle, or still show one that is gone."""
+    """`ros2 node list` and `ros2 node info` would omit a vehicle, or list a removed one."""
     node.publisher(Imu, "sensors/imu", SENSOR_DATA)
     gone = node.publisher(PoseStamped, "state/pose", SENSOR_DATA)
     node.subscription(Float64, "control/rotor0/ref", RELIABLE)
@@ -182,7 +182,7 @@ def test_the_graph_lists_nodes_with_their_topics(node, peer):
 
 
 def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_stays):  # noqa: ARG001
-    """Five vehicles would take five participants, or one that leaves would take the others with it."""
+    """Five vehicles would need five participants, or a removed one affect the others."""
     transports = [open_transport(kind) for _ in range(5)]
     nodes = [transport.node("pegasus", f"fleet/d{i}") for i, transport in enumerate(transports)]
     publishers = [node.publisher(Float64, "value", RELIABLE) for node in nodes]
@@ -207,7 +207,7 @@ def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_s
 
 
 def test_writers_say_type_hash_and_qualities(node, peer):
-    """Every ROS process would warn of a topic without a type hash, or refuse one with the wrong type name."""
+    """ROS processes would warn of a missing type hash, or reject a wrong type name."""
     node.publisher(Imu, "sensors/imu", SENSOR_DATA)
     node.publisher(TFMessage, "/tf_static", LATCHED)
     node.announce()
@@ -223,7 +223,7 @@ def test_writers_say_type_hash_and_qualities(node, peer):
 
 
 def test_a_reader_that_leaves_is_no_longer_counted(node):
-    """Images would be encoded for nobody, for ever."""
+    """Images would be serialized forever for subscribers that have left."""
     publisher = node.publisher(Path, "path", RELIABLE)
     other = node.subscription(Path, "path", RELIABLE)
     until(lambda: publisher.matched == 1)
@@ -238,7 +238,7 @@ def test_a_reader_that_leaves_is_no_longer_counted(node):
 
 @pytest.mark.parametrize("qos", [RELIABLE, LATCHED], ids=["reliable", "latched"])
 def test_a_stuck_reader_does_not_stop_the_writer(domain, kind, qos):
-    """The simulation would stand still, or not end, while a subscriber is suspended in a debugger."""
+    """A suspended subscriber would block the simulation or its end."""
     if kind == "rclpy":
         pytest.skip("whether rclpy waits is up to ROS's middleware")
     transport, stuck = open_transport(kind), DDSPeer(domain)
@@ -249,7 +249,7 @@ def test_a_stuck_reader_does_not_stop_the_writer(domain, kind, qos):
     until(lambda: all(publisher.matched for publisher in publishers))
     data = encode(Image(HEADER, 240, 320, "rgb8", 0, 960, bytes(240 * 320 * 3)))
     stuck.freeze()
-    # 46 MB: many times what the buffers on the way hold.
+    # 46 MB: many times the size of the buffers between them.
     longest = max(_time_of(publisher.publish, data) for _ in range(50) for publisher in publishers)
     stuck.thaw()
     last = encode(Image(HEADER, 1, 1, "mono8", 0, 1, b"\x07"))
@@ -265,8 +265,8 @@ def test_a_stuck_reader_does_not_stop_the_writer(domain, kind, qos):
     closing = _time_of(transport.close)
     stuck.thaw()
     stuck.kill()
-    # With a history of all samples it waits until the reader is given up after 10 s; on closing Cyclone DDS
-    # waits a second for each writer by default.
+    # With a history of all samples the writer waits until the reader is dropped after 10 s; on closing,
+    # Cyclone DDS waits a second for each writer by default.
     assert longest < 2.0
     assert closing < 2.0
 

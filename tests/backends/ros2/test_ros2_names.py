@@ -1,12 +1,12 @@
-"""Names by ROS 2's rules, and where others are looked for by its environment variables."""
+"""Tests of ROS 2 names, domains and discovery ranges."""
 
 import xml.etree.ElementTree as ET
 
 import pytest
 
-from pegasus.backends.ros2.discovery import Discovery, find_discovery
+from pegasus.backends.ros2.graph import Discovery, find_discovery
 from pegasus.backends.ros2.names import full_namespace, full_topic, node_name
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from pegasus.errors import ConfigError
     ],
 )
 def test_topics_stand_below_their_namespace(topic, namespace, wanted):
-    """A vehicle's topics would be found elsewhere, or /clock below a vehicle."""
+    """A vehicle's topics would be outside of its namespace, or /clock inside one."""
     assert full_topic(topic, namespace) == wanted
 
 
@@ -44,27 +44,27 @@ def test_topics_stand_below_their_namespace(topic, namespace, wanted):
     ],
 )
 def test_topics_that_ros_does_not_allow_are_refused(name):
-    """ROS 2 would refuse the name later and elsewhere, or never see the topic."""
+    """ROS 2 would reject the name later, or never discover the topic."""
     with pytest.raises(ConfigError, match="topic"):
         full_topic(name, "drone0")
 
 
 @pytest.mark.parametrize("name", ["0drone", "drone-0", "a//b", "a/", "//", " ", "a.b", "x" * 245])
 def test_namespaces_that_ros_does_not_allow_are_refused(name):
-    """ROS 2 would refuse the name later and elsewhere."""
+    """ROS 2 would reject the namespace later, with another error."""
     with pytest.raises(ConfigError, match="namespace"):
         full_namespace(name)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "/a", "0a", "a-b", "a b", "x" * 256])
 def test_node_names_that_ros_does_not_allow_are_refused(name):
-    """ROS 2 would refuse the name later and elsewhere."""
+    """ROS 2 would reject the node name later, with another error."""
     with pytest.raises(ConfigError, match="node name"):
         node_name(name)
 
 
 def test_names_may_be_as_long_as_ros_allows():
-    """Long names that ROS 2 takes would be refused, or longer ones pass."""
+    """Long names that ROS 2 accepts would be rejected, or longer ones pass."""
     assert node_name("x" * 255)
     assert full_namespace("x" * 244)
     assert len(full_topic("y" * 2, "x" * 243)) == 247
@@ -86,12 +86,12 @@ def test_names_may_be_as_long_as_ros_allows():
     ],
 )
 def test_the_environment_says_where_others_are(environment, wanted):
-    """The simulation would be on another domain, or on the network of the office."""
+    """ROS_DOMAIN_ID or the discovery range of the environment would be ignored."""
     assert find_discovery(environment=environment) == wanted
 
 
 def test_arguments_count_before_the_environment():
-    """A run told to stay on this machine would go on the network."""
+    """A run limited to this machine by its arguments would use the network."""
     environment = {"ROS_DOMAIN_ID": "42", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
     found = find_discovery(7, localhost_only=True, environment=environment)
     assert found == Discovery(7, "LOCALHOST")
@@ -108,13 +108,13 @@ def test_arguments_count_before_the_environment():
     ],
 )
 def test_what_the_environment_may_not_say_is_refused(domain_id, environment, field):
-    """The simulation would be on a domain that nobody meant."""
+    """An invalid environment variable would select a wrong domain."""
     with pytest.raises(ConfigError, match=field):
         find_discovery(domain_id, environment=environment)
 
 
 def test_cyclone_is_told_the_range():
-    """Without multicast two processes of one machine would not meet, or meet the network's."""
+    """Without multicast two local processes would not discover each other, or use the network."""
 
     def config(*arguments):
         return ET.fromstring(f"<Domain>{Discovery(0, *arguments).cyclonedds_config(process=7)}</Domain>")

@@ -1,4 +1,4 @@
-"""What a user can change of a vehicle on the graph, and what is refused."""
+"""Tests of the options of vehicles on ROS 2, and of rejected ones."""
 
 from contextlib import closing
 
@@ -22,7 +22,7 @@ def begun(domain):  # noqa: ARG001
 
 
 def test_topics_are_changed_as_told(peer):
-    """A topic would not be switched off, keep its old name, or be told more often than asked for."""
+    """A topic could not be switched off, renamed or given a lower rate."""
     topics = {"odom": False, "state/pose": {"name": "truth", "rate_hz": 25.0}, "/tf": {"rate_hz": 10.0}}
     backend = ROS2("d0", transport=TRANSPORT, topics=topics)
     with Simulation("flat") as sim:
@@ -59,17 +59,17 @@ def test_topics_are_changed_as_told(peer):
         ({"topics": {"/clock": {"name": "a b"}}}, "topic = 'a b': must be parts between slashes"),
         (
             {"topics": {"state/pose": {"name": "/clock"}}},
-            "topics.state/pose.name = '/clock': is the name of the clock already (rosgraph_msgs/msg/Clock); "
-            "give each a name of its own",
+            "topics.state/pose.name = '/clock': is already the name of the clock (rosgraph_msgs/msg/Clock); "
+            "choose a unique name",
         ),
         ({"topics": {"odometry": False}}, "topics = 'odometry': the vehicle has no such topic; it has /cl"),
         ({"topics": {"odom": {"name": "a b"}}}, "topic = 'a b': must be parts between slashes"),
-        ({"topics": {"odom": {"name": "state/pose"}}}, "topics.odom.name = 'state/pose': is that of"),
+        ({"topics": {"odom": {"name": "state/pose"}}}, "topics.odom.name = 'state/pose': is already"),
         ({"topics": {"cmd_vel": {"rate_hz": 5.0}}}, "topics.cmd_vel.rate_hz = 5.0: must be left out"),
     ],
 )  # fmt: skip
 def test_bad_options(options, message, nothing_stays):  # noqa: ARG001
-    """A mistake would show as a traceback, or only once the vehicle flies."""
+    """A mistake would cause a traceback, or be reported only in flight."""
     with Simulation("flat") as sim, pytest.raises(ConfigError) as caught:
         sim.add(Multirotor("iris", backends=[ROS2(**{"transport": TRANSPORT, **options})]))
     assert message in str(caught.value)
@@ -77,7 +77,7 @@ def test_bad_options(options, message, nothing_stays):  # noqa: ARG001
 
 
 def test_two_vehicles_with_one_namespace(nothing_stays):  # noqa: ARG001
-    """Both would write the same topics, and follow the same commands."""
+    """Two vehicles would publish the same topics and follow the same commands."""
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", backends=[ROS2("drone1", transport=TRANSPORT)]))
         with pytest.raises(ConfigError, match="namespace = '/drone1'"):
@@ -87,7 +87,7 @@ def test_two_vehicles_with_one_namespace(nothing_stays):  # noqa: ARG001
                 )
             )
         assert len(sim.vehicles) == 1
-        # What the second one had taken is free again.
+        # The names that the second vehicle had claimed are free again.
         sim.add(Multirotor("iris", position=(9, 0, 1), backends=[ROS2("drone0", transport=TRANSPORT)]))
 
 
@@ -97,33 +97,33 @@ def test_two_vehicles_with_one_namespace(nothing_stays):  # noqa: ARG001
         (
             {"state/pose": {"name": "/truth"}},
             {"state/twist": {"name": "/truth"}},
-            "topics.state/twist.name = '/truth': is the name of the topic state/pose of /d0 already "
-            "(geometry_msgs/msg/PoseStamped); give each a name of its own",
+            "topics.state/twist.name = '/truth': is already the name of the topic state/pose of /d0 "
+            "(geometry_msgs/msg/PoseStamped); choose a unique name",
         ),
         (
             {"state/pose": {"name": "/truth"}},
             {"state/pose": {"name": "/truth"}},
-            "topics.state/pose.name = '/truth': is the name of the topic state/pose of /d0 already",
+            "topics.state/pose.name = '/truth': is already the name of the topic state/pose of /d0",
         ),
         (
             {},
             {"state/accel": {"name": "/d0/odom"}},
-            "topics.state/accel.name = '/d0/odom': is the name of the topic odom of /d0 already",
+            "topics.state/accel.name = '/d0/odom': is already the name of the topic odom of /d0",
         ),
         (
             {"cmd_vel": {"name": "/command"}},
             {"control/rotors": {"name": "/command"}},
-            "topics.control/rotors.name = '/command': is the name of the topic cmd_vel of /d0 already",
+            "topics.control/rotors.name = '/command': is already the name of the topic cmd_vel of /d0",
         ),
         (
             {"/clock": {"name": "/sim/clock"}},
             {"state/pose": {"name": "/sim/clock"}},
-            "topics.state/pose.name = '/sim/clock': is the name of the clock already",
+            "topics.state/pose.name = '/sim/clock': is already the name of the clock",
         ),
         (
             {"state/pose": {"name": "/sim/clock"}},
             {"/clock": {"name": "/sim/clock"}},
-            "topics./clock.name = '/sim/clock': is the name of the topic state/pose of /d0 already",
+            "topics./clock.name = '/sim/clock': is already the name of the topic state/pose of /d0",
         ),
         (
             {"/clock": {"rate_hz": 50.0}},
@@ -134,7 +134,7 @@ def test_two_vehicles_with_one_namespace(nothing_stays):  # noqa: ARG001
     ],
 )
 def test_names_of_two_vehicles_that_collide(first, second, message, nothing_stays):  # noqa: ARG001
-    """A subscriber would get two types on one name, or the messages of two vehicles mixed."""
+    """A topic would have two types, or mix the messages of two vehicles."""
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", backends=[ROS2("d0", transport=TRANSPORT, topics=first)]))
 
@@ -146,19 +146,22 @@ def test_names_of_two_vehicles_that_collide(first, second, message, nothing_stay
             other(second)
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
-        # What the second one had taken is free again.
+        # The names that the second vehicle had claimed are free again.
         other({})
 
 
 def test_copies_of_a_vehicle_do_not_mix_their_messages(nothing_stays):  # noqa: ARG001
-    """Both would tell their poses on one topic, on which nobody could tell them apart."""
+    """Two copies would publish their poses on one topic."""
     topics = {"state/pose": {"name": "/truth"}}
-    with Simulation("flat") as sim, pytest.raises(ConfigError, match="the topic state/pose of /d0 already"):
+    with (
+        Simulation("flat") as sim,
+        pytest.raises(ConfigError, match="already the name of the topic state/pose of /d0"),
+    ):
         sim.add(Multirotor("iris", count=2, backends=[ROS2("d0", transport=TRANSPORT, topics=topics)]))
 
 
 def test_vehicles_may_share_what_they_hear_and_their_transforms(nothing_stays):  # noqa: ARG001
-    """One joystick could not fly two vehicles, nor their transforms be on one renamed topic."""
+    """One joystick could not fly two vehicles, or two vehicles not share a renamed tf topic."""
     topics = {"cmd_vel": {"name": "/cmd_vel"}, "/tf": {"name": "/drones/tf"}}
     with Simulation("flat") as sim:
         for i in range(2):
@@ -167,17 +170,17 @@ def test_vehicles_may_share_what_they_hear_and_their_transforms(nothing_stays): 
 
 
 def test_the_clock_is_slowed_renamed_and_switched_off(peer):
-    """Every node on simulated time would be woken at every step, however slow the clock is wanted."""
+    """The clock would be published at every step in spite of its chosen rate."""
     listen(peer, {"/clock": "Clock", "/sim/clock": "Clock"})
     options = {"name": "/sim/clock", "rate_hz": 50.0}
     with Simulation("flat") as sim:
-        # The options of one vehicle are those of all; the other one has none.
+        # One vehicle's options hold for all; the other vehicle has none.
         first = ROS2("d0", transport=TRANSPORT)
         second = ROS2("d1", transport=TRANSPORT, topics={"/clock": options})
         sim.add(Multirotor("iris", backends=[first]))
         sim.add(Multirotor("iris", position=(9, 0, 1), backends=[second]))
         until(lambda: peer.ask("matched", topic="/sim/clock") and not peer.ask("matched", topic="/clock"))
-        # Somebody else on the graph, for whom the clock outlives a reset.
+        # Another node, for which the clock outlives a reset.
         with closing(open_transport(TRANSPORT)):
             for _ in range(2):
                 until(lambda: sim.step() or peer.ask("take", topic="/sim/clock"))
@@ -195,7 +198,7 @@ def test_the_clock_is_slowed_renamed_and_switched_off(peer):
 
 
 def test_quality_of_a_topic_is_as_told(peer):
-    """Pictures could not be asked for again when they are lost, nor a slow link be spared of that."""
+    """The QoS of image topics could not be changed."""
     topics = {"state/pose": {"reliable": False}, "sensors/imu": {"reliable": True}}
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", backends=[ROS2("q0", transport=TRANSPORT, topics=topics)]))
@@ -205,7 +208,7 @@ def test_quality_of_a_topic_is_as_told(peer):
 
 
 def test_one_of_two_drivers_is_refused():
-    """Commands and a controller would both drive a vehicle."""
+    """ROS 2 commands and a controller would both drive a vehicle."""
     flight = GeometricController(trajectories.hold(height=1.0))
     with pytest.raises(ConfigError, match="at most one backend may drive a vehicle"):
         Multirotor("iris", backends=[flight, ROS2("drone0")])

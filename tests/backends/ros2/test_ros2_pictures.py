@@ -1,4 +1,4 @@
-"""Pictures, calibrations and points on the graph, drawn only where somebody listens."""
+"""Tests of images, calibrations and point clouds on ROS 2, which are rendered only for subscribers."""
 
 import math
 from importlib.util import find_spec
@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from analytic_renderer import GROUND, AnalyticRenderer, Plane
 from dds_rig import until
+from ros2_types import Header
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
-from pegasus.backends.ros2.messages import Header
-from pegasus.backends.ros2.pictures import camera_info, image
+from pegasus.backends.ros2.images import camera_info, image
 from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Lidar, Pinhole, PointCloud, StereoCamera
-from pegasus.cameras.sweep import Sweep
+from pegasus.cameras.lidar_scan import ScanCapture
 
 pytest.importorskip("cyclonedds")
-# The same tests go by rclpy where there is a ROS 2.
+# The same tests run over rclpy where ROS 2 is installed.
 TRANSPORT = "rclpy" if find_spec("rclpy") else "cyclonedds"
 pytestmark = pytest.mark.usefixtures("domain")
 
@@ -25,13 +25,13 @@ WALL = Plane((-1.0, 0.0, 0.0), -5.0, "/World/wall", "wall")
 
 
 class Witness:
-    """Keeps the readings by sensor and stamp."""
+    """A backend that keeps the readings by sensor and stamp."""
 
     def __init__(self):
         self.readings = {}
 
     def start(self, simulation):
-        """Nothing to begin."""
+        """Do nothing."""
 
     def record(self, simulation):
         for vehicle in simulation.vehicles:
@@ -39,7 +39,7 @@ class Witness:
                 self.readings[name, round(simulation.time * 1e9)] = reading
 
     def stop(self):
-        """Nothing to end."""
+        """Do nothing."""
 
 
 def newest(sim, peer, topic, kind, qos="best_effort"):
@@ -53,7 +53,7 @@ def newest(sim, peer, topic, kind, qos="best_effort"):
 
 
 def test_readers_choose_whether_lost_pictures_are_sent_again(peer):
-    """A picture that lost one fragment would be lost, or a display that insists on reliability get none."""
+    """Subscribers could not choose between reliable and best-effort images."""
     eye = Camera(resolution=(4, 4), outputs=("rgb", "depth", "point_cloud"), rate_hz=25.0)
     topics = {"eye/depth/image_raw": {"reliable": False}}
     backend = ROS2("p0", control=False, transport=TRANSPORT, topics=topics)
@@ -78,7 +78,7 @@ def test_readers_choose_whether_lost_pictures_are_sent_again(peer):
 
 
 def test_pictures_and_points(peer):
-    """Pixels, depths or calibrations would differ from those of the sensors, or be drawn for nobody."""
+    """Pixels, depths or calibrations would differ from the sensors, or be rendered without subscribers."""
     renderer, witness = AnalyticRenderer(planes=(GROUND, WALL)), Witness()
     front = StereoCamera(
         resolution=(WIDTH, HEIGHT), outputs=("rgb", "depth", "semantic"), rate_hz=25.0, baseline=0.2
@@ -121,7 +121,7 @@ def test_pictures_and_points(peer):
         normals, _ = newest(sim, peer, "/d0/down/normals/image_raw", "Image")
         assert normals["encoding"] == "32FC3"
     focal = WIDTH / 2 / math.tan(math.radians(35.0))
-    # The centre of the first pixel is (0, 0): that of the picture is at 7.5 and 5.5.
+    # The centre of the first pixel is (0, 0); that of the image is at 7.5 and 5.5.
     np.testing.assert_allclose(late["k"], [focal, 0, 7.5, 0, focal, 5.5, 0, 0, 1], rtol=1e-12)
     np.testing.assert_allclose(late["p"], [focal, 0, 7.5, -0.2 * focal, 0, focal, 5.5, 0, 0, 0, 1, 0])
     assert (late["distortion_model"], late["d"], late["r"]) == (
@@ -133,7 +133,7 @@ def test_pictures_and_points(peer):
 
 
 def test_points_of_a_lidar(peer, monkeypatch):
-    """Points would have other fields than a viewer takes, or be in another frame than they say."""
+    """Points would have fields that viewers do not read, or another frame than stated."""
     count = 20
     numbers = np.random.default_rng(1)
     points = numbers.normal(size=(count, 3))
@@ -147,8 +147,8 @@ def test_points_of_a_lidar(peer, monkeypatch):
         time_offset=np.linspace(-0.1, 0.0, count),
         entity=np.zeros(count, np.int32),
     )
-    # Its rays are cast by a renderer of another test; here it is how they are told.
-    monkeypatch.setattr(Sweep, "cloud", lambda self, copy: truth)  # noqa: ARG005
+    # Tests of the renderers cover ray casting; this one covers the message.
+    monkeypatch.setattr(ScanCapture, "cloud", lambda self, copy: truth)  # noqa: ARG005
     backend = ROS2("d2", control=False, transport=TRANSPORT)
     with Simulation("flat", renderer=AnalyticRenderer()) as sim:
         sim.add(Multirotor("iris", sensors={"top": Lidar()}, backends=[backend]))
@@ -157,7 +157,7 @@ def test_points_of_a_lidar(peer, monkeypatch):
 
 
 def check_scan(scan, cloud):
-    """Compare a message with the points that it was made of."""
+    """Compare a message with the points of its scan."""
     assert (scan["header"]["frame_id"], scan["height"], scan["is_dense"]) == ("d2/top", 1, True)
     layout = {item["name"]: (item["offset"], item["datatype"], item["count"]) for item in scan["fields"]}
     # Data types of sensor_msgs/PointField: 4 is uint16, 7 is float32.
@@ -181,7 +181,7 @@ def check_scan(scan, cloud):
 
 
 def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkeypatch):
-    """Whoever listens to a camera without a renderer would end the run."""
+    """A subscriber to a camera without a renderer would end the run."""
     camera = Camera(resolution=(8, 8), rate_hz=50.0)
     with Simulation("flat", renderer=AnalyticRenderer()) as sim:
         backend = ROS2("d1", control=False, transport=TRANSPORT)
@@ -196,7 +196,7 @@ def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkey
         sim.step(50)
         peer.ask("ignore", topic="/d1/front/color/image_raw")
     (line,) = [record.getMessage() for record in caplog.records]
-    assert "front/color/image_raw falls silent: renderer: needs the extra render" in line
+    assert "front/color/image_raw is no longer published: renderer: needs the extra render" in line
 
 
 @pytest.mark.parametrize(
@@ -209,17 +209,17 @@ def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkey
     ],
 )  # fmt: skip
 def test_names_of_distortion(lens, model, coefficients):
-    """A rectifier would straighten pictures by the wrong lens (sensor_msgs/distortion_models)."""
+    """A rectifier would use the wrong distortion model (sensor_msgs/distortion_models)."""
     witness = Witness()
     with Simulation("flat", renderer=AnalyticRenderer(), observers=[witness]) as sim:
         sim.add(Multirotor("iris", sensors={"eye": Camera(lens=lens, resolution=(8, 6))}))
         sim.step()
     info = camera_info(witness.readings["eye", 0], Header(), baseline=0.0)
-    assert (info.distortion_model, info.d) == (model, coefficients)
+    assert (info.distortion_model, info.d.tolist()) == (model, coefficients)
     assert (info.width, info.height) == (8, 6)
 
 
 def test_ids_beyond_16_bits_are_the_largest():
-    """An id above 65535 would come out as that of another thing."""
+    """An id above 65535 would wrap to the id of another object."""
     message = image(np.array([[1, 70000]], np.uint32), Header())
     assert np.frombuffer(message.data, "<u2").tolist() == [1, 65535]

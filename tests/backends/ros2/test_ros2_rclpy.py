@@ -1,4 +1,4 @@
-"""The graph by rclpy: against a strict stand-in with its signatures, which this file does not replace.
+"""Tests of the rclpy transport against a strict stand-in with rclpy's signatures.
 
 Where rclpy itself is installed, the tests of `test_ros2_graph.py` run on it.
 """
@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 import rclpy_stand_in
 from dds_rig import until
+from ros2_types import Float64, Image, Joy, String
 
-from pegasus.backends.ros2.cdr import decode, encode
-from pegasus.backends.ros2.messages import Float64, Image, Joy, String
-from pegasus.backends.ros2.qos import LATCHED, RELIABLE, SENSOR_DATA, QoS
+from pegasus.backends.ros2.graph import LATCHED, RELIABLE, SENSOR_DATA, QoS
+from pegasus.backends.ros2.messages import decode, encode
 from pegasus.backends.ros2.transport import open_transport
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 SIGNATURES = json.loads(Path(__file__).with_name("data").joinpath("rclpy_signatures.json").read_text())[
     "calls"
@@ -28,7 +28,7 @@ SIGNATURES = json.loads(Path(__file__).with_name("data").joinpath("rclpy_signatu
 
 @pytest.fixture
 def graph():
-    """Return what lives in the stand-in; after the test nothing may."""
+    """Return the stand-in's entities; none may be left after the test."""
     threads = threading.active_count()
     with rclpy_stand_in.installed() as graph:
         yield graph
@@ -38,14 +38,14 @@ def graph():
 
 @pytest.fixture
 def transport(graph):  # noqa: ARG001
-    """Return the transport by the stand-in."""
+    """Return the transport over the stand-in."""
     transport = open_transport("rclpy", domain_id=3)
     yield transport
     transport.close()
 
 
 def test_bytes_go_to_whoever_listens(transport):
-    """Rclpy would code messages a second time, or a reader get another's."""
+    """Messages would be serialized twice, or reach a wrong subscriber."""
     node = transport.node("pegasus", "drone0")
     publisher = node.publisher(Float64, "value", RELIABLE)
     one, other = (node.subscription(Float64, name, RELIABLE) for name in ("value", "/value"))
@@ -62,7 +62,7 @@ def test_bytes_go_to_whoever_listens(transport):
 
 
 def test_only_the_newest_are_kept(transport, graph):
-    """A reader that is not asked for an hour would fill the memory."""
+    """A subscription that is not read for an hour would fill the memory."""
     node = transport.node("pegasus", "drone0")
     publisher = node.publisher(String, "text", RELIABLE)
     reader = node.subscription(String, "text", QoS(depth=2))
@@ -74,7 +74,7 @@ def test_only_the_newest_are_kept(transport, graph):
 
 
 def test_entities_are_used_by_the_thread_that_destroys_them(transport, graph):
-    """A thread that waits on them would die as soon as one is destroyed: deaf for ever."""
+    """A waiting thread would die when one of its entities is destroyed, and commands be lost."""
     threads = threading.active_count()
     node = transport.node("pegasus", "drone0")
     publisher, reader = node.publisher(Float64, "a", RELIABLE), node.subscription(Float64, "a", RELIABLE)
@@ -93,7 +93,7 @@ def test_entities_are_used_by_the_thread_that_destroys_them(transport, graph):
 
 
 def test_qualities_are_told_to_rclpy(transport, graph):
-    """Late joiners would not get latched topics, or sensors wait for slow readers."""
+    """Late subscribers would miss latched topics, or sensors wait for slow subscribers."""
     node = transport.node("pegasus", "drone0")
     for topic, qos in ("a", SENSOR_DATA), ("b", RELIABLE), ("c", LATCHED):
         node.publisher(Image, topic, qos)
@@ -105,7 +105,7 @@ def test_qualities_are_told_to_rclpy(transport, graph):
 
 
 def test_who_joins_late_gets_what_is_latched(transport):
-    """Static transforms would be lost on who comes later."""
+    """Late subscribers would miss static transforms."""
     node = transport.node("pegasus", "drone0")
     publisher = node.publisher(String, "text", LATCHED)
     publisher.publish(encode(String("once")))
@@ -115,7 +115,7 @@ def test_who_joins_late_gets_what_is_latched(transport):
 
 
 def test_nodes_have_their_names_and_go_with_their_topics(transport, graph):
-    """Vehicles would stay on the graph after they are removed, or be called otherwise."""
+    """Removed vehicles would keep their nodes, or nodes have wrong names."""
     nodes = [transport.node("pegasus", f"drone{i}") for i in range(2)]
     for node in nodes:
         node.publisher(Float64, "value", RELIABLE)
@@ -133,7 +133,7 @@ def test_nodes_have_their_names_and_go_with_their_topics(transport, graph):
 
 
 def test_rclpy_is_told_domain_and_range(graph, monkeypatch):
-    """The simulation would be on another domain, or on the network although told not to."""
+    """The simulation would use another domain, or the network although it is limited to this machine."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     transport = open_transport("rclpy", domain_id=9, localhost_only=True)
     assert [item.domain for item in graph.of(rclpy_stand_in.Context)] == [9]
@@ -147,13 +147,13 @@ def test_rclpy_is_told_domain_and_range(graph, monkeypatch):
 
 
 def test_a_message_that_the_installation_lacks_is_named(transport):
-    """A traceback would end where a package is to be installed."""
+    """A missing message package would cause a traceback instead of its name."""
     with pytest.raises(ConfigError, match=r"sensor_msgs/msg/Joy.*install ros-<distribution>-sensor-msgs"):
         transport.node("pegasus", "drone0").publisher(Joy, "joy", RELIABLE)
 
 
 def test_rclpy_is_preferred_where_it_is(graph):
-    """A sourced ROS 2 would be passed over, and its settings with it."""
+    """A sourced ROS 2 and its settings would be ignored."""
     transport = open_transport(domain_id=3)
     assert transport.name == "rclpy"
     assert len(graph.of(rclpy_stand_in.Context)) == 1
@@ -162,7 +162,7 @@ def test_rclpy_is_preferred_where_it_is(graph):
 
 @pytest.mark.parametrize("call", SIGNATURES)
 def test_the_stand_in_has_the_signatures_of_rclpy(call):
-    """A keyword that rclpy does not know would pass here and fail on a real installation."""
+    """A keyword unknown to rclpy would pass here and fail on a real installation."""
     wanted = SIGNATURES[call]
     stands_in = rclpy_stand_in
     for name in call.split("."):
@@ -176,7 +176,7 @@ def test_the_stand_in_has_the_signatures_of_rclpy(call):
 
 
 def _real(call):
-    """Return the same of rclpy itself, where it is installed."""
+    """Return the same function of rclpy itself, where it is installed."""
     if not find_spec("rclpy"):
         return []
     holder, _, name = call.rpartition(".")

@@ -1,4 +1,4 @@
-"""One part in the graph for the whole process: who shares it, who may not, and what is said without one."""
+"""Tests of the process's shared DDS participant: sharing, conflicts, and errors without ROS 2."""
 
 import ast
 import subprocess
@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 from dds_rig import until
+from ros2_types import Clock, Float64, Time
 
 import pegasus
-from pegasus.backends.ros2.cdr import decode
-from pegasus.backends.ros2.messages import Clock, Float64, Time
-from pegasus.backends.ros2.qos import RELIABLE, QoS
+from pegasus.backends.ros2.graph import RELIABLE, QoS
+from pegasus.backends.ros2.messages import decode
 from pegasus.backends.ros2.transport import open_transport
-from pegasus.errors import ConfigError
+from pegasus.base.errors import ConfigError
 
 
 @pytest.fixture
 def share(domain, kind):  # noqa: ARG001
-    """Return a function that opens a share in the process's part; all are closed after the test."""
+    """Return a function that opens a share of the participant; all are closed after the test."""
     opened = []
 
     def share():
@@ -32,12 +32,12 @@ def share(domain, kind):  # noqa: ARG001
 
 @pytest.fixture
 def transport(share):
-    """Return a share in the process's part."""
+    """Return a share of the process's participant."""
     return share()
 
 
 def test_two_vehicles_cannot_have_one_namespace(transport, share, kind):
-    """Their topics would be mixed, whichever transport either asked for."""
+    """Topics of two vehicles in one namespace would be mixed."""
     other = share()
     transport.node("pegasus", "drone0")
     with pytest.raises(ConfigError, match=r"namespace = '/drone0': .* give each vehicle its own namespace"):
@@ -45,13 +45,13 @@ def test_two_vehicles_cannot_have_one_namespace(transport, share, kind):
     assert other.name == kind
     other.node("pegasus", "drone1")
     other.close()
-    # The name is free again, and so is that of a node that is closed by itself.
+    # The name is free again, and so is the name of a node that was closed separately.
     transport.node("pegasus", "drone1").close()
     transport.node("pegasus", "drone1")
 
 
 def test_the_clock_tells_each_instant_once(transport, share):
-    """Five vehicles would tell the time five times a step."""
+    """Five vehicles would publish the clock five times a step."""
     other = share()
     reader = transport.node("listener").subscription(Clock, "/clock", QoS(reliable=False, depth=100))
     clocks = transport.clock(), other.clock()
@@ -64,7 +64,7 @@ def test_the_clock_tells_each_instant_once(transport, share):
         clocks[0].publish(9.0 + 1e-9 * len(told))
         return reader.take()
 
-    # The first are told before the reader is found.
+    # The first messages are sent before the reader is matched.
     until(heard)
     for t in 1.000000005, 1.000000006, 0.0:
         for clock in clocks:
@@ -84,7 +84,7 @@ def test_the_clock_tells_each_instant_once(transport, share):
     ],
 )
 def test_names_are_checked_before_anything_is_made(transport, namespace, name, topic, message):
-    """A misspelt name would leave half a node, or end in a traceback of the middleware."""
+    """A misspelt name would leave an incomplete node, or end in a traceback."""
     with pytest.raises(ConfigError, match=message):
         transport.node(name, namespace).publisher(Float64, topic, RELIABLE)
 
@@ -93,22 +93,22 @@ def test_both_at_once_are_refused(share, kind):
     """Two middlewares in one process would crash it."""
     share()
     other = "rclpy" if kind == "cyclonedds" else "cyclonedds"
-    with pytest.raises(ConfigError, match=f"this process uses {kind} already.*use {kind} for all vehicles"):
+    with pytest.raises(ConfigError, match=f"this process already uses {kind}.*use {kind} for all vehicles"):
         open_transport(other)
     with pytest.raises(ConfigError, match="transport = 'zenoh': must be one of auto, rclpy, cyclonedds"):
         open_transport("zenoh")
 
 
 def test_two_ranges_on_one_domain_are_refused(share, domain, monkeypatch):
-    """A vehicle that is told to stay on this machine would go on the network with another."""
+    """A vehicle limited to this machine would share a participant on the network."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")
     share()
-    with pytest.raises(ConfigError, match=f"localhost_only = True.*domain {domain} already, .* OFF"):
+    with pytest.raises(ConfigError, match=f"localhost_only = True.*already on domain {domain} with range .*"):
         open_transport(localhost_only=True)
 
 
 def test_settings_that_cyclone_refuses_are_named(domain, kind, monkeypatch):  # noqa: ARG001
-    """A misspelt CYCLONEDDS_URI would end in a traceback of the middleware, or be passed over."""
+    """A misspelt CYCLONEDDS_URI would end in a traceback, or be ignored."""
     if kind == "rclpy":
         pytest.skip("ROS's middleware reads them")
     monkeypatch.setenv("CYCLONEDDS_URI", "<General><Nonsense>1</Nonsense></General>")
@@ -118,7 +118,7 @@ def test_settings_that_cyclone_refuses_are_named(domain, kind, monkeypatch):  # 
 
 
 def test_a_domain_that_the_program_is_on_already_is_shared(domain, kind):
-    """A script with a participant of its own could not run a simulation."""
+    """A script with its own participant could not run a simulation."""
     if kind == "rclpy":
         pytest.skip("both cannot be in one process")
     participant = pytest.importorskip("cyclonedds.domain").DomainParticipant(domain)
@@ -129,7 +129,7 @@ def test_a_domain_that_the_program_is_on_already_is_shared(domain, kind):
 
 
 def test_without_either_the_remedy_is_said(monkeypatch):
-    """A user without ROS 2 would be left with an ImportError."""
+    """Without ROS 2 a user would get an ImportError instead of a remedy."""
     for name in "rclpy", "cyclonedds.core":
         monkeypatch.setitem(sys.modules, name, None)
     for name in "rclpy_transport", "cyclonedds_transport":
@@ -142,7 +142,7 @@ def test_without_either_the_remedy_is_said(monkeypatch):
 
 
 def test_a_ros_of_another_python_is_passed_over_and_named(domain, kind, tmp_path, monkeypatch, caplog):  # noqa: ARG001
-    """A user would not know why the sourced ROS 2 is not used, or be left without any."""
+    """No message would explain why a sourced ROS 2 is not used."""
     if kind == "rclpy":
         pytest.skip("rclpy can be used here")
     broken = tmp_path / "rclpy"
@@ -153,11 +153,11 @@ def test_a_ros_of_another_python_is_passed_over_and_named(domain, kind, tmp_path
     name = transport.name
     transport.close()
     assert name == "cyclonedds"
-    assert "rclpy is passed over: built for another Python" in caplog.text
+    assert "rclpy cannot be used: built for another Python" in caplog.text
 
 
 def test_neither_is_imported_before_it_is_needed():
-    """Whoever does not use ROS 2 would pay for it at every start, or need it installed."""
+    """Programs without ROS 2 would import it at every start, or need it installed."""
     edge = {"rclpy_transport", "cyclonedds_transport", "dds_types"}
     packages = {"rclpy", "cyclonedds", *(f"pegasus.backends.ros2.{name}" for name in edge)}
     for path in Path(pegasus.__file__).parent.rglob("*.py"):
@@ -170,6 +170,6 @@ def test_neither_is_imported_before_it_is_needed():
 
 
 def test_the_graph_is_imported_without_a_vehicle():
-    """A program of one's own on the graph would end in a circular import."""
+    """A program that imports the ROS 2 modules alone would fail by a circular import."""
     command = "import pegasus.backends.ros2.transport"
     subprocess.run([sys.executable, "-c", command], check=True, timeout=60)

@@ -1,12 +1,14 @@
+"""Tests of trajectories from CSV files."""
+
 import math
 
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
 from pegasus.control.trajectories import located, trajectory_from_spec
 from pegasus.control.trajectories.csv_file import COLUMNS
-from pegasus.errors import ConfigError
 
 
 def curve(t):
@@ -125,7 +127,7 @@ def spoilt(change):
         (
             lambda t: t.pop(20),
             "row 22, column time = 0.21: comes 0.02 s after the row before, where 0.01 s are usual; "
-            "put in the missing rows, or write all rows at the wider spacing",
+            "add the missing rows, or use the wider spacing for all rows",
         ),
         (
             lambda t: t[7].__setitem__(0, 0.06),
@@ -133,7 +135,7 @@ def spoilt(change):
         ),
         (
             lambda t: t[7].__setitem__(3, -0.2),
-            "row 9, column z = -0.2: lies below the ground, z = 0 m; "
+            "row 9, column z = -0.2: is below the ground, z = 0 m; "
             "raise it, or set ground to the lowest height of the world's terrain",
         ),
         (
@@ -142,15 +144,15 @@ def spoilt(change):
         ),
         (
             lambda t: [row.__setitem__(5, -row[5]) for row in t],
-            "column vy = -1.5999488: is not the rate of y, which from the row before changes at 1.6, not "
-            "at -1.6 (allowed is 0.32 apart); correct the velocity, leave its columns out, or raise",
+            "column vy = -1.5999488: is not the rate of y, which changes from the previous row at 1.6, not "
+            "at -1.6 (allowed difference 0.32); correct the velocity, omit its columns, or raise",
         ),
         (
             lambda t: t[7].__setitem__(7, 9.0),
-            "row 9, column ax = 9.0: is not the rate of vx, which from the row before changes at -1.917, "
-            "not at 3.541 (allowed is 1.8 apart); correct the acceleration,",
+            "row 9, column ax = 9.0: is not the rate of vx, which changes from the previous row at -1.917, "
+            "not at 3.541 (allowed difference 1.8); correct the acceleration,",
         ),
-        (lambda t: t.__delitem__(slice(3, None)), ": holds 3 rows of numbers; four are the least"),
+        (lambda t: t.__delitem__(slice(3, None)), ": holds 3 rows of numbers; at least four are needed"),
     ],
 )
 def test_bad_tables_are_named(change, message, file):
@@ -169,18 +171,18 @@ def test_bad_tables_are_named(change, message, file):
     [
         (
             ("time", "x", "y"),
-            "has no column z; time, x, y, z are needed, all three of a derivative, and those below it",
+            "has no column z; give time, x, y, z, and derivatives with all components and lower orders",
         ),
         (("time", "x", "y", "z", "vx", "vy"), "has no column vz"),
         (("time", "x", "y", "z", "ax", "ay", "az"), "has no column vx"),
         (
             ("time", "x", "y", "height"),
-            "row 1, column 4 = 'height': is no known column; known are time, x, y, z, vx",
+            "row 1, column 4 = 'height': is not a known column; known are time, x, y, z, vx",
         ),
-        (("time", "x", "x", "z"), "row 1, column 3 = 'x': stands there twice"),
+        (("time", "x", "x", "z"), "row 1, column 3 = 'x': is given twice"),
         (
             None,
-            "has no names of columns in its first row, and 6 columns; name them, or give the first 4, 7, 10,",
+            "has no header and 6 columns; add a header, or give the first 4, 7, 10,",
         ),
     ],
 )

@@ -1,11 +1,13 @@
+"""Tests of take-off, landing, hold and idle segments."""
+
 import math
 
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
 from pegasus.control.trajectories import Point
-from pegasus.errors import ConfigError
 
 
 @pytest.mark.parametrize(

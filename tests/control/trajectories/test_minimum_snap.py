@@ -1,3 +1,5 @@
+"""Tests of minimum-snap trajectories under limits."""
+
 import math
 from itertools import pairwise
 
@@ -6,11 +8,11 @@ import pytest
 from scipy.interpolate import make_interp_spline
 from scipy.optimize import minimize
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
 from pegasus.control.trajectories.limits import GRAVITY, Limits
 from pegasus.control.trajectories.quickest import slowdown_of
 from pegasus.control.trajectories.spline import Spline
-from pegasus.errors import ConfigError
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0), (0.0, 0.0, 1.5))
 PASSING = (None, (1.0, 3.0, 0.0), None, (0.0, -3.0, 0.0), None)
@@ -113,25 +115,25 @@ def test_a_ring_is_the_periodic_spline_of_scipy():
         ({"points": ((0, 0, 1),)}, "points = ((0, 0, 1),): must hold at least two points"),
         (
             {"points": ((0, 0, 1), (3, 0, -0.5))},
-            "points.1 = (3, 0, -0.5): lies below the ground, z = 0 m; "
+            "points.1 = (3, 0, -0.5): is below the ground, z = 0 m; "
             "raise it, or set ground to the lowest height of the world's terrain",
         ),
         ({"points": ((0, 0, 1), (0, 0, 1))}, "points.1 = (0, 0, 1): must differ from its neighbour"),
         ({"points": ((0, 0, 1), (math.nan, 0, 1))}, "points.1 = (nan, 0, 1): must be three finite numbers"),
         (
             {"points": ((0, 0, 1), (1, 0, 1)), "velocities": ((1, 0, 0), None)},
-            "velocities.0 = (1, 0, 0): must be none: the ends are at rest, or free in a ring",
+            "velocities.0 = (1, 0, 0): must be none: the ends are at rest, or free if closed",
         ),
         ({"velocities": (None,)}, "velocities = (None,): must hold one entry for each of the 5 points"),
         (
             {"velocities": ((1.0, 0.0, 0.0), None, None, None, None)},
-            "velocities.0 = (1.0, 0.0, 0.0): must be none: the ends are at rest, or free in a ring",
+            "velocities.0 = (1.0, 0.0, 0.0): must be none: the ends are at rest, or free if closed",
         ),
         (
             {"velocities": (None, (9.0, 0.0, 0.0), None, None, None)},
             "velocities.1 = (9.0, 0.0, 0.0): must not be faster than speed = 5 m/s",
         ),
-        ({"laps": 2.0}, "laps = 2.0: must be 1 where closed is not set"),
+        ({"laps": 2.0}, "laps = 2.0: must be 1 unless closed is set"),
         ({"yaw": "back"}, "yaw = 'back': must be an angle in radians, or \"forward\""),
     ],
 )

@@ -1,3 +1,5 @@
+"""Tests of speed profiles with smooth ramps."""
+
 import math
 
 import numpy as np

@@ -1,9 +1,11 @@
+"""Tests of the search for the quickest trajectory under limits."""
+
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.limits import GRAVITY, Limits
 from pegasus.control.trajectories.quickest import log_flight_time, minimize
-from pegasus.errors import ConfigError
 
 LIMITS = Limits(speed=5.0, thrust=1.5, least_thrust=0.3, tilt=0.8, jerk=30.0)
 
@@ -92,7 +94,7 @@ def test_minimize_finds_a_minimum():
     ],
 )
 def test_bad_limits_are_named(limits, message):
-    """If this fails, limits with which nothing can fly end in numbers that are none."""
+    """If this fails, limits that allow no flight give NaN."""
     with pytest.raises(ConfigError) as caught:
         limits.check()
     assert str(caught.value) == message

@@ -1,10 +1,12 @@
+"""Tests of the relay manoeuvre of the Pegasus paper."""
+
 import math
 
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
-from pegasus.errors import ConfigError
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
+"""Tests of sequences: smooth joints, transfers, and headings."""
+
 import math
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
 from pegasus.control.trajectories import Point, Trajectory
-from pegasus.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -145,12 +147,12 @@ def test_names_segments():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: trajectories.sequence(), "parts: must hold at least one part"),
+        (lambda: trajectories.sequence(), "parts: must have at least one part"),
         (
             lambda: trajectories.sequence(
                 trajectories.takeoff(3.0), trajectories.hold(), trajectories.land()
             ),
-            "parts.1: never ends, so the parts after it are never flown: hold; "
+            "parts.1: is endless, so the parts after it are never flown: hold; "
             "give it a duration or a number of laps, or put it last",
         ),
         (

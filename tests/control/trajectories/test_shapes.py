@@ -1,10 +1,12 @@
+"""Tests of geometric paths: square, circle and lemniscate."""
+
 import math
 
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
-from pegasus.errors import ConfigError
 
 SHAPES = [
     trajectories.square(5.0, speed=2.0, laps=2, center=(1.0, -2.0)),
@@ -38,7 +40,7 @@ def test_begins_and_ends_at_rest_without_steps(shape, oracle):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_flies_at_its_speed(shape, oracle):
-    """If this fails, `speed` is not the speed."""
+    """If this fails, the flown speed differs from the parameter `speed`."""
     speed = np.linalg.norm(oracle.samples(shape, 8001)[:, 1], axis=1)
     assert speed.max() <= shape.speed + 1e-9
     assert speed.max() == pytest.approx(shape.speed, rel=2e-3)
@@ -56,7 +58,7 @@ def test_square_has_its_side():
 
 
 def test_circle_has_its_radius():
-    """If this fails, the circle is none."""
+    """If this fails, the circle does not have its radius."""
     circle = trajectories.circle(10.0, speed=4.0, center=(2.0, 1.0), laps=1)
     points = np.array([circle.sample(t).position for t in np.linspace(0, circle.duration, 1001)])
     np.testing.assert_allclose(np.hypot(points[:, 0] - 2, points[:, 1] - 1), 10.0, rtol=1e-12)
@@ -89,7 +91,7 @@ def test_forward_looks_along_the_velocity(shape):
 
 
 def test_can_go_on_for_ever():
-    """If this fails, an endless demonstration ends."""
+    """If this fails, an endless trajectory ends."""
     circle = trajectories.circle(3.0, laps=math.inf)
     assert circle.duration == math.inf
     assert np.linalg.norm(circle.sample(12345.0).velocity) == pytest.approx(2.0)

@@ -1,11 +1,13 @@
+"""Tests of trajectory specifications in scenario files."""
+
 import math
 from dataclasses import dataclass
 
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
 from pegasus.control.trajectories import Point, Trajectory, trajectory_from_spec
-from pegasus.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ KNOWN = (
         ),
         (
             [{"hold": {}}, {"land": {}}],
-            "trajectory.0: never ends, so the parts after it are never flown: hold; "
+            "trajectory.0: is endless, so the parts after it are never flown: hold; "
             "give it a duration or a number of laps, or put it last",
         ),
     ],

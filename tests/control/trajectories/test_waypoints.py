@@ -1,11 +1,13 @@
+"""Tests of trajectories through waypoints under limits."""
+
 import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from pegasus.base.errors import ConfigError
 from pegasus.control import trajectories
-from pegasus.errors import ConfigError
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0))
 
@@ -156,7 +158,7 @@ def test_passing_through_does_not_stop(oracle):
         ),
         (
             ((0, 0, 1), (1, 0, -0.1)),
-            "points.1 = (1, 0, -0.1): lies below the ground, z = 0 m; "
+            "points.1 = (1, 0, -0.1): is below the ground, z = 0 m; "
             "raise it, or set ground to the lowest height of the world's terrain",
         ),
     ],

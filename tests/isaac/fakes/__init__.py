@@ -1,8 +1,8 @@
-"""Strict stand-ins of the modules of Isaac Sim that Pegasus uses, with MuJoCo for physics.
+"""Strict fakes of the Isaac Sim modules that Pegasus uses, with MuJoCo as physics.
 
-What a fake does not know raises AttributeError or TypeError, so that a wrong name or keyword shows. The
-signatures are compared with the contract in `test_fakes.py`. Behaviour follows the public sources of 5.1.0
-and 6.0.1; nothing here was compared with a running Isaac Sim.
+An unknown name or keyword raises AttributeError or TypeError. `test_fakes.py` compares the signatures with
+the contract. The behaviour follows the public sources of 5.1.0 and 6.0.1; it was not compared with a running
+Isaac Sim.
 """
 
 from tests.isaac.fakes.application import Kit, kit

@@ -1,6 +1,6 @@
-"""`omni.graph.core`: graphs of the few nodes that publish cameras, and what they publish.
+"""Fake of `omni.graph.core`: action graphs of the nodes that publish cameras.
 
-Inputs and outputs of the nodes are those of their .ogn files in
+The inputs and outputs of the nodes come from their .ogn files in
 https://github.com/isaac-sim/IsaacSim/tree/v6.0.1/source/extensions/isaacsim.ros2.nodes
 """
 
@@ -55,13 +55,13 @@ class Keys:
 
 
 class Graph:
-    """An action graph, evaluated with the frames while its prim is there."""
+    """An action graph, evaluated in each frame while its prim exists."""
 
     def __init__(self, path):
         self.path, self.types, self.values, self.links = path, {}, {}, set()
         self.published = {}
         self.messages = {}
-        """How many messages each node has published."""
+        """Number of published messages by node."""
         self._gates = {}
 
     def _input(self, name):
@@ -70,7 +70,7 @@ class Graph:
         return node, port
 
     def edit(self, commands):
-        # The order of the controller, whatever that of the dictionary.
+        # The order of og.Controller, which ignores the order of the dictionary.
         for name, kind in commands.get(Keys.CREATE_NODES, ()):
             assert name.isidentifier(), f"{name!r} is no name of a prim"
             assert name not in self.types, f"two nodes {name}"
@@ -90,7 +90,7 @@ class Graph:
             self.values[node, port] = value
 
     def tick(self):
-        """Let every helper that is told of a tick publish, if its render products are there."""
+        """Publish from each helper node with a connected tick and an existing render product."""
         for node, kind in self.types.items():
             ticked = any(target == (node, "execIn") for _, target in self.links)
             if ticked and kind.endswith("Helper") and node not in self.published:
@@ -100,7 +100,7 @@ class Graph:
                     self.published[node] = values
         for node, values in self.published.items():
             product = next(p for p in kit().products if p.path == values["renderProductPath"])
-            # As OgnIsaacSimulationGate.cpp counts frames.
+            # Frames are counted as in OgnIsaacSimulationGate.cpp.
             self._gates[node] = self._gates.get(node, 0) + product._is_fresh
             if product._is_fresh and self._gates[node] >= values.get("frameSkipCount", 0) + 1:
                 self._gates[node] = 0
@@ -128,7 +128,7 @@ class Controller:
 
 
 def run_graphs():
-    """Evaluate the graphs whose prims are there."""
+    """Evaluate the graphs whose prims exist."""
     stage = kit().context.get_stage()
     if stage is None:
         return

@@ -1,4 +1,4 @@
-"""What Kit keeps for an application: settings, log, timeline, stage, frames."""
+"""Fake of a Kit application: settings, log, timeline, stage and frames."""
 
 import asyncio
 import contextlib
@@ -83,7 +83,7 @@ class Settings:
 
 
 class Timeline:
-    """Stand-in of `omni.timeline.Timeline`: what is asked for takes effect at `commit` or the next frame."""
+    """Stand-in of `omni.timeline.Timeline`; requests take effect at `commit` or in the next frame."""
 
     def __init__(self, kit):
         self._kit = kit
@@ -158,12 +158,12 @@ class Timeline:
 
 
 class ViewportAPI:
-    """Stand-in of the viewport's interface: which camera it shows, and what lies under a pixel."""
+    """Stand-in of the viewport's interface: the active camera and queries of the prim at a pixel."""
 
     def __init__(self, kit):
         self._kit, self._camera_path, self._scene_views = kit, PERSPECTIVE, []
         self._aspects = 1.0, 1.0
-        """Part of the window's width and height that the picture fills."""
+        """Fractions of the window's width and height that the image fills."""
 
     @property
     def resolution(self):
@@ -184,7 +184,7 @@ class ViewportAPI:
     def request_query(self, pixel, callback, query_name=""):
         from tests.isaac.fakes.scene_view import met
 
-        # The renderer answers with a later frame.
+        # The renderer answers in a later frame.
         self._kit.at_next_frame.append(
             lambda: callback(*met(pixel, self.resolution, self._camera_path), pixel)
         )
@@ -199,7 +199,7 @@ class ViewportAPI:
 
 
 class Context:
-    """Stand-in of `omni.usd.UsdContext`: one open stage, and word of what becomes of it."""
+    """Stand-in of `omni.usd.UsdContext`: one open stage and its events."""
 
     def __init__(self, kit):
         self._kit = kit
@@ -251,7 +251,7 @@ class Context:
         self._send(StageEventType.OPENING)
         self._stage, self._url = stage, url
         if url == "anon":
-            # A new stage of Isaac Sim; a file that says nothing is in centimetres with y up.
+            # Isaac Sim sets these on a new stage; a file without them is in centimetres with y up.
             UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
             UsdGeom.SetStageMetersPerUnit(stage, 1.0)
         with Usd.EditContext(stage, stage.GetSessionLayer()):
@@ -297,18 +297,17 @@ class Context:
 
 
 def _is_typed_anew(fields):
-    """Return whether a prim has been defined, as Isaac Sim looks at it: what comes with a layer has not."""
+    """Return whether a prim was newly defined, by Isaac Sim's rule: prims of a loaded layer do not count."""
     return "typeName" in fields and "apiSchemas" not in fields
 
 
 class Kit:
-    """A running Kit of one version of Isaac Sim, without windows.
+    """A running headless Kit of one version of Isaac Sim.
 
     Args:
         version: Version of Isaac Sim, `6.0.1` or `5.1.0`.
-        engine: Physics that Isaac Sim runs: `physx` or `newton`.
-        exact: Whether tensors are of double precision, which they are not in Isaac Sim, so that a flight can
-            be compared to the last digit.
+        engine: Physics engine, `physx` or `newton`.
+        exact: Use tensors of double precision, unlike Isaac Sim, to compare flights to the last digit.
     """
 
     def __init__(self, version, *, engine="physx", exact=False):
@@ -346,7 +345,7 @@ class Kit:
         self.manager = None
 
     def update(self):
-        """Run a frame: what was asked of the timeline, physics while it plays, pictures."""
+        """Run a frame: commit the timeline, step physics while it plays, and render."""
         self.timeline.commit()
         if self.timeline.is_playing():
             if self.settings.get_as_bool(PLAY_SIMULATIONS):
@@ -366,7 +365,7 @@ class Kit:
         self._run_tasks()
 
     def _run_tasks(self):
-        """Let tasks go on, as Kit's own loop does with each frame; one that runs a test does so by itself."""
+        """Run pending asyncio tasks, as Kit does in each frame, unless an event loop already runs."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -374,7 +373,7 @@ class Kit:
             self.loop.run_forever()
 
     def end_tasks(self):
-        """End what still goes on in the background."""
+        """Cancel the background tasks and close the event loop."""
         tasks = asyncio.all_tasks(self.loop)
         for task in tasks:
             task.cancel()
@@ -385,17 +384,17 @@ class Kit:
         asyncio.set_event_loop(None)
 
     def enable(self, extension, enabled):
-        """Enable or disable an extension; return False for one that the version does not have."""
+        """Enable or disable an extension; return False if this version lacks it."""
         if self.version == "5.1.0" and extension.startswith(_ONLY_6):
             return False
         (self.extensions.add if enabled else self.extensions.discard)(extension)
         if extension == "isaacsim.physics.newton":
-            # Its setting auto_switch_on_startup is true, and it switches back when it ends.
+            # Its setting auto_switch_on_startup is true; it switches back when it is disabled.
             self.engine = "newton" if enabled else "physx"
         return True
 
     def guarded(self, function, *arguments):
-        """Call what Kit was given to call: what it raises goes to the log."""
+        """Call a callback and log its exception, as Kit does."""
         try:
             function(*arguments)
         except Exception as error:
@@ -403,7 +402,7 @@ class Kit:
             self.tracebacks.append(traceback.format_exc())
 
     def errors(self):
-        """Return what was written to the log as an error."""
+        """Return the error messages of the log."""
         return [text for level, text in self.log if level == "error"]
 
     def stream_and_dispatch(self, stream, kind, name):
@@ -415,10 +414,10 @@ _running = []
 
 
 def is_running():
-    """Return whether a Kit runs."""
+    """Return whether a fake Kit is running."""
     return bool(_running)
 
 
 def kit():
-    """Return the Kit that runs."""
+    """Return the running Kit."""
     return _running[-1]

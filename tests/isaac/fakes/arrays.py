@@ -1,4 +1,4 @@
-"""Arrays and devices as Warp hands them out, with nothing that would not work on a GPU."""
+"""Arrays and devices as returned by Warp, limited to operations that work on a GPU."""
 
 import numpy as np
 
@@ -24,9 +24,9 @@ class Device:
 
 
 class WarpArray:
-    """Stand-in of `wp.array`: its numbers come out by `numpy()`, and arithmetic is not for it.
+    """Stand-in of `wp.array` without arithmetic; `numpy()` returns its values.
 
-    A real one on the CPU would let NumPy look at its memory, one on a GPU would not: so this one does not.
+    NumPy can access the memory of a real array on the CPU but not on a GPU, so here it never can.
     """
 
     def __init__(self, values, device):
@@ -49,7 +49,7 @@ class WarpArray:
 
 
 def values_of(data, shape, dtype):
-    """Return what a call was given as a NumPy array of a shape, as `ops.broadcast_to` does."""
+    """Return the data as a NumPy array broadcast to a shape, as `ops.broadcast_to` does."""
     if not isinstance(data, bool | int | float | list | tuple | np.ndarray | WarpArray):
         if type(data).__module__.partition(".")[0] != "warp":
             raise TypeError(f"Unsupported type: {type(data)}")
@@ -60,7 +60,7 @@ def values_of(data, shape, dtype):
 
 
 def indices_of(data, count):
-    """Return indices as `ops.resolve_indices` does."""
+    """Return the indices as `ops.resolve_indices` does."""
     if data is None:
         return np.arange(count)
     return np.ravel(data.numpy() if hasattr(data, "numpy") else np.asarray(data)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""`omni.client`: files of the asset server, here those of a folder, which may answer late or not at all."""
+"""Fake of `omni.client`: an asset server that serves a local folder and may answer late or not at all."""
 
 import asyncio
 from enum import IntEnum, IntFlag
@@ -19,7 +19,7 @@ class ItemFlags(IntFlag):
 
 
 class ListEntry:
-    """Stand-in of an entry of a listing."""
+    """Stand-in of `omni.client.ListEntry`."""
 
     def __init__(self, path):
         self.relative_path = path.name

@@ -1,4 +1,4 @@
-"""Subscriptions, event streams and the event dispatcher of Kit."""
+"""Fakes of Kit's subscriptions, event streams and event dispatcher."""
 
 import itertools
 import weakref
@@ -7,7 +7,7 @@ _serial = itertools.count()
 
 
 class Subscription:
-    """What a subscription hands out: when it is let go, the calls end."""
+    """Handle of a subscription; the calls end when it is deleted."""
 
     def __init__(self, function, order, name=""):
         self.function, self.order, self.name, self.serial = function, order, name, next(_serial)
@@ -19,7 +19,7 @@ class Subscription:
 
 
 class Subscribers:
-    """Callbacks in their order, held only by what was handed out for them."""
+    """Ordered callbacks, each kept alive only by its subscription handle."""
 
     def __init__(self, kit):
         self._kit = kit
@@ -33,10 +33,10 @@ class Subscribers:
         return subscription
 
     def call(self, *arguments):
-        """Call all; what one of them raises is written to the log and goes no further, as in Kit."""
+        """Call all callbacks; an exception of one is logged and not raised, as in Kit."""
         self._held = [reference for reference in self._held if reference() is not None]
         for _, _, reference in sorted((r().order, r().serial, r) for r in self._held):
-            # One that was called before may have let go of this one.
+            # An earlier callback may have ended this subscription.
             function = getattr(reference(), "function", None)
             if function is None:
                 continue
@@ -44,7 +44,7 @@ class Subscribers:
 
 
 class Event:
-    """An event: its type or name, and what came with it."""
+    """An event: its type or name, and its payload."""
 
     def __init__(self, kind, payload):
         self.type = self.event_name = kind

@@ -1,7 +1,7 @@
-"""Arrays of Warp on a GPU that is not there, and the calls of Warp that move them.
+"""Stand-ins for Warp arrays on a GPU, and for the Warp calls that copy them.
 
-Copies between a GPU and page-locked memory happen when somebody waits for them, as they may on a real one:
-who does not wait reads what was there before. Everything on the CPU is left to Warp itself.
+Copies between a GPU and page-locked memory are carried out only at a synchronisation, as can happen on a
+real GPU: without one, the former values are read. Warp itself handles arrays on the CPU.
 """
 
 import inspect
@@ -15,7 +15,7 @@ _NUMPY = {wp.float32: np.float32, wp.float64: np.float64, wp.int32: np.int32}
 
 
 class GpuArray:
-    """Stand-in of a `wp.array` on a GPU, contiguous as all that is made here."""
+    """Stand-in of a contiguous `wp.array` on a GPU."""
 
     def __init__(self, values, dtype, device):
         self.values, self.dtype, self.device = values, dtype, device
@@ -38,12 +38,12 @@ _originals = {}
 
 
 def is_pending(array):
-    """Return whether a copy into an array has begun and not ended."""
+    """Return whether a copy into an array is pending."""
     return any(np.shares_memory(target, array.values) for target, _ in _waiting)
 
 
 def finish():
-    """Carry out the copies that have begun."""
+    """Carry out the pending copies."""
     while _waiting:
         target, source = _waiting.pop(0)
         target[...] = source
@@ -93,7 +93,7 @@ CALLS = (empty, zeros, from_numpy, copy, synchronize_stream)
 
 
 def install():
-    """Put the calls in the place of Warp's."""
+    """Replace Warp's functions by the fakes."""
     for call in CALLS:
         _originals[call.__name__] = getattr(wp, call.__name__)
         known = inspect.signature(_originals[call.__name__]).parameters
@@ -102,7 +102,7 @@ def install():
 
 
 def uninstall():
-    """Put Warp's own calls back."""
+    """Restore Warp's functions."""
     _waiting.clear()
     for name, original in _originals.items():
         setattr(wp, name, original)

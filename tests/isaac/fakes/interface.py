@@ -1,4 +1,4 @@
-"""`omni.ui` and `omni.kit.menu.utils`: widgets that tests can press and type into."""
+"""Fakes of `omni.ui` and `omni.kit.menu.utils`: widgets that tests can press and type into."""
 
 from enum import Enum
 
@@ -99,7 +99,7 @@ class ItemModel:
 
 
 def _given(widget, args, kwargs):
-    """Return the arguments that a widget was made with, held against the contract, by name."""
+    """Return the constructor arguments of a widget by name, checked against the contract."""
     kinds = [kind.__name__ for kind in type(widget).__mro__]
     keys = [f"{module}:{kind}" for kind in kinds for module in ("omni.ui", "omni.ui.scene")]
     key = next(key for key in keys if key in kit().contract.classes)
@@ -108,7 +108,7 @@ def _given(widget, args, kwargs):
 
 
 class Widget:
-    """A widget, below the container that is open; the contract says what it is made with."""
+    """A widget in the open container; its arguments are checked against the contract."""
 
     def __init__(self, *args, **kwargs):
         self._settings, self._children = _given(self, args, kwargs), []
@@ -117,7 +117,7 @@ class Widget:
             kit().open_containers[-1]._children.append(self)
 
     def _all(self):
-        """Return this widget and all below it."""
+        """Yield this widget and all its descendants."""
         yield self
         for child in self._children:
             yield from child._all()
@@ -145,7 +145,7 @@ class ZStack(Container):
 
 
 class Frame(Container):
-    """A frame that is filled when it is drawn: with the frame of the application that comes next."""
+    """A frame whose content is built in the next application frame."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -236,7 +236,7 @@ class ComboBox(Widget):
 
 
 class WindowHandle:
-    """Stand-in of `omni.ui.WindowHandle`: what Kit knows of any window, such as those of its own."""
+    """Stand-in of `omni.ui.WindowHandle`, which Kit returns for any window, including its own."""
 
     def __init__(self, title):
         self.title, self._visible, self._dock = title, True, title
@@ -282,7 +282,7 @@ class Window(WindowHandle):
 
     def deferred_dock_in(self, target_window, active_window=None):
         assert active_window is None or isinstance(active_window, DockPolicy)
-        # With the next frame, and only where there is such a window.
+        # Docking happens in the next frame, and only if the target window exists.
         kit().at_next_frame.append(lambda: self._dock_in(target_window, active_window))
 
     def _dock_in(self, target, policy):
@@ -302,7 +302,7 @@ class Window(WindowHandle):
             ]
 
     def _find(self, kind, text=""):
-        """Return the widgets of a kind, those with a text where one is given."""
+        """Return the widgets of a class whose text or title contains a text."""
         return [
             w
             for w in self.frame._all()
@@ -311,7 +311,7 @@ class Window(WindowHandle):
 
 
 class Workspace:
-    """Stand-in of `omni.ui.Workspace`: finds windows, and has those made that are not there."""
+    """Stand-in of `omni.ui.Workspace`: finds windows and calls the registered functions for missing ones."""
 
     @staticmethod
     def get_window(title, /):
@@ -351,7 +351,7 @@ class MenuHelperWindow(Window):
 
 
 class MenuHelperExtensionFull:
-    """Stand-in of the helper that makes a menu entry, and a window when that is chosen: none by itself."""
+    """Stand-in of the helper that adds a menu entry; the window is only created when the entry is chosen."""
 
     def menu_startup(
         self, create_window_fn, window_name, menu_desc, menu_group, window_attr_name=None, verbose=False
@@ -374,7 +374,7 @@ class MenuHelperExtensionFull:
         return True
 
     def show_window(self, menu, value, index):
-        """Show the window, which is made for that, or hide it, which ends it with the next frame."""
+        """Create and show the window, or hide it and destroy it in the next frame."""
         if value:
             self._made = self._create()
             self._made.visible = False

@@ -1,8 +1,8 @@
 # ruff: noqa: ARG001
-"""Isaac Lab 3.0.0: the direct workflow with rigid objects, with MuJoCo behind the physics.
+"""Fake of Isaac Lab 3.0.0: the direct workflow with rigid objects, with MuJoCo as physics.
 
-Bodies get their mass properties from the USD file that they are spawned from. Wrenches that are set act in
-the body frame at the centre of mass for one step; Isaac Lab's gravity acts as well.
+The mass properties of bodies come from the USD file in their spawn configuration. A wrench acts for one step
+in the body frame at the centre of mass; Isaac Lab's gravity is added.
 """
 
 import contextlib
@@ -17,16 +17,16 @@ import warp as wp
 from pxr import Usd, UsdPhysics
 
 from pegasus import Multirotor, Simulation
-from pegasus.engines.engine import BodyState
+from pegasus.base.frames import matrix_from_quaternion, rotate, rotate_inverse
+from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_engine import MujocoEngine
-from pegasus.frames import matrix_from_quaternion, rotate, rotate_inverse
 from tests.isaac.contract import load
 
 ROOTS = ("isaaclab", "isaaclab_newton", "isaaclab_physx", "torch")
 
 
 class Tensor(np.ndarray):
-    """Stand-in of `torch.Tensor`, for the few calls that a task makes; it is on the device cpu."""
+    """Stand-in of `torch.Tensor` on the CPU, limited to the calls that a task makes."""
 
     def cpu(self):
         return self
@@ -68,14 +68,14 @@ class ProxyArray:
 
 
 def _bound(kind, arguments):
-    """Hold the fields of a configuration against the contract."""
+    """Check the fields of a configuration against the contract."""
     classes = load("6.0.1").classes
     key = next(key for key in classes if key.startswith("isaaclab") and key.endswith(f":{kind.__name__}"))
     classes[key]["__init__"].signature.bind(**arguments)
 
 
 class _Cfg:
-    """A configuration: fields by keyword, defaults as the class has them, each object with its own."""
+    """A configuration class: fields by keyword, defaults copied from the class."""
 
     def __init__(self, **fields):
         for kind in reversed(type(self).__mro__):
@@ -89,7 +89,7 @@ class _Cfg:
 
 
 def configclass(cls):
-    # What a class declares for itself may be given as well.
+    # Fields that a subclass declares are accepted too.
     cls._own = {*vars(cls), *vars(cls).get("__annotations__", {})}
     return cls
 
@@ -172,7 +172,7 @@ class WrenchComposer:
 
 
 def _items(values, item, shape):
-    """Return numbers as Isaac Lab's kernels take them: an array of Warp of a type, or a tensor."""
+    """Return the values of a Warp array or a tensor after the type and shape checks of Isaac Lab."""
     if isinstance(values, wp.array):
         assert values.dtype is item, f"{values.dtype} is no {item}"
         assert values.shape == shape, f"{values.shape} is not {shape}"
@@ -183,7 +183,7 @@ def _items(values, item, shape):
 
 
 class RigidObject:
-    """An asset: a body in each environment."""
+    """Stand-in of `isaaclab.assets.RigidObject`: one body in each environment."""
 
     num_bodies, device = 1, "cpu"
 
@@ -195,7 +195,7 @@ class RigidObject:
         self._mass = mass.GetMassAttr().Get()
         self._inertia = np.diag(mass.GetDiagonalInertiaAttr().Get())
         self._com = np.array(mass.GetCenterOfMassAttr().Get())
-        # Its colliders are those of the Iris.
+        # The colliders are those of the Iris.
         bodies = Multirotor("iris", count=self.num_instances, position=origins + cfg.init_state.pos).bodies()
         properties = {"mass": self._mass, "inertia": self._inertia, "center_of_mass": self._com}
         self._ids = self._engine.add_bodies([replace(body, **properties) for body in bodies])
@@ -377,12 +377,12 @@ _MODULES = {
 
 
 def members():
-    """Return {module: {name: object}} of what stands in for Isaac Lab."""
+    """Return the stand-ins of Isaac Lab as {module: {name: object}}."""
     return {name: content for name, content in _MODULES.items() if name != "torch"}
 
 
 def install():
-    """Put the stand-ins where `import` finds them; there may be no other of these names."""
+    """Install the stand-ins in `sys.modules`, where none of these names may exist."""
     for name, content in _MODULES.items():
         parts = name.split(".")
         for depth in range(1, len(parts) + 1):
@@ -396,7 +396,7 @@ def install():
 
 
 def uninstall():
-    """Take the stand-ins out again."""
+    """Remove the stand-ins from `sys.modules`."""
     for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     PhysicsManager.folds_decimation = False

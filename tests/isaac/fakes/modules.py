@@ -1,4 +1,4 @@
-"""Which fake stands under which name in which version, and how they get into `sys.modules`."""
+"""Module names of the fakes in each version, and their installation in `sys.modules`."""
 
 import importlib
 import sys
@@ -162,7 +162,7 @@ def members(version):
 
 
 def objects(version):
-    """Return {module:Class: fake} of what is not imported but handed out by a version."""
+    """Return {module:Class: fake} of the classes that calls return and no module exports."""
     later = {"omni.physics.core:IPhysicsSimulation": omniverse.PhysicsSimulation}
     return (later if version == "6.0.1" else {}) | {
         "carb.eventdispatcher:IEventDispatcher": events.Dispatcher,
@@ -198,11 +198,11 @@ def objects(version):
 
 
 def install(version, **options):
-    """Put the fakes of a version where `import` finds them; return the Kit that runs.
+    """Install the fakes of a version in `sys.modules` and return the running Kit.
 
     Args:
         version: `6.0.1` or `5.1.0`.
-        **options: Of `Kit`.
+        **options: Keyword arguments of `Kit`.
     """
     assert not application._running, "a Kit runs already"
     running = application.Kit(version, **options)
@@ -230,7 +230,7 @@ def install(version, **options):
 
 
 def uninstall():
-    """Take the fakes out, and what was imported on top of them."""
+    """Remove the fakes and all modules of `pegasus.isaac` from `sys.modules`."""
     running = application.kit()
     running.end_tasks()
     if running.context.get_stage() is not None:
@@ -249,7 +249,7 @@ def uninstall():
 
 
 def _put(name, module):
-    """Put a module under its name, and empty packages above it."""
+    """Add a module and its missing parent packages to `sys.modules`."""
     above, _, last = name.rpartition(".")
     if name in sys.modules and not name.startswith("pxr."):
         sys.modules[name].__dict__.update(module.__dict__ | {"__name__": name})

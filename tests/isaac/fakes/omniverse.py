@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001
-"""Kit's own modules: `omni.timeline`, `omni.usd`, `omni.kit.app`, `omni.ext`, `omni.physx`, `carb`."""
+"""Fakes of Kit's modules: `omni.timeline`, `omni.usd`, `omni.kit.app`, `omni.ext`, `omni.physx`, `carb`."""
 
 import math
 
@@ -83,7 +83,7 @@ class IExt:
 
 
 class AsyncTestCase:
-    """Stand-in of `omni.kit.test.AsyncTestCase`: what is set up and torn down may wait for frames."""
+    """Stand-in of `omni.kit.test.AsyncTestCase`, with asynchronous set-up and tear-down."""
 
 
 class Float3:
@@ -107,13 +107,13 @@ class Float4:
 
 
 class SceneQuery:
-    """Stand-in of `omni.physx.PhysXSceneQuery`: rays through what physics knows, in units of the stage."""
+    """Stand-in of `omni.physx.PhysXSceneQuery`: ray casting against the colliders, in stage units."""
 
     def raycast_closest(self, origin, dir, distance, bothSides=False):
         return self._hits(origin, dir, distance)[0]
 
     def raycast_all(self, origin, dir, distance, reportFn, bothSides=False):
-        """Report the hits in no order that one could rely on: here the farthest comes first."""
+        """Report the hits, farthest first, since PhysX guarantees no order."""
         hits = [hit for hit in self._hits(origin, dir, distance) if hit["hit"]]
         for hit in reversed(hits):
             if not reportFn(RaycastHit(hit)):
@@ -167,7 +167,7 @@ class RaycastHit:
 
 
 class ContactEventHeader:
-    """Stand-in of `omni.physx.ContactEventHeader`: the contacts of a pair."""
+    """Stand-in of `omni.physx.ContactEventHeader`: the contacts of a pair of actors."""
 
     def __init__(self, actors, offset):
         self.actor0, self.actor1 = (kit().physics.path_number(path) for path in actors)
@@ -184,7 +184,7 @@ class ContactData:
 
 
 class PhysicsSimulation:
-    """Stand-in of the simulation interface of `omni.physics.core`, whatever engine is active."""
+    """Stand-in of the simulation interface of `omni.physics.core`, for any active engine."""
 
     def flush_changes(self):
         kit().physics.sync()
@@ -199,8 +199,8 @@ class Simulation:
     def get_contact_report(self):
         """Return the contacts of the last step of bodies that report them.
 
-        The normal points from the second actor to the first, and the impulse acts on the first. Which of a
-        pair is the first is PhysX's to choose: here it alternates.
+        The normal points from the second actor to the first, and the impulse acts on the first. PhysX does
+        not define the order of a pair; here it alternates.
         """
         physics = kit().physics
         headers, data, pairs = [], [], {}

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from pxr import Usd, UsdGeom, UsdPhysics
 
-from pegasus.engines.engine import RigidBody
-from pegasus.frames import matrix_from_quaternion
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.engine import RigidBody
 from pegasus.scene import translate
 
 # Fallback values of the schema PhysxRigidBodyAPI.
@@ -39,7 +39,7 @@ class Body:
             UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default()).RemoveScaleShear()
         )
         position = np.array(matrix.ExtractTranslation()) * unit
-        # PhysX parses without a centre of mass those of the colliders; ours are always said.
+        # Without a centre of mass PhysX uses the colliders'; Pegasus always authors one.
         offset = (
             np.zeros(3)
             if center is None or not np.isfinite(center[0])
@@ -73,7 +73,7 @@ class Body:
 
 
 def has_schema(prim, name):
-    """Return whether a schema is applied that OpenUSD alone does not know, for which `HasAPI` says no."""
+    """Return whether a schema is applied, also one unknown to OpenUSD, for which `HasAPI` is false."""
     return name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()
 
 

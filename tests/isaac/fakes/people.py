@@ -1,4 +1,4 @@
-"""`omni.anim.graph.core` and `omni.kit.commands`: characters who walk with the frames of Kit."""
+"""Fakes of `omni.anim.graph.core` and `omni.kit.commands`: characters that walk in each frame."""
 
 import math
 
@@ -11,7 +11,7 @@ GRAPHED = "AnimationGraphAPI"
 
 
 def execute(name, **kwargs):
-    """Stand-in of `omni.kit.commands.execute`: what is wrong goes to the log, and nothing is raised."""
+    """Stand-in of `omni.kit.commands.execute`, which logs errors and raises none."""
     known = {"ApplyAnimationGraphAPICommand": _apply, "RemoveAnimationGraphAPICommand": _remove}
     if name not in known:
         kit().log.append(("error", f"Can't execute command: '{name}', it wasn't registered"))
@@ -35,7 +35,7 @@ def _remove(*, paths):
 
 
 def get_character(prim_path):
-    """Return a character; None before the timeline plays, and for what has no graph."""
+    """Return a character; None while the timeline is stopped or without an animation graph."""
     if kit().timeline.is_stopped() or prim_path not in kit().characters:
         return None
     if kit().characters[prim_path] is None:
@@ -79,7 +79,7 @@ class Character:
 
 
 def walk():
-    """Move the characters with a frame; a stop puts them back."""
+    """Move the characters by one frame; a stop returns them to their start."""
     for path, character in kit().characters.items():
         if character is not None and kit().timeline.is_stopped():
             kit().characters[path] = None

@@ -1,7 +1,7 @@
-"""Physics behind the fakes: MuJoCo, built from the rigid bodies that stand on the stage.
+"""Physics of the fakes: MuJoCo with the rigid bodies of the stage.
 
-What PhysX does to a body beyond the laws of motion (gravity, damping, limits of speed) is done here too, with
-the defaults of PhysX, so that whoever forgets to switch it off flies differently.
+Gravity, damping and speed limits act with the defaults of PhysX, so a vehicle that does not disable them
+flies differently.
 """
 
 import math
@@ -10,16 +10,16 @@ import weakref
 import numpy as np
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
-from pegasus.engines.engine import BodyState
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_engine import MujocoEngine
-from pegasus.frames import matrix_from_quaternion
 from pegasus.scene import translate
 from tests.isaac.fakes.events import Subscribers
 from tests.isaac.fakes.parsed_body import Body, has_schema
 
 
 class Physics:
-    """The physics of a Kit: bodies as they were parsed, and who is called before and after a step."""
+    """Physics of a Kit: parsed bodies, and callbacks before and after each step."""
 
     def __init__(self, kit):
         self._kit = kit
@@ -39,16 +39,16 @@ class Physics:
         self._has_new = True
 
     def stage_changed(self):
-        """Know that prims came or went."""
+        """Mark the scenes and bodies as outdated after prims were added or removed."""
         self._scenes, self._has_new = None, True
 
     def forget_settings(self):
-        """Read the attributes of the bodies anew."""
+        """Clear the cached attributes of the bodies."""
         for body in self.bodies.values():
             body.settings.clear()
 
     def path_number(self, path):
-        """Return the number that stands for a path, as PhysX hands out."""
+        """Return the integer that encodes a prim path, as in PhysX."""
         if path not in self._numbers:
             self._numbers.append(path)
         return 1 << 40 | self._numbers.index(path)
@@ -92,7 +92,7 @@ class Physics:
         return self._scenes
 
     def steps_per_second(self):
-        """Return the rate of the first scene, in whole steps per second as PhysX keeps it."""
+        """Return the rate of the first scene in whole steps per second, as PhysX stores it."""
         for path in self.scene_paths():
             attribute = self.stage.GetPrimAtPath(path).GetAttribute("physxScene:timeStepsPerSecond")
             return int(attribute.Get()) if attribute and attribute.HasAuthoredValue() else 60
@@ -103,7 +103,7 @@ class Physics:
         return 1.0 / rate if rate else 0.0
 
     def begin(self):
-        """Read the stage: what has no rigid body is at rest."""
+        """Start physics from the stage; colliders without a rigid body are static."""
         self.engine = MujocoEngine()
         scene = translate(self.stage)
         paths = self._body_paths()
@@ -118,7 +118,7 @@ class Physics:
         self._add(paths)
 
     def sync(self):
-        """Take up bodies that came to the stage since; on a GPU that is not possible."""
+        """Add bodies that are new on the stage; a GPU simulation rejects them."""
         if not self.running or not self._has_new:
             return
         self._has_new = False
@@ -129,7 +129,7 @@ class Physics:
         self._add(new)
 
     def end(self):
-        """Let go of the simulation, and put the prims back to where they started."""
+        """End the simulation and reset the prims to their start poses."""
         if not self.running:
             return
         for view in list(self.views):
@@ -143,7 +143,7 @@ class Physics:
         self.step_count, self.time = 0, 0.0
 
     def forget_below(self, path):
-        """Drop the bodies that went with a prim."""
+        """Remove the bodies at and below a deleted prim."""
         gone = [p for p in self.bodies if p == path or p.startswith(path + "/")]
         if gone:
             for view in list(self.views):
@@ -153,12 +153,12 @@ class Physics:
                 body.row = row
 
     def forget_shapes_below(self, path):
-        """End the views of bodies of which a collider went; what it collided with is left as it was."""
+        """Invalidate the views of bodies that lost a collider; the physics keeps its shape."""
         for view in list(self.views):
             view._lose([body for body in self.bodies if path.startswith(body + "/")])
 
     def run_frame(self, dt):
-        """Take as many steps as fit into a frame."""
+        """Take the whole steps that fit into a frame."""
         if not self.running:
             return
         self.sync()
@@ -170,7 +170,7 @@ class Physics:
         self.fabric_is_fresh = True
 
     def simulate(self, dt, by):
-        """Take a step."""
+        """Take one step with its callbacks."""
         if not self.running:
             self._kit.log.append(("error", "PhysX: simulate was called before the physics was started"))
             return
@@ -197,9 +197,9 @@ class Physics:
         return state
 
     def show(self):
-        """Write poses to the stage before a frame is drawn.
+        """Write the poses to the stage before a frame is rendered.
 
-        With Fabric in place of USD they are drawn from there, which steps alone do not bring up to date.
+        With Fabric in place of USD the renderer reads Fabric, which steps alone do not update.
         """
         if not self.running:
             return
@@ -239,7 +239,7 @@ class Physics:
                 self.set_velocity(body, body.start_velocity, body.start_spin)
 
     def set_velocity(self, body, linear, angular):
-        """Set velocities as PhysX has them: of the centre of mass and of the body, both in the world."""
+        """Set the velocity of the centre of mass and the angular velocity, both in world axes as in PhysX."""
         state = self.read()
         rotation = matrix_from_quaternion(state.orientation[body.row])
         arm = rotation @ body.rigid.center_of_mass
@@ -259,7 +259,7 @@ class Physics:
             force[body.row] = body.force
             torque[body.row] = matrix_from_quaternion(state.orientation[body.row]).T @ body.torque
             body.force, body.torque = np.zeros(3), np.zeros(3)
-            # Newton knows no body without gravity, only a scene without.
+            # Newton can disable gravity for a scene only, not for a body.
             if self._kit.engine == "newton" or not body.setting("disableGravity"):
                 force[body.row] += body.rigid.mass * self._gravity()
         if bodies:
@@ -271,7 +271,7 @@ class Physics:
         state = self.read()
         for body in bodies:
             damped = body.setting("linearDamping") or body.setting("angularDamping")
-            # The centre of mass may be faster than the origin.
+            # The centre of mass may move faster than the origin.
             spin = np.abs(state.angular_velocity[body.row]).max()
             speed = np.abs(state.velocity[body.row]).max() + spin * np.abs(body.rigid.center_of_mass).max()
             fastest = min(body.setting("maxLinearVelocity"), math.radians(body.setting("maxAngularVelocity")))
@@ -279,7 +279,7 @@ class Physics:
                 self._limit(body, dt)
 
     def _limit(self, body, dt):
-        """Damp and clamp as PhysX does; a body with neither is not touched."""
+        """Apply PhysX's damping and velocity limits; a body that needs neither keeps its state."""
         linear, angular = body.setting("linearDamping"), body.setting("angularDamping")
         fastest, widest = body.setting("maxLinearVelocity"), math.radians(body.setting("maxAngularVelocity"))
         velocity, spin = self.velocities(body)
@@ -337,7 +337,7 @@ def _write_world_pose(prim, position, orientation):
 
 
 def _write_pose(prim, matrix):
-    """Write a local transform to the operations that a prim has; its scale stays."""
+    """Write a local transform to the existing xform operations of a prim; its scale stays."""
     names = prim.GetPropertyNames()
     quaternion = matrix.RemoveScaleShear().ExtractRotationQuat()
     if "xformOp:translate" in names:

@@ -1,4 +1,4 @@
-"""Physics scenes of `isaacsim.core.simulation_manager`, as 6.0.1 has them."""
+"""Fakes of the physics scenes of `isaacsim.core.simulation_manager` 6.0.1."""
 
 from pxr import Gf, Sdf, UsdGeom, UsdPhysics
 
@@ -6,7 +6,7 @@ from tests.isaac.fakes.application import kit
 
 
 class PhysicsScene:
-    """A physics scene of the stage; made where there is none at its path."""
+    """A physics scene of the stage, created if its path has none."""
 
     def __init__(self, prim):
         stage = kit().context.get_stage()
@@ -61,7 +61,7 @@ class PhysicsScene:
         return bool(attribute.Get()) if attribute else True
 
     def set_enabled_gravity(self, enabled):
-        """Write what Newton reads; PhysX does not."""
+        """Write the gravity attribute, which Newton reads and PhysX ignores."""
         self._prim.AddAppliedSchema("NewtonSceneAPI")
         self._prim.CreateAttribute("newton:gravityEnabled", Sdf.ValueTypeNames.Bool).Set(enabled)
 
@@ -77,7 +77,7 @@ class PhysxScene(PhysicsScene):
 
     def set_steps_per_second(self, steps_per_second):
         if not isinstance(steps_per_second, int):
-            # A USD attribute of unsigned integers takes no float.
+            # A USD attribute of type uint accepts no float.
             raise TypeError(f"expected an int, got {steps_per_second!r}")
         _set_rate(self._prim, steps_per_second)
 
@@ -90,11 +90,11 @@ class PhysxScene(PhysicsScene):
 
 
 class NewtonMjcScene(PhysicsScene):
-    """What a scene is while Newton is active: it steps by an attribute of its own."""
+    """A physics scene while Newton is active, with its own time step attribute."""
 
     def __init__(self, prim):
         super().__init__(prim)
-        # The schemas that it applies bring them along.
+        # Defaults of the schemas that it applies.
         for name, kind, value in (
             ("newton:timeStepsPerSecond", Sdf.ValueTypeNames.Int, 1000),
             ("mjc:option:timestep", Sdf.ValueTypeNames.Double, 0.002),
@@ -112,7 +112,7 @@ class NewtonMjcScene(PhysicsScene):
 
 
 def scene_of(path):
-    """Return a scene as the physics that is active has it."""
+    """Return the scene at a path in the class of the active engine."""
     return NewtonMjcScene(path) if kit().engine == "newton" else PhysxScene(path)
 
 

@@ -1,4 +1,4 @@
-"""Plots and pictures of `omni.ui`."""
+"""Fakes of the plots and images of `omni.ui`."""
 
 from enum import Enum
 
@@ -19,7 +19,7 @@ class IwpFillPolicy(Enum):
 
 
 class Plot(Widget):
-    """A curve whose values stand at even distances, between two limits."""
+    """A curve of equally spaced values between two limits."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -28,20 +28,20 @@ class Plot(Widget):
         self.set_data(*self._settings.get("args", ()))
 
     def set_data(self, *args):
-        # The bindings take Python's own numbers.
+        # The bindings accept Python numbers only.
         assert all(type(value) is float for value in args), args
         self._data = list(args)
 
 
 class ByteImageProvider:
-    """A picture in memory: rows of red, green, blue and alpha, its size given as width and height."""
+    """An RGBA image in memory, row by row; its size is width and height."""
 
     def __init__(self):
         self._bytes, self._size = np.zeros(0, np.uint8), (0, 0)
 
     def set_data_array(self, bytes, sizes, /):
         width, height = sizes
-        # The bindings would turn numbers of another type, and read memory as it lies.
+        # The bindings would convert values of another type, and read memory without its strides.
         assert type(bytes) is np.ndarray
         assert bytes.dtype == np.uint8
         assert bytes.flags.c_contiguous

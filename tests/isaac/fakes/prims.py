@@ -1,4 +1,4 @@
-"""`isaacsim.core.experimental.prims` of both versions: quaternions are wxyz, numbers of single precision."""
+"""Fake of `isaacsim.core.experimental.prims` of both versions: wxyz quaternions, single precision."""
 
 import re
 
@@ -80,7 +80,7 @@ class Prim:
         return existing, missing
 
     def _on_physics_ready(self, event):
-        """Take up the tensors of a new simulation."""
+        """Ignore the event, at which Isaac Sim creates the tensor views of a new simulation."""
 
     def _on_prim_deletion(self, prim_path):
         if any(f"{path}/".startswith(f"{prim_path.rstrip('/')}/") for path in self._paths):

@@ -1,4 +1,4 @@
-"""`isaacsim.core.rendering_manager`: a frame without physics."""
+"""Fake of `isaacsim.core.rendering_manager`: rendering a frame without physics."""
 
 from enum import Enum
 

@@ -1,6 +1,6 @@
-"""`omni.replicator.core`: render products and annotators, with Embree behind them.
+"""Fake of `omni.replicator.core`: render products and annotators that render by Embree.
 
-A picture needs a frame after its annotator was attached; until then there is nothing, then an empty array.
+An annotator returns None until the first frame after it is attached, and an empty array until the second.
 """
 
 # ruff: noqa: ARG001, ARG003
@@ -8,8 +8,8 @@ A picture needs a frame after its annotator was attached; until then there is no
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from pegasus.cameras.lens import Pinhole
-from pegasus.render.renderer import View
+from pegasus.core.renderer import View
+from pegasus.optics.lens import Pinhole
 from pegasus.scene import translate
 from tests.isaac.fakes.application import kit
 
@@ -45,13 +45,13 @@ class HydraTexture:
             stage.DefinePrim(self.path, "RenderProduct")
         self._stage, self._drawn = stage, -np.inf
         self._is_fresh = False
-        """Whether the last frame drew it."""
+        """True if the last frame drew it."""
         kit().products.append(self)
 
     def _tick(self):
-        """Draw it with a frame, if it is due: 6.0 draws a camera at the rate that its prim says.
+        """Mark this product as drawn in this frame if it is due; 6.0 draws a camera at the rate of its prim.
 
-        Its clock is that of physics; a rate of 0, or none, is that of the frames.
+        The rate counts simulation time; without a rate, or with 0, each frame is drawn.
         """
         prim = self._stage.GetPrimAtPath(self._camera) if self._stage else None
         attribute = prim.GetAttribute("omni:sensor:tickRate") if prim else None
@@ -125,8 +125,8 @@ class AnnotatorRegistry:
 
 
 def _draw(product, channel):
-    """Return a picture of the stage as its prims stand."""
-    from pegasus.render.embree_renderer import EmbreeRenderer
+    """Render an image of the stage at the present poses of its prims."""
+    from pegasus.render.embree.renderer import EmbreeRenderer
 
     stage = kit().context.get_stage()
     prim = UsdGeom.Camera(stage.GetPrimAtPath(product._camera))
@@ -139,7 +139,7 @@ def _draw(product, channel):
         lens=Pinhole(focal_length=(focal, vertical)),
         resolution=(width, height),
         position=matrix[:3, 3],
-        # Cameras of USD look along -z, with y up.
+        # USD cameras look along -z with y up.
         rotation=matrix[:3, :3] @ np.diag([1.0, -1.0, -1.0]),
         near=near,
         far=far,
@@ -154,7 +154,7 @@ def _draw(product, channel):
 
 
 def _as_replicator(name, images, paths, parameters):
-    """Return a picture in the form of the annotator."""
+    """Return an image in the format of an annotator."""
     if _CHANNELS[name] == "radiance":
         picture = images.radiance
         alpha = np.ones((*picture.shape[:2], 1), picture.dtype)

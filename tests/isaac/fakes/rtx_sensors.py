@@ -1,7 +1,7 @@
-"""`isaacsim.sensors.experimental.rtx` of Isaac Sim 6.0: lidars, with Embree in the place of RTX.
+"""Fake of `isaacsim.sensors.experimental.rtx` of Isaac Sim 6.0: lidars that scan by Embree.
 
-A scan is told once it is complete, in the order of its time, without what did not come back; in between there
-are frames without points. Azimuths are to the left and in degrees.
+A complete scan is written in the order of time, without missing returns; frames in between have no points.
+Azimuths are positive to the left, in degrees.
 """
 
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from tests.isaac.fakes.replicator import HydraTexture
 from tests.isaac.fakes.writers import WriterRegistry
 
 _STATE = "omni:sensor:Core:emitterState:s001:"
-# As many emitters as the schema has by default, which is not what any of our lidars has.
+# The default number of emitters of the schema, which differs from all lidars of Pegasus.
 _DEFAULTS = {
     "omni:sensor:tickRate": ("Float", 10.0),
     "omni:sensor:Core:accumulateOutputs": ("Bool", False),
@@ -113,7 +113,7 @@ class LidarSensor:
     def detach_writer(self, writer_name):
         writer = self._writers.pop(writer_name)
         writer.detach()
-        # The sensor is freed when nobody holds it.
+        # This ends the reference cycle, so that the sensor can be deleted.
         del writer._frame
         kit().lidars.remove(self)
 
@@ -134,8 +134,8 @@ class LidarSensor:
 
 
 def _scan(prim, stamp, level):
-    """Return what comes back of one turn, and the paths of prims by their numbers."""
-    from pegasus.render.embree_renderer import EmbreeRenderer
+    """Return the returns of one rotation, and prim paths by object id."""
+    from pegasus.render.embree.renderer import EmbreeRenderer
 
     def value(name):
         return prim.GetAttribute(f"omni:sensor:Core:{name}").Get()
@@ -169,7 +169,7 @@ def _scan(prim, stamp, level):
     finally:
         renderer.close()
     back = np.isfinite(hits.distance) & (hits.distance >= value("nearRangeM"))
-    # Numbers of 128 bits, the highest 32 of which count the parts of a mesh.
+    # Object ids of 128 bits; the highest 32 count the parts of a mesh.
     numbers = [k + 1 + (k << 96) for k in range(len(paths))]
     raw = [np.frombuffer(numbers[k].to_bytes(16, "little"), np.uint8) for k in hits.entity[back]]
     model = SimpleNamespace(
@@ -185,7 +185,7 @@ def _scan(prim, stamp, level):
         model.objId = np.concatenate([*raw, np.zeros(0, np.uint8)])
     if not kit().settings.get_as_bool("/rtx-transient/stableIds/enabled"):
         return model, {}
-    # Of some meshes the map has the whole only, and not the part that is in the highest bits.
+    # For some meshes the map has only the whole mesh, without the part in the highest bits.
     known = [number if k % 2 else number & (1 << 96) - 1 for k, number in enumerate(numbers)]
     return model, dict(zip(known, paths, strict=True))
 

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001
-"""`omni.ui.scene` and the viewport's window: gestures over the picture, and what lies under a pixel of it."""
+"""Fakes of `omni.ui.scene` and the viewport's window: gestures, and the prim at a pixel."""
 
 from enum import Enum
 
@@ -25,7 +25,7 @@ class Scene(Container):
 
 
 class SceneView(Widget):
-    """Stand-in of `omni.ui.scene.SceneView`: hears of the mouse while it is in a frame of the viewport."""
+    """Stand-in of `omni.ui.scene.SceneView`; receives mouse events while in a frame of the viewport."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -40,7 +40,7 @@ class ScreenGesturePayload:
 
 
 class Screen(Widget):
-    """Stand-in of `omni.ui.scene.Screen`: the shape that is everywhere."""
+    """Stand-in of `omni.ui.scene.Screen`: a shape that covers the whole view."""
 
     gesture_payload = None
 
@@ -60,7 +60,7 @@ class ClickGesture:
 
 
 class ViewportWindow:
-    """Stand-in of the window of a viewport, with frames over its picture by name."""
+    """Stand-in of the viewport's window, with named frames over its image."""
 
     def __init__(self):
         self._frames = {}
@@ -77,11 +77,11 @@ class ViewportWindow:
         return self._frames[frame_id]
 
     def _click(self, mouse):
-        """Click into the window, at normalised coordinates that reach from -1 to 1 over all of it."""
+        """Click at normalised coordinates, from -1 to 1 over the window."""
         views = [w for frame in self._frames.values() for w in frame._all() if isinstance(w, SceneView)]
         for view in views:
             assert view in kit().viewport._scene_views, "a scene that does not follow the camera"
-            # As the layers of Kit's own viewport: else coordinates are those of a square within the window.
+            # As in the layers of Kit's viewport; other policies use a square inside the window.
             assert view._settings.get("aspect_ratio_policy") is AspectRatioPolicy.STRETCH
             for shape in list(view.scene._children):
                 shape._click(mouse)
@@ -90,7 +90,7 @@ class ViewportWindow:
 
 
 class SelectionLock:
-    """What keeps clicks from selecting, for as long as it lives."""
+    """Handle that disables selection by clicks until it is deleted."""
 
     def __init__(self):
         kit().selection_locks.append(id(self))
@@ -110,7 +110,7 @@ def disable_selection(viewport_or_window, disable_click=True):
 
 
 def met(pixel, resolution, camera_path):
-    """Return the path and the point of the first bounding box that the ray through a pixel meets."""
+    """Return the path and hit point of the first bounding box on the ray through a pixel."""
     stage = kit().context.get_stage()
     camera = UsdGeom.Camera(stage.GetPrimAtPath(str(camera_path))).GetCamera(Usd.TimeCode.Default())
     width, height = resolution

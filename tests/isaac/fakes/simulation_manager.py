@@ -1,5 +1,5 @@
 # ruff: noqa: ARG003
-"""`isaacsim.core.simulation_manager` of both versions."""
+"""Fakes of `isaacsim.core.simulation_manager` of both versions."""
 
 import weakref
 from enum import Enum
@@ -39,7 +39,7 @@ _DELETIONS = (SimulationEvent.PRIM_DELETED, IsaacEvents.PRIM_DELETION)
 
 
 class _Manager:
-    """What both versions share; the state lives in the Kit that runs."""
+    """Base of both versions; its state belongs to the running Kit."""
 
     @classmethod
     def initialize_physics(cls):
@@ -74,7 +74,7 @@ class _Manager:
 
     @classmethod
     def get_physics_dt(cls, physics_scene=None):
-        """Return the step of the scenes that it knows, which are not all that stand on the stage."""
+        """Return the time step of the known scenes, which may not be all scenes of the stage."""
         cls._ensure_scene()
         state = manager_state()
         known = state.default if state.default in state.scenes else next(iter(state.scenes), None)
@@ -104,13 +104,13 @@ class _Manager:
 
     @classmethod
     def _enable_fabric(cls):
-        """Show poses by Fabric, as is done for a GPU."""
+        """Enable Fabric in place of USD for poses, as on a GPU."""
         kit().extensions.add("omni.physx.fabric")
         kit().settings.set_bool("/physics/updateToUsd", False)
 
     @classmethod
     def _register(cls, callback, event, order):
-        """Subscribe; the object of a method is held weakly."""
+        """Register a callback; the object of a method is referenced weakly."""
         state, running = manager_state(), kit()
         target = callback
         if hasattr(callback, "__self__"):
@@ -151,7 +151,7 @@ class _Manager:
 
 
 class SimulationManager60(_Manager):
-    """As in 6.0.1."""
+    """Stand-in of `SimulationManager` of 6.0.1."""
 
     @classmethod
     def register_callback(cls, callback, event, *, order=0, **kwargs):
@@ -232,13 +232,13 @@ class SimulationManager60(_Manager):
 
     @classmethod
     def _ensure_scene(cls):
-        """Make a scene where it knows of none, whatever stands on the stage."""
+        """Create a scene if none is known, even if the stage has one."""
         if not manager_state().scenes:
             scene_of("/PhysicsScene")
 
 
 class SimulationManager51(_Manager):
-    """As in 5.1.0."""
+    """Stand-in of `SimulationManager` of 5.1.0."""
 
     @classmethod
     def register_callback(cls, callback, event, order=0, name=None):
@@ -271,11 +271,11 @@ class SimulationManager51(_Manager):
 
     @classmethod
     def _ensure_scene(cls):
-        """Leave the stage as it is: 5.1 makes no scene."""
+        """Do nothing, since 5.1 creates no scene."""
 
 
 class ManagerState:
-    """What the simulation manager keeps, and what it does of its own accord."""
+    """State and event handlers of the simulation manager."""
 
     def __init__(self, running):
         self._kit = running
@@ -327,10 +327,10 @@ class ManagerState:
         self.scenes = [scene for scene in self.scenes if scene != path and not scene.startswith(path + "/")]
 
     def _on_stage(self, event):
-        """Forget every callback: whoever wants to go on being called registers again.
+        """Clear all callbacks when a stage opens or closes; clients must register again.
 
-        Before, whoever waits for prims to be deleted is told of all of them. The numbers of callbacks begin
-        anew: a number that is kept from an earlier stage stands for the callback of somebody else.
+        Deletion callbacks are first called for the root path. Callback ids start again at 0, so an id of an
+        earlier stage may belong to another client.
         """
         self._kit.prim_deleted.call("/")
         self.callbacks.clear()
@@ -342,5 +342,5 @@ class ManagerState:
 
 
 def manager_state():
-    """Return the state that belongs to the Kit that runs."""
+    """Return the state of the running Kit."""
     return kit().manager

@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001
-"""`isaacsim.core.experimental.utils.{app,stage,prim,semantics}` and `isaacsim.storage.native`."""
+"""Fakes of `isaacsim.core.experimental.utils.{app,stage,prim,semantics}` and `isaacsim.storage.native`."""
 
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics, UsdSemantics, UsdUtils
 

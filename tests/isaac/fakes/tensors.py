@@ -1,8 +1,8 @@
-"""`omni.physics.tensors`: views over the bodies of the physics behind the fakes.
+"""Fake of `omni.physics.tensors`: tensor views of rigid bodies.
 
-They are as strict as the sources of NVIDIA's Python part and of PhysX's and Newton's C++ part: a tensor has
-the number of values that is asked for, its type and its device, indices are 32-bit integers. What the real
-ones read from wrong memory without a word is an error here.
+The views are as strict as NVIDIA's Python code and the C++ code of PhysX and Newton: size, type and device of
+a tensor must match, and indices are 32-bit integers. Where the real views silently read wrong memory, these
+raise an error.
 """
 
 import weakref
@@ -10,21 +10,21 @@ import weakref
 import numpy as np
 import warp as wp
 
-from pegasus.engines.engine import BodyState
-from pegasus.frames import matrix_from_quaternion
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.engine import BodyState
 from tests.isaac.fakes import gpu
 from tests.isaac.fakes.application import kit
 
 
 class _Backend:
-    """The part in C++: the bodies that the patterns of a view met."""
+    """Stand-in of a C++ backend: the bodies that match the patterns of a view."""
 
     def __init__(self, simulation, paths):
-        # It does not keep its simulation view alive, and ends with it.
+        # The backend does not keep its simulation view alive, and becomes invalid with it.
         self.simulation, self.prim_paths, self.count = weakref.ref(simulation), paths, len(paths)
 
     def physics(self, call):
-        """Return physics, or None where the simulation view has ended."""
+        """Return the physics, or None if the simulation view is invalid."""
         simulation = self.simulation()
         if simulation is not None and simulation.is_valid:
             return kit().physics
@@ -34,7 +34,7 @@ class _Backend:
 
 
 class RigidBodyView:
-    """Stand-in of a view over rigid bodies: quaternions are xyzw, tensors are kept from call to call."""
+    """Stand-in of a rigid body view: xyzw quaternions; each call returns the same tensor, updated."""
 
     def __init__(self, backend, frontend):
         self._backend, self._frontend = backend, frontend
@@ -98,7 +98,7 @@ class RigidBodyView:
     def apply_forces_and_torques_at_position(
         self, force_data, torque_data, position_data, indices, is_global
     ):
-        """Add a wrench, or replace it where PhysX runs on a GPU; Newton knows world axes only."""
+        """Add a wrench, or replace it with PhysX on a GPU; Newton accepts world axes only."""
         failure = "apply forces and torques at pos in"
         physics = self._physics("applyForcesAndTorquesAtPosition", failure)
         if force_data is None and torque_data is None:
@@ -135,7 +135,7 @@ class RigidBodyView:
 
 
 class SimulationView:
-    """Stand-in of a simulation view: it ends when one of the bodies of its views is deleted."""
+    """Stand-in of a simulation view; it becomes invalid when a body of its views is deleted."""
 
     def __init__(self, frontend):
         self._frontend = frontend
@@ -175,14 +175,14 @@ class SimulationView:
         return RigidBodyView(_Backend(self, found) if found else None, self._frontend)
 
     def _lose(self, paths):
-        """Know that bodies are deleted: also those of views that are long gone end it."""
+        """Become invalid if a body of a view, even of a deleted view, is deleted."""
         if self._valid and self._bodies & set(paths):
             kit().log.append(("warning", "The physics.tensors simulationView was invalidated."))
             self.invalidate()
 
 
 class Frontend:
-    """Stand-in of the frontend of Warp."""
+    """Stand-in of the Warp frontend."""
 
     def __init__(self, device):
         self.device = device
@@ -192,7 +192,7 @@ class Frontend:
         return wp.zeros(shape, dtype=self.dtype, device=self.device if self.device.is_cuda else "cpu")
 
     def values(self, data, size, failure):
-        """Return what a tensor holds, or refuse it as NVIDIA's Python and C++ do."""
+        """Return the values of a tensor, or reject it as NVIDIA's Python and C++ code do."""
         _require_array(data)
         if data.dtype is not self.dtype:
             raise TypeError("A float32 tensor is required")
@@ -202,7 +202,7 @@ class Frontend:
         return self._memory(data, failure).astype(np.float64)
 
     def indices(self, data, count, failure):
-        """Return indices, or refuse them."""
+        """Return the indices, or reject a wrong type or device."""
         _require_array(data)
         if data.dtype not in (wp.int32, wp.uint32):
             raise TypeError("An int32 or uint32 tensor is required")

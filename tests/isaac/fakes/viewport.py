@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, ARG003
-"""The viewport's camera in both versions, keyboard and gamepad."""
+"""Fakes of the viewport's camera in both versions, debug lines, keyboard and gamepad."""
 
 import io
 from enum import Enum, auto
@@ -18,7 +18,7 @@ def get_active_viewport(usd_context_name=""):
 def capture_viewport_to_file(
     viewport_api, file_path=None, is_hdr=False, render_product_path=None, format_desc=None
 ):
-    """Write a picture: half of it with the second frame from now, the rest with the third."""
+    """Write an image file: half of it in the second frame from now, the rest in the third."""
     buffer = io.BytesIO()
     Image.new("RGB", (16, 9), (10, 20, 30)).save(buffer, "PNG")
     picture = buffer.getvalue()
@@ -39,7 +39,7 @@ def acquire_debug_draw_interface():
 
 
 class DebugDraw:
-    """Stand-in of the tool that draws into the viewport; what it has drawn stays until it is cleared."""
+    """Stand-in of the debug draw interface; lines and points stay until they are cleared."""
 
     def clear_lines(self):
         kit().drawn_lines.clear()
@@ -59,7 +59,7 @@ class DebugDraw:
 
 
 def _check(rows, length):
-    """Refuse what the bindings do not take: arrays, and rows of another length."""
+    """Reject arguments that the bindings reject: arrays, and rows of another length."""
     assert isinstance(rows, list)
     for row in rows:
         assert isinstance(row, list | tuple)
@@ -86,7 +86,7 @@ def set_camera_view(eye, target, camera_prim_path=PERSPECTIVE, viewport_api=None
 
 
 def _turn(prim, eye, target):
-    """Put a camera somewhere and turn it to a point; z is up."""
+    """Move a camera to a position and point it at a target, with z up."""
     eye, target = (Gf.Vec3d(*(float(part) for part in point)) for point in (eye, target))
     stage = prim.GetStage()
     with Usd.EditContext(stage, stage.GetSessionLayer()):
@@ -122,7 +122,7 @@ class GamepadInput(Enum):
 
 
 class IInput:
-    """Stand-in of `carb.input.IInput`: each half of a stick is a value of its own, from 0 to 1."""
+    """Stand-in of `carb.input.IInput`: each half axis of a stick has its own value from 0 to 1."""
 
     def get_keyboard_value(self, keyboard, input, /):
         assert keyboard == "keyboard"

@@ -1,4 +1,4 @@
-"""Writers of `omni.replicator.core`: told of every frame that is drawn while the timeline plays."""
+"""Fakes of Replicator writers, called for every rendered frame while the timeline plays."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ class Writer:
     _products = ()
 
     def initialize(self, **kwargs):
-        # Replicator makes the object anew with what it is given here.
+        # Replicator calls the constructor again with these arguments.
         self.__init__(**kwargs)
 
     def attach(self, render_products, /):
@@ -42,7 +42,7 @@ def _product(path):
 
 
 class BasicWriter(Writer):
-    """Stand-in of Replicator's writer of pictures; it writes the number of each frame only."""
+    """Stand-in of Replicator's image writer; it creates empty files numbered by frame."""
 
     def __init__(self, output_dir=None, rgb=False, semantic_segmentation=False, bounding_box_2d_tight=False):
         self._folder, self._count = output_dir, 0
@@ -57,7 +57,7 @@ class BasicWriter(Writer):
         ]
 
     def write(self, data):
-        # A relative folder is not that of the process.
+        # Replicator does not resolve a relative folder against the working directory.
         folder = Path(self._folder or "")
         assert folder.is_absolute(), "below omni.replicator_out in the home folder"
         folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ class WriterRegistry:
         if name not in known:
             raise ValueError(f"no writer {name!r} is registered")
         kind = known[name]
-        # Made without its arguments, which `initialize` brings.
+        # Created without arguments; `initialize` passes them.
         return kind.__new__(kind)
 
     @classmethod
@@ -93,7 +93,7 @@ class WriterRegistry:
 
 
 def run_writers():
-    """Tell writers of a frame."""
+    """Call the writers for a frame."""
     if kit().timeline.is_playing():
         for writer in list(kit().writers):
             for product in writer._products:

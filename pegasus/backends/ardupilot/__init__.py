@@ -1,0 +1,1 @@
+"""ArduPilot, in lockstep over JSON."""

@@ -1,0 +1,197 @@
+"""Airframe as autopilots see it: outputs to rotor speeds, effects of rotors, orientation of sensors."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pegasus.base.arrays import Array, row_product
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import ActuatorMap
+from pegasus.control.allocation import Allocation
+from pegasus.sensors import ImuReading
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+
+_HALF = math.sqrt(0.5)
+# MAV_SENSOR_ORIENTATION of a beam along each axis of the body and against it (FLU).
+_ORIENTATIONS = {
+    (1, 0, 0): 0,
+    (0, -1, 0): 2,
+    (-1, 0, 0): 4,
+    (0, 1, 0): 6,
+    (0, 0, 1): 24,
+    (0, 0, -1): 25,
+}
+
+
+class RotorMap(NamedTuple):
+    """Linear map from the outputs of an autopilot to rotor speeds."""
+
+    channels: Sequence[int]
+    """Output of each rotor."""
+    scale: Sequence[float]
+    """Rotor speed per unit of output [rad/s]."""
+    offset: Sequence[float]
+    """Rotor speed at an output just above zero [rad/s]."""
+    reversible: bool
+    """Whether negative outputs reverse the rotors."""
+
+    def speeds(self, controls: Sequence[float]) -> list[float]:
+        """Return the rotor speeds of armed outputs [rad/s]; an output that is not finite stops its rotor."""
+        speeds = []
+        for channel, scale, offset in zip(self.channels, self.scale, self.offset, strict=True):
+            u = controls[channel]
+            if 0.0 < u <= 1.0:
+                speeds.append(u * scale + offset)
+            elif not math.isfinite(u):
+                speeds.append(0.0)
+            elif self.reversible:
+                speeds.append(math.copysign(min(abs(u), 1.0) * scale + offset, u) if u else 0.0)
+            else:
+                speeds.append(min(max(u, 0.0), 1.0) * scale + offset)
+        return speeds
+
+
+def rotor_map(actuators: ActuatorMap, vehicle: "Multirotor", *, output_count: int, field: str) -> RotorMap:
+    """Return the map from an autopilot's outputs to rotor speeds.
+
+    Args:
+        actuators: Actuator map of the vehicle's file.
+        vehicle: The vehicle.
+        output_count: Number of outputs of the autopilot.
+        field: Section of the file, for error messages.
+
+    Raises:
+        ConfigError: If a list does not have one item per rotor, an output does not exist, or the motor has no
+            maximum speed to scale by.
+    """
+    count, motor = vehicle.rotor_count, vehicle.motor
+    scale = actuators.scale
+    if scale is None:
+        if not np.isfinite(motor.max_speed):
+            raise ConfigError(
+                "is required, because the motor has no maximum speed",
+                file=vehicle.file,
+                field=f"{field}.scale",
+                remedy="set the rotor speed at full output [rad/s]",
+            )
+        scale = motor.max_speed
+    channels = list(range(count)) if actuators.channels is None else actuators.channels
+
+    def one_each(name: str, value: float | Sequence[float]) -> list[float]:
+        values = [float(value)] * count if isinstance(value, float | int) else list(value)
+        if len(values) != count:
+            raise ConfigError(
+                f"must have one item for each of the {count} rotors",
+                file=vehicle.file,
+                field=f"{field}.{name}",
+                value=value,
+            )
+        return values
+
+    outputs = [int(channel) for channel in one_each("channels", channels)]
+    if max(outputs) >= output_count:
+        raise ConfigError(
+            f"must be outputs 0 to {output_count - 1}",
+            file=vehicle.file,
+            field=f"{field}.channels",
+            value=outputs,
+        )
+    return RotorMap(
+        outputs,
+        one_each("scale", scale),
+        one_each("offset", actuators.offset),
+        reversible=motor.min_speed < 0,
+    )
+
+
+class RotorEffects(NamedTuple):
+    """Effects of R rotors on the airframe, in still air at the world's origin."""
+
+    thrust: Array
+    """Thrust of each rotor at full output [N], shape (R,)."""
+    moment_ratio: float
+    """Torque by thrust of a rotor [m]."""
+    torque: Array
+    """Torque about the centre of mass by thrust, body frame [m], shape (R, 3)."""
+    hover_output: float
+    """Mean output of the rotors while hovering, 0 to 1."""
+    thrust_slope: float
+    """Mean change of a rotor's thrust by its output while hovering [N]."""
+
+
+def rotor_effects(vehicle: "Multirotor", rotors: RotorMap) -> RotorEffects:
+    """Return the effects of a vehicle's rotors.
+
+    Args:
+        vehicle: The vehicle, in a simulation.
+        rotors: Map from the outputs of its autopilot to rotor speeds.
+
+    Raises:
+        ConfigError: If the rotors cannot control the vehicle.
+    """
+    layout, curve, environment = vehicle.layout, vehicle.thrust_curve, vehicle.environment
+    ground, still = np.zeros((1, 3)), np.zeros((1, layout.count))
+    density = environment.air_density(ground)[:, None]
+    scale, offset = np.array(rotors.scale), np.array(rotors.offset)
+    full_speed = np.minimum(scale + offset, vehicle.motor.max_speed)[None]
+    thrust, torque = curve.thrust(full_speed, still, density)
+    moment_ratio = float((torque / thrust).mean())
+    try:
+        matrix = Allocation(layout, vehicle.center_of_mass, moment_ratio).matrix
+    except ConfigError as error:
+        raise error.within(file=vehicle.file) from None
+    weight = vehicle.mass * float(np.sqrt((environment.gravity_vector(ground) ** 2).sum()))
+    share = np.full((1, 1), weight / max(float(layout.axis[:, 2].sum()), 1e-3))
+    hover_speed = curve.rotor_speed(share, density)
+    hover_output = float(((hover_speed - offset) / scale).mean())
+    step = 0.01 * full_speed
+    below, above = (curve.thrust(hover_speed + change, still, density)[0] for change in (-step, step))
+    thrust_slope = float(((above - below) / (2.0 * step) * scale).mean())
+    return RotorEffects(thrust[0], moment_ratio, matrix[3:].T, hover_output, thrust_slope)
+
+
+def orientation_of(direction: Sequence[float]) -> int:
+    """Return the MAV_SENSOR_ORIENTATION nearest to a direction.
+
+    Args:
+        direction: Direction in the body frame (FLU), not zero, shape (3,).
+    """
+
+    def alignment(axis: tuple[int, int, int]) -> float:
+        return sum(a * d for a, d in zip(axis, direction, strict=True))
+
+    return _ORIENTATIONS[max(_ORIENTATIONS, key=alignment)]
+
+
+def in_body_frame(reading: ImuReading, mounting: Array) -> ImuReading:
+    """Return a sample of an IMU in the body frame, as autopilots expect it.
+
+    Args:
+        reading: The sample in the frame of the IMU.
+        mounting: Rotation matrix from the frame of the IMU to the body frame, shape (3, 3).
+    """
+    to_body = mounting.T
+    return ImuReading(
+        reading.stamp,
+        row_product(reading.angular_velocity, to_body),
+        row_product(reading.specific_force, to_body),
+    )
+
+
+def other_attitude(x: float, y: float, z: float, w: float) -> tuple[float, float, float, float]:
+    """Return the real part and the vector of a FLU-to-ENU attitude as FRD-to-NED, or back.
+
+    It is `pegasus.base.frames.swap_attitude_convention` of one vehicle, in plain numbers.
+
+    Args:
+        x: First component of the unit quaternion.
+        y: Second component.
+        z: Third component.
+        w: Real part.
+    """
+    return _HALF * z + _HALF * w, _HALF * x + _HALF * y, _HALF * x - _HALF * y, _HALF * w - _HALF * z

@@ -1,0 +1,329 @@
+"""HIL messages of MAVLink from states and readings: FLU and ENU to FRD and NED, SI to MAVLink units."""
+
+import math
+from collections.abc import Sequence
+
+from pegasus.backends.mavlink.airframe import other_attitude
+from pegasus.backends.mavlink.messages import (
+    DistanceSensor,
+    HilGps,
+    HilOpticalFlow,
+    HilSensor,
+    HilStateQuaternion,
+    Odometry,
+    RcChannels,
+)
+from pegasus.base.components import require
+from pegasus.base.frames import matrix_from_quaternion, rotate_inverse
+from pegasus.core.state import VehicleState
+from pegasus.environment import Environment
+from pegasus.sensors import (
+    AirspeedReading,
+    BarometerReading,
+    GpsReading,
+    MagnetometerReading,
+    OdometryReading,
+    OpticalFlowReading,
+    RangeReading,
+)
+
+ACCELEROMETER, GYROSCOPE, MAGNETOMETER = 0x007, 0x038, 0x1C0
+BAROMETER, DIFFERENTIAL_PRESSURE = 0x1A00, 0x400
+"""Groups of `fields_updated`; PX4 accepts only whole groups."""
+
+_GAUSS = 1e4
+_NO_COURSE = 65535
+_ABSENT = 65535
+_MIN_COURSE_SPEED = 0.05
+"""Speed below which the course is undefined [m/s]."""
+_KELVIN = 273.15
+_STANDARD_GRAVITY = 9.80665
+_SEA_LEVEL_DENSITY = 1.225
+"""Air density assumed by airspeed indicators [kg/m^3]."""
+_LOCAL_NED, _BODY_FRD = 1, 12
+_VISUAL_INERTIAL = 3
+_LASER = 0
+_FULL_SIGNAL, _NO_SIGNAL = 100, 1
+_UNKNOWN_COVARIANCE = 255
+_NO_CHANNEL, _CHANNEL_COUNT = 65535, 18
+
+
+class SensorMessages:
+    """HIL_SENSOR of N vehicles: newest value of every group, and flags of the groups that are new to each.
+
+    Args:
+        count: Number of vehicles N.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._magnetic_field = [(0.0, 0.0, 0.0)] * count
+        self._pressure = self._altitude = self._differential_pressure = [0.0] * count
+        self._temperature = [15.0] * count
+        self._new = [0] * count
+
+    def take_magnetometer(self, reading: MagnetometerReading) -> None:
+        """Store a reading for the next messages."""
+        field = reading.magnetic_field.tolist()
+        self._magnetic_field = [(x * _GAUSS, -y * _GAUSS, -z * _GAUSS) for x, y, z in field]
+        self._mark(MAGNETOMETER)
+
+    def take_barometer(self, reading: BarometerReading) -> None:
+        """Store a reading for the next messages."""
+        self._pressure = (reading.pressure / 100.0).tolist()
+        self._altitude = reading.pressure_altitude.tolist()
+        self._temperature = (reading.temperature - _KELVIN).tolist()
+        self._mark(BAROMETER)
+
+    def take_airspeed(self, reading: AirspeedReading) -> None:
+        """Store a reading for the next messages."""
+        self._differential_pressure = (reading.differential_pressure / 100.0).tolist()
+        self._mark(DIFFERENTIAL_PRESSURE)
+
+    def message(self, copy: int, time_usec: int, force: Sequence[float], rate: Sequence[float]) -> HilSensor:
+        """Return the message of an IMU sample, with the values that are new since the last one.
+
+        Args:
+            copy: Row of the vehicle.
+            time_usec: Time of the sample [us].
+            force: Specific force of the vehicle, body frame (FLU) [m/s^2].
+            rate: Angular velocity of the vehicle, body frame (FLU) [rad/s].
+        """
+        ax, ay, az = force
+        wx, wy, wz = rate
+        mx, my, mz = self._magnetic_field[copy]
+        new, self._new[copy] = self._new[copy] | ACCELEROMETER | GYROSCOPE, 0
+        return HilSensor(
+            time_usec,
+            ax,
+            -ay,
+            -az,
+            wx,
+            -wy,
+            -wz,
+            mx,
+            my,
+            mz,
+            self._pressure[copy],
+            self._differential_pressure[copy],
+            self._altitude[copy],
+            self._temperature[copy],
+            new,
+        )
+
+    def _mark(self, group: int) -> None:
+        self._new = [new | group for new in self._new]
+
+
+def gps_message(time_usec: int, reading: GpsReading, copy: int) -> HilGps:
+    """Return the HIL_GPS of one vehicle.
+
+    Args:
+        time_usec: Time of the reading [us].
+        reading: The reading.
+        copy: Row of the vehicle in it.
+    """
+    east, north, up = reading.velocity[copy].tolist()
+    speed = math.hypot(east, north)
+    course = _NO_COURSE
+    if speed > _MIN_COURSE_SPEED:
+        course = round(math.degrees(math.atan2(east, north)) * 100) % 36000
+    return HilGps(
+        time_usec,
+        round(float(reading.latitude[copy]) * 1e7),
+        round(float(reading.longitude[copy]) * 1e7),
+        round(float(reading.altitude[copy]) * 1e3),
+        _centi_unsigned(float(reading.eph[copy])),
+        _centi_unsigned(float(reading.epv[copy])),
+        _centi_unsigned(speed),
+        _centi(north),
+        _centi(east),
+        _centi(-up),
+        course,
+        int(reading.fix_type[copy]),
+        int(reading.satellite_count[copy]),
+    )
+
+
+def truth_messages(
+    times_usec: Sequence[int], state: VehicleState, environment: Environment, t: float
+) -> list[HilStateQuaternion]:
+    """Return the HIL_STATE_QUATERNION of N vehicles: their true states, for the autopilots' logs.
+
+    Args:
+        times_usec: Time of the state for each vehicle [us].
+        state: True state.
+        environment: Geographic origin, wind and air.
+        t: Simulation time [s].
+    """
+    position = state.position
+    acceleration = rotate_inverse(state.rotation, state.acceleration) / _STANDARD_GRAVITY * 1e3
+    density = environment.air_density(position).tolist()
+    columns = (
+        times_usec,
+        state.orientation.tolist(),
+        state.angular_velocity.tolist(),
+        zip(*(values.tolist() for values in environment.geodetic(position)), strict=True),
+        state.velocity.tolist(),
+        acceleration.tolist(),
+        (state.velocity - environment.wind_velocity(position, t)).tolist(),
+        [math.sqrt(rho / _SEA_LEVEL_DENSITY) for rho in density],
+    )
+    return [
+        HilStateQuaternion(
+            time_usec,
+            other_attitude(x, y, z, w),
+            p,
+            -q,
+            -r,
+            round(latitude * 1e7),
+            round(longitude * 1e7),
+            round(altitude * 1e3),
+            _centi(north),
+            _centi(east),
+            _centi(-up),
+            _centi_unsigned(share * (airspeed := math.hypot(*through_air))),
+            _centi_unsigned(airspeed),
+            _int16(ax),
+            _int16(-ay),
+            _int16(-az),
+        )
+        for (
+            time_usec,
+            (x, y, z, w),
+            (p, q, r),
+            (latitude, longitude, altitude),
+            (east, north, up),
+            (ax, ay, az),
+            through_air,
+            share,
+        ) in zip(*columns, strict=True)
+    ]
+
+
+def range_message(time_usec: int, reading: RangeReading, copy: int, *, orientation: int) -> DistanceSensor:
+    """Return the DISTANCE_SENSOR of one vehicle.
+
+    Args:
+        time_usec: Time of the reading [us].
+        reading: The reading.
+        copy: Row of the vehicle in it.
+        orientation: MAV_SENSOR_ORIENTATION of the beam.
+    """
+    return DistanceSensor(
+        time_usec // 1000,
+        _centimetres(reading.min_range),
+        _centimetres(reading.max_range),
+        _centimetres(float(reading.distance[copy])),
+        _LASER,
+        0,
+        orientation,
+        _UNKNOWN_COVARIANCE,
+        signal_quality=_FULL_SIGNAL if reading.valid[copy] else _NO_SIGNAL,
+    )
+
+
+def flow_message(time_usec: int, reading: OpticalFlowReading, copy: int) -> HilOpticalFlow:
+    """Return the HIL_OPTICAL_FLOW of one vehicle; flow and angles about y and z change sign from FLU to FRD.
+
+    Args:
+        time_usec: Time of the reading [us].
+        reading: The reading.
+        copy: Row of the vehicle in it.
+    """
+    x, y = reading.integrated_flow[copy].tolist()
+    gx, gy, gz = reading.integrated_rate[copy].tolist()
+    return HilOpticalFlow(
+        time_usec,
+        round(reading.integration_time * 1e6),
+        x,
+        -y,
+        gx,
+        -gy,
+        -gz,
+        0,
+        float(reading.distance[copy]),
+        0,
+        0,
+        int(reading.quality[copy]),
+    )
+
+
+def odometry_message(time_usec: int, reading: OdometryReading, copy: int) -> Odometry:
+    """Return the ODOMETRY of one vehicle: pose in NED, twist in the body (FRD), variances on the diagonals.
+
+    Args:
+        time_usec: Time of the reading [us].
+        reading: The reading.
+        copy: Row of the vehicle in it.
+    """
+    east, north, up = reading.position[copy].tolist()
+    attitude = other_attitude(*reading.orientation[copy].tolist())
+    rotation = matrix_from_quaternion(reading.orientation[copy])
+    vx, vy, vz = rotate_inverse(rotation, reading.velocity[copy]).tolist()
+    p, q, r = reading.angular_velocity[copy].tolist()
+    pe, pn, pu = reading.position_variance[copy].tolist()
+    oe, on, ou = reading.orientation_variance[copy].tolist()
+    return Odometry(
+        time_usec,
+        north,
+        east,
+        -up,
+        attitude,
+        vx,
+        -vy,
+        -vz,
+        p,
+        -q,
+        -r,
+        _diagonal(pn, pe, pu, on, oe, ou),
+        # Unknown covariance of the twist: NaN first.
+        (math.nan, *[0.0] * 20),
+        _LOCAL_NED,
+        _BODY_FRD,
+        reset_counter=int(reading.reset_count[copy]) & 0xFF,
+        estimator_type=_VISUAL_INERTIAL,
+        quality=100,
+    )
+
+
+def rc_message(time_usec: int, channels: Sequence[int]) -> RcChannels:
+    """Return the RC_CHANNELS of a receiver.
+
+    Args:
+        time_usec: Time [us].
+        channels: Pulse widths [us], at most 18.
+
+    Raises:
+        ConfigError: If there are more channels, or one is not a pulse width.
+    """
+    fits = len(channels) <= _CHANNEL_COUNT and all(0 <= pulse < _NO_CHANNEL for pulse in channels)
+    require(
+        fits, "rc_channels", channels, f"must be at most {_CHANNEL_COUNT}, from 0 to {_NO_CHANNEL - 1} us"
+    )
+    filled = [*channels, *[_NO_CHANNEL] * (_CHANNEL_COUNT - len(channels))]
+    return RcChannels(time_usec // 1000, tuple(filled), len(channels), 254)
+
+
+def _centi(value: float) -> int:
+    return _int16(100.0 * value)
+
+
+def _centi_unsigned(value: float) -> int:
+    return min(round(100.0 * value), _ABSENT - 1)
+
+
+def _int16(value: float) -> int:
+    whole = round(value)
+    return whole if -32768 <= whole <= 32767 else max(-32768, min(32767, whole))
+
+
+def _diagonal(*values: float) -> tuple[float, ...]:
+    """Return the upper triangle of a 6x6 matrix, row by row, with these values on its diagonal."""
+    triangle: list[float] = []
+    for row, value in enumerate(values):
+        triangle += [value, *[0.0] * (5 - row)]
+    return tuple(triangle)
+
+
+def _centimetres(distance: float) -> int:
+    return min(round(100 * distance), 65534)

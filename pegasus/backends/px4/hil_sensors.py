@@ -1,0 +1,156 @@
+"""Sensors of a vehicle for PX4: their HIL messages, and PX4's parameters for their delays."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pegasus.backends.mavlink.airframe import in_body_frame, orientation_of
+from pegasus.backends.px4.hil import (
+    SensorMessages,
+    flow_message,
+    gps_message,
+    odometry_message,
+    range_message,
+)
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion, normalize
+from pegasus.base.registry import ClassTable
+from pegasus.core.sensor import Reading
+from pegasus.sensors import (
+    GPS,
+    IMU,
+    Airspeed,
+    Barometer,
+    ImuReading,
+    Magnetometer,
+    Odometry,
+    OpticalFlow,
+    Rangefinder,
+)
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_log = logging.getLogger(__name__)
+
+Converter = Callable[[int, Any, int], NamedTuple]
+"""Function from time [us], reading and row to a message."""
+
+
+@dataclass(frozen=True, eq=False)
+class HilSource:
+    """Path of the readings of a class of sensors to PX4; only the first such sensor of a vehicle is used."""
+
+    take: Callable[[SensorMessages, Any], None] | None = None
+    """Function that writes a reading into the HIL_SENSOR messages of all copies."""
+    converter: Callable[[Any], Converter] | None = None
+    """Function from the sensor to the converter of readings that have a message of their own."""
+    provides: str | None = None
+    """Name of what PX4 needs to arm, such as "GPS"."""
+    delay: str | None = None
+    """PX4 parameter for the age of a reading when it arrives [ms]."""
+
+
+def _range_converter(finder: Rangefinder) -> Converter:
+    return partial(range_message, orientation=orientation_of(finder.direction))
+
+
+HIL_SOURCES: ClassTable[HilSource] = ClassTable(
+    {
+        Magnetometer: HilSource(take=SensorMessages.take_magnetometer, provides="magnetometer"),
+        Barometer: HilSource(take=SensorMessages.take_barometer, provides="barometer"),
+        Airspeed: HilSource(
+            take=SensorMessages.take_airspeed, provides="airspeed sensor", delay="EKF2_ASP_DELAY"
+        ),
+        GPS: HilSource(converter=lambda _: gps_message, provides="GPS", delay="EKF2_GPS_DELAY"),
+        OpticalFlow: HilSource(converter=lambda _: flow_message, provides="GPS", delay="EKF2_OF_DELAY"),
+        Odometry: HilSource(converter=lambda _: odometry_message, provides="GPS", delay="EKF2_EV_DELAY"),
+        Rangefinder: HilSource(converter=_range_converter, delay="EKF2_RNG_DELAY"),
+    }
+)
+"""Paths of readings to PX4 by the sensor's class; `register` adds those of a custom sensor."""
+_NEEDED = ("GPS", "magnetometer", "barometer")
+"""Sources that PX4 does not arm without; odometry or optical flow replaces the GPS."""
+_MAX_DELAY = 300.0
+_HORIZON, _MIN_HORIZON, _HORIZON_RATIO = "EKF2_DELAY_MAX", 200.0, 2.0
+"""PX4's parameter for the delay horizon of its estimator [ms], its default, and its ratio to the delays.
+
+The estimator counts it in IMU samples of 10 ms, but uses samples of 8 ms at 250 Hz: readings nearly as old as
+the horizon would be fused too late.
+"""
+
+
+class HilSensors:
+    """First sensor of each type of a vehicle, with the conversion of its readings.
+
+    Raises:
+        ConfigError: If the vehicle has no IMU.
+    """
+
+    def __init__(self, vehicle: "Multirotor") -> None:
+        first: dict[HilSource, str] = {}
+        imus = []
+        for name, sensor in vehicle.sensors.items():
+            if isinstance(sensor, IMU):
+                imus.append((name, sensor))
+            elif (source := HIL_SOURCES.find(sensor)) is not None:
+                first.setdefault(source, name)
+        if not imus:
+            raise ConfigError("has no IMU, whose samples clock PX4", field="sensors", value=vehicle.name)
+        self._vehicle_name = vehicle.name
+        self._provided = {source.provides for source in first}
+        self.imu, imu = imus[0]
+        """Name of the IMU."""
+        self.rate: float = imu.rate_hz
+        """Rate of the IMU [Hz]."""
+        turned = any(imu.orientation[:3])
+        self._mounting = matrix_from_quaternion(normalize(np.array(imu.orientation))) if turned else None
+        self._takes = {name: source.take for source, name in first.items() if source.take is not None}
+        self._converts = {
+            name: source.converter(vehicle.sensors[name])
+            for source, name in first.items()
+            if source.converter is not None
+        }
+        self.delays: dict[str, float] = {
+            source.delay: min(1e3 * getattr(vehicle.sensors[name], "latency", 0.0), _MAX_DELAY)
+            for source, name in first.items()
+            if source.delay is not None
+        }
+        """PX4 parameters for the age of readings, and for the time that PX4 waits for them [ms]."""
+        horizon = _HORIZON_RATIO * max(self.delays.values(), default=0.0)
+        if horizon > _MIN_HORIZON:
+            self.delays[_HORIZON] = horizon
+
+    def warn_of_missing(self, *, wings: bool) -> None:
+        """Log a warning for each missing sensor that PX4 requires for arming.
+
+        Args:
+            wings: Whether the airframe has wings and needs an airspeed sensor.
+        """
+        for what in (*_NEEDED, "airspeed sensor") if wings else _NEEDED:
+            if what not in self._provided:
+                _log.warning("vehicle %r has no %s: PX4 will not arm", self._vehicle_name, what)
+
+    def take(
+        self, readings: Mapping[str, Reading], messages: SensorMessages
+    ) -> tuple[ImuReading | None, list[tuple[Converter, Reading]]]:
+        """Store readings in the sensor messages.
+
+        Returns:
+            The new sample of the IMU in the body frame or None, and the readings with messages of their own.
+        """
+        imu: ImuReading | None = None
+        others: list[tuple[Converter, Reading]] = []
+        for name, reading in readings.items():
+            if name == self.imu:
+                assert isinstance(reading, ImuReading)
+                imu = reading if self._mounting is None else in_body_frame(reading, self._mounting)
+            elif (take := self._takes.get(name)) is not None:
+                take(messages, reading)
+            elif (convert := self._converts.get(name)) is not None:
+                others.append((convert, reading))
+        return imu, others

@@ -1,0 +1,364 @@
+"""PX4 backend: lockstep over MAVLink's hardware-in-the-loop messages."""
+
+import logging
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.estimate_link import EstimateListener
+from pegasus.backends.mavlink.hub import LinkHub
+from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
+from pegasus.backends.mavlink.messages import HilStateQuaternion
+from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
+from pegasus.backends.mavlink.ports import first_free_instance
+from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
+from pegasus.backends.px4.hil import SensorMessages, rc_message, truth_messages
+from pegasus.backends.px4.hil_sensors import HilSensors
+from pegasus.backends.px4.lockstep import HilInstance, HilLockstep, Phase
+from pegasus.backends.px4.program import (
+    HIL_PORT,
+    PAYLOAD_PORT,
+    PAYLOAD_STREAMS,
+    PX4Program,
+    all_ports,
+    environment_of,
+    hil_port,
+    require_unused,
+    reserve,
+)
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.config.settings import user_settings
+from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.core.backend import Backend, Failure, note_failure
+from pegasus.core.sensor import Reading
+from pegasus.core.state import Plan, VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_log = logging.getLogger(__name__)
+
+_OUTPUT_COUNT, _INSTANCE_LIMIT = 16, 250
+_COMPLAINT, _PRINTED = "Preflight Fail:", 500
+"""Prefix of PX4's reasons against arming, and number of its last lines that are searched."""
+_TRUTH_INTERVAL, _RECEIVER_INTERVAL = 5, 5
+"""Number of sensor messages between true states, and between messages of the receiver."""
+
+
+@dataclass(eq=False)
+class PX4(Backend):
+    """PX4 backend: one autopilot for each copy of the vehicle, in lockstep with the simulation.
+
+    PX4 is launched and ended with the run, unless `launch` is false or a `connection` is given. Every IMU
+    sample is sent to all autopilots before any answer is waited for; an autopilot that does not answer within
+    `step_timeout` is reported, its rotors stop after `hold_time`, and the others continue.
+    """
+
+    directory: str | Path | None = None
+    """Built folder PX4-Autopilot; if None that of the user settings, PX4_DIR or ~/PX4-Autopilot."""
+    _: KW_ONLY
+    airframe: str | None = None
+    """Airframe, as in PX4_SIM_MODEL; if None that of the user settings or the vehicle's file."""
+    parameters: dict[str, float | int] = field(default_factory=dict)
+    """PX4 parameters to set, in addition to those of the vehicle's file."""
+    environment: dict[str, str | int | float] = field(default_factory=dict)
+    """Environment variables of PX4, in addition to the ROS_ and PX4_ variables of this process."""
+    instance: int | None = None
+    """Instance number of the first copy, which determines all ports; the first free one if None."""
+    launch: bool = True
+    """Whether to launch PX4; otherwise it is waited for."""
+    connection: str | None = None
+    """Link to an external PX4: tcp:HOST:PORT, udp:HOST:PORT, serial:DEVICE:BAUD, tcpin:PORT."""
+    working_directory: str | Path | None = None
+    """Folder of parameters and logs that persist between runs; the run's folder if None."""
+    step_timeout: float = 1.0
+    """Maximum wait for an answer, in wall time [s]."""
+    hold_time: float = 0.5
+    """Time for which rotors keep their speed without answers, in simulated time [s]."""
+    trajectory: Any = None
+    """`Trajectory`, or list of its parts as in scenario files, that PX4 flies in offboard mode as soon as it
+    can arm; None for no commands. Not with a `connection`."""
+    start_timeout: float = 60.0
+    """Maximum time until PX4 connects and answers, in wall time [s]."""
+
+    drives = True
+
+    def __post_init__(self) -> None:
+        for name in ("step_timeout", "hold_time", "start_timeout"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, value, "must be above 0 s and finite")
+        self._environment = environment_of(self.environment)
+        if self.instance is not None:
+            fits = 0 <= self.instance < _INSTANCE_LIMIT
+            require(fits, "instance", self.instance, f"must be 0 to {_INSTANCE_LIMIT - 1}")
+        if self.connection is not None and self.trajectory is not None:
+            # A program without sight of the vehicle must not arm a real flight controller.
+            raise ConfigError(
+                "allows no trajectory: Pegasus arms and flies only a PX4 on this machine",
+                field="connection",
+                value=self.connection,
+                remedy="omit the trajectory, and arm and fly from a ground station or by MAVSDK",
+            )
+        self.rc_channels: Sequence[int] | None = None
+        """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
+        self._pilot: OffboardPilot | None = None
+        self._listener: EstimateListener | None = None
+        if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
+            self.trajectory = trajectory_from_spec(self.trajectory)
+        self._count = 0
+        self._instances: list[HilInstance] = []
+        self._processes: list[AutopilotProcess] = []
+        self._links: list[Link] = []
+        self._hubs: list[LinkHub] = []
+        """Links for commands and estimates of each autopilot, if not the HIL links."""
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._lockstep: HilLockstep | None = None
+        self.failures: list[Failure] = []
+
+    @property
+    def armed(self) -> list[bool]:
+        """Armed state of each autopilot, N values; False before the start."""
+        return [instance.armed for instance in self._instances] or [False] * self._count
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Validate the options and open the ports.
+
+        Raises:
+            ConfigError: If the vehicle has no IMU, PX4 or its airframe is not found, an option is wrong, or a
+                port is in use.
+        """
+        self._vehicle, self._count, spec = vehicle, vehicle.count, vehicle.spec.px4
+        self._sensors = HilSensors(vehicle)
+        self._period = 1.0 / self._sensors.rate
+        self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
+        self._program = None
+        if self.launch and self.connection is None:
+            airframe = self.airframe or user_settings().px4.airframe or spec.airframe
+            given = {**spec.parameters, **self.parameters}
+            generic = airframe == GENERIC_AIRFRAME
+            geometry = geometry_parameters(vehicle, self._rotors, given) if generic else {}
+            self._program = PX4Program(
+                self.directory,
+                airframe=airframe,
+                parameters=given,
+                derived={**self._sensors.delays, **geometry},
+                sensor_rate=self._sensors.rate,
+                environment=self._environment,
+            )
+        else:
+            for option, what in (("parameters", "parameters"), ("environment", "environment variables")):
+                if getattr(self, option):
+                    _log.warning(
+                        "the %s are ignored: PX4 of vehicle %r is not launched by Pegasus", what, vehicle.name
+                    )
+        self._sensors.warn_of_missing(wings=self._program is not None and self._program.has_wings)
+        if self.connection is not None and vehicle.count > 1:
+            raise ConfigError(
+                "is one link, but the vehicle has several copies",
+                field="connection",
+                value=self.connection,
+                remedy="add the vehicles one by one",
+            )
+        if self.instance is not None or self.connection is not None:
+            self.first_instance = self.instance or 0
+            last = _INSTANCE_LIMIT - vehicle.count
+            allowed = f"with {vehicle.count} vehicles must be at most {last}"
+            require(self.first_instance <= last, "instance", self.instance, allowed)
+            self._open_links()
+        else:
+            self._take_free_instances(user_settings().px4.instance or 0)
+        self._speeds = np.zeros((vehicle.count, vehicle.rotor_count))
+
+    def start(self) -> None:
+        """Start the autopilots."""
+        if not self._links:
+            self._open_links()
+        vehicle = self._vehicle
+        self._instances = [
+            HilInstance(
+                f"PX4 {self.first_instance + i} of vehicle {vehicle.name!r}",
+                link,
+                self._rotors,
+                system=self.first_instance + i + 1,
+                hold_time=self.hold_time,
+            )
+            for i, link in enumerate(self._links)
+        ]
+        self._messages = SensorMessages(vehicle.count)
+        self._lockstep = HilLockstep(
+            self._instances,
+            step_timeout=self.step_timeout,
+            start_timeout=self.start_timeout,
+            note=self._note_failure,
+        )
+        self.failures = []
+        self._sample_count = 0
+        numbers = range(self.first_instance, self.first_instance + vehicle.count)
+        hubs = [instance.hub for instance in self._instances]
+        if self.connection is None:
+            # The offboard port is left to the user: PX4 answers only its first partner there.
+            self._hubs = hubs = [LinkHub(UdpLink("127.0.0.1", PAYLOAD_PORT + number)) for number in numbers]
+            for hub in hubs:
+                self._lockstep.add_hub(hub)
+        self._listener = EstimateListener(
+            [hub.tap for hub in hubs],
+            [number + 1 for number in numbers],
+            origin=vehicle.environment.origin,
+            unwanted=PAYLOAD_STREAMS if self.connection is None else (),
+        )
+        self.estimate = self._listener.estimate
+        if self.trajectory is not None:
+            self._pilot = OffboardPilot(
+                self.trajectory,
+                PX4_DIALECT,
+                [hub.tap for hub in hubs],
+                [number + 1 for number in numbers],
+                [instance.name for instance in self._instances],
+                self._printed_reasons,
+            )
+            self.reference = self._pilot.reference
+        if self._program is not None:
+            self._launch(self._program, self._lockstep)
+
+    def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
+        """Send new readings to every autopilot."""
+        assert self._lockstep is not None
+        self._lockstep.await_connections(t)
+        instances = self._instances
+        present = [instance.phase is not Phase.ABSENT for instance in instances]
+        imu, others = self._sensors.take(readings, self._messages)
+        times = [instance.clock(t, self._period) for instance in instances]
+        truths: Sequence[HilStateQuaternion] = ()
+        receiver = False
+        if imu is not None:
+            forces, rates = imu.specific_force.tolist(), imu.angular_velocity.tolist()
+            self._sample_count += 1
+            if self._sample_count % _TRUTH_INTERVAL == 0:
+                truths = truth_messages(times, state, self._vehicle.environment, t)
+            receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
+        for i, instance in enumerate(instances):
+            if not present[i]:
+                continue
+            for convert, reading in others:
+                instance.add(convert(times[i], reading, i))
+            # A starting flight controller would use the truth as its estimate.
+            if truths and (self.connection is None or instance.phase is Phase.LOCKSTEP):
+                instance.add(truths[i])
+            if receiver:
+                instance.add(rc_message(times[i], self.rc_channels or ()))
+            if imu is not None:
+                instance.add_sensor(self._messages.message(i, times[i], forces[i], rates[i]))
+            instance.send()
+        if self._listener is not None:
+            self._listener.update(t, state, present=present)
+        if self._pilot is not None:
+            self._pilot.update(t, state, present=present, armed=self.armed)
+        self._lockstep.published()
+
+    def command(self, t: float) -> Array:
+        """Wait for the answers of all autopilots, and return the rotor speeds [rad/s], shape (N, R)."""
+        assert self._lockstep is not None
+        self._lockstep.collect(t)
+        for i, instance in enumerate(self._instances):
+            self._speeds[i] = instance.rotor_speeds(t)
+        return self._speeds
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the rest of the trajectory."""
+        return None if self._pilot is None else self._pilot.plan(t)
+
+    def stop(self) -> None:
+        """End launched autopilots and close every link."""
+        processes, self._processes = self._processes, []
+        try:
+            stop_all(processes)
+        finally:
+            if self._lockstep is not None:
+                self._lockstep.close()
+                self._lockstep = None
+            for link in self._links:
+                link.close()
+            for hub in self._hubs:
+                hub.link.close()
+            self._links, self._instances, self._hubs = [], [], []
+            for follower in (self._pilot, self._listener):
+                if follower is not None:
+                    follower.close()
+            self._pilot = self._listener = None
+            if self._scratch is not None:
+                self._scratch.cleanup()
+                self._scratch = None
+
+    def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
+        autopilot = f"PX4 {self.first_instance + copy}"
+        note_failure(self.failures, Failure(self._vehicle.name, autopilot, t, problem, exit_status))
+
+    def _printed_reasons(self, copy: int) -> str:
+        """Return the reasons against arming that the PX4 of a copy has printed."""
+        lines = self._processes[copy].last_lines(_PRINTED) if self._processes else []
+        reasons = [line.partition(_COMPLAINT)[2].strip() for line in lines if _COMPLAINT in line]
+        return "; ".join(dict.fromkeys(reasons))
+
+    def _take_free_instances(self, start: int) -> None:
+        """Open the links of the first free instances from a number on."""
+        # A PX4 that is not launched here holds its own ports.
+        ports = all_ports if self._program is not None else hil_port
+        copies = range(self._vehicle.count)
+        while not self._links:
+            first = first_free_instance(
+                lambda n: [p for i in copies for p in ports(n + i)], start, _INSTANCE_LIMIT + 1 - len(copies)
+            )
+            self.first_instance, start = first, first + 1
+            # Another process may take the ports first.
+            with suppress(ConfigError):
+                self._open_links()
+
+    def _open_links(self) -> None:
+        links: list[Link] = []
+        try:
+            if self.connection is not None:
+                links.append(open_link(self.connection))
+            else:
+                # Only an external PX4 may connect from another machine.
+                host = "127.0.0.1" if self._program is not None else "0.0.0.0"
+                for number in range(self.first_instance, self.first_instance + self._vehicle.count):
+                    if self._program is not None:
+                        require_unused(number)
+                    links.append(TcpServerLink(host, HIL_PORT + number))
+        except ConfigError:
+            for link in links:
+                link.close()
+            raise
+        self._links = links
+
+    def _launch(self, program: PX4Program, lockstep: HilLockstep) -> None:
+        folder = self.run_folder
+        if folder is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="pegasus-px4-")
+            folder = Path(self._scratch.name)
+        for i in range(self._vehicle.count):
+            number = self.first_instance + i
+            kept = Path(self.working_directory).expanduser() if self.working_directory is not None else folder
+            process = program.process(
+                number,
+                directory=kept / f"px4_{number}",
+                log=folder / f"px4_{number}.log",
+                speed=self.real_time_factor,
+            )
+            self._processes.append(process)
+            process.start()
+            link = self._links[i]
+            assert isinstance(link, TcpServerLink)
+            reserve(link, process)
+            lockstep.watch(process, log_is_kept=self._scratch is None)
+            _log.info("%s started, log in %s", process.name, process.log)

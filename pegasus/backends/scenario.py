@@ -1,0 +1,67 @@
+"""Vehicles of a scenario with their backends and sensors."""
+
+from pathlib import Path
+from typing import Any
+
+from pegasus.backends.ros2.backend import ROS2
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import Component, ScenarioSpec
+from pegasus.config.settings import find_beside
+from pegasus.control.trajectories import located
+from pegasus.core.backend import build_backends
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.sensor import build_sensors
+from pegasus.core.simulation import Simulation
+
+
+def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2: bool = False) -> None:
+    """Add the vehicles of a scenario to a simulation.
+
+    Args:
+        simulation: The simulation, in the scenario's world.
+        spec: The scenario.
+        file: Its file, which the paths in it are relative to.
+        ros2: Give a ROS 2 backend to vehicles that have none.
+
+    Raises:
+        ConfigError: If a vehicle, or anything that it names, is wrong.
+    """
+    vehicles: list[Multirotor] = []
+    for i, entry in enumerate(spec.vehicles):
+        try:
+            model = find_beside("vehicles", entry.model, beside=file, field="model")
+            backends = build_backends(_beside(file, backend) for backend in entry.backends)
+            if ros2 and not any(isinstance(backend, ROS2) for backend in backends):
+                drives = not any(backend.drives for backend in backends)
+                backends.append(ROS2(control=drives, **ros2_graph(spec)))
+            vehicle = Multirotor(
+                model,
+                count=entry.count,
+                name=entry.name,
+                position=entry.position,
+                heading=entry.heading,
+                spacing=entry.spacing,
+                backends=backends,
+                extra_sensors=build_sensors(entry.sensors),
+            )
+            vehicles.append(vehicle)
+        except ConfigError as error:
+            raise error.within(field=f"vehicles.{i}") from None
+    for i, vehicle in enumerate(vehicles):
+        try:
+            simulation.add(vehicle, before=vehicles[i:])
+        except ConfigError as error:
+            raise error.within(field=f"vehicles.{i}") from None
+
+
+def _beside(file: Path, backend: Component) -> Component:
+    """Return a backend's parameters with the files of its trajectory relative to the scenario file."""
+    if "trajectory" not in backend:
+        return backend
+    return {**backend, "trajectory": located(backend["trajectory"], file.parent)}
+
+
+def ros2_graph(spec: ScenarioSpec) -> dict[str, Any]:
+    """Return the graph options of the first ROS 2 backend in a scenario; a process has one graph."""
+    first = next((b for v in spec.vehicles for b in v.backends if b.get("model") == "ros2"), {})
+    return {name: first[name] for name in ("transport", "domain_id", "localhost_only") if name in first}

@@ -1,0 +1,1 @@
+"""Arrays, frames, random streams, components and errors: no knowledge of vehicles."""

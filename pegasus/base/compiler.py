@@ -1,0 +1,267 @@
+"""Compilation of step functions by NVIDIA Warp, and their launch over rows."""
+
+import contextlib
+import ctypes
+import functools
+import io
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+import warp as wp
+
+from pegasus.base.errors import ConfigError
+from pegasus.base.gradients import Gradients
+from pegasus.base.step_math import Table
+from pegasus.base.system import user_cache
+from pegasus.base.warp_translation import NUMBERS, filled_struct, kernel_of, rows_struct, struct_of
+
+_log = logging.getLogger(__name__)
+_LOCK = threading.RLock()
+
+
+def start_warp() -> None:
+    """Initialize Warp without its messages; compiled code is kept in the user's cache."""
+    with _LOCK:
+        if hasattr(wp.config, "log_level"):
+            wp.config.log_level = max(wp.config.log_level, wp.LOG_WARNING)
+        else:
+            # Before Warp 1.14.
+            wp.config.quiet = True  # type: ignore[attr-defined]
+        if wp.config.kernel_cache_dir is None:
+            wp.config.kernel_cache_dir = str(user_cache() / "kernels")
+        with _muted():
+            wp.init()  # type: ignore[no-untyped-call]
+
+
+class Kernel:
+    """Step function of rows, compiled: `function(i, rows, ...)` is called for each row i.
+
+    Args:
+        function: The function; its arguments after `i` are the dataclass of columns and plain numbers.
+        replaced: Step functions in place of others that it calls, by name.
+        kinds: Dataclasses of columns in place of others, which they derive from.
+        gradients: Compile derivatives as well, for `Launch.backward`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., None],
+        replaced: Mapping[str, Callable[..., Any]] | None = None,
+        kinds: Mapping[type, type] | None = None,
+        *,
+        gradients: bool = False,
+    ) -> None:
+        self._function, self._replaced, self._kinds = function, dict(replaced or {}), dict(kinds or {})
+        self._gradients = gradients
+        self._kernel: Any = None
+
+    def launch(self, rows: "Rows", count: int, *values: float) -> "Launch":
+        """Return a prepared launch over rows 0 to count - 1.
+
+        Args:
+            rows: The rows.
+            count: Number of rows.
+            values: Arguments after the rows.
+        """
+        with _LOCK:
+            if self._kernel is None:
+                self._kernel = _loaded(self._function, self._replaced, self._kinds, self._gradients)
+        return Launch(self._kernel, rows, count, values)
+
+
+class Launch:
+    """Recorded launch of a kernel; calling it runs the kernel.
+
+    Args:
+        kernel: Kernel of Warp.
+        rows: The rows, kept alive.
+        count: Number of rows.
+        values: Arguments after the rows.
+    """
+
+    def __init__(self, kernel: Any, rows: "Rows", count: int, values: Sequence[float]) -> None:
+        self._kernel, self._rows, self._count = kernel, rows, count
+        self._command: Any = wp.launch(
+            kernel, count, [rows.structure, *values], device="cpu", record_cmd=True
+        )
+        self._values = list(values)
+        self._packed: Any = None
+        self._run: Callable[[], None] = self._command.launch
+        # Since Warp 1.13 the arguments are passed in one structure: packed once here, a launch takes 1 us
+        # in place of 3.
+        if hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1:
+            bounds, *arguments = self._command.params
+            fields = [(f"argument_{k}", type(value)) for k, value in enumerate(arguments)]
+            self._packed = type("Arguments", (ctypes.Structure,), {"_fields_": fields})(*arguments)
+            forward = self._command.hooks.forward
+            self._run = functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
+
+    def __call__(self, *values: float) -> None:
+        """Run the kernel.
+
+        Args:
+            values: New arguments after the rows; those of the last call where left out.
+        """
+        for k, value in enumerate(values):
+            if value != self._values[k]:
+                if self._packed is None:
+                    self._command.set_param_at_index(k + 1, value)
+                else:
+                    setattr(self._packed, f"argument_{k + 1}", value)
+                self._values[k] = value
+        self._run()
+
+    def backward(self) -> None:
+        """Add derivatives by what the launch read, from those by what it wrote, with its last values.
+
+        The launches of a computation are run backward in reverse order; derivatives by what was written are
+        consumed. Arrays must still hold what the launch read: no kernel may overwrite its inputs.
+
+        Raises:
+            ValueError: If the kernel or the rows were made without gradients.
+        """
+        if not self._kernel.options["enable_backward"] or self._rows.adjoint is None:
+            needed = "Kernel(..., gradients=True) and Rows(..., gradients=Gradients())"
+            raise ValueError(f"a backward launch needs {needed}")
+        wp.launch(
+            self._kernel,
+            self._count,
+            [self._rows.structure, *self._values],
+            adj_inputs=[self._rows.adjoint, *[None] * len(self._values)],
+            device="cpu",
+            adjoint=True,
+            block_dim=1,
+        )
+
+
+class Rows:
+    """Columns of rows in memory shared with NumPy.
+
+    Args:
+        kind: Dataclass whose fields are annotated as `Column[...]` and `Table[...]`.
+        arrays: C-contiguous arrays by field: float64 (int32 for `int`, uint64 for `Word`), or sequences of
+            parameter structures.
+        gradients: Derivatives by the arrays, shared with other rows; None without.
+    """
+
+    def __init__(self, kind: type, arrays: Mapping[str, Any], gradients: Gradients | None = None) -> None:
+        start_warp()
+        self._kept: list[Any] = []
+        self.structure = rows_struct(kind)()
+        self.adjoint: Any = None if gradients is None else rows_struct(kind)()
+        """Structure of the derivatives."""
+        self.python: Any = object.__new__(kind)
+        """The same rows for plain Python."""
+        for name, hint in get_type_hints(kind).items():
+            (element,) = get_args(hint)
+            values = arrays[name]
+            self.python.__dict__[name] = get_origin(hint)(values, element)
+            make = functools.partial(
+                _array, values, element, 2 if get_origin(hint) is Table else 1, gradients is not None
+            )
+            made, structures = make() if gradients is None else gradients.shared(values, make)
+            self._kept += [values, made, structures]
+            setattr(self.structure, name, made)
+            if made.requires_grad:
+                setattr(self.adjoint, name, made.grad)
+
+
+def _array(values: Any, element: type, dimensions: int, gradients: bool) -> tuple[Any, list[Any]]:
+    """Return an array of Warp, and its structures if it is made of them."""
+    if element not in NUMBERS:
+        structures = [filled_struct(element, value, gradients) for value in values]
+        kind = struct_of(element)
+        return wp.array(structures, dtype=kind, device="cpu", requires_grad=gradients), structures
+    assert isinstance(values, np.ndarray)
+    assert values.flags.c_contiguous
+    made: Any = wp.array(
+        values,
+        dtype=NUMBERS[element],
+        ndim=dimensions,
+        device="cpu",
+        copy=False,
+        requires_grad=gradients and values.dtype == np.float64,
+    )
+    return made, []
+
+
+def _loaded(
+    function: Callable[..., None],
+    replaced: Mapping[str, Callable[..., Any]],
+    kinds: Mapping[type, type],
+    gradients: bool,
+) -> Any:
+    """Return the kernel of a function, compiled or from the cache.
+
+    Raises:
+        ConfigError: If it cannot be compiled or cached.
+    """
+    start_warp()
+    report = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(report):
+            kernel = kernel_of(function, replaced, kinds, gradients)
+            if not _cached(kernel.module.name):
+                _announce()
+            kernel.module.load("cpu")
+    except Exception as error:
+        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        if replaced:
+            raise ConfigError(
+                f"{', '.join(_customs(replaced))} cannot be compiled: {reason}",
+                field="custom law",
+                remedy="use numbers, vectors and the functions of pegasus.base.step_math only, "
+                "or write the model in NumPy",
+            ) from error
+        raise ConfigError(
+            f"{function.__name__} cannot be compiled: {reason}",
+            field="step",
+            remedy=f"make {wp.config.kernel_cache_dir} writable, or reinstall warp-lang",
+        ) from error
+    return kernel
+
+
+def _customs(replaced: Mapping[str, Callable[..., Any]]) -> list[str]:
+    """Return the names of functions that stand in place of others, or that those choose among."""
+    names: list[str] = []
+    for function in replaced.values():
+        chosen = [value for name, value in function.__globals__.items() if name.startswith("law_")]
+        generated = function.__module__.startswith("pegasus.generated")
+        names += [law.__name__ for law in chosen] if generated else [function.__name__]
+    return names
+
+
+@functools.cache
+def _announce() -> None:
+    """Say once that something is compiled: it takes some seconds."""
+    text = "compiling the step, once per installation ..."
+    _log.info(text)
+    if not _log.isEnabledFor(logging.INFO) and sys.stderr.isatty():
+        print(f"pegasus: {text}", file=sys.stderr)
+
+
+def _cached(name: str) -> bool:
+    """Return whether the cache holds a version of a module."""
+    folder = Path(str(wp.config.kernel_cache_dir))
+    return any(folder.glob(f"wp_{name}_*"))
+
+
+@contextlib.contextmanager
+def _muted() -> Iterator[None]:
+    """Suppress Warp's message about a missing GPU: on standard error, in 1.8 also by print."""
+    kept = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, 2)
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)

@@ -1,0 +1,92 @@
+"""Errors in user input: one line with the field, the value, the allowed values and the remedy."""
+
+from pathlib import Path
+from typing import Any
+
+_STANDALONE = {"coacd": "coacd", "mujoco": "mujoco", "pxr": "usd-core"}
+"""Packages of the extra [standalone] by their modules."""
+
+
+class ConfigError(ValueError):
+    """Error in user input that the user can fix.
+
+    The message is one line: ``file: field = value: problem; remedy``. Unknown parts are omitted.
+
+    Args:
+        problem: The fault and the allowed values.
+        file: File with the value.
+        field: Dotted path of the field in that file, or the name of the argument.
+        value: The invalid value; omitted from the message when None.
+        remedy: The remedy.
+        quoted: The last part of the field is a name from the file, which may be confidential.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | Path | None = None,
+        field: str | None = None,
+        value: Any = None,
+        remedy: str | None = None,
+        quoted: bool = False,
+    ) -> None:
+        self.problem, self.file, self.field, self.value, self.remedy = problem, file, field, value, remedy
+        self.quoted = quoted
+        place = f"{file}: " if file is not None else ""
+        subject = field or ""
+        if value is not None:
+            shown = repr(value)
+            shown = shown if len(shown) <= 120 else shown[:117] + "..."
+            subject = f"{subject} = {shown}" if subject else shown
+        message = place + (f"{subject}: " if subject else "") + problem + (f"; {remedy}" if remedy else "")
+        super().__init__(" ".join(message.split()))
+
+    def without_content(self) -> "ConfigError":
+        """Return the error without content of its file, for users who may not read that file."""
+        if self.file is None:
+            return self
+        field = self.field
+        if self.quoted and field is not None:
+            field = field.rpartition(".")[0] or None
+        return type(self)(self.problem, file=self.file, field=field, remedy=self.remedy)
+
+    def within(self, *, file: str | Path | None = None, field: str | None = None) -> "ConfigError":
+        """Return the same error with its file, and with a prefix of its field.
+
+        An error that already has a file is returned unchanged: the innermost file is the one to fix.
+
+        Args:
+            file: File with the value.
+            field: Dotted path of the parent of the error's field.
+        """
+        if self.file is not None:
+            return self
+        path = ".".join(part for part in (field, self.field) if part)
+        return type(self)(
+            self.problem,
+            file=file,
+            field=path or None,
+            value=self.value,
+            remedy=self.remedy,
+            quoted=self.quoted,
+        )
+
+
+class AutopilotError(ConfigError):
+    """Error of an autopilot that does not start: its program ended, or it did not respond in time."""
+
+
+def standalone_error(error: ModuleNotFoundError) -> ConfigError:
+    """Return the error for a missing package of the extra [standalone].
+
+    Raises:
+        ModuleNotFoundError: If it is another package.
+    """
+    package = _STANDALONE.get((error.name or "").partition(".")[0])
+    if package is None:
+        raise error
+    return ConfigError(
+        f"the standalone simulator needs the package {package}, which is not installed",
+        remedy="pip install 'pegasus-multirotor[standalone]', or fly in Isaac Sim by pegasus isaac",
+    )

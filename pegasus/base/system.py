@@ -1,0 +1,84 @@
+"""Folders of shipped and user files and of the cache, suffixes of USD files, resources of this machine."""
+
+import os
+import sys
+from pathlib import Path
+
+USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
+"""Suffixes of OpenUSD files, in lower case."""
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_INSTALLED = _PACKAGE / "_resources"
+_ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
+_CONFIG_VARIABLE = "PEGASUS_CONFIG_DIR"
+_CACHE_VARIABLE = "PEGASUS_CACHE_DIR"
+
+
+def resource(*parts: str) -> Path:
+    """Return the path of a shipped file or folder.
+
+    Args:
+        parts: Path below the repository root, such as "config", "vehicles", "iris.yaml".
+    """
+    return _ROOT.joinpath(*parts)
+
+
+def user_config() -> Path:
+    """Return the folder of the user's `settings.yaml` and own `vehicles`, `worlds` and `scenarios`.
+
+    The environment variable PEGASUS_CONFIG_DIR takes precedence over the folder of the system, such as
+    ~/.config/pegasus.
+    """
+    mac = "~/Library/Application Support/pegasus"
+    xdg = "XDG_CONFIG_HOME", "~/.config"
+    return _user_folder(_CONFIG_VARIABLE, windows="pegasus", mac=mac, xdg=xdg)
+
+
+def user_cache() -> Path:
+    """Return the cache folder: generated worlds, unpacked textures, decomposed meshes.
+
+    The environment variable PEGASUS_CACHE_DIR takes precedence over the folder of the system, such as
+    ~/.cache/pegasus.
+    """
+    mac = "~/Library/Caches/pegasus"
+    xdg = "XDG_CACHE_HOME", "~/.cache"
+    return _user_folder(_CACHE_VARIABLE, windows="pegasus/Cache", mac=mac, xdg=xdg)
+
+
+def at_home(path: Path) -> Path:
+    """Return a path with ~ expanded to the user's home; unchanged if the user is unknown."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def _user_folder(variable: str, *, windows: str, mac: str, xdg: tuple[str, str]) -> Path:
+    """Return the folder named by an environment variable, else that of the system."""
+    if moved := os.environ.get(variable):
+        return at_home(Path(moved))
+    if sys.platform == "win32":
+        return at_home(Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")) / windows
+    if sys.platform == "darwin":
+        return at_home(Path(mac))
+    return at_home(Path(os.environ.get(xdg[0]) or xdg[1])) / "pegasus"
+
+
+def processor_count() -> int:
+    """Return the number of processors that this process may use."""
+    # Not every system has affinities.
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def free_memory() -> float:
+    """Return the memory that new data may take [bytes]."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * float(line.split()[1])
+    except OSError:
+        pass
+    return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,244 @@
+"""Translation of step functions and their structures to NVIDIA Warp."""
+
+import ast
+import dataclasses
+import dis
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+import warp as wp
+
+from pegasus.base.generated_functions import digest, written
+from pegasus.base.step_math import BUILTINS, Column, Mat33, Quat, Reals, Table, Vec3, Word, length, sqrt
+
+_TRIPLE = tuple[float, float, float]
+NUMBERS: dict[Any, Any] = {
+    float: wp.float64,
+    int: wp.int32,
+    bool: wp.int32,
+    Word: wp.uint64,
+    Vec3: wp.vec3d,
+    Quat: wp.quatd,
+    Mat33: wp.mat33d,
+    _TRIPLE: wp.vec3d,
+}
+_STRUCTS: dict[type, Any] = {}
+
+
+_ROUNDS_LITERALS = tuple(int(part) for part in str(wp.config.version).split(".")[:2]) < (1, 13)
+"""True for versions of Warp that round real literals to single precision."""
+
+
+def _single_parts(number: float) -> list[float]:
+    """Return numbers of single precision whose sum in double precision is a number."""
+    parts: list[float] = []
+    while number != 0.0 or not parts:
+        parts.append(float(np.float32(number)))
+        number -= parts[-1]
+    return parts
+
+
+class _Literals(ast.NodeTransformer):
+    """Makes real literals double-precision numbers of Warp, and assigned whole ones variables."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        if isinstance(node.value, ast.Constant) and type(node.value.value) is int:
+            node.value = ast.copy_location(
+                ast.Call(ast.Name("int", ast.Load()), [node.value], []), node.value
+            )
+            return node
+        return self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        named = isinstance(node.operand, ast.Name) and node.operand.id.isupper()
+        if _ROUNDS_LITERALS and named and isinstance(node.op, ast.USub):
+            # These versions of Warp make the negative of a named constant a number of single precision.
+            product = ast.BinOp(node.operand, ast.Mult(), ast.Constant(-1.0))
+            return self.visit(ast.fix_missing_locations(ast.copy_location(product, node)))  # type: ignore[no-any-return]
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if not isinstance(node.value, float):
+            return node
+        made: ast.expr | None = None
+        for part in _single_parts(node.value) if _ROUNDS_LITERALS else [node.value]:
+            kind = ast.Attribute(ast.Name("wp", ast.Load()), "float64", ast.Load())
+            number = ast.Call(kind, [ast.Constant(part)], [])
+            made = number if made is None else ast.BinOp(made, ast.Add(), number)
+        assert made is not None
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Linking:
+    """Module of Warp that functions are compiled into, and what stands in place of others there."""
+
+    module: Any
+    replaced: Mapping[str, Callable[..., Any]]
+    kinds: Mapping[type, type]
+    gradients: bool
+
+
+def kernel_of(
+    function: Callable[..., None],
+    replaced: Mapping[str, Callable[..., Any]],
+    kinds: Mapping[type, type],
+    gradients: bool,
+) -> Any:
+    """Return the kernel of Warp that calls a step function for each row.
+
+    Args:
+        function: The step function.
+        replaced: Step functions in place of others that it calls, by name.
+        kinds: Dataclasses of columns in place of others.
+        gradients: Compile the derivatives too.
+    """
+    title = f"{function.__module__}.{function.__name__}".replace(".", "_")
+    if replaced:
+        title += f"_{digest(*replaced.values())}"
+    if gradients:
+        title = f"gradients_{title}"
+    linking = _Linking(wp.get_module(title), replaced, kinds, gradients)
+    hints = get_type_hints(function)
+    arguments = list(inspect.signature(function).parameters)[1:]
+    compiled = _compiled(function, linking)
+    text = f"def {title}({', '.join(arguments)}):\n    step({', '.join(['wp.tid()', *arguments])})\n"
+    outer = written(title, text, {"wp": wp, "step": compiled})
+    outer.__annotations__ = {name: _argument(hints[name], kinds) for name in arguments}
+    options = {"enable_backward": gradients, "block_dim": 1}
+    kernel: Any = wp.Kernel(  # type: ignore[no-untyped-call]
+        func=outer, key=title, module=linking.module, options=options
+    )
+    return kernel
+
+
+def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
+    """Return the function of Warp for a step function, made with all that it calls if it is new."""
+    if function is length:
+        function = _table_length
+    key = f"{function.__module__}.{function.__qualname__}".replace(".", "_").replace("<locals>", "local")
+    if key in linking.module.functions:
+        return linking.module.functions[key]
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"{function!r} is not a plain function")
+    scope: dict[str, Any] = {"wp": wp}
+    for name in sorted(
+        {step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL"}
+    ):
+        if name in linking.replaced:
+            scope[name] = _compiled(linking.replaced[name], linking)
+        elif name in function.__globals__:
+            scope[name] = _counterpart(function.__globals__[name], linking)
+    copy = types.FunctionType(function.__code__, scope, function.__name__)
+    hints = get_type_hints(function)
+    copy.__annotations__ = {}
+    for name in inspect.signature(function).parameters:
+        if name not in hints:
+            raise TypeError(f"argument {name} of {function.__name__} has no annotation")
+        copy.__annotations__[name] = _argument(hints[name], linking.kinds)
+    copy.__module__ = function.__module__
+    made = wp.Function(
+        func=copy, key=key, namespace="", module=linking.module, code_transformers=[_Literals()]
+    )
+    return linking.module.functions.get(key, made)
+
+
+def _table_length(values: Reals) -> int:
+    return values.shape[0]  # type: ignore[attr-defined, no-any-return]
+
+
+def _differentiable_root(x: float) -> float:
+    # Else the derivative of |v| v at rest would be infinity times 0.
+    if x == 0.0:
+        return x * 0.0
+    return wp.sqrt(x)
+
+
+def _counterpart(value: Any, linking: _Linking) -> Any:
+    if value is sqrt and linking.gradients:
+        return _compiled(_differentiable_root, linking)
+    try:
+        if value in BUILTINS:
+            return getattr(wp, BUILTINS[value])
+    except TypeError:
+        pass
+    if isinstance(value, Word):
+        return wp.uint64(value)
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return wp.float64(value)
+    if inspect.isfunction(value):
+        return _compiled(value, linking)
+    if isinstance(value, type) and dataclasses.is_dataclass(value):
+        return struct_of(value)
+    return value
+
+
+def _argument(hint: Any, kinds: Mapping[type, type]) -> Any:
+    if hint in NUMBERS:
+        return NUMBERS[hint]
+    if hint == Reals:
+        return wp.array(dtype=wp.float64)
+    if get_origin(hint) in (Column, Table):
+        return _array_of(hint)
+    if any(get_origin(field) in (Column, Table) for field in get_type_hints(hint).values()):
+        return rows_struct(kinds.get(hint, hint))
+    return struct_of(hint)
+
+
+def rows_struct(kind: type) -> Any:
+    """Return the structure of Warp for a dataclass of columns."""
+    if kind not in _STRUCTS:
+        fields: dict[str, Any] = {}
+        for name, hint in get_type_hints(kind).items():
+            fields[name] = _array_of(hint)
+        _STRUCTS[kind] = _made_struct(kind, fields)
+    return _STRUCTS[kind]
+
+
+def _array_of(hint: Any) -> Any:
+    """Return the array type of Warp for a column or a table."""
+    (element,) = get_args(hint)
+    inner = NUMBERS[element] if element in NUMBERS else struct_of(element)
+    return wp.array(dtype=inner, ndim=2 if get_origin(hint) is Table else 1)
+
+
+def struct_of(kind: type) -> Any:
+    """Return the structure of Warp for a dataclass of parameters: its numbers, vectors and tables."""
+    if kind not in _STRUCTS:
+        fields: dict[str, Any] = {}
+        for name, hint in get_type_hints(kind).items():
+            if hint in NUMBERS:
+                fields[name] = NUMBERS[hint]
+            elif hint in (Reals, tuple[float, ...]):
+                fields[name] = wp.array(dtype=wp.float64)
+        _STRUCTS[kind] = _made_struct(kind, fields)
+    return _STRUCTS[kind]
+
+
+def _made_struct(kind: type, fields: dict[str, Any]) -> Any:
+    name = f"{kind.__module__}.{kind.__qualname__}".replace(".", "_").replace("<locals>", "local")
+    cls = type(name, (), {"__annotations__": fields})
+    cls.__module__ = kind.__module__
+    return wp.struct(cls)
+
+
+def filled_struct(kind: type, value: Any, gradients: bool) -> Any:
+    """Return a structure of Warp with the values of a dataclass."""
+    made = struct_of(kind)()
+    for name, hint in get_type_hints(kind).items():
+        if hint in (Vec3, Quat) or hint == _TRIPLE:
+            vector = getattr(value, name)
+            size = 4 if hint is Quat else 3
+            setattr(made, name, NUMBERS.get(hint, wp.vec3d)(*(float(vector[k]) for k in range(size))))
+        elif hint in NUMBERS:
+            setattr(made, name, getattr(value, name))
+        elif hint in (Reals, tuple[float, ...]):
+            table = np.array(getattr(value, name), dtype=np.float64)
+            array: Any = wp.array(table, dtype=wp.float64, device="cpu", requires_grad=gradients)
+            setattr(made, name, array)
+    return made

@@ -1,0 +1,333 @@
+"""Lidar scans: rays cast on demand, the lidar equation, range noise and lost echoes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.renderer import NOTHING
+from pegasus.core.visuals import Snapshot, Visuals
+from pegasus.scene.scene import Entity, Scene
+
+if TYPE_CHECKING:
+    from pegasus.cameras.lidar import Lidar
+
+
+from pegasus.base.frames import (
+    conjugate,
+    multiply,
+    quaternion_from_rotation_vector,
+    rotation_vector_from_quaternion,
+)
+
+Indices = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class LidarScan:
+    """One scan of one lidar as a grid of R rings and C columns, in firing order."""
+
+    range: Array
+    """Distance along the ray, infinite without an echo [m], shape (R, C)."""
+    intensity: Array
+    """Power of the echo, see `Lidar.reference_range`; 0 without an echo, shape (R, C)."""
+    entity: Indices
+    """Index into `LidarReading.entities`, -1 without an echo, shape (R, C)."""
+    directions: Array
+    """Unit directions of the rays in the sensor frame at their firing, shape (R, C, 3)."""
+    time_offset: Array
+    """Firing time of each column relative to the stamp [s], at most 0, shape (C,)."""
+    position: Array
+    """Position of the sensor in the world at each firing [m], shape (C, 3)."""
+    rotation: Array
+    """Sensor to world at each firing, shape (C, 3, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointCloud:
+    """Echoes of one scan of one lidar: K points in the order of measurement."""
+
+    points: Array
+    """Points in the sensor frame at the firing of each one [m], shape (K, 3)."""
+    world_points: Array
+    """Points in the world, by the true poses of the sensor at these times [m], shape (K, 3)."""
+    range: Array
+    """Distances from the sensor [m], shape (K,)."""
+    intensity: Array
+    """Power of the echoes, see `Lidar.reference_range`, shape (K,)."""
+    ring: Indices
+    """Index of the laser within its column, shape (K,)."""
+    column: Indices
+    """Index of the column, shape (K,)."""
+    time_offset: Array
+    """Firing times relative to the stamp [s], at most 0, shape (K,)."""
+    entity: Indices
+    """Indices into `LidarReading.entities`, shape (K,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoseHistory:
+    """Poses of N bodies at S instants, the last of which is the stamp."""
+
+    stamps: Array
+    """The instants [s], shape (S,)."""
+    position: Sequence[Array]
+    """Origins of the body frames [m], S of shape (N, 3)."""
+    orientation: Sequence[Array]
+    """Unit quaternions xyzw, body to world, S of shape (N, 4)."""
+
+
+class ScanReturns(NamedTuple):
+    """Measured echoes of one scan of one lidar: R rings and C columns."""
+
+    range: Array
+    """Distance along the ray, infinite without an echo [m], shape (R, C)."""
+    intensity: Array
+    """Power of the echo, 0 without an echo, shape (R, C)."""
+    entity: Indices
+    """Index into `LidarReading.entities`, -1 without an echo, shape (R, C)."""
+
+
+class ScanSource(Protocol):
+    """Source of measured scans that replaces casting rays."""
+
+    def echoes(self, copy: int, stamp: float) -> ScanReturns | None:
+        """Return the latest scan at an instant; None to cast rays.
+
+        Args:
+            copy: The copy of the vehicle.
+            stamp: The instant [s].
+        """
+
+
+class ScanCapture:
+    """One scan of the lidars on N copies of a vehicle.
+
+    Args:
+        lidar: Parameters of the lidars.
+        visuals: Casts the rays.
+        vehicle: Name of the vehicle.
+        snapshot: Poses at the stamp.
+        history: Poses of the vehicle during the scan.
+        seeds: Seeds of the noise of each copy, shape (N,).
+    """
+
+    def __init__(
+        self,
+        lidar: "Lidar",
+        visuals: Visuals,
+        vehicle: str,
+        snapshot: Snapshot,
+        history: PoseHistory,
+        seeds: Sequence[int],
+    ) -> None:
+        self._lidar, self._visuals, self._vehicle = lidar, visuals, vehicle
+        self._snapshot, self._history, self._seeds = snapshot, history, seeds
+        self._scans: dict[int, LidarScan] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of copies N."""
+        return len(self._seeds)
+
+    @property
+    def entities(self) -> Sequence[Entity]:
+        """Entities that echoes can come from, by index."""
+        return self._visuals.entities
+
+    def scan(self, copy: int) -> LidarScan:
+        """Return a scan, cast at the first call."""
+        if copy not in self._scans:
+            self._scans[copy] = self._cast(copy)
+        return self._scans[copy]
+
+    def cloud(self, copy: int) -> PointCloud:
+        """Return the echoes of a scan as points."""
+        scan = self.scan(copy)
+        # Columns come first in memory, in the order in which they fire.
+        reach, rays = scan.range.T.ravel(), scan.directions.swapaxes(0, 1)
+        back = np.flatnonzero(np.isfinite(reach))
+        column, ring = np.divmod(back, scan.range.shape[0])
+        distance = reach[back]
+        points = rays.reshape(-1, 3).take(back, axis=0)
+        points *= distance[:, None]
+        world = (rays @ scan.rotation.swapaxes(1, 2)).reshape(-1, 3).take(back, axis=0)
+        world *= distance[:, None]
+        world += scan.position.take(column, axis=0)
+        return PointCloud(
+            points=points,
+            world_points=world,
+            range=distance,
+            intensity=scan.intensity.T.ravel()[back],
+            ring=ring.astype(np.int32),
+            column=column.astype(np.int32),
+            time_offset=scan.time_offset[column],
+            entity=scan.entity.T.ravel()[back],
+        )
+
+    def _cast(self, copy: int) -> LidarScan:
+        lidar, stamp = self._lidar, self._snapshot.time
+        rings, columns = lidar.shape
+        period = 1.0 / lidar.rate_hz
+        offset = (np.arange(columns) + 1.0 - columns) / columns * period
+        position, rotation = self._poses(copy, stamp + offset)
+        directions = lidar.directions(stamp - period, period)
+        world = directions @ rotation.swapaxes(1, 2)
+        self._visuals.warn_if_enclosed(
+            f"{lidar.name}: it",
+            self._snapshot,
+            position[-1],
+            carrier=None if lidar.hide_vehicle else self._vehicle,
+            mount=np.array(lidar.position),
+        )
+        echoes = None if lidar.source is None else lidar.source.echoes(copy, stamp)
+        if echoes is None:
+            echoes = self._met(copy, np.repeat(position, rings, axis=0), world)
+        return LidarScan(
+            *echoes,
+            directions=directions.swapaxes(0, 1),
+            time_offset=offset,
+            position=position,
+            rotation=rotation,
+        )
+
+    def _met(self, copy: int, origins: Array, directions: Array) -> ScanReturns:
+        """Return the echoes of rays, with directions of shape (C, R, 3)."""
+        lidar = self._lidar
+        hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()
+        rays = directions.reshape(-1, 3)
+        hits = self._visuals.cast(self._snapshot, origins, rays, lidar.max_range, hidden=hidden)
+        cosine = np.abs(np.einsum("ij,ij->i", rays, hits.normal))
+        distance, intensity = self._echoes(copy, hits.distance, cosine, self._reflectance(hits.material))
+        detected, grid = np.isfinite(distance), directions.shape[:2]
+        return ScanReturns(
+            range=distance.reshape(grid).T,
+            intensity=np.where(detected, intensity, 0.0).reshape(grid).T,
+            entity=np.where(detected, hits.entity, NOTHING).astype(np.int32).reshape(grid).T,
+        )
+
+    def _poses(self, copy: int, times: Array) -> tuple[Array, Array]:
+        """Return the sensor's positions (T, 3) and rotations to world (T, 3, 3) at instants."""
+        lidar, history = self._lidar, self._history
+        place = np.array([position[copy] for position in history.position])
+        turn = np.array([orientation[copy] for orientation in history.orientation])
+        body, attitude = interpolated_poses(place, turn, history.stamps, times)
+        rotation = matrix_from_quaternion(attitude)
+        return body + rotation @ np.array(lidar.position), rotation @ lidar.mounting
+
+    def _reflectance(self, material: Indices) -> Array:
+        paths = self._visuals.materials
+        used = np.flatnonzero(np.bincount(material + 1, minlength=len(paths) + 1)[1:]).tolist()
+        return self._lidar.reflectances.table(paths, used, self._scenes())[material]
+
+    def _scenes(self) -> list[Scene]:
+        return [self._visuals.scene, *{id(o.scene): o.scene for o in self._snapshot.objects}.values()]
+
+    def _echoes(self, copy: int, true_range: Array, cosine: Array, reflectance: Array) -> tuple[Array, Array]:
+        """Return measured ranges, infinite without an echo, and intensities, shape (K,)."""
+        lidar = self._lidar
+        # The seed was drawn when the scan was due, so that noise does not depend on when rays are cast.
+        # Each ray has its own random numbers, whatever the others hit.
+        generator = np.random.Generator(np.random.SFC64(int(self._seeds[copy])))
+        met = np.isfinite(true_range)
+        distance = np.where(met, true_range, 1.0)
+        intensity = lambertian_intensity(distance, cosine, reflectance, reference_range=lidar.reference_range)
+        detected: BoolArray = met & (intensity >= lidar.min_intensity)
+        measured = distance
+        if lidar.noise_sigma > 0 or lidar.proportional_noise > 0:
+            sigma = range_sigma(
+                distance, noise_sigma=lidar.noise_sigma, proportional_noise=lidar.proportional_noise
+            )
+            measured = distance + sigma * generator.standard_normal(len(distance))
+        if lidar.dropout > 0 or lidar.range_dropout > 0 or lidar.grazing_dropout > 0:
+            detected &= generator.random(len(distance)) < survival_probability(
+                distance,
+                cosine,
+                max_range=lidar.max_range,
+                dropout=lidar.dropout,
+                range_dropout=lidar.range_dropout,
+                grazing_dropout=lidar.grazing_dropout,
+            )
+        detected &= (measured >= lidar.min_range) & (measured <= lidar.max_range)
+        return np.where(detected, measured, np.inf), intensity
+
+
+def interpolated_poses(
+    position: Array, orientation: Array, stamps: Array, times: Array
+) -> tuple[Array, Array]:
+    """Return interpolated poses: linear in position, constant rate in attitude, constant beyond the ends.
+
+    Args:
+        position: Positions at S instants [m], shape (S, 3).
+        orientation: Unit quaternions xyzw at these instants, shape (S, 4).
+        stamps: The instants, in order [s], shape (S,).
+        times: Instants of the wanted poses [s], shape (T,).
+
+    Returns:
+        Positions, shape (T, 3), and orientations, shape (T, 4).
+    """
+    if len(stamps) == 1:
+        return np.repeat(position, len(times), axis=0), np.repeat(orientation, len(times), axis=0)
+    before = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
+    share = np.clip((times - stamps[before]) / np.diff(stamps)[before], 0.0, 1.0)[:, None]
+    turns = rotation_vector_from_quaternion(multiply(conjugate(orientation[:-1]), orientation[1:]))
+    between = position[before] + share * np.diff(position, axis=0)[before]
+    return between, multiply(orientation[before], quaternion_from_rotation_vector(share * turns[before]))
+
+
+def lambertian_intensity(
+    distance: Array, cosine: Array, reflectance: Array, *, reference_range: float
+) -> Array:
+    """Return the intensity of echoes from diffuse surfaces that fill the beam, shape (...).
+
+    The lidar equation for an extended Lambertian target: reflectance, cosine of the incidence, and the
+    inverse square of the distance (Wagner 2010, "Radiometric calibration of small-footprint full-waveform
+    airborne laser scanner measurements: basic physical concepts").
+
+    Args:
+        distance: Distances [m], shape (...).
+        cosine: Cosines of the angles between ray and normal, shape (...).
+        reflectance: Diffuse reflectances, shape (...).
+        reference_range: Distance at which a white surface at normal incidence has an intensity of 1 [m].
+    """
+    return reflectance * cosine * (reference_range / distance) ** 2
+
+
+def survival_probability(
+    distance: Array,
+    cosine: Array,
+    *,
+    max_range: float,
+    dropout: float,
+    range_dropout: float,
+    grazing_dropout: float,
+) -> Array:
+    """Return the probability that an echo survives three independent causes of loss, shape (...).
+
+    Args:
+        distance: Distances [m], shape (...).
+        cosine: Cosines of the angles between ray and normal, shape (...).
+        max_range: Maximum range [m].
+        dropout: Probability of loss at any distance.
+        range_dropout: Probability of loss at `max_range`, growing with the square of distance.
+        grazing_dropout: Probability of loss at grazing incidence, growing as 1 - cosine.
+    """
+    far = 1.0 - range_dropout * (distance / max_range) ** 2
+    grazing = 1.0 - grazing_dropout * (1.0 - cosine)
+    probability: Array = (1.0 - dropout) * far * grazing
+    return probability
+
+
+def range_sigma(distance: Array, *, noise_sigma: float, proportional_noise: float) -> Array:
+    """Return the standard deviation of range noise [m], shape (...).
+
+    Args:
+        distance: Distances [m], shape (...).
+        noise_sigma: Standard deviation at a distance of zero [m].
+        proportional_noise: Growth of the standard deviation with distance [m/m].
+    """
+    return noise_sigma + proportional_noise * distance

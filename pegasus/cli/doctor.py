@@ -1,0 +1,230 @@
+"""Diagnosis of the installation: packages, autopilots, ROS 2, GPU and ports."""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from pegasus.base.errors import ConfigError
+from pegasus.config.settings import ardupilot_directory, px4_directory
+from pegasus.version import __version__
+from pegasus_multirotor import other_package
+
+_DISTRIBUTION = "pegasus-multirotor"
+_OLDEST, _NEWEST = (3, 11), (3, 13)
+# First port of each link; instance N uses the N-th or 10 N-th port after it.
+_PORTS = (
+    ("PX4 link, TCP 4560", socket.SOCK_STREAM, 4560, "end the PX4 or the simulator that holds it"),
+    ("ArduPilot link, UDP 9002", socket.SOCK_DGRAM, 9002, "end the ArduPilot or the simulator that holds it"),
+    (
+        "ground station, UDP 14550",
+        socket.SOCK_DGRAM,
+        14550,
+        "expected if a ground station runs here",
+    ),
+)
+_TIMEOUT = 10.0
+
+
+class Status(Enum):
+    """Severity of a finding."""
+
+    OK = "ok"
+    OPTIONAL = "-"
+    """Not found, but required for some features only."""
+    MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of one check."""
+
+    status: Status
+    subject: str
+    found: str
+    remedy: str = ""
+
+
+def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:
+    """Check this machine.
+
+    Args:
+        environment: Environment variables; those of this process when None.
+    """
+    environment = os.environ if environment is None else environment
+    return [
+        Finding(Status.OK, "Pegasus", f"{__version__} ({Path(__file__).parents[1]})"),
+        *_name(),
+        _python(),
+        *_packages(),
+        *_llvm(),
+        _gpu(),
+        _px4(environment),
+        _ardupilot(environment),
+        _ros2(environment),
+        *(_port(*port) for port in _PORTS),
+    ]
+
+
+def _name() -> list[Finding]:
+    other = other_package()
+    return [] if other is None else [Finding(Status.MISSING, "package name", *other.split("; ", 1))]
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    fits = _OLDEST <= sys.version_info[:2] <= _NEWEST
+    remedy = "" if fits else "use Python 3.11, 3.12 or 3.13"
+    return Finding(Status.OK if fits else Status.MISSING, "Python", f"{version} ({sys.executable})", remedy)
+
+
+def _packages() -> list[Finding]:
+    try:
+        metadata = importlib.metadata.metadata(_DISTRIBUTION)
+    except importlib.metadata.PackageNotFoundError:
+        return [
+            Finding(Status.MISSING, "packages", "Pegasus is not installed", "pip install . in its folder")
+        ]
+    requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
+    extras = metadata.get_all("Provides-Extra", [])
+    needed = [item for item in requirements if _applies(item, "")]
+    home = "standalone" if find_spec("isaacsim") is None else "isaac"
+    needed += [item for item in requirements if _applies(item, home)]
+    found = [_package(item) for item in needed]
+    further = sorted({*extras} - {"standalone", "isaac"})
+    return found + [_extra(name, [r for r in requirements if _applies(r, name)]) for name in further]
+
+
+def _applies(requirement: Requirement, extra: str) -> bool:
+    """Return whether a package is required by Pegasus itself, or only by an extra."""
+    marker = requirement.marker
+    by_core = marker is None or marker.evaluate({"extra": ""})
+    return by_core if not extra else not by_core and marker is not None and marker.evaluate({"extra": extra})
+
+
+def _package(requirement: Requirement) -> Finding:
+    version = _version(requirement)
+    if version is not None and requirement.specifier.contains(version, prereleases=True):
+        return Finding(Status.OK, requirement.name, version)
+    needed = f"{requirement.name}{requirement.specifier}"
+    found = f"{version}, too old or too new" if version else "not installed"
+    return Finding(Status.MISSING, requirement.name, found, f'pip install "{needed}"')
+
+
+def _extra(name: str, requirements: Iterable[Requirement]) -> Finding:
+    unmet = [found for found in map(_package, requirements) if found.status is not Status.OK]
+    subject = f"extra [{name}]"
+    if not unmet:
+        return Finding(Status.OK, subject, "installed")
+    missing = ", ".join(f"{finding.subject} {finding.found}" for finding in unmet)
+    return Finding(Status.OPTIONAL, subject, missing, f'pip install "{_DISTRIBUTION}[{name}]"')
+
+
+def _version(requirement: Requirement) -> str | None:
+    try:
+        return importlib.metadata.version(requirement.name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _llvm() -> list[Finding]:
+    """Check LLVM, which photo mode requires; no finding without Mitsuba."""
+    if find_spec("mitsuba") is None:
+        return []
+    from pegasus.render.photo.renderer import load_mitsuba
+
+    try:
+        version = load_mitsuba()[1].detail.llvm_version()
+    except ConfigError as error:
+        return [Finding(Status.OPTIONAL, "LLVM for photos", error.problem, error.remedy or "")]
+    return [Finding(Status.OK, "LLVM for photos", ".".join(map(str, version)))]
+
+
+def _gpu() -> Finding:
+    subject = "NVIDIA GPU"
+    program = shutil.which("nvidia-smi")
+    remedy = "required for Isaac Sim only; the standalone simulator runs on the CPU"
+    if program is None:
+        return Finding(Status.OPTIONAL, subject, "none found", remedy)
+    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(query, capture_output=True, text=True, timeout=_TIMEOUT, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(Status.OPTIONAL, subject, f"nvidia-smi failed: {error}", "check the driver")
+    return Finding(Status.OK, subject, "; ".join(answer.stdout.strip().splitlines()))
+
+
+def _px4(environment: Mapping[str, str]) -> Finding:
+    try:
+        source = px4_directory(environment=environment)
+    except ConfigError as error:
+        return _no_autopilot("PX4", "build px4_sitl_default", error)
+    program = source / "build/px4_sitl_default/bin/px4"
+    if program.is_file():
+        return Finding(Status.OK, "PX4", str(program))
+    return Finding(Status.OPTIONAL, "PX4", f"{source}, not built", f"make -C {source} px4_sitl_default")
+
+
+def _ardupilot(environment: Mapping[str, str]) -> Finding:
+    try:
+        source = ardupilot_directory(environment=environment)
+    except ConfigError as error:
+        return _no_autopilot("ArduPilot", "build it with waf for the board sitl", error)
+    program = source / "build/sitl/bin/arducopter"
+    if program.is_file():
+        return Finding(Status.OK, "ArduPilot", str(program))
+    remedy = f"in {source}: ./waf configure --board sitl && ./waf copter"
+    return Finding(Status.OPTIONAL, "ArduPilot", f"{source}, not built", remedy)
+
+
+def _no_autopilot(subject: str, build: str, error: ConfigError) -> Finding:
+    if error.field is None:
+        return Finding(Status.OPTIONAL, subject, "not found", f"clone it and {build}; {error.remedy}")
+    return Finding(Status.OPTIONAL, subject, str(error).removesuffix(f"; {error.remedy}"), error.remedy or "")
+
+
+def _ros2(environment: Mapping[str, str], installed: Path = Path("/opt/ros")) -> Finding:
+    distribution = environment.get("ROS_DISTRO")
+    found = find_spec("rclpy" if distribution else "cyclonedds") is not None
+    if found and find_spec("rosbags") is None:
+        remedy = "pip install pegasus-multirotor[rosbags]"
+        return Finding(Status.OPTIONAL, "ROS 2", "the package rosbags is missing", remedy)
+    if distribution and found:
+        return Finding(Status.OK, "ROS 2", f"{distribution}, rclpy for this Python")
+    if distribution:
+        remedy = "run Pegasus with the Python that this ROS 2 was built for"
+        return Finding(
+            Status.OPTIONAL, "ROS 2", f"{distribution} sourced, but no rclpy for this Python", remedy
+        )
+    if found:
+        return Finding(Status.OK, "ROS 2", f"cyclonedds {importlib.metadata.version('cyclonedds')}")
+    if setups := sorted(installed.glob("*/setup.bash")):
+        return Finding(Status.OPTIONAL, "ROS 2", f"{setups[-1].parent}, not sourced", f"source {setups[-1]}")
+    return Finding(
+        Status.OPTIONAL,
+        "ROS 2",
+        "not found",
+        "install ROS 2 and source it, or pip install pegasus-multirotor[ros2]",
+    )
+
+
+def _port(subject: str, kind: socket.SocketKind, port: int, remedy: str) -> Finding:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        if kind is socket.SOCK_STREAM:
+            # A recently closed connection does not block the port for a new listener.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            return Finding(Status.OPTIONAL, subject, f"not free ({error.strerror})", remedy)
+    return Finding(Status.OK, subject, "free")

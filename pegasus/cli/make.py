@@ -1,0 +1,245 @@
+"""Commands that make files: vehicles, worlds, thumbnails and datasets."""
+
+import logging
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+import yaml
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pegasus.base.errors import ConfigError
+from pegasus.cli.terminal import import_from_beside
+
+make = typer.Typer(help="Create files: vehicles, worlds, thumbnails.", no_args_is_help=True)
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T", int, float, str)
+
+_EXIT_INTERRUPTED = 130
+
+
+@make.command()
+def vehicle(
+    name: Annotated[str, typer.Argument(help="Name of the vehicle, and of its file NAME.yaml.")],
+    mass: Annotated[float | None, typer.Option(help="Mass at take-off [kg].")] = None,
+    size: Annotated[float | None, typer.Option(help="Diagonal from motor to motor [m].")] = None,
+    rotors: Annotated[int, typer.Option(help="Number of rotors.")] = 4,
+    layout: Annotated[str, typer.Option(help="x, plus, coaxial or ring.")] = "x",
+    propeller: Annotated[
+        str | None, typer.Option(help="Diameter x pitch [inches], such as 10x4.5, 5x4.3x3 or 10x4.7SF.")
+    ] = None,
+    kv: Annotated[float | None, typer.Option(help="Motor speed constant [rpm/V].")] = None,
+    cells: Annotated[int | None, typer.Option(help="Battery cells in series.")] = None,
+    capacity: Annotated[float | None, typer.Option(help="Battery charge [A h].")] = None,
+    motor_mass: Annotated[float | None, typer.Option(help="Mass of a motor [kg] (else estimated).")] = None,
+    motor_resistance: Annotated[
+        float | None, typer.Option(help="Resistance of a motor [ohm] (default: estimated).")
+    ] = None,
+    no_load_current: Annotated[
+        float | None, typer.Option(help="Current of a motor without load [A] (default: estimated).")
+    ] = None,
+    battery_mass: Annotated[
+        float | None, typer.Option(help="Mass of the battery [kg] (default: estimated).")
+    ] = None,
+    arm_mass: Annotated[float | None, typer.Option(help="Mass of an arm [kg] (default: estimated).")] = None,
+    thrust_coefficient: Annotated[
+        float | None, typer.Option(help="Static C_T of the propeller (default: estimated).")
+    ] = None,
+    power_coefficient: Annotated[
+        float | None, typer.Option(help="Static C_P of the propeller (default: estimated).")
+    ] = None,
+    usd: Annotated[Path | None, typer.Option(help="Custom USD model, in which rotors are detected.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the file.")] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Create a vehicle file from size, mass, propellers, motors and battery; prompt for missing values."""
+    from pegasus.design.vehicle_design import thrust_to_weight_notice
+    from pegasus.design.vehicle_recipe import Recipe, design_vehicle
+
+    path = _target(name, out, force=force)
+    recipe = Recipe(
+        name=name,
+        mass=mass if usd else _asked(mass, "--mass", "Mass at take-off [kg]", float),
+        size=None if usd else _asked(size, "--size", "Diagonal from motor to motor [m]", float),
+        propeller=_asked(propeller, "--propeller", "Propeller, diameter x pitch [inches]", str),
+        kv=_asked(kv, "--kv", "Motor speed constant [rpm/V]", float),
+        cell_count=_asked(cells, "--cells", "Battery cells in series", int),
+        capacity=_asked(capacity, "--capacity", "Battery charge [A h]", float),
+        rotor_count=rotors,
+        layout=layout,
+        motor_mass=motor_mass,
+        motor_resistance=motor_resistance,
+        no_load_current=no_load_current,
+        battery_mass=battery_mass,
+        arm_mass=arm_mass,
+        thrust_coefficient=thrust_coefficient,
+        power_coefficient=power_coefficient,
+        usd=usd,
+    )
+    made = design_vehicle(recipe, folder=out)
+    if (notice := thrust_to_weight_notice(made.design)) is not None:
+        _LOG.warning(notice)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        path.write_text(made.text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"cannot be written: {error.strerror}",
+            field="--out",
+            value=str(out),
+            remedy="give a writable folder",
+        ) from None
+    for line in made.notes:
+        print(line)
+    print(f"{path}: fly it by this path, or see `pegasus show vehicle {shlex.quote(str(path))}`")
+
+
+@make.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def world(
+    context: typer.Context,
+    generator: Annotated[str, typer.Argument(help="Name of a generator.")],
+    name: Annotated[str | None, typer.Option(help="Name of the world (default: the generator's).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the files (default: the name of the world).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
+) -> None:
+    """Create a world: NAME.yaml, NAME.usdc and its textures.
+
+    Every parameter of the generator is an option as well, such as --seed 3 --size 200.
+    """
+    from pegasus.base.components import build
+    from pegasus.worlds import GENERATORS, WorldGenerator, make_world
+
+    parameters = _parameters(context.args)
+    maker = build(WorldGenerator, GENERATORS, {"model": generator, **parameters}, field="generator")
+    chosen = name or maker.name
+    folder = Path(chosen) if out is None else out
+    path = _target(chosen, folder, force=force)
+    make_world(maker, folder, name=chosen)
+    print(f"{path}: open it by this path, or check it with `pegasus check world {shlex.quote(str(path))}`")
+
+
+@make.command()
+def thumbnails(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Worlds and vehicles, preview and icon (default: all shipped ones)."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the images.")] = Path("data"),
+) -> None:
+    """Render thumbnails of worlds and vehicles, and the preview and icon of the extension."""
+    from pegasus.cli.thumbnails import make_thumbnails
+
+    make_thumbnails(names or [], out, done=print)
+
+
+def _parameters(arguments: list[str]) -> dict[str, Any]:
+    """Return options such as --size 200 or --size=200 by name, their values read as YAML."""
+    parameters: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        option, _, value = rest.pop(0).partition("=")
+        if not option.startswith("--") or not (value or rest):
+            raise ConfigError(
+                "is not an option with a value",
+                field=option,
+                remedy="write --parameter value, such as --size 200",
+            )
+        value = value or rest.pop(0)
+        try:
+            parameters[option.removeprefix("--").replace("-", "_")] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise ConfigError(
+                "is not a YAML value", field=option, value=value, remedy="such as 200"
+            ) from None
+    return parameters
+
+
+def _target(name: str, out: Path, *, force: bool) -> Path:
+    if not name.strip() or name != name.strip() or "/" in name or name.startswith("."):
+        raise ConfigError(
+            "must be a plain name: the file is NAME.yaml", field="NAME", value=name, remedy="such as my_quad"
+        )
+    path = out / f"{name}.yaml"
+    if path.exists() and not force:
+        raise ConfigError(
+            "already exists",
+            field="NAME",
+            value=name,
+            file=path,
+            remedy="choose another name, or add --force",
+        )
+    return path
+
+
+def _asked(value: T | None, option: str, question: str, kind: type[T]) -> T:
+    """Return the value of an option; on a terminal, prompt for a missing one."""
+    if value is not None:
+        return value
+    if sys.stdin.isatty():
+        answer: T = typer.prompt(question, type=kind)
+        return answer
+    raise ConfigError("is required", field=option, remedy=f"give it ({question}), or use a terminal")
+
+
+def dataset(
+    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a YAML file.")],
+    out: Annotated[Path, typer.Option(help="Folder of the dataset.")],
+    frames: Annotated[int, typer.Option(help="Number of frames.")] = 100,
+    writer: Annotated[str, typer.Option(help="Layout: basic, coco or kitti.")] = "basic",
+    photo: Annotated[bool, typer.Option("--photo", help="Render path-traced images.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes (default: one per processor).")
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster, or local, instead of processes.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the dataset (default: the scenario's).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an existing dataset.")] = False,
+) -> None:
+    """Create a labelled dataset from flights through randomised scenes."""
+    from pegasus.dataset.generation import make_dataset
+
+    import_from_beside(scenario)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("frames"),
+        TimeRemainingColumn(),
+    )
+    terminal = Console(stderr=True)
+    reported = 0
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task(out.name, total=frames)
+
+        def show(done: int, total: int) -> None:
+            nonlocal reported
+            bar.update(task, completed=done, total=total)
+            if not terminal.is_terminal and (quarter := 4 * done // total) > reported:
+                reported = quarter
+                print(f"pegasus: {done} of {total} frames", file=sys.stderr)
+
+        try:
+            made = make_dataset(
+                scenario,
+                out,
+                frames=frames,
+                writer=writer,
+                photo=photo,
+                workers=workers,
+                ray=ray,
+                seed=seed,
+                resume=resume,
+                progress=show,
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            print(f"pegasus: interrupted; continue with --resume --out {out}", file=sys.stderr)
+            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    print(f"{made.folder}: {made.frame_count} frames, {made.made} of them new")

@@ -1,0 +1,251 @@
+"""Flights of scenarios: building, running, and writing log, summary and plot to a folder."""
+
+import contextlib
+import math
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pegasus.backends.ros2.remote_control import RemoteControl
+from pegasus.backends.ros2.rosbag import RosbagRecorder
+from pegasus.backends.scenario import add_vehicles, ros2_graph
+from pegasus.base.errors import AutopilotError, ConfigError
+from pegasus.config.scenario import ScenarioSpec, load_scenario, parse
+from pegasus.config.settings import find_beside
+from pegasus.control import Controller
+from pegasus.core.simulation import Playback, Simulation
+from pegasus.recording import (
+    EnergyAudit,
+    McapRecorder,
+    Summary,
+    TrackingAudit,
+    make_run_folder,
+    plot_flight,
+    read_log,
+    summarize,
+)
+from pegasus.recording.reader import LOG_NAME
+
+_AFTER_MISSION = 1.0
+"""Simulated time that a run continues after its last mission [s]."""
+_BAG_NAME = "rosbag2"
+"""Folder of the bag in that of a run."""
+_PROGRESS_COUNT = 200
+"""Number of progress updates of a run."""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Changes of a scenario by the command line; None keeps a value."""
+
+    duration: float | None = None
+    rate: float | None = None
+    seed: int | None = None
+    speed: float | str | None = None
+    vehicles: int | None = None
+    """Number of copies of every vehicle."""
+    ros2: bool = False
+    """Give every vehicle a ROS 2 backend."""
+
+    def apply(self, spec: ScenarioSpec) -> ScenarioSpec:
+        """Return the scenario with these changes, checked like a file.
+
+        Raises:
+            ConfigError: If a value is not allowed.
+        """
+        changes = {name: value for name, value in vars(self).items() if value is not None}
+        del changes["ros2"]  # Not a field of a scenario, but a backend of its vehicles.
+        content = spec.model_dump(exclude_unset=True)
+        if (count := changes.pop("vehicles", None)) is not None:
+            if count < 1:
+                raise ConfigError(
+                    "must be at least 1", field="--vehicles", value=count, remedy="give a number"
+                )
+            changes["vehicles"] = [vehicle | {"count": count} for vehicle in content["vehicles"]]
+        try:
+            return parse(content | changes, ScenarioSpec)
+        except ConfigError as error:
+            # The scenario itself was valid, so the fault is in an option.
+            raise ConfigError(
+                error.problem,
+                field=f"--{error.field}",
+                value=error.value,
+                remedy=error.remedy or "see pegasus run --help",
+            ) from None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Result of a run."""
+
+    folder: Path | None
+    """Folder with `flight.mcap`, `summary.json` and `flight.png`; None for a run that is not recorded."""
+    summary: Summary
+    interrupted: bool
+    """Ctrl-C ended the run early."""
+
+
+class Flight:
+    """Flight of a scenario; can be flown once.
+
+    Args:
+        scenario: Name of a scenario, or the path of its YAML file.
+        overrides: Changes of the scenario.
+
+    Raises:
+        ConfigError: If the scenario, or a file or component that it names, is invalid.
+    """
+
+    def __init__(self, scenario: str | Path, overrides: Overrides | None = None) -> None:
+        loaded, file = load_scenario(scenario)
+        overrides = overrides or Overrides()
+        self.spec, self._ros2 = overrides.apply(loaded), overrides.ros2
+        try:
+            world = find_beside("worlds", self.spec.world, beside=file, field="world")
+            self.simulation = Simulation(world, rate=self.spec.rate, seed=self.spec.seed)
+            try:
+                add_vehicles(self.simulation, self.spec, file, ros2=self._ros2)
+                self._require_an_end()
+            except BaseException:
+                self.simulation.close()
+                raise
+        except ConfigError as error:
+            raise error.within(file=file) from None
+
+    @property
+    def duration(self) -> float:
+        """Simulated time of the whole run [s]; before take-off an estimate if the mission determines it."""
+        wanted = self.spec.duration
+        return max(self._mission_end() if wanted is None else wanted, self.simulation.dt)
+
+    def fly(
+        self, *, out: Path | None = None, record: bool = True, progress: Callable[[float], None] | None = None
+    ) -> Run:
+        """Fly the scenario, and write log, summary and plot to a new folder.
+
+        If the flight ends early, for whatever reason, the data so far is written; a run that fails in its
+        first step leaves no folder. Ctrl-C takes effect between two steps, and is not an error.
+
+        Args:
+            out: Parent folder of the runs; `runs` in the current folder when None.
+            record: Write log, summary and plot.
+            progress: Called with the simulated time, at most some 200 times per run.
+
+        Raises:
+            ConfigError: If the folder cannot be written, or a command is not finite or of the wrong shape.
+            AutopilotError: If an autopilot does not start; its log and a summary are written nevertheless.
+        """
+        simulation, recorded = self.simulation, self.spec.record
+        tracking, energy = TrackingAudit(), EnergyAudit()
+        ended_by: BaseException | None = None
+        remote = (
+            RemoteControl(simulation, **ros2_graph(self.spec)) if self._ros2 else contextlib.nullcontext()
+        )
+        with contextlib.ExitStack() as undo, simulation, remote:
+            simulation.add_observer(tracking)
+            simulation.add_observer(energy)
+            folder = _new_folder(out, self.spec.name, undo) if record else None
+            if folder is not None:
+                for vehicle in simulation.vehicles:
+                    for backend in vehicle.backends:
+                        backend.run_folder = folder.resolve()
+                log = folder / LOG_NAME
+                simulation.add_observer(
+                    McapRecorder(
+                        log,
+                        state_rate=recorded.state_rate,
+                        readings=recorded.readings,
+                        images=recorded.images,
+                    )
+                )
+                if recorded.ros2:
+                    simulation.add_observer(
+                        RosbagRecorder(
+                            folder / _BAG_NAME,
+                            state_rate=recorded.state_rate,
+                            readings=recorded.readings,
+                            images=recorded.images,
+                        )
+                    )
+            began = time.perf_counter()
+            try:
+                self._step_to_the_end(progress)
+            except BaseException as error:
+                if simulation.step_count == 0 and not isinstance(error, AutopilotError):
+                    raise
+                ended_by = error
+            undo.pop_all()
+            summary = summarize(simulation, tracking, energy, wall_time=time.perf_counter() - began)
+        if folder is not None:
+            summary.write(folder / "summary.json")
+            if simulation.step_count > 0:
+                plot_run(folder)
+        if ended_by is not None and not isinstance(ended_by, KeyboardInterrupt):
+            if folder is not None:
+                left = "the data recorded so far" if simulation.step_count > 0 else "the autopilot's log"
+                ended_by.add_note(f"{left} is in {folder}")
+            raise ended_by
+        return Run(folder, summary, interrupted=ended_by is not None)
+
+    def _step_to_the_end(self, progress: Callable[[float], None] | None) -> None:
+        simulation, rate = self.simulation, self.spec.rate
+        speed = None if self.spec.speed == "max" else float(self.spec.speed)
+        interval = max(1, round(self.duration * rate / _PROGRESS_COUNT))
+        # The duration of a mission is known after take-off, so the end is computed again.
+        while (left := round((self.duration - simulation.time) * rate)) > 0:
+            for now in simulation.stepping(left / rate, speed=speed):
+                if progress is not None and simulation.step_count % interval == 0:
+                    progress(now)
+            if simulation.playback is Playback.STOPPED:
+                return
+        if progress is not None:
+            progress(simulation.time)
+
+    def _mission_end(self) -> float:
+        missions = [
+            backend.mission.duration
+            for vehicle in self.simulation.vehicles
+            for backend in vehicle.backends
+            if isinstance(backend, Controller)
+        ]
+        return max(missions, default=math.inf) + _AFTER_MISSION
+
+    def _require_an_end(self) -> None:
+        if math.isinf(self.duration):
+            raise ConfigError(
+                "is required, because not every mission ends by itself",
+                field="duration",
+                remedy="set it in the scenario or by --duration [s]",
+            )
+
+
+def plot_run(run: Path) -> Path:
+    """Plot the flight of a run, and return the path of the plot `flight.png` next to its log.
+
+    Args:
+        run: Folder of the run, or its log.
+
+    Raises:
+        ConfigError: If there is no log, or the plot cannot be written.
+    """
+    log = read_log(run)
+    picture = log.path.with_name("flight.png")
+    plot_flight(log, picture)
+    return picture
+
+
+def _new_folder(out: Path | None, scenario: str, undo: contextlib.ExitStack) -> Path:
+    """Create the folder of a run, and register its removal in `undo`."""
+    parent = Path("runs") if out is None else out
+    if not parent.exists():
+        undo.callback(_remove_if_empty, parent)
+    folder = make_run_folder(parent, scenario)
+    undo.callback(shutil.rmtree, folder)
+    return folder
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,58 @@
+"""Terminal output during the preparation of a command, and the search path of user modules."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+_MAKER = "pegasus.scene.generator"
+"""Logger that reports the generation of a world, which may take minutes."""
+
+
+class _ProgressHandler(logging.Handler):
+    """Log handler that updates a progress bar, or prints lines without one."""
+
+    def __init__(self, terminal: Console, bar: Progress | None) -> None:
+        super().__init__(logging.INFO)
+        self._terminal, self._bar = terminal, bar
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=record.getMessage())
+        else:
+            self._terminal.print(f"pegasus: {escape(record.getMessage())}", soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def showing_preparation(text: str) -> Iterator[None]:
+    """Show the current activity and its duration; the line disappears at the end."""
+    terminal, logger = Console(stderr=True), logging.getLogger(_MAKER)
+    level, propagates = logger.level, logger.propagate
+    with ExitStack() as undo:
+        bar = None
+        if terminal.is_terminal:
+            columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+            bar = undo.enter_context(Progress(*columns, console=terminal, transient=True))
+            bar.add_task(text, total=None)
+        handler = _ProgressHandler(terminal, bar)
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+            logger.propagate = propagates
+
+
+def import_from_beside(name: str) -> None:
+    """Add a file's folder and the current one to the import path, for `model: module:Class`."""
+    for folder in Path(name).expanduser().resolve().parent, Path.cwd():
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))

@@ -1,0 +1,105 @@
+"""The command `pegasus view`, and the display of runs in the browser."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pegasus.base.errors import ConfigError
+from pegasus.cli.terminal import import_from_beside
+from pegasus.panel.viser import LOCAL, PORT
+
+if TYPE_CHECKING:
+    from pegasus.cli.run import Flight
+
+Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for access from the network.")]
+Port = Annotated[int, typer.Option(help="Port to listen at; 0 for a free one.")]
+
+
+def view(
+    scenario: Annotated[
+        str | None, typer.Argument(help="Name of a scenario, or a YAML file; none for an empty world.")
+    ] = None,
+    host: Host = LOCAL,
+    port: Port = PORT,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for recorded runs and screenshots (default: runs).")
+    ] = None,
+) -> None:
+    """Open the control panel in the browser."""
+    require_viser()
+    from pegasus.panel.panel import Panel
+    from pegasus.panel.session import Session
+    from pegasus.panel.viser.controls import WebControls
+    from pegasus.panel.viser.view import WebView
+
+    with Session() as session:
+        panel = Panel(session, out=out)
+        with WebView(lambda: session.snapshot, panel.view, host=host, port=port) as page:
+            if scenario is not None:
+                import_from_beside(scenario)
+            loaded = panel.world.load() if scenario is None else panel.world.load_scenario(scenario)
+            if not loaded and panel.failure is not None:
+                raise panel.failure
+            # An unlimited speed cannot be watched.
+            if session.snapshot.speed is None:
+                panel.simulation.set_speed(1.0)
+            if scenario is not None and not panel.simulation.play() and panel.failure is not None:
+                raise panel.failure
+            controls = WebControls(page, panel)
+            try:
+                print_address(page.address, host)
+                threading.Event().wait()
+            except KeyboardInterrupt:
+                return
+            finally:
+                controls.close()
+                panel.close()
+
+
+@contextmanager
+def shown_in_browser(flight: "Flight", *, host: str = LOCAL, port: int = PORT) -> Iterator[None]:
+    """Show a flight in browsers, without control, until the context ends.
+
+    Raises:
+        ConfigError: If viser is not installed, or the port is in use.
+    """
+    require_viser()
+    from pegasus.panel.board import Board
+    from pegasus.panel.observers import Watch
+    from pegasus.panel.view_part import ViewPart
+    from pegasus.panel.viser.controls import WatchControls
+    from pegasus.panel.viser.view import WebView
+
+    speed = flight.spec.speed
+    watch = Watch(flight.simulation, speed=None if speed == "max" else float(speed))
+    settings = ViewPart(Board(), watch)
+    with WebView(lambda: watch.snapshot, settings, host=host, port=port) as page:
+        WatchControls(page, settings)
+        flight.simulation.add_observer(watch)
+        print_address(page.address, host)
+        yield
+
+
+def require_viser() -> None:
+    """Check that the packages of the view are installed.
+
+    Raises:
+        ConfigError: If they are not.
+    """
+    if find_spec("viser") is None:
+        raise ConfigError(
+            "the view requires the missing package viser",
+            remedy="pip install 'pegasus-multirotor[view]'",
+        )
+
+
+def print_address(address: str, host: str) -> None:
+    """Print the address of the page, and a warning if it is accessible from the network."""
+    print(f"the view is at {address}; Ctrl-C ends it", flush=True)
+    if host not in (LOCAL, "localhost", "::1"):
+        print(f"anyone who knows this address and can reach {host} can see and control it", flush=True)

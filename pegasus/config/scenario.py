@@ -1,0 +1,391 @@
+"""Models of the files that users write: vehicles, worlds and scenarios."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, ValidationError, field_validator, model_validator
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import Positive, StrictModel, Vec3, config_error
+from pegasus.base.errors import ConfigError
+from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
+from pegasus.config.settings import find, read_yaml
+
+Component = dict[str, Any]
+"""A mapping with `model` and that model's parameters; see `pegasus.base.components.build`."""
+
+M = TypeVar("M", bound=StrictModel)
+
+_LEAST_MASS = 1e-6  # [kg]
+
+
+Speed = Annotated[
+    Annotated[Positive, Tag("[number]")] | Annotated[Literal["max"], Tag("[max]")],
+    Discriminator(lambda value: "[max]" if value == "max" else "[number]"),
+]
+
+
+class BodySpec(StrictModel):
+    """Look and collision shape of the airframe that is drawn when no USD is named."""
+
+    size: tuple[Positive, Positive, Positive] = (0.25, 0.25, 0.08)
+    """Lengths of the central body along x, y, z [m]."""
+    color: Vec3 = (0.1, 0.1, 0.12)
+    """Linear RGB."""
+    arm_diameter: Positive = 0.016
+    """Diameter of the arms [m]."""
+    leg_height: Annotated[float, Field(ge=0)] = 0.06
+    """Height of the landing gear below the central body [m]; 0 for none."""
+    landing_gear: Literal["skids", "feet"] = "skids"
+    """Skids at the sides of the body, or a foot below each motor."""
+    height: float | None = None
+    """Height of the central body's middle above the body's origin [m]; that of the rotors when left out."""
+
+
+class PropellerSpec(StrictModel):
+    """Size of the propellers."""
+
+    diameter: Positive = 0.254
+    """Diameter [m]."""
+    blade_count: Annotated[int, Field(ge=2, le=8)] = 2
+    inertia: Annotated[float, Field(ge=0)] = 0.0
+    """Moment of inertia of propeller and rotor about their axis [kg m^2]; 0 leaves their momentum out."""
+
+
+class ActuatorMap(StrictModel):
+    """Map from autopilot outputs to rotor speeds: w = sign(u) (scale |u| + offset), 0 while disarmed.
+
+    u is 0 to 1, for rotors that can be reversed -1 to 1.
+    """
+
+    channels: list[Annotated[int, Field(ge=0, le=31)]] | None = None
+    """Output of each rotor, counted from 0; rotor i takes output i when left out."""
+    scale: Positive | list[Positive] | None = None
+    """Rotor speed per unit of output [rad/s], one or one per rotor; the motor's largest when left out."""
+    offset: float | list[float] = 0.0
+    """Rotor speed at an output just above zero, armed [rad/s], one or one per rotor."""
+
+
+class PX4Spec(ActuatorMap):
+    """Parameters of a vehicle for PX4."""
+
+    airframe: str = "none_iris"
+    """Airframe that PX4 starts with, as its PX4_SIM_MODEL names it."""
+    parameters: dict[str, float | int] = {}
+    """PX4 parameters that differ from the airframe's."""
+
+
+class ArduPilotSpec(ActuatorMap):
+    """Parameters of a vehicle for ArduPilot; u is its pulse width from 1000 to 2000 us."""
+
+    parameters: dict[str, float | int] = {}
+    """ArduPilot parameters that differ from the defaults of its copters."""
+
+
+class VehicleSpec(StrictModel):
+    """A multirotor: everything that its YAML file says."""
+
+    name: str
+    description: str = ""
+    mass: Positive
+    """Mass [kg]."""
+    inertia: tuple[float, ...]
+    """Inertia about the centre of mass [kg m^2]: xx, yy, zz, or these and xy, xz, yz (tensor entries)."""
+    center_of_mass: Vec3 = (0.0, 0.0, 0.0)
+    """Centre of mass in the body frame [m]."""
+    usd: Path | None = None
+    """The user's own model, taken as it is; relative to the YAML file. Drawn from this file when None."""
+    body: BodySpec = BodySpec()
+    propeller: PropellerSpec = PropellerSpec()
+    rotors: Rotors
+    motor: Component = {"model": "ideal"}
+    thrust_curve: Component
+    battery: Component | None = None
+    """Battery; unlimited supply if None."""
+    drag: Component | None = None
+    ground_effect: Component | None = None
+    """Ground effect of the rotors; none if None."""
+    downwash: Component | None = None
+    """The jet below it that other vehicles feel; they feel none when None."""
+    sensors: dict[str, Component] = {
+        "imu": {"model": "imu"},
+        "gps": {"model": "gps"},
+        "barometer": {"model": "barometer"},
+        "magnetometer": {"model": "magnetometer"},
+    }
+    """Sensors by name."""
+    px4: PX4Spec = PX4Spec()
+    """Parameters for PX4."""
+    ardupilot: ArduPilotSpec = ArduPilotSpec()
+    """Parameters for ArduPilot."""
+
+    @field_validator("mass")
+    @classmethod
+    def _mass_is_physical(cls, mass: float) -> float:
+        if not mass >= _LEAST_MASS:
+            raise ConfigError(f"must be at least {_LEAST_MASS:g} kg", value=mass)
+        return mass
+
+    @field_validator("inertia")
+    @classmethod
+    def _inertia_is_physical(cls, inertia: tuple[float, ...]) -> tuple[float, ...]:
+        if len(inertia) not in (3, 6):
+            raise ConfigError("must hold 3 or 6 numbers", value=inertia)
+        principal = np.linalg.eigvalsh(inertia_tensor(inertia))
+        if not principal[0] >= 1e-12:
+            raise ConfigError(
+                "principal moments must be above 0 (1e-12 kg m^2 at least)",
+                value=inertia,
+                remedy="give them in kg m^2",
+            )
+        # The triangle inequality of principal moments: no mass distribution violates it.
+        if principal[0] + principal[1] < principal[2] * (1 - 1e-9):
+            raise ConfigError(
+                "violates the triangle inequality (the two smaller principal moments must add up to at least "
+                f"the largest: {principal[0]:g} + {principal[1]:g} < {principal[2]:g})",
+                value=inertia,
+                remedy="no rigid body has these moments; check their order and units (kg m^2)",
+            )
+        return inertia
+
+    @field_validator("rotors")
+    @classmethod
+    def _there_are_rotors(cls, rotors: RotorList | RotorRing) -> RotorList | RotorRing:
+        if isinstance(rotors, list) and not rotors:
+            raise ConfigError("must hold at least one rotor", value=rotors)
+        return rotors
+
+    @model_validator(mode="after")
+    def _prims_are_of_a_model(self) -> Self:
+        named = [] if isinstance(self.rotors, RotorRing) else [rotor.prim for rotor in self.rotors]
+        for index, prim in enumerate(named):
+            if prim is not None and self.usd is None:
+                raise ConfigError(
+                    "names a prim, but the vehicle has no USD model",
+                    field=f"rotors.{index}.prim",
+                    value=prim,
+                    remedy="name the model in the field usd, or give the rotor's position",
+                )
+            if prim is not None and prim in named[:index]:
+                raise ConfigError(
+                    f"is that of rotor {named.index(prim)} already",
+                    field=f"rotors.{index}.prim",
+                    value=prim,
+                    remedy="name each prim once",
+                )
+        return self
+
+    def rotor_list(self) -> list[RotorSpec]:
+        """Return the rotors one by one.
+
+        Raises:
+            RuntimeError: If a rotor is placed by a prim whose position has not been resolved.
+        """
+        if isinstance(self.rotors, RotorRing):
+            return self.rotors.rotors()
+        placed = [rotor for rotor in self.rotors if isinstance(rotor, RotorSpec)]
+        if len(placed) < len(self.rotors):
+            raise RuntimeError(f"{self.name}: rotors named by prim; place them by `place_rotors` first")
+        return placed
+
+
+class OriginSpec(StrictModel):
+    """Geographic place of the world's origin."""
+
+    latitude: Annotated[float, Field(ge=-90, le=90)] = 38.736832
+    """Latitude [deg]."""
+    longitude: Annotated[float, Field(ge=-180, le=180)] = -9.137977
+    """Longitude [deg]."""
+    altitude: Annotated[float, Field(ge=-1000, le=85000)] = 90.0
+    """Altitude above mean sea level [m]."""
+
+
+class SpawnPoint(StrictModel):
+    """A free place to start from."""
+
+    position: Vec3
+    """Position in the world [m]."""
+    heading: float = 0.0
+    """Heading, counter-clockwise from east [rad]."""
+
+
+class WorldSpec(StrictModel):
+    """A world: its scene, its place on Earth, its air."""
+
+    name: str
+    description: str = ""
+    usd: Path | None = None
+    """Scene; relative to the YAML file."""
+    generator: Component | None = None
+    """Generator of the scene, in place of `usd`: its name as `model`, and its parameters."""
+    origin: OriginSpec = OriginSpec()
+    gravity: Component = {"model": "inverse_square"}
+    atmosphere: Component = {"model": "us_standard_1976"}
+    magnetic_field: Component = {"model": "wmm2025"}
+    wind: Component = {"model": "none"}
+    spawn_points: list[SpawnPoint] | None = None
+    """Free places to start from; those of the generator, else one above the origin, when left out."""
+    paths: dict[str, list[Vec3]] = {}
+    """Ways through the world by name, free of obstacles [m]."""
+
+    @model_validator(mode="after")
+    def _one_scene(self) -> Self:
+        if (self.usd is None) == (self.generator is None):
+            raise ConfigError(
+                "exactly one of usd and generator must be given",
+                field="usd",
+                remedy="name a USD file, or a generator such as {model: town, seed: 1}",
+            )
+        return self
+
+
+class ScenarioVehicle(StrictModel):
+    """One entry of a scenario's vehicles."""
+
+    model: str
+    """Name of a shipped vehicle, or the path of a YAML file."""
+    name: str | None = None
+    count: Annotated[int, Field(ge=1)] = 1
+    position: Vec3 | None = None
+    """Start position [m]; the world's first free spawn point when left out."""
+    heading: float | None = None
+    """Heading at the start [rad]."""
+    spacing: Positive | None = None
+    """Distance between the copies [m]; chosen so that they do not touch when left out."""
+    backends: list[Component] = []
+    sensors: dict[str, Component] = {}
+    """Further sensors by name, in addition to those of the model."""
+
+
+class RecordSpec(StrictModel):
+    """Recorded data and their rates."""
+
+    state_rate: Positive | None = None
+    """States, commands and references per second [Hz]; those of every k-th step at 100 Hz or a little more
+    when left out. Readings are recorded as they come."""
+    readings: bool = True
+    images: bool = False
+    """Record camera images, which are rendered for it."""
+    ros2: bool = False
+    """Write a rosbag2 bag next to the log."""
+
+
+class DatasetSpec(StrictModel):
+    """Section `dataset` of a scenario file: frames, annotations and randomisers."""
+
+    cameras: list[str] | None = None
+    """Cameras whose images are written, as VEHICLE/SENSOR; all cameras of all vehicles if left out."""
+    frames_per_scene: Annotated[int, Field(ge=1)] = 10
+    """Frames of each randomised scene and flight."""
+    start: Annotated[float, Field(ge=0)] = 0.0
+    """Simulated time of the first frame at the earliest [s]."""
+    classes: list[str] | None = None
+    """Labelled classes; those of the first scene and of all vehicles if left out."""
+    annotators: list[str] | None = None
+    """Annotations that the basic writer writes; all if left out."""
+    occlusion: bool = True
+    """Compute occlusion ratios (slow in worlds with many objects)."""
+    randomizers: dict[str, dict[str, Any]] = {}
+    """Randomisers by a name of your choice, applied in order."""
+
+
+class ScenarioSpec(StrictModel):
+    """A run: world, vehicles, and how they are flown."""
+
+    name: str
+    description: str = ""
+    world: str = "courtyard"
+    vehicles: list[ScenarioVehicle] = Field(min_length=1)
+    rate: Annotated[float, Field(gt=0, le=1e5)] = 250.0
+    """Physics steps per simulated second [Hz]."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    duration: Positive | None = None
+    """Simulated time [s]; the end of the longest mission when left out."""
+    speed: Speed = "max"
+    """Times real time, or as fast as it goes."""
+    record: RecordSpec = RecordSpec()
+    dataset: DatasetSpec = DatasetSpec()
+    """Settings of `pegasus dataset`."""
+
+
+def inertia_tensor(inertia: tuple[float, ...]) -> Array:
+    """Return the symmetric tensor of (xx, yy, zz) or (xx, yy, zz, xy, xz, yz), shape (3, 3).
+
+    Args:
+        inertia: Three or six entries [kg m^2].
+    """
+    tensor = np.diag(np.asarray(inertia[:3], dtype=np.float64))
+    if len(inertia) == 6:
+        for (i, j), value in zip(((0, 1), (0, 2), (1, 2)), inertia[3:], strict=True):
+            tensor[i, j] = tensor[j, i] = value
+    return tensor
+
+
+def read_file(path: Path, model: type[M]) -> M:
+    """Return the content of a YAML file as a model.
+
+    Args:
+        path: The file.
+        model: Model of the content.
+
+    Raises:
+        ConfigError: If the file cannot be read, is not YAML, or does not match the model.
+    """
+    try:
+        return parse(read_yaml(path), model)
+    except ConfigError as error:
+        raise error.within(file=path) from None
+
+
+def parse(content: Mapping[str, Any], model: type[M]) -> M:
+    """Return the content of a file, or an equal mapping made in Python, as a model.
+
+    Args:
+        content: Fields by name.
+        model: Model of the content.
+
+    Raises:
+        ConfigError: If a field is unknown, missing or not allowed.
+    """
+    try:
+        return model.model_validate(dict(content))
+    except ValidationError as error:
+        raise config_error(error, model) from None
+
+
+def load_vehicle(name: str | Path) -> tuple[VehicleSpec, Path]:
+    """Return a vehicle's description, its paths made absolute, and the file that it came from.
+
+    Args:
+        name: Name of a vehicle, or the path of its YAML file.
+    """
+    path = find("vehicles", name)
+    spec = read_file(path, VehicleSpec)
+    if spec.usd is not None:
+        spec = spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()})
+    return spec, path
+
+
+def load_world(name: str | Path) -> tuple[WorldSpec, Path]:
+    """Return a world's description, its paths made absolute, and the file that it came from.
+
+    Args:
+        name: Name of a world, or the path of its YAML file.
+    """
+    path = find("worlds", name)
+    spec = read_file(path, WorldSpec)
+    if spec.usd is not None:
+        spec = spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()})
+    return spec, path
+
+
+def load_scenario(name: str | Path) -> tuple[ScenarioSpec, Path]:
+    """Return a scenario and the file that it came from.
+
+    Args:
+        name: Name of a scenario, or the path of its YAML file.
+    """
+    path = find("scenarios", name)
+    return read_file(path, ScenarioSpec), path

@@ -1,0 +1,286 @@
+"""Compiled step of a controller: its control law, the allocation and the rotor speeds in one launch."""
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.step_math import Column, Quat, Real, Vec3, dot, vector
+from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, written_step
+from pegasus.control.mixing import Mixing
+from pegasus.core.state import Reference, VehicleState
+from pegasus.dynamics import ThrustCurve
+
+Law = Callable[..., tuple[Any, ...]]
+"""Control law as a step function: (own, body, setpoint, *state, *inputs, dt) -> (force, torque, *new state).
+
+`own` is the controller, whose numbers and triples are its gains; `body` is a `Body`, `setpoint` a `Setpoint`,
+`dt` the time since the previous call [s], 0 at the first, which may be omitted. Force [N] and torque about
+the centre of mass [N m] are in the body frame. The annotations name the controller's class, and the state and
+the inputs of each copy: numbers, `Vec3` or `Quat`. The state is zero when the vehicles leave the ground.
+"""
+
+
+@dataclass
+class Body:
+    """State and mass properties of one vehicle."""
+
+    position: Vec3
+    """Origin of the body frame in the world [m]."""
+    orientation: Quat
+    """Unit quaternion xyzw, body to world."""
+    velocity: Vec3
+    """Velocity of the body frame's origin in the world [m/s]."""
+    angular_velocity: Vec3
+    """Angular velocity in the body frame [rad/s]."""
+    gravity: Vec3
+    """Acceleration of free fall in the world [m/s^2]."""
+    max_thrust: Real
+    """Largest total thrust along z [N]."""
+    mass: Real
+    """Mass [kg]."""
+    inertia_x: Vec3
+    """First row of the inertia about the centre of mass in the body frame [kg m^2]."""
+    inertia_y: Vec3
+    """Second row."""
+    inertia_z: Vec3
+    """Third row."""
+
+
+@dataclass
+class Setpoint:
+    """Reference of one vehicle, in the world frame; see `Reference`."""
+
+    position: Vec3
+    velocity: Vec3
+    acceleration: Vec3
+    jerk: Vec3
+    yaw: Real
+    yaw_rate: Real
+
+
+def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
+    """Return the torque of an angular acceleration: the inertia times it [N m]."""
+    return Vec3(
+        dot(body.inertia_x, angular_acceleration),
+        dot(body.inertia_y, angular_acceleration),
+        dot(body.inertia_z, angular_acceleration),
+    )
+
+
+@dataclass(frozen=True)
+class Airframe:
+    """Mass properties of a vehicle."""
+
+    mass: float
+    inertia_x: tuple[float, float, float]
+    inertia_y: tuple[float, float, float]
+    inertia_z: tuple[float, float, float]
+
+
+@dataclass
+class ControlRows(DriveRows):
+    """States and references of N copies of a vehicle, with what drives their rotors."""
+
+    position: Column[Vec3]
+    orientation: Column[Quat]
+    velocity: Column[Vec3]
+    angular_velocity: Column[Vec3]
+    wanted_position: Column[Vec3]
+    wanted_velocity: Column[Vec3]
+    wanted_acceleration: Column[Vec3]
+    wanted_jerk: Column[Vec3]
+    wanted_yaw: Column[Real]
+    wanted_yaw_rate: Column[Real]
+    gravity: Column[Vec3]
+    max_thrust: Column[Real]
+    elapsed: Column[Real]
+    airframe: Column[Airframe]
+
+
+_SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
+_STATE = ("position", "orientation", "velocity", "angular_velocity")
+_REFERENCE = ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate")
+
+
+def body_of(i: int, rows: ControlRows) -> Body:
+    """Return the body of a row."""
+    airframe = rows.airframe[0]
+    return Body(
+        rows.position[i],
+        rows.orientation[i],
+        rows.velocity[i],
+        rows.angular_velocity[i],
+        rows.gravity[i],
+        rows.max_thrust[i],
+        airframe.mass,
+        vector(airframe.inertia_x),
+        vector(airframe.inertia_y),
+        vector(airframe.inertia_z),
+    )
+
+
+def setpoint_of(i: int, rows: ControlRows) -> Setpoint:
+    """Return the setpoint of a row."""
+    return Setpoint(
+        rows.wanted_position[i],
+        rows.wanted_velocity[i],
+        rows.wanted_acceleration[i],
+        rows.wanted_jerk[i],
+        rows.wanted_yaw[i],
+        rows.wanted_yaw_rate[i],
+    )
+
+
+_WRENCH = """{results} = _control_law(rows.own[0], body_of(i, rows), setpoint_of(i, rows), {arguments})
+    rows.force[i] = force
+    rows.torque[i] = torque
+"""
+
+
+@functools.cache
+def law_step(law: Law, inverse: Inverse | None = None) -> CompiledStep:
+    """Return the step of a control law.
+
+    Args:
+        law: The control law.
+        inverse: Inverse of the thrust curve; None if it is shipped, or in NumPy.
+
+    Raises:
+        ConfigError: If the arguments or results of the law are not those of a control law.
+    """
+    parts = parts_of_law(law)
+    extra = [*parts.state, *parts.inputs]
+    kept = [f"    rows.{name}[i] = new_{name}\n" for name in parts.state]
+    wrench = _WRENCH.format(
+        results=", ".join(["force", "torque", *(f"new_{name}" for name in parts.state)]),
+        arguments=", ".join([*(f"rows.{name}[i]" for name in extra), *["rows.elapsed[0]"] * parts.timed]),
+    )
+    names: dict[str, Any] = {"_control_law": law, "body_of": body_of, "setpoint_of": setpoint_of}
+    columns = {"own": parts.own, **parts.state, **parts.inputs}
+    return written_step(inverse, wrench + "".join(kept), names, columns, ControlRows)
+
+
+@dataclass(frozen=True)
+class LawParts:
+    """Arguments of a control law."""
+
+    own: type
+    """Class of the controller."""
+    state: dict[str, Any]
+    """Kinds of the state by name."""
+    inputs: dict[str, Any]
+    """Kinds of the inputs by name."""
+    timed: bool
+    """True if the law takes `dt`."""
+
+
+def parts_of_law(law: Law) -> LawParts:
+    """Return the arguments of a control law.
+
+    Args:
+        law: The control law.
+
+    Raises:
+        ConfigError: If its arguments or results are not those of a control law.
+    """
+    hints = get_type_hints(law)
+    names = list(inspect.signature(law).parameters)
+    timed = names[-1] == "dt"
+    extra = names[3:-1] if timed else names[3:]
+    results = len(get_args(hints.get("return"))) - 2
+    fits = names[:3] == ["own", "body", "setpoint"] and 0 <= results <= len(extra)
+    require(
+        fits and "own" in hints and all(hints.get(name) in _SHAPES for name in extra),
+        "law",
+        law.__qualname__,
+        "must be (own, body, setpoint, *state, *inputs, dt) -> tuple[Vec3, Vec3, *state], all annotated",
+    )
+    for name in (*get_type_hints(ControlRows), "custom"):
+        require(name not in names, "law", law.__qualname__, f"has the argument {name}", "rename it")
+    state, inputs = ({name: hints[name] for name in some} for some in (extra[:results], extra[results:]))
+    return LawParts(hints["own"], state, inputs, timed)
+
+
+class ControlStep(DriveStep):
+    """Compiled step from states and references to rotor speeds, of one controller.
+
+    Args:
+        law: Its control law.
+        own: The controller, whose gains are those of now.
+        curve: Thrust curve of the rotors.
+        mixing: Numbers of the allocation.
+        limits: Columns that the controller updates: those of `drive_limits`, `gravity` and `max_thrust`.
+    """
+
+    def __init__(
+        self, law: Law, own: Any, curve: ThrustCurve, mixing: Mixing, limits: dict[str, Array]
+    ) -> None:
+        super().__init__(curve, mixing, limits, functools.partial(law_step, law))
+        self.law = parts_of_law(law)
+        kinds = {**self.law.state, **self.law.inputs}
+        self.columns: dict[str, Array] = {
+            name: np.zeros((len(self.force), *_SHAPES[kind])) for name, kind in kinds.items()
+        }
+        """State and inputs of the law by name, one row per copy."""
+        self._elapsed = np.zeros(1)
+        self._fixed |= {
+            **self.columns,
+            "own": [copy.copy(own)],
+            "airframe": [Airframe(own.mass, *(tuple(row) for row in own.inertia.tolist()))],
+            "elapsed": self._elapsed,
+        }
+        self._arrays: tuple[Array | None, ...] = (None,) * 10
+
+    def reset(self) -> None:
+        """Set the state of the law to zero."""
+        for name in self.law.state:
+            self.columns[name][...] = 0.0
+
+    def __call__(self, state: VehicleState, reference: Reference, dt: float) -> Array:
+        """Return the rotor speeds of the law [rad/s], shape (N, R).
+
+        Args:
+            state: True state.
+            reference: What to follow.
+            dt: Time since the previous call [s].
+        """
+        a, b, c, d, e, f, g, h, k, m = self._arrays
+        if (
+            state.position is not a
+            or state.orientation is not b
+            or state.velocity is not c
+            or state.angular_velocity is not d
+            or reference.position is not e
+            or reference.velocity is not f
+            or reference.acceleration is not g
+            or reference.jerk is not h
+            or reference.yaw is not k
+            or reference.yaw_rate is not m
+        ):
+            self.share(state, reference)
+        self._elapsed[0] = dt
+        return self._run()
+
+    def share(self, state: VehicleState, reference: Reference) -> None:
+        """Let the step read the memory of a state and a reference.
+
+        Args:
+            state: True state.
+            reference: What to follow.
+        """
+        arrays = {
+            **{name: getattr(state, name) for name in _STATE},
+            **{f"wanted_{name}": getattr(reference, name) for name in _REFERENCE},
+        }
+        shared = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
+        self._prepare(shared)
+        # Copies of other arrays are made anew at each call.
+        live = all(shared[name] is array for name, array in arrays.items())
+        self._arrays = tuple(arrays.values()) if live else (None,) * 10

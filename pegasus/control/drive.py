@@ -1,0 +1,270 @@
+"""Wrench to rotor speeds in a compiled step: columns of the allocation, and inverse thrust curves."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, make_dataclass
+from types import GenericAlias, MappingProxyType
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.generated_functions import digest, written
+from pegasus.base.step_math import Column, Real, Table, Vec3, length
+from pegasus.control.mixing import Mixing, allocate
+from pegasus.dynamics import ThrustCurve
+from pegasus.dynamics.thrust_curves import (
+    PolynomialThrust,
+    PropellerTables,
+    QuadraticCoefficients,
+    polynomial_speed,
+    propeller_speed,
+    quadratic_speed,
+)
+
+if TYPE_CHECKING:
+    from pegasus.base.compiler import Kernel, Launch
+
+Inverse = Callable[..., Real]
+"""Step function (parameters, thrust [N], air density [kg/m^3]) -> rotor speed in still air [rad/s]."""
+
+
+@dataclass
+class DriveRows:
+    """Wrenches and limits of N copies of a vehicle, and the thrusts and rotor speeds that give them."""
+
+    lower: Column[Real]
+    """Smallest thrust of a rotor [N]."""
+    upper: Column[Real]
+    """Largest thrust of a rotor [N]."""
+    air_density: Column[Real]
+    mixing: Column[Mixing]
+    curve: Column[int]
+    """Number of the thrust curve; see `speed_of_thrust`."""
+    quadratic: Column[QuadraticCoefficients]
+    polynomial: Column[PolynomialThrust]
+    propeller: Column[PropellerTables]
+    force: Column[Vec3]
+    """Force, body frame [N]."""
+    torque: Column[Vec3]
+    """Torque about the centre of mass, body frame [N m]."""
+    thrust: Table[Real]
+    rotor_speed: Table[Real]
+
+
+_SHIPPED: dict[Inverse, tuple[int, str]] = {
+    quadratic_speed: (1, "quadratic"),
+    polynomial_speed: (2, "polynomial"),
+    propeller_speed: (3, "propeller"),
+}
+
+
+def speed_of_thrust(
+    curve: int,
+    quadratic: QuadraticCoefficients,
+    polynomial: PolynomialThrust,
+    propeller: PropellerTables,
+    thrust: Real,
+    air_density: Real,
+) -> Real:
+    """Return the rotor speed in still air of a shipped thrust curve [rad/s], 0 for one by Python.
+
+    Args:
+        curve: Number of the curve: 1 quadratic, 2 polynomial, 3 propeller.
+        quadratic: Its parameters, if it is quadratic.
+        polynomial: Its parameters, if it is a polynomial.
+        propeller: Its parameters, if it is a propeller.
+        thrust: Thrust [N].
+        air_density: Air density [kg/m^3].
+    """
+    if curve == 1:
+        return quadratic_speed(quadratic, thrust, air_density)
+    if curve == 2:
+        return polynomial_speed(polynomial, thrust, air_density)
+    if curve == 3:
+        return propeller_speed(propeller, thrust, air_density)
+    return 0.0
+
+
+def inverse_of(curve: ThrustCurve) -> Inverse | None:
+    """Return the inverse of a thrust curve as a step function; None for a curve in NumPy.
+
+    Args:
+        curve: The thrust curve.
+    """
+    kind = type(curve)
+    if (
+        kind.law is None
+        or kind.thrust is not ThrustCurve.thrust
+        or kind.rotor_speed is not ThrustCurve.rotor_speed
+    ):
+        return None
+    return kind.inverse_law or _bisection(kind.law)
+
+
+_BISECTION = """
+def speed_by_bisection(p: Parameters, thrust: Real, air_density: Real) -> Real:
+    low = 0.0
+    high = 1e5
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        force, _torque = law(p, middle, Vec3(0.0, 0.0, 0.0), air_density)
+        if force[2] >= thrust:
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high)
+"""
+
+
+@functools.cache
+def _bisection(law: Callable[..., tuple[Vec3, Vec3]]) -> Inverse:
+    """Return the inverse of a thrust curve that rises with speed, found over 0 to 1e5 rad/s."""
+    # Not at the top: controllers are made without Warp.
+    parameters = next(iter(get_type_hints(law).values()))
+    names = {"Parameters": parameters, "law": law, "Real": Real, "Vec3": Vec3}
+    return written("speed_by_bisection", _BISECTION, names)
+
+
+@dataclass(frozen=True)
+class CompiledStep:
+    """Step of a row, and its columns."""
+
+    function: Callable[..., None]
+    """The step function, for plain Python."""
+    rows: type
+    """Dataclass of its columns."""
+    kernel: "Kernel"
+    """The step, compiled."""
+
+
+_STEP = """
+def {name}(i: int, rows: Rows) -> None:
+    {wrench}
+    allocate(i, rows.thrust, rows.mixing[0], rows.force[i], rows.torque[i], rows.lower[i], rows.upper[i])
+    for r in range(length(rows.mixing[0].carrying)):
+        rows.rotor_speed[i, r] = _curve_inverse({curve}, rows.thrust[i, r], rows.air_density[i])
+"""
+_SHIPPED_CURVE = "rows.curve[0], rows.quadratic[0], rows.polynomial[0], rows.propeller[0]"
+
+
+def written_step(
+    inverse: Inverse | None,
+    wrench: str = "",
+    names: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    columns: Mapping[str, Any] = MappingProxyType({}),
+    base: type = DriveRows,
+) -> CompiledStep:
+    """Return a step that turns wrenches into rotor speeds.
+
+    Args:
+        inverse: Inverse of the thrust curve; None if it is shipped, or in NumPy.
+        wrench: Source that writes the wrench into the columns; without it Python does.
+        names: Step functions that it uses.
+        columns: Kinds of its columns.
+        base: Dataclass of the other columns.
+    """
+    # Not at the top: controllers are made without Warp.
+    from pegasus.base.compiler import Kernel
+
+    custom = {} if inverse is None else {"custom": next(iter(get_type_hints(inverse).values()))}
+    parts = {**names, "_curve_inverse": inverse or speed_of_thrust}
+    title = f"control_{digest(*parts.values())}"
+    fields: list[Any] = [
+        (name, GenericAlias(Column, (kind,))) for name, kind in {**columns, **custom}.items()
+    ]
+    rows = make_dataclass(f"Rows_{title}", fields, bases=(base,))
+    rows.__module__ = __name__
+    curve = "rows.custom[0]" if custom else _SHIPPED_CURVE
+    text = _STEP.format(name=title, wrench=wrench, curve=curve)
+    function = written(title, text, {**parts, "Rows": rows, "allocate": allocate, "length": length})
+    return CompiledStep(function, rows, Kernel(function, parts, {DriveRows: rows, base: rows}))
+
+
+@functools.cache
+def drive_step(inverse: Inverse | None) -> CompiledStep:
+    """Return the step of wrenches that Python computes.
+
+    Args:
+        inverse: Inverse of the thrust curve; None if it is shipped, or in NumPy.
+    """
+    return written_step(inverse)
+
+
+def drive_limits(count: int) -> dict[str, Array]:
+    """Return the columns of `DriveRows` that its user updates: `lower`, `upper` and `air_density`.
+
+    Args:
+        count: Number of copies N.
+    """
+    return {name: np.zeros(count) for name in ("lower", "upper", "air_density")}
+
+
+class DriveStep:
+    """Compiled step from wrenches to rotor speeds, of N copies of a vehicle.
+
+    Args:
+        curve: Thrust curve of the rotors; None for thrusts only.
+        mixing: Numbers of the allocation.
+        limits: Columns that the controller updates, those of `drive_limits` at least.
+        compiled: Function that returns the step by the inverse of a thrust curve.
+    """
+
+    def __init__(
+        self,
+        curve: ThrustCurve | None,
+        mixing: Mixing,
+        limits: dict[str, Array],
+        compiled: Callable[[Inverse | None], CompiledStep] = drive_step,
+    ) -> None:
+        inverse = None if curve is None else inverse_of(curve)
+        number, name = (0, "custom") if inverse is None else _SHIPPED.get(inverse, (0, "custom"))
+        self.compiled = compiled(inverse if number == 0 else None)
+        self._in_python = curve if inverse is None else None
+        self.limits = limits
+        count, rotor_count = len(limits["lower"]), len(mixing.carrying)
+        self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
+        """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
+        self.thrust, self._rotor_speed = np.zeros((count, rotor_count)), np.zeros((count, rotor_count))
+        """Thrust of each rotor [N], shape (N, R)."""
+        self._fixed: dict[str, Any] = {
+            **limits,
+            "mixing": [mixing],
+            "curve": np.array([number], dtype=np.int32),
+            "quadratic": [QuadraticCoefficients(1.0, 1.0)],
+            "polynomial": [PolynomialThrust(coefficients=(0.0, 1.0))],
+            "propeller": [PropellerTables(1.0, (0.0, 1.0), (1.0, 1.0), (1.0, 1.0))],
+            "force": self.force,
+            "torque": self.torque,
+            "thrust": self.thrust,
+            "rotor_speed": self._rotor_speed,
+        }
+        if curve is not None and inverse is not None:
+            self._fixed[name] = [curve.parameters()]
+        self._launch: Launch | None = None
+
+    def drive(self, force: Array, torque: Array) -> Array:
+        """Return the rotor speeds that give a wrench [rad/s], shape (N, R).
+
+        Args:
+            force: Force, body frame [N], shape (N, 3).
+            torque: Torque about the centre of mass, body frame [N m], shape (N, 3).
+        """
+        self.force[...], self.torque[...] = force, torque
+        if self._launch is None:
+            self._prepare({})
+        return self._run()
+
+    def _prepare(self, shared: dict[str, Array]) -> None:
+        from pegasus.base.compiler import Rows
+
+        self.rows = Rows(self.compiled.rows, {**self._fixed, **shared})
+        """The rows, also for plain Python."""
+        self._launch = self.compiled.kernel.launch(self.rows, len(self.force))
+
+    def _run(self) -> Array:
+        assert self._launch is not None
+        self._launch()
+        if self._in_python is not None:
+            return self._in_python.rotor_speed(self.thrust, self.limits["air_density"][:, None])
+        return self._rotor_speed.copy()

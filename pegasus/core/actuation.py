@@ -1,0 +1,131 @@
+"""Inputs of a vehicle's step that Python computes: NumPy models, the ground below the rotors, the battery."""
+
+import logging
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.base.frames import cross, rotate_inverse
+from pegasus.core.plant_models import law_of
+from pegasus.core.rotor_air import GroundSurvey
+from pegasus.dynamics import GroundEffect
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_log = logging.getLogger(__name__)
+
+_RESET = (
+    *("rotor_speed", "motor_state", "command", "limited_command", "shaft_power"),
+    *("force", "torque", "rotor_force", "rotor_torque", "drag_force", "drag_torque"),
+)
+"""Columns that are zero after a reset."""
+
+
+class Actuation:
+    """Part of the step of N vehicles that is not compiled.
+
+    Args:
+        vehicle: The vehicle, with its rotor layout, motor, thrust curve, drag and battery.
+        ground_effect: Ground effect of its rotors, None without one.
+    """
+
+    def __init__(self, vehicle: "Multirotor", ground_effect: GroundEffect | None) -> None:
+        self._survey: GroundSurvey | None = None
+        if ground_effect is not None:
+            self._survey = GroundSurvey(vehicle.spec.propeller.diameter / 2)
+        self._python_motor = law_of(vehicle.motor) is None
+        self._python_thrust = law_of(vehicle.thrust_curve) is None
+        self._python_drag = vehicle.drag is not None and law_of(vehicle.drag) is None
+        self.uses_air_density = (
+            vehicle.thrust_curve.uses_air_density
+            or (vehicle.drag is not None and vehicle.drag.uses_air_density)
+            or ground_effect is not None
+            or vehicle.downwash is not None
+        )
+        """True if the air density at the vehicle is used."""
+        self.is_compiled = not (
+            self._survey or self._python_motor or self._python_thrust or self._python_drag
+        )
+        """True if no input of the step is computed by Python."""
+
+    def reset(self, vehicle: "Multirotor") -> None:
+        """Bring the rotors to rest, and the batteries back to their initial charge."""
+        for name in _RESET:
+            vehicle.columns[name][...] = 0.0
+        if vehicle.battery is not None:
+            vehicle.battery.reset()
+        if self._survey is not None:
+            self._survey.reset()
+        self._set_limits(vehicle)
+
+    def prepare(self, vehicle: "Multirotor", t: float, dt: float) -> None:
+        """Set the inputs of the step from t to t + dt.
+
+        Models in NumPy are evaluated at the start of the step, with the rotor speeds of its middle.
+
+        Args:
+            vehicle: The vehicle.
+            t: Simulation time [s].
+            dt: Length of the step [s].
+        """
+        columns, state = vehicle.columns, vehicle.state
+        if self._survey is not None:
+            self._survey.update(vehicle, t)
+        if self._python_motor or self._python_thrust:
+            command = np.maximum(vehicle.command, columns["lowest_speed"][:, None])
+            command = np.minimum(command, columns["highest_speed"][:, None])
+            middle = vehicle.motor.step(state.rotor_speed, command, dt / 2)
+        if self._python_motor:
+            columns["speed_first"][...] = state.rotor_speed
+            columns["speed_middle"][...] = middle
+            columns["speed_last"][...] = vehicle.motor.step(middle, command, dt / 2)
+        if not (self._python_thrust or self._python_drag):
+            return
+        velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
+        wake = np.zeros((vehicle.count, vehicle.rotor_count, 3))
+        if vehicle.wake is not None:
+            wake = rotate_inverse(state.rotation[:, None], vehicle.wake)
+        density = columns["air_density"][:, None]
+        if self._python_thrust:
+            turning = cross(state.angular_velocity[:, None], vehicle.layout.position)
+            inflow = ((velocity[:, None] + turning - wake) * vehicle.layout.axis).sum(axis=-1)
+            thrust, torque = vehicle.thrust_curve.thrust(middle, inflow, density)
+            columns["held_thrust"][...], columns["held_torque"][...] = thrust, torque
+        if self._python_drag:
+            assert vehicle.drag is not None
+            center = velocity + cross(state.angular_velocity, vehicle.center_of_mass[None])
+            force, moment = vehicle.drag.wrench(center - wake.mean(axis=1), state.angular_velocity, density)
+            columns["held_drag_force"][...] = force
+            columns["held_drag_torque"][...] = 0.0 if moment is None else moment
+
+    def draw(self, vehicle: "Multirotor", t: float, dt: float) -> None:
+        """Draw the power of a step from the battery, and set the limits of the coming commands.
+
+        Args:
+            vehicle: The vehicle, with a battery.
+            t: Simulation time at the start of the step [s].
+            dt: Length of the step [s].
+        """
+        assert vehicle.battery is not None
+        if vehicle.battery.draw(vehicle.columns["shaft_power"], dt):
+            _warn_of_battery(vehicle, t)
+        self._set_limits(vehicle)
+
+    def _set_limits(self, vehicle: "Multirotor") -> None:
+        columns, battery = vehicle.columns, vehicle.battery
+        if battery is None:
+            columns["lowest_speed"][...] = vehicle.motor.min_speed
+            columns["highest_speed"][...] = vehicle.motor.max_speed
+            return
+        columns["lowest_speed"][...] = np.broadcast_to(battery.lowest_speed, (vehicle.count, 1))[:, 0]
+        columns["highest_speed"][...] = battery.highest_speed[:, 0]
+        columns["voltage"][...] = battery.voltage
+
+
+def _warn_of_battery(vehicle: "Multirotor", t: float) -> None:
+    battery = vehicle.battery
+    assert battery is not None
+    empty, low = int(battery.empty.sum()), int((battery.low & ~battery.empty).sum())
+    of_all = f" of {vehicle.count}" if vehicle.count > 1 else ""
+    _log.warning("%s at t = %.1f s: %d%s batteries low, %d empty", vehicle.name, t, low, of_all, empty)

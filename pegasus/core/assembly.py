@@ -1,0 +1,121 @@
+"""World, vehicles, scene, engine and host application of a simulation, by the names that users give."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pegasus.base.errors import ConfigError, standalone_error
+from pegasus.base.system import USD_SUFFIXES
+from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec, load_vehicle, load_world, parse
+from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
+from pegasus.core.host import HOSTS, Host, running_host
+from pegasus.scene.scene import Scene
+
+
+def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
+    """Return the description of a world, and the file that it came from.
+
+    Args:
+        world: Name of a shipped world, path of a YAML or USD file, or a description.
+    """
+    if isinstance(world, WorldSpec):
+        return world, None
+    path = Path(world).expanduser()
+    if path.suffix.lower() in USD_SUFFIXES:
+        return WorldSpec(name=path.stem, usd=path.resolve()), None
+    return load_world(world)
+
+
+def vehicle_of(model: str | Path | Mapping[str, Any] | VehicleSpec) -> tuple[VehicleSpec, Path | None]:
+    """Return the description of a vehicle, and the file that it came from.
+
+    Args:
+        model: Name of a shipped vehicle, path of a YAML file, its content, or a description.
+    """
+    if isinstance(model, VehicleSpec):
+        return model, None
+    if isinstance(model, Mapping):
+        return parse(model, VehicleSpec), None
+    return load_vehicle(model)
+
+
+def placed_world(world: WorldSpec, file: Path | None) -> WorldSpec:
+    """Return a world with its USD file and spawn points, made now if a generator makes it.
+
+    Raises:
+        ConfigError: If the world cannot be made.
+    """
+    if world.generator is None:
+        if world.spawn_points is None:
+            world = world.model_copy(update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]})
+        return world
+    # OpenUSD is not imported before it is used: see pegasus.scene.
+    try:
+        from pegasus.scene.generator import made_world
+    except ModuleNotFoundError as error:
+        raise standalone_error(error) from None
+
+    try:
+        return made_world(world)
+    except ConfigError as error:
+        raise error.within(file=file) from None
+
+
+def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | None) -> Scene:
+    """Return the scene of a world.
+
+    Args:
+        world: The world, with its USD file.
+        file: The file that it came from.
+        engine: Engine of the simulation.
+        host: Host application of the engine; None for a standalone one.
+
+    Raises:
+        ConfigError: If the scene cannot be loaded.
+    """
+    usd = world.usd
+    assert usd is not None
+    if host is not None and (opened := host.open_scene(engine)) is not None:
+        return opened
+    if not usd.is_file():
+        raise ConfigError("no such file", file=file, field="usd", value=str(usd), remedy="correct the path")
+    try:
+        if host is not None:
+            return host.read_scene(usd)
+        from pegasus.scene.translation import translate  # OpenUSD may be there only once a host has started.
+
+        return translate(usd)
+    except ModuleNotFoundError as error:
+        raise standalone_error(error) from None
+    except MemoryError:
+        raise ConfigError("does not fit into memory", file=usd, remedy="open a smaller world") from None
+
+
+def engine_of(engine: str | Engine, rate: float) -> Engine:
+    """Return an engine by its name.
+
+    Args:
+        engine: Name from `ENGINES` or `HOSTS`; `auto` for that of the running host application, else MuJoCo;
+            or an engine.
+        rate: Physics steps per simulated second [Hz].
+
+    Raises:
+        ConfigError: If it is not known, is not installed, or its host application does not run.
+    """
+    if not isinstance(engine, str):
+        return engine
+    if engine == "auto":
+        host = running_host()
+        return ENGINES[DEFAULT_ENGINE]() if host is None else host.make_engine(rate)
+    if engine in HOSTS:
+        return HOSTS[engine]().make_engine(rate)
+    if engine in ENGINES:
+        return ENGINES[engine]()
+    known = ", ".join(["auto", *ENGINES, *HOSTS])
+    raise ConfigError(f"must be one of {known}, or an engine", field="engine", value=engine)
+
+
+def host_of(engine: Engine) -> Host | None:
+    """Return the host application that an engine belongs to, None for a standalone engine."""
+    host = running_host()
+    return host if host is not None and host.owns(engine) else None

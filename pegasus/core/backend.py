@@ -1,0 +1,246 @@
+"""Contract of backends (controllers, autopilots, bridges), and the backends of one vehicle."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import build, require, require_instance
+from pegasus.base.errors import ConfigError
+from pegasus.base.registry import Registry
+from pegasus.core.sensor import Reading
+from pegasus.core.state import Estimate, Plan, Reference, VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Failure of an autopilot during a run: its program ended, or it stopped answering."""
+
+    vehicle: str
+    """Name of the vehicle that it controlled."""
+    autopilot: str
+    """Name of the autopilot, such as "PX4 0"."""
+    time: float
+    """Simulation time at which it was noticed [s]."""
+    problem: str
+    """Description of the failure, such as "was killed by SIGKILL"."""
+    exit_status: int | None = None
+    """Exit status of its program, -n for signal n; None if it has not ended or was not started here."""
+
+    def __str__(self) -> str:
+        return f"{self.autopilot} of vehicle {self.vehicle!r} {self.problem} at t = {self.time:.3f} s"
+
+
+def note_failure(failures: list[Failure], failure: Failure) -> None:
+    """Add a failure to a list that holds at most one of each autopilot.
+
+    The first one is kept, with its time; an exit status that comes later completes it.
+    """
+    for i, earlier in enumerate(failures):
+        if (earlier.vehicle, earlier.autopilot) == (failure.vehicle, failure.autopilot):
+            if earlier.exit_status is None and failure.exit_status is not None:
+                failures[i] = replace(failure, time=earlier.time)
+            return
+    failures.append(failure)
+
+
+class Backend:
+    """Receiver of a vehicle's state and readings at every step; a driving one answers with rotor speeds.
+
+    At every step the simulation calls `publish` on all backends of all vehicles and only then `command`
+    on the driving ones, so that many autopilots compute at the same time.
+    """
+
+    drives: bool = False
+    """Whether this backend commands the rotors; at most one backend of a vehicle may."""
+
+    reads_sensors: bool = False
+    """True if `publish` uses the readings: the default of a class that defines `publish`. Readings are made
+    only for backends that use them."""
+
+    run_folder: Path | None = None
+    """Folder of the files of the run, None if none are kept; set before `start`."""
+
+    real_time_factor: float | None = None
+    """Requested speed of the run as a multiple of real time, None for as fast as possible; set before
+    `start`."""
+
+    reference: Reference | None = None
+    """Reference followed at this step, None if not reported; recorded with the state."""
+
+    estimate: Estimate | None = None
+    """State estimate of the autopilots at this step, None if not reported; recorded with the state."""
+
+    failures: Sequence[Failure] = ()
+    """Failures of autopilots since `start`, kept after `stop` for the summary of the run."""
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Prepare for a vehicle; called once, when the vehicle joins a simulation.
+
+        Args:
+            vehicle: The vehicle, with its mass, inertia, rotors, motor and thrust curve.
+
+        Raises:
+            ConfigError: If this backend cannot serve this vehicle.
+        """
+
+    def start(self) -> None:
+        """Start from a fresh state; called when a stopped simulation starts to play."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "publish" in cls.__dict__ and "reads_sensors" not in cls.__dict__:
+            cls.reads_sensors = True
+
+    def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
+        """Receive the state at simulation time t and the readings that are new at this step.
+
+        Args:
+            t: Simulation time [s].
+            state: True state; live arrays, to be copied if kept.
+            readings: New readings by sensor name; a sensor that was not due is absent.
+        """
+
+    def command(self, t: float) -> Array | None:
+        """Return the rotor speeds to hold until the next step [rad/s], shape (N, R); None for rotors at rest.
+
+        Args:
+            t: Simulation time [s], that of the last `publish`.
+        """
+        return None
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the remaining flight; None if unknown.
+
+        Args:
+            t: Simulation time [s].
+        """
+        return None
+
+    def stop(self) -> None:
+        """Release everything that `start` acquired; calling it twice is allowed."""
+
+
+BACKENDS: Registry[Backend] = Registry(
+    "backend",
+    group="pegasus.backends",
+    shipped={
+        "geometric": "pegasus.control.geometric:GeometricController",
+        "cascaded_pid": "pegasus.control.cascaded_pid:CascadedPIDController",
+        "px4": "pegasus.backends.px4.px4:PX4",
+        "ardupilot": "pegasus.backends.ardupilot.ardupilot:ArduPilot",
+        "ros2": "pegasus.backends.ros2.backend:ROS2",
+    },
+)
+"""Backends by their name in YAML."""
+
+
+class BackendGroup(Sequence[Backend]):
+    """Backends of one vehicle, of which at most one drives.
+
+    Raises:
+        ConfigError: If something is not a backend, or more than one drives.
+    """
+
+    def __init__(self, backends: Iterable[Backend]) -> None:
+        listed = isinstance(backends, Sequence)
+        require(listed, "backends", backends, "must be a list", "write backends=[...]")
+        for k, backend in enumerate(backends):
+            require_instance(Backend, f"backends.{k}", backend)
+        self._backends = list(backends)
+        drivers = [backend for backend in self._backends if backend.drives]
+        if len(drivers) > 1:
+            kinds = ", ".join(type(backend).__name__ for backend in drivers)
+            raise ConfigError(
+                "at most one backend may drive a vehicle",
+                field="backends",
+                value=kinds,
+                remedy="remove the others",
+            )
+        self.driver = drivers[0] if drivers else None
+        """The driving backend; None if there is none."""
+        self.reads_sensors = any(backend.reads_sensors for backend in self._backends)
+        """True if at least one backend uses the readings."""
+
+    @overload
+    def __getitem__(self, index: int) -> Backend: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Backend]: ...
+    def __getitem__(self, index: int | slice) -> Backend | list[Backend]:
+        return self._backends[index]
+
+    def __len__(self) -> int:
+        return len(self._backends)
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Bind every backend; if one fails, stop those bound before, which may hold ports."""
+        bound: list[Backend] = []
+        try:
+            for backend in self:
+                bound.append(backend)
+                backend.bind(vehicle)
+        except BaseException:
+            for backend in bound:
+                backend.stop()
+            raise
+
+    def command(self, vehicle: "Multirotor", t: float) -> Array:
+        """Return the command of the driving backend [rad/s], shape (N, R); zeros without one.
+
+        Args:
+            vehicle: The vehicle.
+            t: Simulation time [s].
+
+        Raises:
+            ConfigError: If the command has the wrong shape or is not finite.
+        """
+        shape = vehicle.state.rotor_speed.shape
+        answer = self.driver.command(t) if self.driver is not None else None
+        if answer is None:
+            return np.zeros(shape)
+        command = np.asarray(answer, dtype=np.float64)
+        if command.shape == shape and np.isfinite(command).all():
+            return command
+        source = f"command of {type(self.driver).__name__} for vehicle {vehicle.name!r} at t = {t:g} s"
+        if command.shape != shape:
+            raise ConfigError(
+                f"must have shape {shape}: one rotor speed [rad/s] per vehicle and rotor",
+                field=f"shape of {source}",
+                value=command.shape,
+            )
+        copy, rotor = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
+        raise ConfigError(
+            "rotor speeds must be finite",
+            field=f"{source}, copy {copy}, rotor {rotor}",
+            value=float(command[copy, rotor]),
+            remedy="check the controller's inputs and gains",
+        )
+
+    def stop(self) -> None:
+        """Stop every backend, each one even if another fails, then raise the first failure."""
+        failures: list[Exception] = []
+        for backend in self:
+            try:
+                backend.stop()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+
+def build_backends(specs: Iterable[Mapping[str, Any]]) -> list[Backend]:
+    """Return the backends that mappings of a scenario file describe.
+
+    Args:
+        specs: A mapping for each backend, with `model` and its parameters.
+
+    Raises:
+        ConfigError: If a model is not known or a parameter is not allowed.
+    """
+    return [build(Backend, BACKENDS, spec, field=f"backends.{k}") for k, spec in enumerate(specs)]

@@ -1,0 +1,248 @@
+"""Sensors whose readings a step function computes, for all copies of all vehicles in one launch."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.random_numbers import draw_key
+from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, Word
+from pegasus.core.schedule import exact
+from pegasus.core.sensor import Reading, Sensor
+from pegasus.core.state import VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+    from pegasus.core.sensor_bank import SensorTable
+    from pegasus.environment import Environment
+
+BODY = ("position", "orientation", "velocity", "angular_velocity")
+"""Columns of the bodies."""
+INPUTS = ("gravity", "wind", "magnetic_field", "pressure", "temperature", "density")
+"""Columns of the environment at each body: see `Environment`; `wind` is the velocity of the air [m/s]."""
+SHARED = ("time", "body", "kind", "clock", "due", "before", "after", "slot")
+"""Columns that belong to the bank rather than to a sensor."""
+_SHAPES: dict[Any, tuple[int, ...]] = {Vec3: (3,), Quat: (4,)}
+_TYPES: dict[Any, type] = {int: np.int32, Word: np.uint64}
+
+
+@dataclass
+class SensorRows:
+    """Columns of a compiled sensor, one row for each copy that carries it; a subclass adds its own.
+
+    Columns named as in `BODY` or `INPUTS` have one row for each body, read at `body[i]`. Columns of
+    dataclasses are parameters, with one row for each sensor, read at `kind[i]`. Other columns are the
+    sensor's own: its state and its reading.
+    """
+
+    time: Column[Real]
+    """Simulation time and length of a step [s]."""
+    body: Column[int]
+    """Row of the body."""
+    kind: Column[int]
+    """Row of the parameters."""
+    copy: Column[int]
+    """Index of the vehicle among its copies."""
+    key: Column[Word]
+    """Key of the random numbers, for `pegasus.base.random_numbers.normals`."""
+    normal: Table[Vec3]
+    """Room for standard normal vectors of a reading, `normal_count` of them."""
+    count: Column[int]
+    """Number of readings given so far."""
+    stamp: Column[Real]
+    """Time of the last reading [s]."""
+    clock: Column[int]
+    """Row of the schedule."""
+    due: Column[int]
+    """1 if a reading is due at this step, for each schedule; every row gives one if its `count` is 0."""
+
+
+@dataclass
+class DelayedRows(SensorRows):
+    """Columns of a sensor with latency: its inputs are recorded in slots at the two steps around an instant.
+
+    The instant of a reading is its `stamp` - latency. Its inputs lie between those in its slot of the columns
+    recorded `before` and `after`, at the share of a step that `Delay` tells.
+    """
+
+    delay: Column["Delay"]
+    before: Column[int]
+    """Slot to record a step at or before an instant in, for each schedule; below 0 for none."""
+    after: Column[int]
+    """Slot to record the step after it in, for each schedule; below 0 for none."""
+    slot: Column[int]
+    """Slot of the reading that is due, for each schedule."""
+    first_time: Column[Real]
+    """Time of the first reading, before which nothing is recorded [s]."""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """Latency of a sensor in a simulation."""
+
+    latency: float
+    """Latency [s]."""
+    steps: int
+    """Latency in steps, rounded up."""
+    share: float
+    """Share of the step between the recorded states at which the instant of a reading lies."""
+    slots: int
+    """Number of slots: of readings under way."""
+
+    @classmethod
+    def of(cls, latency: float, rate_hz: float, physics_rate: float) -> "Delay":
+        """Return the delay of a sensor.
+
+        Args:
+            latency: Latency [s].
+            rate_hz: Rate of the sensor [Hz].
+            physics_rate: Rate of the physics [Hz].
+        """
+        exact_steps = exact(latency) * exact(physics_rate)
+        steps = math.ceil(exact_steps)
+        readings = steps * exact(rate_hz) / exact(physics_rate)
+        return cls(latency, steps, float(steps - exact_steps), 2 + math.ceil(readings))
+
+
+class CompiledSensor(Sensor):
+    """Base of a sensor whose readings a step function computes.
+
+    A subclass declares `rate_hz`, the dataclass of its columns and the step function, and implements
+    `reading`, and `parameters` and `initial` where it has any. `function(i, rows)` is called for row i at
+    every step at which a reading of any sensor of the class is due, and at every step if `follows_steps`.
+    """
+
+    columns: ClassVar[type[SensorRows]]
+    """Columns; see `SensorRows`."""
+    function: ClassVar[Callable[..., None]]
+    """Step function, as a static method."""
+    follows_steps: ClassVar[bool] = False
+    """Whether the step function is called at every step, due or not."""
+    is_fed: bool = False
+    """Whether `feed` is called before a launch."""
+    normal_count: ClassVar[int] = 0
+    """Width of the column `normal`."""
+    latency: float = 0.0
+    """Age of a reading when it is given [s]."""
+    rows: dict[str, Array]
+    """Own columns by name, N rows each; set by `bind`, views of the bank's columns once it has begun."""
+    _table: "SensorTable | None" = None
+    _last: Reading | None = None
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return this sensor's row of each column of parameters: dataclasses of numbers and vectors."""
+        return {}
+
+    @abstractmethod
+    def reading(self, stamp: float) -> Reading:
+        """Return the last reading, with copies of `rows`.
+
+        Args:
+            stamp: Its time [s].
+        """
+
+    def initial(self) -> Mapping[str, Array]:
+        """Return the initial values of own columns, N rows each; the others begin at 0."""
+        return {}
+
+    def delay(self) -> Delay:
+        """Return the latency in the simulation that the vehicle has joined."""
+        return Delay.of(self.latency, self.rate_hz, self.vehicle.physics_rate)
+
+    def feed(self, state: VehicleState) -> None:
+        """Copy inputs into own columns before a launch.
+
+        Args:
+            state: True state; live arrays.
+        """
+
+    def inputs(self) -> Collection[str]:
+        """Return the columns of the environment that its array methods must fill before a launch."""
+        return INPUTS
+
+    @classmethod
+    def settled(cls, columns: Mapping[str, Array], environment: "Environment") -> bool:  # noqa: ARG003
+        """Return whether a launch has given all readings; prepare another one if not.
+
+        Args:
+            columns: All columns of the table.
+            environment: Environment of the simulation.
+        """
+        return True
+
+    def place(self) -> None:
+        """Take the coming state as that of a vehicle that was placed there: no acceleration led to it."""
+
+    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+        """Join a vehicle and start from a fresh state.
+
+        Args:
+            vehicle: The vehicle that carries the sensor.
+            environment: The environment that the vehicle flies in.
+            rng: Random stream of this sensor alone; the key of the random numbers is drawn from it.
+        """
+        super().bind(vehicle, environment, rng)
+        self._last = None
+        fresh: dict[str, Any] = {
+            "normal": np.zeros((self.count, self.normal_count, 3)),
+            "key": np.full(self.count, draw_key(rng), dtype=np.uint64),
+            "copy": np.arange(self.count, dtype=np.int32),
+            "stamp": np.full(self.count, math.nan),
+            **self.initial(),
+        }
+        for name, (kind, element) in own_columns(self.columns).items():
+            if name not in fresh:
+                assert kind is Column, name
+                fresh[name] = np.zeros(
+                    (self.count, *_SHAPES.get(element, ())), dtype=_TYPES.get(element, np.float64)
+                )
+        if self._table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
+            for name, values in fresh.items():
+                self.rows[name][...] = values
+            self._table.restart()
+        else:
+            self.rows, self._table = fresh, None
+
+    def measure(self, state: VehicleState, t: float) -> Reading:
+        """Return the last reading, which the bank has computed."""
+        return self.given
+
+    @property
+    def stamp(self) -> float:
+        """Time of the last reading, NaN before the first [s]."""
+        return float(self.rows["stamp"][0])
+
+    @property
+    def given(self) -> Reading:
+        """Last reading, made when it is first asked for; there must be one."""
+        stamp = self.stamp
+        if self._last is None or self._last.stamp != stamp:
+            self._last = self.reading(stamp)
+        return self._last
+
+    def attach(self, table: "SensorTable", rows: dict[str, Array]) -> None:
+        """Take the columns of a bank as its own.
+
+        Args:
+            table: Table of the bank.
+            rows: Own columns by name, N rows each.
+        """
+        self._table, self.rows = table, rows
+
+
+def own_columns(kind: type[SensorRows]) -> dict[str, tuple[Any, Any]]:
+    """Return `Column` or `Table` and the element of the columns that are a sensor's own, by name.
+
+    Args:
+        kind: Dataclass of columns.
+    """
+    hints = {name: (get_origin(hint), get_args(hint)[0]) for name, hint in get_type_hints(kind).items()}
+    return {
+        name: (kind, element)
+        for name, (kind, element) in hints.items()
+        if name not in (*SHARED, *INPUTS, *BODY) and not is_dataclass(element)
+    }

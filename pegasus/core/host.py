@@ -1,0 +1,98 @@
+"""Host applications: programs such as Isaac Sim whose process, stage and physics simulations use."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pegasus.base.registry import Registry
+from pegasus.core.engine import ENGINES, Engine
+from pegasus.core.observer import Observer
+from pegasus.core.renderer import Renderer
+from pegasus.scene.scene import Scene
+
+
+class Host(Protocol):
+    """Application that runs simulations in its own process, such as Isaac Sim."""
+
+    @property
+    def running(self) -> bool:
+        """Whether this process runs in the application."""
+
+    def start(self, arguments: Sequence[str], *, headless: bool) -> list[str]:
+        """Start the application in this process, before OpenUSD is imported.
+
+        Args:
+            arguments: Options from a script's command line.
+            headless: Whether it has no window.
+
+        Returns:
+            The arguments that are not options of the application.
+
+        Raises:
+            ConfigError: If it cannot be started here, or an option is wrong.
+        """
+
+    def make_engine(self, rate: float) -> Engine:
+        """Return an engine on the application's physics.
+
+        Args:
+            rate: Physics steps per simulated second [Hz].
+
+        Raises:
+            ConfigError: If the application does not run in this process.
+        """
+
+    def owns(self, engine: Engine) -> bool:
+        """Return whether an engine is the application's."""
+
+    def open_scene(self, engine: Engine) -> Scene | None:
+        """Return the scene of the stage that is open, None for an engine that loads worlds from files.
+
+        Raises:
+            ConfigError: If the stage holds no geometry.
+        """
+
+    def read_scene(self, file: Path) -> Scene:
+        """Return the scene of a world's USD file.
+
+        Raises:
+            ConfigError: If the file does not parse or holds no geometry.
+        """
+
+    def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
+        """Return the application's renderer, and the observers that it needs."""
+
+
+HOSTS: Registry[Host] = Registry(
+    "host application", group="pegasus.hosts", shipped={"isaac": "pegasus.isaac.host:IsaacHost"}
+)
+"""Host applications by the name of their engine; each is made without arguments."""
+
+
+def running_host() -> Host | None:
+    """Return the host application of this process, None for a standalone one."""
+    return next((host for host in (kind() for kind in HOSTS.values()) if host.running), None)
+
+
+def start_host(arguments: list[str] | None = None) -> None:
+    """Start the host application selected on a script's command line.
+
+    The options are `--engine isaac`, `--headless` for a start without a window, and those of the application
+    itself, such as `--newton` and `--app` of Isaac Sim (listed by `pegasus isaac --help`). They are removed
+    from the command line. `--engine mujoco` and `auto` start nothing.
+
+    Args:
+        arguments: The command line, which is changed; that of this process when None.
+
+    Raises:
+        ConfigError: If the application cannot be started by this Python, or an option is wrong.
+    """
+    line = sys.argv if arguments is None else arguments
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--engine", choices=("auto", *ENGINES, *HOSTS), default="auto")
+    parser.add_argument("--headless", action="store_true")
+    known, line[1:] = parser.parse_known_args(line[1:])
+    if known.engine in HOSTS:
+        line[1:] = HOSTS[known.engine]().start(line[1:], headless=known.headless)

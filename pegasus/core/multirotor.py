@@ -1,0 +1,386 @@
+"""Multirotors: N identical vehicles with rotors, sensors and backends."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import finite_numbers, require
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import rotate
+from pegasus.config.scenario import VehicleSpec, inertia_tensor
+from pegasus.core.actuation import Actuation
+from pegasus.core.assembly import vehicle_of
+from pegasus.core.backend import Backend, BackendGroup
+from pegasus.core.dynamics_models import DynamicsModels
+from pegasus.core.engine import RayHits, RigidBody
+from pegasus.core.placement import StartPlacement, placed_state
+from pegasus.core.plant import ColumnView, own_columns
+from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
+from pegasus.core.sensor import Reading, Sensor, build_sensors, require_sensors
+from pegasus.core.sensor_suite import SensorSuite
+from pegasus.core.state import Estimate, Plan, Reference, VehicleState
+from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
+from pegasus.environment import Environment
+
+if TYPE_CHECKING:
+    from pegasus.core.vehicle_manager import VehicleManager
+
+R = TypeVar("R", bound=Reading)
+
+
+class Multirotor:
+    """N identical multirotors, each one rigid body, with sensors and backends.
+
+    Args:
+        model: Name of a shipped vehicle, path of a YAML file, or the content of such a file.
+        count: Number of vehicles N.
+        name: Unique name; if left out, that of the model, with a number if it is taken.
+        position: Start positions of the body frames [m]: one point, or shape (N, 3). One point and a count
+            make a square grid around it that does not collide. If left out, free spawn points of the world,
+            or the origin of a world without any.
+        heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,). If left
+            out, that of the spawn point, or 0 at a given position.
+        spacing: Distance of neighbours in that grid [m]; if left out, large enough to separate the rotors.
+        backends: Controllers, autopilots and listeners; at most one of them drives.
+        sensors: Sensors by name, in place of those of the vehicle's file.
+        extra_sensors: Further sensors by name.
+        motor: Motor in place of that of the vehicle's file.
+        thrust_curve: Thrust curve in place of that of the vehicle's file.
+        drag: Drag in place of that of the vehicle's file.
+        battery: Battery in place of that of the vehicle's file; a sensor named `battery` reads it ten times a
+            second, unless another sensor has that name.
+        ground_effect: Ground effect in place of that of the vehicle's file.
+        downwash: Downwash in place of that of the vehicle's file.
+
+    Raises:
+        ConfigError: If the model is unknown or its file is wrong, an argument is not allowed, or rotors
+            overlap or reach as low as the airframe.
+    """
+
+    environment: Environment
+    """Gravity, air, wind and magnetic field; set when the vehicle joins a simulation."""
+    command = ColumnView("command")
+    """Rotor speeds commanded by the driving backend [rad/s], shape (N, R)."""
+    rotor_command = ColumnView("limited_command")
+    """Rotor speeds commanded for the coming step, within the motor's limits [rad/s], shape (N, R)."""
+    applied_force = ColumnView("force")
+    """Mean force at the centre of mass over the coming step, world frame, without gravity [N], (N, 3)."""
+    applied_torque = ColumnView("torque")
+    """Mean torque about the centre of mass over the coming step, body frame [N m], shape (N, 3)."""
+    rotor_force = ColumnView("rotor_force")
+    """Mean force of all rotors over the coming step, world frame [N], shape (N, 3)."""
+    rotor_torque = ColumnView("rotor_torque")
+    """Mean torque of all rotors about the centre of mass, with their angular momentum, body [N m], (N, 3)."""
+    drag_force = ColumnView("drag_force")
+    """Mean drag over the coming step, world frame [N], shape (N, 3)."""
+    drag_torque = ColumnView("drag_torque")
+    """Mean torque of the drag about the centre of mass, body frame [N m], shape (N, 3)."""
+    physics_rate: float
+    """Steps per second of the simulation that the vehicle has joined [Hz]."""
+
+    def __init__(
+        self,
+        model: str | Path | Mapping[str, Any] | VehicleSpec,
+        *,
+        count: int = 1,
+        name: str | None = None,
+        position: npt.ArrayLike | None = None,
+        heading: npt.ArrayLike | None = None,
+        spacing: float | None = None,
+        backends: Sequence[Backend] = (),
+        sensors: Mapping[str, Sensor] | None = None,
+        extra_sensors: Mapping[str, Sensor] | None = None,
+        motor: Motor | None = None,
+        thrust_curve: ThrustCurve | None = None,
+        drag: Drag | None = None,
+        battery: Battery | None = None,
+        ground_effect: GroundEffect | None = None,
+        downwash: Downwash | None = None,
+    ) -> None:
+        whole = isinstance(count, int | np.integer) and count >= 1
+        require(whole, "count", count, "must be a whole number from 1 up")
+        self.count = int(count)
+        models = DynamicsModels(motor, thrust_curve, drag, battery, ground_effect, downwash)
+        require_sensors("sensors", sensors)
+        require_sensors("extra_sensors", extra_sensors)
+        self.backends = BackendGroup(backends)
+        spec, file = vehicle_of(model)
+        # Not at the top: Isaac Sim brings its own OpenUSD, which must be loaded by Kit first.
+        from pegasus.scene.vehicle_asset import VehicleAsset
+
+        self.file = file
+        """YAML file of the model; None for a model given as a mapping."""
+        try:
+            self.asset: VehicleAsset = VehicleAsset(spec, file)
+            self.spec = spec = self.asset.spec
+            self.layout = RotorLayout.from_specs(spec.rotor_list())
+            require_rotors_apart(self.layout, spec.propeller.diameter)
+            require_rotors_above_ground(
+                self.layout, spec.propeller.diameter, self.asset.airframe_bottom, drawn=spec.usd is None
+            )
+            models = models.completed(spec)
+            assert models.motor is not None
+            assert models.thrust_curve is not None
+            self.motor, self.thrust_curve = models.motor, models.thrust_curve
+            self.drag, self.downwash = models.drag, models.downwash
+            self.battery: BatteryState | None = None
+            if models.battery is not None:
+                self.battery = BatteryState(models.battery, self.motor, self.count)
+            if sensors is None:
+                sensors = build_sensors(spec.sensors)
+        except ConfigError as error:
+            raise error.within(file=file) from None
+        monitor = {} if self.battery is None else build_sensors({"battery": {"model": "battery_monitor"}})
+        self.sensors = SensorSuite({**monitor, **sensors, **(extra_sensors or {})})
+        self.name = name or spec.name
+        self.named_by_user = name is not None
+        valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
+        require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
+        self.mass = spec.mass
+        """Mass of one vehicle [kg]."""
+        self.inertia = inertia_tensor(spec.inertia)
+        """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
+        self.center_of_mass: Array = np.array(spec.center_of_mass, dtype=np.float64)
+        """Centre of mass in the body frame [m], shape (3,)."""
+        self.start = StartPlacement(
+            count=self.count,
+            position=position,
+            heading=heading,
+            spacing=spacing,
+            radius=self.layout.swept_radius(spec.propeller.diameter),
+            lowest_point=self.asset.lowest_point,
+        )
+        self.ground_effect = models.ground_effect
+        self.columns: dict[str, Array] = {}
+        """State, inputs and outputs of the step by name, N rows each; see `dynamics.plant_rows.PlantRows`."""
+        self.take_columns(own_columns(self.count, self.layout.count))
+        self.actuation = Actuation(self, models.ground_effect)
+        self.actuation.reset(self)
+        self._manager: VehicleManager | None = None
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """Last reading of each sensor, by sensor name."""
+        return self.sensors.readings
+
+    @property
+    def new_readings(self) -> dict[str, Reading]:
+        """Readings that are new at this step, by sensor name."""
+        return self.sensors.new_readings
+
+    def reading(self, kind: type[R], name: str | None = None) -> R:
+        """Return the last reading of a class, such as `vehicle.reading(ImuReading)`.
+
+        Args:
+            kind: Class of the reading.
+            name: Name of the sensor; needed where several sensors give such readings.
+
+        Raises:
+            ConfigError: If no sensor has given such a reading yet, or several have.
+        """
+        return self.sensors.reading(kind, name)
+
+    @property
+    def wake(self) -> Array | None:
+        """Air velocity that the jets of other vehicles cause at each rotor, world [m/s], shape (N, R, 3)."""
+        return self.columns["wake"] if self.columns["in_wake"].any() else None
+
+    @property
+    def rotor_count(self) -> int:
+        """Number of rotors R of each vehicle."""
+        return self.layout.count
+
+    @property
+    def rotor_centers(self) -> Array:
+        """Centres of the discs in the world [m], shape (N, R, 3)."""
+        centers: Array = self.state.position[:, None] + rotate(
+            self.state.rotation[:, None], self.layout.position
+        )
+        return centers
+
+    @property
+    def reference(self) -> Reference | None:
+        """Reference that the driving backend follows, if it reports one."""
+        driver = self.backends.driver
+        return driver.reference if driver is not None else None
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """State estimate of the autopilots, if the driving backend reports one."""
+        driver = self.backends.driver
+        return driver.estimate if driver is not None else None
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the remaining flight, if the driving backend reports it.
+
+        Args:
+            t: Simulation time [s].
+        """
+        driver = self.backends.driver
+        return driver.plan(t) if driver is not None else None
+
+    @property
+    def in_contact(self) -> BoolArray:
+        """Whether each copy touched something during the last step, shape (N,)."""
+        return self.manager.in_contact(self)
+
+    @property
+    def manager(self) -> "VehicleManager":
+        """Manager of the vehicles of its simulation.
+
+        Raises:
+            RuntimeError: If the vehicle is in no simulation.
+        """
+        if self._manager is None:
+            raise RuntimeError(f"vehicle {self.name!r} is in no simulation; add it to one first")
+        return self._manager
+
+    def usd_file(self) -> Path:
+        """Return the USD file of one vehicle; that of a drawn vehicle is in the user's cache."""
+        return self.asset.file()
+
+    def bodies(self) -> list[RigidBody]:
+        """Return the rigid bodies of the N vehicles at their start."""
+        return [
+            RigidBody(
+                name=f"{self.name}/{i}",
+                mass=self.mass,
+                center_of_mass=self.center_of_mass,
+                inertia=self.inertia,
+                colliders=self.asset.scene.colliders,
+                position=self.start.position[i],
+                orientation=self.start.orientation[i],
+                appearance=self.usd_file,
+            )
+            for i in range(self.count)
+        ]
+
+    def teleport(
+        self,
+        position: npt.ArrayLike,
+        *,
+        heading: npt.ArrayLike = 0.0,
+        orientation: npt.ArrayLike | None = None,
+        velocity: npt.ArrayLike = 0.0,
+        angular_velocity: npt.ArrayLike = 0.0,
+    ) -> None:
+        """Set the poses and velocities of the vehicles; sensors measure no acceleration from it.
+
+        Args:
+            position: New positions [m], shape (3,) or (N, 3).
+            heading: New headings of level vehicles [rad], one or shape (N,).
+            orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (N, 4).
+            velocity: New velocities in the world [m/s], broadcast to (N, 3).
+            angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (N, 3).
+
+        Raises:
+            ConfigError: If a number is not finite, or a shape does not fit.
+            RuntimeError: If the vehicle is not in a simulation.
+        """
+        target = placed_state(
+            self.count,
+            position=position,
+            heading=heading,
+            orientation=orientation,
+            velocity=velocity,
+            angular_velocity=angular_velocity,
+        )
+        self.manager.place(self, target)
+
+    def disturb(self, *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
+        """Apply a constant external wrench from the next step on, until changed or reset.
+
+        Args:
+            force: Force at the centre of mass in the world [N], broadcast to (N, 3).
+            torque: Torque about the centre of mass in the body frame [N m], broadcast to (N, 3).
+
+        Raises:
+            ConfigError: If a number is not finite, or a shape does not fit.
+        """
+        shape = (self.count, 3)
+        push, twist = finite_numbers("force", force, shape), finite_numbers("torque", torque, shape)
+        self.columns["push"][...], self.columns["twist"][...] = push, twist
+
+    def raycast(
+        self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
+    ) -> RayHits:
+        """Cast rays from each vehicle; they pass through its own body.
+
+        Args:
+            directions: Directions in the body frame, shape (K, 3).
+            max_range: Longest distance [m].
+            origin: Origin of the rays in the body frame [m], shape (3,).
+
+        Returns:
+            N * K hits, those of the first vehicle first.
+        """
+        state, rays = self.state, len(directions)
+        origins = state.position + rotate(state.rotation, np.asarray(origin, dtype=np.float64)[None])
+        world = rotate(state.rotation[:, None], np.asarray(directions, dtype=np.float64))
+        return self.manager.cast(self, np.repeat(origins, rays, axis=0), world.reshape(-1, 3), max_range)
+
+    def publish(self, t: float) -> None:
+        """Pass the state and new readings to every backend.
+
+        Args:
+            t: Simulation time [s].
+        """
+        readings = self.new_readings if self.backends.reads_sensors else {}
+        for backend in self.backends:
+            backend.publish(t, self.state, readings)
+
+    def take_columns(self, columns: dict[str, Array]) -> None:
+        """Use other arrays for state, inputs and outputs of the step.
+
+        Args:
+            columns: Arrays with the present values.
+        """
+        self.columns = columns
+        self.state = VehicleState(**{field.name: columns[field.name] for field in fields(VehicleState)})
+
+    def join(self, manager: "VehicleManager", environment: Environment) -> None:
+        """Join a simulation in which the rotors can carry the weight: bind sensors and backends.
+
+        Args:
+            manager: Manager that the vehicle now belongs to.
+            environment: Environment of the simulation.
+
+        Raises:
+            ConfigError: If the vehicle cannot hover, is in a simulation already, or a part does not fit.
+        """
+        if self._manager is not None:
+            raise ConfigError("is already in a simulation", field="vehicle", value=self.name)
+        try:
+            require_hover(self.layout, self.motor, self.thrust_curve, self.mass, environment)
+        except ConfigError as error:
+            raise error.within(file=self.file) from None
+        self.environment, self.physics_rate = environment, manager.rate
+        try:
+            self.sensors.bind(self, rate=manager.rate, seed=manager.seed)
+        except ConfigError as error:
+            # Sensors that were given as arguments are not in the vehicle's file.
+            name = (error.field or "").removeprefix("sensors.").split(".")[0]
+            raise error.within(file=self.file if name in self.spec.sensors else None) from None
+        self.backends.bind(self)
+        self._manager = manager
+
+    def leave(self) -> None:
+        """Leave the simulation; the last state is kept."""
+        self.take_columns({name: column.copy() for name, column in self.columns.items()})
+        self._manager = None
+
+    def reset(self, *, rate: float, seed: int) -> None:
+        """Bring rotors, battery, external wrench and sensors back to their initial state.
+
+        Args:
+            rate: Physics rate [Hz].
+            seed: Seed of the simulation.
+        """
+        self.actuation.reset(self)
+        self.disturb()
+        self.sensors.bind(self, rate=rate, seed=seed)

@@ -1,0 +1,178 @@
+"""Plant of a simulation: the rows of all vehicles, and their compiled step."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
+from pegasus.core.plant_models import (
+    PARAMETERS,
+    custom_laws,
+    motion_kernel,
+    motion_rows,
+    parameters_of,
+    plant_kernel,
+    plant_rows_of,
+)
+from pegasus.dynamics import plant_rows
+
+if TYPE_CHECKING:
+    from pegasus.base.compiler import Launch
+    from pegasus.core.multirotor import Multirotor
+
+_SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
+
+
+def own_columns(count: int, rotor_count: int) -> dict[str, Array]:
+    """Return the columns of a vehicle that is in no simulation: level, at rest, at the origin.
+
+    Args:
+        count: Number of copies N.
+        rotor_count: Number of rotors R.
+    """
+    return {
+        name: _initial(name, (count, rotor_count) if table else (count,), element)
+        for name, table, element in _copy_columns()
+    }
+
+
+class ColumnView:
+    """Attribute of a vehicle: one of its columns; an assignment writes into it.
+
+    Args:
+        name: Name of the column.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, vehicle: "Multirotor", owner: type) -> Array:
+        return vehicle.columns[self._name]
+
+    def __set__(self, vehicle: "Multirotor", values: Array) -> None:
+        vehicle.columns[self._name][...] = values
+
+
+class Plant:
+    """Rows of all copies of all vehicles, in the order of the vehicles, and their step."""
+
+    columns: Mapping[str, Array]
+    """State, inputs and outputs by name, M rows each; see `pegasus.dynamics.plant_rows`."""
+
+    def __init__(self) -> None:
+        self._vehicles: Sequence[Multirotor] = ()
+        self._advance: Launch | None = None
+        self._observe: Launch | None = None
+        self.count = 0
+        """Number of rows M."""
+        self.columns = own_columns(0, 0)
+
+    def arrange(self, vehicles: Sequence["Multirotor"]) -> None:
+        """Give the vehicles their rows; states are kept.
+
+        Args:
+            vehicles: All vehicles of the simulation.
+        """
+        self._vehicles = list(vehicles)
+        self.count = sum(vehicle.count for vehicle in vehicles)
+        rotors = max((vehicle.rotor_count for vehicle in vehicles), default=0)
+        self.columns = own_columns(self.count, rotors)
+        first = 0
+        for k, vehicle in enumerate(vehicles):
+            rows, r = slice(first, first + vehicle.count), vehicle.rotor_count
+            first += vehicle.count
+            own = {}
+            for name, table, _ in _copy_columns():
+                own[name] = self.columns[name][rows, :r] if table else self.columns[name][rows]
+                own[name][...] = vehicle.columns[name]
+            vehicle.take_columns(own)
+            self.columns["kind"][rows] = k
+        self._advance = self._observe = None
+
+    def prepare(self, dt: float) -> None:
+        """Compile the step for the present vehicles, or take it from the cache.
+
+        Args:
+            dt: Length of a step [s].
+
+        Raises:
+            ConfigError: If a custom law cannot be compiled.
+        """
+        if self._advance is None and self.count:
+            custom = custom_laws(self._vehicles)
+            rows = plant_rows_of(custom, {**self.columns, **parameters_of(self._vehicles)})
+            self._advance = plant_kernel(custom).launch(rows, self.count, dt)
+            self._observe = motion_kernel().launch(motion_rows(self.columns), self.count, 1.0 / dt)
+
+    def advance(self, dt: float) -> None:
+        """Integrate all vehicles over a step, as if nothing touched them.
+
+        Args:
+            dt: Length of the step [s].
+
+        Raises:
+            ConfigError: If a wrench is not finite, or the motion of a vehicle has diverged.
+        """
+        if self._advance is None:
+            self.prepare(dt)
+        if self._advance is not None:
+            self._advance(dt)
+            if self.columns["fault"].any():
+                raise self._fault()
+
+    def observe(self, dt: float) -> None:
+        """Set rotation matrices and accelerations after a step.
+
+        Args:
+            dt: Length of the step [s].
+        """
+        if self._observe is None:
+            self.prepare(dt)
+        if self._observe is not None:
+            self._observe(1.0 / dt)
+
+    def _fault(self) -> ConfigError:
+        fault = self.columns["fault"]
+        row = int(np.flatnonzero(fault)[0])
+        vehicle, copy = [(v.name, copy) for v in self._vehicles for copy in range(v.count)][row]
+        if fault[row] == 1:
+            return ConfigError(
+                "force and torque must be finite",
+                field=f"wrench on vehicle {vehicle!r}",
+                remedy="check its thrust curve, motor and drag",
+            )
+        speed, rate = (
+            float(np.sqrt((self.columns[name][row] ** 2).sum()))
+            for name in ("free_velocity", "free_angular_velocity")
+        )
+        return ConfigError(
+            f"has diverged: {speed:.3g} m/s, {rate:.3g} rad/s",
+            field=f"motion of vehicle {vehicle!r}, copy {copy}",
+            remedy="raise the rate of the physics, or look for a force or torque too large for it",
+        )
+
+
+@cache
+def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
+    """Return name, being a table, and element of each column that has one row per copy."""
+    hints = {**get_type_hints(plant_rows.PlantRows), **get_type_hints(plant_rows.MotionRows)}
+    return tuple(
+        (name, get_origin(hint) is Table, get_args(hint)[0])
+        for name, hint in hints.items()
+        if name not in PARAMETERS and get_origin(hint) in (Column, Table)
+    )
+
+
+def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
+    array: Array = np.zeros(shape + _SHAPES[element], dtype=np.int32 if element is int else np.float64)
+    if element is Quat:
+        array[..., 3] = 1.0
+    elif element is Mat33:
+        array[...] = np.eye(3)
+    elif name == "ground_normal":
+        array[..., 2] = 1.0
+    return array

@@ -1,0 +1,258 @@
+"""Bank of the compiled sensors of all vehicles: one table, and one launch, for each class."""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay, own_columns
+from pegasus.core.schedule import Schedule
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+    from pegasus.environment import Environment
+
+
+class SensorBank:
+    """Compiled sensors of all vehicles of a simulation.
+
+    Args:
+        rate: Physics rate [Hz].
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._time = np.array([0.0, 1.0 / rate, 0.0])
+        self._tables: list[SensorTable] = []
+        self._others: list[Multirotor] = []
+        self._bound: Array | None = None
+
+    def measure(
+        self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], step: int, t: float
+    ) -> None:
+        """Take the readings that are due at a step.
+
+        Args:
+            vehicles: All vehicles, in the order of their rows.
+            bodies: Columns of all copies of all vehicles by name, M rows each; other arrays after a change
+                of vehicles.
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        if bodies["position"] is not self._bound:
+            self._arrange(list(vehicles), bodies)
+        self._time[0] = t
+        self._time[2] += 1.0
+        for table in self._tables:
+            if step >= table.next_step:
+                table.measure(step, t)
+        for vehicle in self._others:
+            vehicle.sensors.measure(vehicle.state, step, t)
+
+    def _arrange(self, vehicles: Sequence["Multirotor"], bodies: Mapping[str, Array]) -> None:
+        """Make a table for each class of sensors; states are kept."""
+        self._bound = bodies["position"]
+        found: dict[type[CompiledSensor], list[tuple[CompiledSensor, int]]] = {}
+        first = 0
+        for vehicle in vehicles:
+            vehicle.sensors.time = self._time
+            for sensor in vehicle.sensors.values():
+                if isinstance(sensor, CompiledSensor):
+                    found.setdefault(_declaring(type(sensor)), []).append((sensor, first))
+            first += vehicle.count
+        self._tables = [SensorTable(sensors, bodies, self._time) for sensors in found.values()]
+        self._others = [vehicle for vehicle in vehicles if not vehicle.sensors.is_compiled]
+
+
+class SensorTable:
+    """Rows of all sensors of a class, and their launch.
+
+    Args:
+        sensors: The sensors, each with the row of its vehicle's first copy among the bodies.
+        bodies: Columns of the bodies by name.
+        time: Time and length of a step [s], and number of steps; live.
+    """
+
+    next_step: int
+    """Next step at which the table has something to do."""
+
+    def __init__(
+        self, sensors: Sequence[tuple[CompiledSensor, int]], bodies: Mapping[str, Array], time: Array
+    ) -> None:
+        self.sensors = [sensor for sensor, _ in sensors]
+        self._kind = self.sensors[0].columns
+        self._position = bodies["position"]
+        self._environment = self.sensors[0].environment
+        names, own = get_type_hints(self._kind), own_columns(self._kind)
+        columns = {name: _joined([sensor.rows[name] for sensor in self.sensors]) for name in own}
+        counts = [sensor.count for sensor in self.sensors]
+        columns["kind"] = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        columns["body"] = np.concatenate([np.arange(n, n + s.count, dtype=np.int32) for s, n in sensors])
+        columns["time"] = time
+        columns |= self._set_clocks(1.0 / float(time[1]), counts)
+        filled = {name for sensor in self.sensors for name in sensor.inputs()}
+        self._inputs: dict[str, Array] = {}
+        for name in (*BODY, *INPUTS):
+            if name in names and name in bodies and name not in _PRESENT:
+                columns[name] = bodies[name]
+            elif name in names:
+                shape = (len(self._position), *((3,) if name in _VECTORS else ()))
+                columns[name] = np.zeros(shape)
+                if name in filled:
+                    self._inputs[name] = columns[name]
+        self.columns = columns
+        first = 0
+        for sensor in self.sensors:
+            rows = slice(first, first + sensor.count)
+            first += sensor.count
+            sensor.attach(self, {name: _part(columns[name], rows, sensor.rows[name]) for name in own})
+        self._count = first
+        self._launch: Callable[[], None] | None = None
+        self._followed = self.sensors[0].follows_steps
+        self._settled = self.sensors[0].settled
+        self._fed = [sensor for sensor in self.sensors if sensor.is_fed]
+        self.next_step = 0
+
+    def restart(self) -> None:
+        """Call the step function at the coming step."""
+        self.next_step = 0
+
+    def measure(self, step: int, t: float) -> None:
+        """Launch the step function.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        if self._launch is None:
+            self._launch = self.launch()
+        for k, clock in self._ticking:
+            for values, value in zip(self._signals, clock.signals(step), strict=True):
+                values[k] = value
+        for name, column in self._inputs.items():
+            column[...] = _input(self._environment, name, self._position, t)
+        for sensor in self._fed:
+            sensor.feed(sensor.vehicle.state)
+        self._launch()
+        while not self._settled(self.columns, self._environment):
+            self._launch()
+        self.next_step = step + 1 if self._followed else min(clock.next(step) for _, clock in self._ticking)
+
+    def launch(self) -> Callable[[], None]:
+        """Return the prepared launch of the step function over all rows."""
+        # Not at the top: it imports Warp, which is not needed to build vehicles.
+        from pegasus.base.compiler import Rows
+
+        given = [sensor.parameters() for sensor in self.sensors]
+        parameters = {name: [each[name] for each in given] for name in given[0]}
+        self.rows = Rows(self._kind, {**self.columns, **parameters})
+        return _kernel(self.sensors[0].function).launch(self.rows, self._count)  # type: ignore[no-any-return]
+
+    def _set_clocks(self, rate: float, counts: Sequence[int]) -> dict[str, Any]:
+        """Find the distinct schedules of the sensors; return the columns of schedules."""
+        each = [_Clock(sensor, rate) for sensor in self.sensors]
+        clocks = list(dict.fromkeys(each))
+        signals = {name: np.full(len(clocks), -1, dtype=np.int32) for name in _SIGNALS}
+        signals["due"][...] = 1
+        self._signals = list(signals.values())
+        # Sensors that are due at every step have nothing to be told.
+        self._ticking = [
+            (k, clock)
+            for k, clock in enumerate(clocks)
+            if not (self.sensors[0].follows_steps and clock.is_constant)
+        ]
+        numbers = np.array([clocks.index(clock) for clock in each], dtype=np.int32)
+        return {**signals, "clock": np.repeat(numbers, counts)}
+
+
+_SIGNALS = ("due", "before", "after", "slot")
+
+
+class _Clock:
+    """Steps at which readings are due, and at which the states that they are of are recorded.
+
+    A reading of latency L is due at a whole step d, and is of the instant d - L, between the steps
+    d - ceil(L) and d - ceil(L) + 1.
+    """
+
+    def __init__(self, sensor: CompiledSensor, rate: float) -> None:
+        self._schedule = Schedule(sensor.rate_hz, rate, name="")
+        delay = Delay.of(sensor.latency, sensor.rate_hz, rate)
+        self._lead, self._slots = delay.steps, delay.slots
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Clock) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self._schedule, self._lead))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether a reading without latency is due at every step."""
+        return not self._lead and self._schedule.next(0) == 1 and self._schedule.next(1) == 2
+
+    def signals(self, step: int) -> tuple[int, int, int, int]:
+        """Return whether a reading is due, and the slots to record before, to record after, and to read."""
+        return (
+            int(self._schedule.falls_on(step)),
+            self._slot(step + self._lead),
+            self._slot(step + self._lead - 1) if self._lead else -1,
+            self._schedule.number(step) % self._slots,
+        )
+
+    def next(self, step: int) -> int:
+        """Return the first step after a step with something to do."""
+        following, lead = self._schedule.next, self._lead
+        if not lead:
+            return following(step)
+        return min(following(step), following(step + lead) - lead, following(step + lead - 1) - lead + 1)
+
+    def _slot(self, step: int) -> int:
+        return self._schedule.number(step) % self._slots if self._schedule.falls_on(step) else -1
+
+
+_PRESENT = ("wind", "magnetic_field", "pressure", "temperature", "density")
+"""Inputs of the present instant, not those that the plant held over the last step."""
+_VECTORS = ("gravity", "wind", "magnetic_field")
+
+
+def _input(environment: "Environment", name: str, position: Array, t: float) -> Array | float:
+    """Return a column of the environment at the bodies."""
+    if name == "gravity":
+        return environment.gravity_vector(position)
+    if name == "magnetic_field":
+        return environment.magnetic_field_at(position)
+    if name == "wind":
+        return 0.0 if environment.wind.calm else environment.wind_velocity(position, t)
+    values: Array = getattr(environment.air(position), name)
+    return values
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    """Return the rows of several sensors in one array, with zeros where a sensor has fewer columns."""
+    width = max(parts, key=lambda part: part.shape[1:2] or (0,)).shape[1:]
+    joined = np.zeros((sum(map(len, parts)), *width), dtype=parts[0].dtype)
+    first = 0
+    for part in parts:
+        _part(joined, slice(first, first + len(part)), part)[...] = part
+        first += len(part)
+    return joined
+
+
+def _part(joined: Array, rows: slice, like: Array) -> Array:
+    """Return the rows of a sensor, as wide as its own columns."""
+    return joined[rows] if like.ndim == 1 else joined[rows, : like.shape[1]]
+
+
+def _declaring(kind: type[CompiledSensor]) -> type[CompiledSensor]:
+    """Return the class that declares the step function of a class of sensors."""
+    return next(base for base in kind.__mro__ if "function" in vars(base))
+
+
+@functools.cache
+def _kernel(function: Callable[..., None]) -> Any:
+    from pegasus.base.compiler import Kernel
+
+    return Kernel(function)

@@ -1,0 +1,133 @@
+"""Sensor scheduling: which sensors of a vehicle are due at a step, and their last readings."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
+from pegasus.base.streams import stream
+from pegasus.core.compiled_sensor import CompiledSensor
+from pegasus.core.schedule import Schedule
+from pegasus.core.sensor import Reading, Sensor
+from pegasus.core.state import VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+R = TypeVar("R", bound=Reading)
+
+
+class SensorSuite(Mapping[str, Sensor]):
+    """Sensors of a vehicle by name, each measured at its own rate."""
+
+    def __init__(self, sensors: Mapping[str, Sensor]) -> None:
+        self._sensors = dict(sensors)
+        self._vehicle = ""
+        self._schedules: list[tuple[str, Sensor, Schedule]] = []
+        self._followers: list[Sensor] = []
+        self._compiled = {n: s for n, s in self._sensors.items() if isinstance(s, CompiledSensor)}
+        self._given: dict[str, Reading] = {}
+        self._new: tuple[float, dict[str, Reading]] | None = None
+        self.time: Array | None = None
+        """Time of the bank, which `SensorBank` sets; None before the first step."""
+
+    def __getitem__(self, name: str) -> Sensor:
+        return self._sensors[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sensors)
+
+    def __len__(self) -> int:
+        return len(self._sensors)
+
+    def bind(self, vehicle: "Multirotor", *, rate: float, seed: int) -> None:
+        """Start all sensors from a fresh state, each with its own random stream.
+
+        Args:
+            vehicle: The vehicle that carries them.
+            rate: Physics rate [Hz].
+            seed: Seed of the simulation.
+        """
+        self._given, self._new = {}, None
+        self._vehicle = vehicle.name
+        schedules = {name: Schedule(sensor.rate_hz, rate, name=name) for name, sensor in self.items()}
+        for name, sensor in self.items():
+            sensor.bind(vehicle, vehicle.environment, stream(seed, vehicle.name, name))
+        others = {name: sensor for name, sensor in self.items() if name not in self._compiled}
+        self._schedules = [(name, sensor, schedules[name]) for name, sensor in others.items()]
+        self._followers = [s for s in others.values() if type(s).follow is not Sensor.follow]
+
+    def measure(self, state: VehicleState, step: int, t: float) -> None:
+        """Take the readings that are due at a step, of the sensors that are not compiled.
+
+        Args:
+            state: True state at t.
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        for sensor in self._followers:
+            sensor.follow(state, t)
+        for name, sensor, schedule in self._schedules:
+            if schedule.due(step):
+                self._given[name] = sensor.measure(state, t)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all sensors are compiled; `measure` does nothing then."""
+        return not self._schedules
+
+    def place(self) -> None:
+        """Take the coming state as that of a vehicle that was placed there: no acceleration led to it."""
+        for sensor in self._compiled.values():
+            sensor.place()
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        """Last reading of each sensor that has given one."""
+        found: dict[str, Reading] = {}
+        for name in self._sensors:
+            if name in self._given:
+                found[name] = self._given[name]
+            elif name in self._compiled and not math.isnan(self._compiled[name].stamp):
+                found[name] = self._compiled[name].given
+        return found
+
+    @property
+    def new_readings(self) -> dict[str, Reading]:
+        """Readings of the last step."""
+        if self.time is None:
+            return {}
+        now, _, number = self.time.tolist()
+        if self._new is None or self._new[0] != number:
+            given = {name: self._given[name] for name, _, _ in self._schedules if name in self._given}
+            given |= {n: s.given for n, s in self._compiled.items() if s.stamp == now}
+            self._new = number, {n: given[n] for n in self._sensors if n in given and given[n].stamp == now}
+        return self._new[1]
+
+    def reading(self, kind: type[R], name: str | None = None) -> R:
+        """Return the last reading of a class.
+
+        Args:
+            kind: Class of the reading.
+            name: Name of the sensor; needed where several sensors give such readings.
+
+        Raises:
+            ConfigError: If no sensor has given such a reading yet, or several have.
+        """
+        found = {
+            sensor: reading
+            for sensor, reading in self.readings.items()
+            if isinstance(reading, kind) and name in (None, sensor)
+        }
+        if len(found) != 1:
+            raise ConfigError(
+                f"is given by {', '.join(found)}" if found else "has not been given",
+                field=f"reading of vehicle {self._vehicle!r}" + (f", sensor {name!r}" if name else ""),
+                value=kind.__name__,
+                remedy="name one of them"
+                if found
+                else f"step the simulation first; its sensors are {', '.join(self)}",
+            )
+        (only,) = found.values()
+        return only

@@ -1,0 +1,388 @@
+"""Simulation: the clock, the steps of the pipeline, and playback."""
+
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.streams import stream
+from pegasus.config.scenario import WorldSpec
+from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, world_of
+from pegasus.core.backend import Failure
+from pegasus.core.engine import DEFAULT_ENGINE, Engine
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.observer import Observer
+from pegasus.core.pacing import LONGEST_SLEEP, Pacer, deferred_interrupt
+from pegasus.core.placement import find_start
+from pegasus.core.renderer import Renderer
+from pegasus.core.vehicle_manager import VehicleManager
+from pegasus.core.visuals import Visuals
+from pegasus.environment import Environment
+from pegasus.scene.scene import Scene
+
+V = TypeVar("V", bound=Multirotor)
+
+_log = logging.getLogger(__name__)
+
+
+class Playback(Enum):
+    """Playback state of a simulation."""
+
+    STOPPED = "stopped"
+    PLAYING = "playing"
+    PAUSED = "paused"
+
+
+class Simulation:
+    """A world with vehicles in it, advanced step by step.
+
+    Use it as a context manager, which stops backends and closes recordings also after an error.
+
+    Args:
+        world: Name of a shipped world, path of a YAML or USD file, or a description.
+        engine: `mujoco`, `isaac` for Isaac Sim, `auto` for Isaac Sim within it and MuJoCo elsewhere, or an
+            engine.
+        rate: Physics steps per simulated second [Hz].
+        seed: Seed of every random stream.
+        observers: Observers called at every step.
+        renderer: Renderer of cameras and lidars, made when it is first used: `embree`,
+            `mitsuba`, `auto` for RTX on Isaac Sim and Embree elsewhere, or a renderer.
+        alter_scene: Takes the world's scene and description, and returns the scene that is used.
+
+    Raises:
+        ConfigError: If the world cannot be loaded or an argument is not allowed.
+    """
+
+    def __init__(
+        self,
+        world: str | Path | WorldSpec = "flat",
+        *,
+        engine: str | Engine = "auto",
+        rate: float = 250.0,
+        seed: int = 0,
+        observers: Sequence[Observer] = (),
+        renderer: str | Renderer = "auto",
+        alter_scene: Callable[[Scene, WorldSpec], Scene] | None = None,
+    ) -> None:
+        require(0 < rate <= 1e5, "rate", rate, "must be above 0 and at most 100000 Hz")
+        valid_seed = isinstance(seed, int | np.integer) and 0 <= seed < 2**63
+        require(valid_seed, "seed", seed, "must be a whole number from 0 up to 2**63 - 1")
+        world, file = world_of(world)
+        self.rate, self.seed = float(rate), int(seed)
+        try:
+            self.environment = Environment.from_spec(world)
+        except ConfigError as error:
+            raise error.within(file=file) from None
+        self.given_world = world
+        """The world as it was described, before a generator made its scene."""
+        self.world = placed_world(world, file)
+        self.engine = engine_of(engine, self.rate)
+        host = host_of(self.engine)
+        if alter_scene is not None and host is not None:
+            raise ConfigError(
+                "the host application flies in worlds as their files have them",
+                field="alter_scene",
+                remedy=f"use the engine {DEFAULT_ENGINE}",
+            )
+        self.scene = scene_of(self.world, file, self.engine, host)
+        if alter_scene is not None:
+            self.scene = alter_scene(self.scene, self.world)
+        # Scenes that are read later log their own warnings.
+        for line in self.scene.warnings if self.scene.is_whole else ():
+            _log.warning(line)
+        self.engine.load(self.scene)
+        self.environment.bind(stream(self.seed, "environment"))
+        self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)
+        drawing: Sequence[Observer] = ()
+        if renderer == "auto" and host is not None:
+            renderer, drawing = host.make_renderer(self.engine)
+        self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=renderer)
+        self.step_count = 0
+        self.speed: float | None = None
+        """Limit of the speed [times real time], None if unlimited; passed to backends when they start."""
+        self._observers = [*drawing, *observers]
+        self._playback = Playback.STOPPED
+        self._closed = False
+        self._run = 0
+        """Number of the run; a step is abandoned when its run has ended."""
+        # Guards calls of a panel while another thread runs the simulation.
+        self._changed = threading.Condition(threading.RLock())
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.step_count / self.rate
+
+    @property
+    def dt(self) -> float:
+        """Length of a step [s]."""
+        return 1.0 / self.rate
+
+    @property
+    def world_name(self) -> str:
+        """Name of the world."""
+        return self.world.name
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Failures of autopilots since the run began; kept after `stop`, not after `close`."""
+        return [failure for vehicle in self.vehicles for b in vehicle.backends for failure in b.failures]
+
+    @property
+    def playback(self) -> Playback:
+        """Playback state."""
+        return self._playback
+
+    def add(self, vehicle: V, *, before: Sequence[Multirotor] = ()) -> V:
+        """Add a vehicle, also while the simulation runs, and return it.
+
+        A vehicle without a position starts at the world's first free spawn point.
+
+        Args:
+            vehicle: The vehicle.
+            before: Vehicles that will be added later; their start positions are kept free.
+
+        Raises:
+            ConfigError: If it does not fit into this simulation.
+        """
+        with self._changed:
+            self._require_open()
+            later = [other for other in before if other is not vehicle and other.start.has_position]
+            # Both where another vehicle is now, and where a reset returns it to.
+            taken = [
+                (np.concatenate([other.start.position, other.state.position]), other.start.radius)
+                for other in (*self.vehicles, *later)
+            ]
+            find_start(vehicle.start, self.world.spawn_points or (), self.engine, taken)
+            self.vehicles.add(vehicle)
+            for line in vehicle.asset.scene.warnings:
+                _log.warning(line)
+            if self._playback is not Playback.STOPPED:
+                try:
+                    self.vehicles.prepare()
+                    self._start_backends(vehicle)
+                except Exception:
+                    self.vehicles.remove(vehicle.name)
+                    raise
+        return vehicle
+
+    def remove(self, vehicle: Multirotor | str) -> None:
+        """Remove a vehicle; the others are not disturbed.
+
+        Args:
+            vehicle: The vehicle or its name.
+        """
+        with self._changed:
+            name = vehicle if isinstance(vehicle, str) else vehicle.name
+            if self.vehicles[name] is not vehicle and not isinstance(vehicle, str):
+                raise ConfigError(
+                    "is not in this simulation; another one has its name", field="vehicle", value=name
+                )
+            self.vehicles.remove(name)
+
+    def add_observer(self, observer: Observer) -> None:
+        """Add an observer, called from the next step on.
+
+        Args:
+            observer: The observer.
+        """
+        with self._changed:
+            self._observers.append(observer)
+            if self._playback is not Playback.STOPPED:
+                observer.start(self)
+
+    def play(self) -> None:
+        """Start, or resume after a pause."""
+        with self._changed:
+            self._require_open()
+            if self._playback is Playback.STOPPED:
+                try:
+                    self.vehicles.prepare()
+                    for vehicle in self.vehicles:
+                        self._start_backends(vehicle)
+                    for observer in self._observers:
+                        observer.start(self)
+                except BaseException:
+                    self._end()
+                    raise
+            self._playback = Playback.PLAYING
+            self._changed.notify_all()
+
+    def pause(self) -> None:
+        """Pause; the state is kept."""
+        with self._changed:
+            if self._playback is Playback.PLAYING:
+                self._playback = Playback.PAUSED
+                self._changed.notify_all()
+
+    def stop(self) -> None:
+        """End the run: stop backends and observers, reset vehicles and clock."""
+        with self._changed:
+            try:
+                self._end()
+            finally:
+                self._playback = Playback.STOPPED
+                self._run += 1
+                self.step_count = 0
+                self.environment.bind(stream(self.seed, "environment"))
+                self.vehicles.reset()
+                self._changed.notify_all()
+
+    def reset(self) -> None:
+        """Stop, and restore the playback state."""
+        with self._changed:
+            before = self._playback
+            self.stop()
+            if before is not Playback.STOPPED:
+                self.play()
+            if before is Playback.PAUSED:
+                self.pause()
+
+    def step(self, count: int = 1) -> None:
+        """Advance by whole steps, also while paused; return early when another thread stops the run.
+
+        Args:
+            count: Number of steps.
+        """
+        for k in range(count):
+            with self._changed:
+                if self._playback is Playback.STOPPED:
+                    if k > 0:
+                        return
+                    self.play()
+                if self.advance():
+                    self.engine.step(self.dt)
+                    self.observe_step()
+
+    def advance(self) -> bool:
+        """Do the part of a step before the physics: sense, publish, command, actuate, apply.
+
+        An engine that keeps its own time calls this before, and `observe_step` after, each of its steps.
+
+        Returns:
+            Whether to complete the step; False if a backend or an observer has ended the run.
+        """
+        run = self._run
+        t, step, dt = self.time, self.step_count, self.dt
+        vehicles = list(self.vehicles)
+        self.vehicles.sense(step, t)
+        # All backends publish before any is waited for, so that N autopilots compute at the same time.
+        for vehicle in vehicles:
+            vehicle.publish(t)
+        if self._run != run:
+            return False
+        # A backend may have removed vehicles; vehicles that it has added join at the next step.
+        present = set(self.vehicles)
+        vehicles = [vehicle for vehicle in vehicles if vehicle in present]
+        for vehicle in vehicles:
+            vehicle.command = vehicle.backends.command(vehicle, t)
+        if self._run != run:
+            return False
+        self.vehicles.actuate(t, dt)
+        for observer in self._observers:
+            observer.record(self)
+        if self._run != run:
+            return False
+        self.vehicles.apply()
+        return True
+
+    def observe_step(self) -> None:
+        """Do the part of a step after the physics: advance the clock and read the new state."""
+        self.step_count += 1
+        self.vehicles.observe()
+
+    def run(self, duration: float, *, speed: float | None = None) -> None:
+        """Run for a simulated time; return early if stopped.
+
+        It waits while another thread has paused it. Ctrl-C takes effect between two steps.
+
+        Args:
+            duration: Simulated time [s]; infinite to run until stopped.
+            speed: Speed [times real time]; as fast as possible if None.
+
+        Raises:
+            KeyboardInterrupt: After Ctrl-C, with everything recorded up to the last whole step.
+        """
+        for _ in self.stepping(duration, speed=speed):
+            pass
+
+    def stepping(self, duration: float, *, speed: float | None = None) -> Iterator[float]:
+        """Run like `run`, and yield the simulated time after each step.
+
+        Args:
+            duration: Simulated time [s]; infinite to run until stopped.
+            speed: Speed [times real time]; as fast as possible if None.
+        """
+        require(duration > 0, "duration", duration, "must be above 0 s")
+        require(speed is None or speed > 0, "speed", speed, "must be above 0 times real time")
+        self.speed = speed
+        last = self.step_count + (round(duration * self.rate) if math.isfinite(duration) else math.inf)
+        self.play()
+        pacer = Pacer(speed, self.time)
+        with deferred_interrupt() as raise_interrupt:
+            while self.step_count < last:
+                raise_interrupt()
+                if pacer.sleep(self.time):
+                    continue
+                with self._changed:
+                    if self._playback is Playback.PAUSED:
+                        self._changed.wait(LONGEST_SLEEP)
+                        pacer.restart(self.time)
+                        continue
+                    if self._playback is Playback.STOPPED:
+                        return
+                    self.step()
+                yield self.time
+
+    def close(self) -> None:
+        """Stop backends and observers and free the engine; calling it twice is allowed."""
+        with self._changed:
+            if self._closed:
+                return
+            self._closed = True
+            self._run += 1
+            self._playback = Playback.STOPPED
+            self._changed.notify_all()
+            try:
+                self._end()
+            finally:
+                self.visuals.close()
+                self.vehicles.release()
+                self.engine.close()
+
+    def __enter__(self) -> "Simulation":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start_backends(self, vehicle: Multirotor) -> None:
+        for backend in vehicle.backends:
+            backend.real_time_factor = self.speed
+            backend.start()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("this simulation is closed; make a new one")
+
+    def _end(self) -> None:
+        """Stop every backend and observer, each one even if another fails, then raise the first failure."""
+        failures: list[Exception] = []
+        stoppable: list[Any] = [b for vehicle in self.vehicles for b in vehicle.backends]
+        for part in [*stoppable, *self._observers]:
+            try:
+                part.stop()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]

@@ -1,0 +1,153 @@
+"""Contract of trajectories: functions of time that controllers sample."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from pegasus.base.components import require
+
+Vec3: TypeAlias = tuple[float, float, float]
+
+Motion: TypeAlias = tuple[Vec3, Vec3, Vec3, Vec3]
+"""Position [m], velocity [m/s], acceleration [m/s^2] and jerk [m/s^3]."""
+
+Yaw: TypeAlias = float | str | None
+"""A fixed heading [rad], "forward" for along the path, or None for that of the part before."""
+
+ZERO: Vec3 = (0.0, 0.0, 0.0)
+
+_FARTHEST = 1e7
+"""Largest coordinate of a point [m], a quarter of the way around the Earth."""
+
+
+class Point(NamedTuple):
+    """One instant of a trajectory, in its own frame."""
+
+    position: Sequence[float]
+    """Position [m], three numbers."""
+    velocity: Sequence[float] = ZERO
+    """Velocity [m/s], three numbers."""
+    acceleration: Sequence[float] = ZERO
+    """Acceleration [m/s^2], three numbers."""
+    jerk: Sequence[float] = ZERO
+    """Jerk [m/s^3], three numbers."""
+    yaw: float | None = None
+    """Heading of the body's x axis, counter-clockwise from east [rad]; None keeps the previous heading."""
+    yaw_rate: float = 0.0
+    """Rate of the heading [rad/s]."""
+    idle: bool = False
+    """The rotors idle: armed, on the ground."""
+
+    @property
+    def motion(self) -> tuple[Sequence[float], Sequence[float], Sequence[float], Sequence[float]]:
+        """Position, velocity, acceleration and jerk."""
+        return self.position, self.velocity, self.acceleration, self.jerk
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether velocity, acceleration and jerk are zero but for rounding."""
+        return all(abs(part) < 1e-6 for derivative in self.motion[1:] for part in derivative)
+
+
+class Trajectory(ABC):
+    """Base class of trajectories; a custom one sets `duration` and implements `sample`.
+
+    The frame has the axes of the world and z = 0 at the world's origin. Its horizontal origin is the start
+    position of the vehicle, or the world's origin for a controller with `relative=False`. A hundred vehicles
+    therefore fly a hundred copies, and a vehicle that starts at the world's origin flies in world
+    coordinates. Either all points have a heading, or none has.
+    """
+
+    name = "trajectory"
+    """Name of the segment in references and summaries."""
+
+    duration: float
+    """Time from beginning to end [s]; may be infinite."""
+
+    @abstractmethod
+    def sample(self, t: float) -> Point:
+        """Return the point at a time; the derivatives must be those of the position.
+
+        Args:
+            t: Time since the beginning [s], from 0 to `duration`.
+        """
+
+    def starting_at(self, point: Point) -> "Trajectory":
+        """Return this trajectory as it is flown from a point; one that has a place of its own stays there.
+
+        Args:
+            point: Where the part before it ended.
+        """
+        return self
+
+    def segment(self, t: float) -> str:
+        """Return the name of the part of the flight that a time belongs to.
+
+        Args:
+            t: Time since the beginning [s].
+        """
+        return self.name
+
+
+def check_yaw(yaw: Yaw) -> None:
+    """Raise a ConfigError unless a heading is an angle, "forward" or left out."""
+    allowed = yaw is None or yaw == "forward" or (not isinstance(yaw, str) and math.isfinite(yaw))
+    require(allowed, "yaw", yaw, 'must be an angle in radians, or "forward"')
+
+
+def check_points(points: Sequence[Sequence[float]], ground: float) -> None:
+    """Raise a ConfigError unless there are at least two points that satisfy `check_above_ground`.
+
+    Args:
+        points: Points [m].
+        ground: Height of the ground in the trajectory's frame [m].
+    """
+    several = isinstance(points, list | tuple | np.ndarray) and len(points) >= 2
+    require(several, "points", points, "must hold at least two points")
+    check_above_ground("points", points, ground)
+
+
+def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: float) -> None:
+    """Raise a ConfigError unless all points are three finite numbers and none is below the ground.
+
+    Args:
+        field: Name of the parameter that holds the points.
+        points: Points [m].
+        ground: Height of the ground in the trajectory's frame [m].
+    """
+    for k, point in enumerate(points):
+        three = isinstance(point, list | tuple | np.ndarray) and len(point) == 3
+        finite = three and all(isinstance(c, float | int | np.number) and math.isfinite(c) for c in point)
+        require(finite, f"{field}.{k}", point, "must be three finite numbers")
+        near = max(map(abs, point)) <= _FARTHEST
+        require(near, f"{field}.{k}", point, f"must lie within {_FARTHEST:g} m of the origin")
+        require(
+            point[2] >= ground,
+            f"{field}.{k}",
+            point,
+            f"is below the ground, z = {ground:g} m",
+            "raise it, or set ground to the lowest height of the world's terrain",
+        )
+
+
+def heading_along(
+    at: Callable[[float], Motion], t: float, duration: float, motion: Motion, *, at_rest: bool = True
+) -> tuple[float, float]:
+    """Return the heading along a path [rad] and its rate [rad/s]; near ends at rest it is held.
+
+    Args:
+        at: From a time [s] to the motion.
+        t: Time since the beginning [s].
+        duration: Time from beginning to end [s].
+        motion: Motion at t.
+        at_rest: Whether the path begins and ends at rest.
+    """
+    margin = 1e-2 * duration if at_rest else 0.0
+    inside = min(max(t, margin), duration - margin)
+    _, (vx, vy, _), (ax, ay, _), _ = motion if inside == t else at(inside)
+    square = vx * vx + vy * vy
+    moving = square > 1e-12 and inside == t
+    return math.atan2(vy, vx), (vx * ay - vy * ax) / square if moving else 0.0

@@ -1,0 +1,285 @@
+"""Vehicles of a simulation by name, with the states of all bodies as one batch."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.plant import Plant
+from pegasus.core.rotor_air import Wakes
+from pegasus.core.sensor_bank import SensorBank
+from pegasus.environment import Environment
+from pegasus.environment.samples import Samples
+
+if TYPE_CHECKING:
+    from pegasus.core.visuals import Visuals
+
+_DEEPEST_START = 0.05  # [m]
+
+
+class VehicleManager(Collection[Multirotor]):
+    """All vehicles of a simulation, in the order of addition; their states are rows of one array.
+
+    Iterating gives the vehicles, indexing finds one by its name.
+
+    Args:
+        engine: Physics engine with the world loaded.
+        environment: Environment of the vehicles.
+        rate: Physics rate [Hz].
+        seed: Seed of the simulation.
+    """
+
+    visuals: "Visuals"
+    """Rendered world and vehicles; set by the simulation."""
+
+    def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
+        self.rate, self.seed = rate, seed
+        self._engine, self._environment = engine, environment
+        self._vehicles: dict[str, Multirotor] = {}
+        self._ids: dict[str, BodyIds] = {}
+        self._plant = Plant()
+        self._sensors = SensorBank(rate)
+        self._rearrange()
+
+    def __getitem__(self, name: str) -> Multirotor:
+        """Return the vehicle of a name."""
+        try:
+            return self._vehicles[name]
+        except KeyError:
+            raise ConfigError(
+                f"no such vehicle; there are {', '.join(self._vehicles) or 'none'}",
+                field="vehicle",
+                value=name,
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._vehicles
+
+    def __iter__(self) -> Iterator[Multirotor]:
+        return iter(self._vehicles.values())
+
+    def __len__(self) -> int:
+        return len(self._vehicles)
+
+    @property
+    def bodies(self) -> BodyState:
+        """Poses and velocities of all bodies, vehicle by vehicle and copy by copy; the arrays are live."""
+        return self._bodies
+
+    def add(self, vehicle: Multirotor) -> None:
+        """Add a vehicle, also while others fly, without disturbing them.
+
+        Args:
+            vehicle: The vehicle.
+
+        Raises:
+            ConfigError: If its name is taken, or a sensor or backend does not fit.
+        """
+        if vehicle.name in self._vehicles:
+            if vehicle.named_by_user:
+                raise ConfigError("is taken", field="name", value=vehicle.name, remedy="choose another")
+            number = next(k for k in range(1, len(self) + 2) if f"{vehicle.name}{k}" not in self._vehicles)
+            vehicle.name = f"{vehicle.name}{number}"
+        self._require_own_parts(vehicle)
+        vehicle.join(self, self._environment)
+        try:
+            self._ids[vehicle.name] = self._engine.add_bodies(vehicle.bodies())
+        except BaseException:
+            vehicle.leave()
+            vehicle.backends.stop()
+            raise
+        self._vehicles[vehicle.name] = vehicle
+        self._rearrange()
+        vehicle.columns["gravity"][...] = self._environment.gravity_vector(vehicle.state.position)
+        try:
+            self._require_free_start(vehicle)
+        except ConfigError:
+            self.remove(vehicle.name)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Remove a vehicle and stop its backends, without disturbing others.
+
+        Args:
+            name: Name of the vehicle.
+        """
+        vehicle = self[name]
+        try:
+            vehicle.backends.stop()
+        finally:
+            vehicle.leave()
+            self._engine.remove_bodies(self._ids.pop(name))
+            del self._vehicles[name]
+            self._rearrange()
+
+    def clear(self) -> None:
+        """Remove all vehicles."""
+        for name in list(self._vehicles):
+            self.remove(name)
+
+    def sense(self, step: int, t: float) -> None:
+        """Take the readings of all vehicles that are due at a step.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        self._sensors.measure(self, self._plant.columns, step, t)
+
+    def prepare(self) -> None:
+        """Compile the step for the present vehicles, so that no autopilot waits for it.
+
+        Raises:
+            ConfigError: If a custom law cannot be compiled.
+        """
+        self._plant.prepare(1.0 / self.rate)
+
+    def actuate(self, t: float, dt: float) -> None:
+        """Integrate all vehicles over the step from t to t + dt, as if nothing touched them.
+
+        Args:
+            t: Simulation time [s].
+            dt: Length of the step [s].
+
+        Raises:
+            ConfigError: If a wrench is not finite, or the motion of a vehicle has diverged.
+        """
+        self._environment.sample(self._bodies.position, t, self._samples)
+        self._wakes.update()
+        for vehicle in self._prepared:
+            vehicle.actuation.prepare(vehicle, t, dt)
+        self._plant.advance(dt)
+        for vehicle in self._with_battery:
+            vehicle.actuation.draw(vehicle, t, dt)
+
+    def apply(self) -> None:
+        """Hand the mean wrenches with the weights, and the states of free flight, to the engine."""
+        columns = self._plant.columns
+        self._engine.apply(columns["load"], columns["torque"], self._free)
+
+    def observe(self) -> None:
+        """Read the state after a step, and compute accelerations over it."""
+        self._engine.read(self._bodies)
+        self._plant.observe(1.0 / self.rate)
+
+    def in_contact(self, vehicle: Multirotor) -> BoolArray:
+        """Return whether each copy of a vehicle touched something during the last step, shape (N,).
+
+        Args:
+            vehicle: The vehicle.
+        """
+        contacts = self._engine.contacts()
+        if not len(contacts.body):
+            return np.zeros(vehicle.count, dtype=bool)
+        touching: BoolArray = np.isin(self._ids[vehicle.name], (contacts.body, contacts.other))
+        return touching
+
+    def touching(self, contacts: Contacts) -> dict[str, BoolArray]:
+        """Return by name which copies of each vehicle are in contacts, shape (N,) each.
+
+        Args:
+            contacts: Contacts of the engine.
+        """
+        involved = np.isin(
+            np.concatenate([*self._ids.values(), np.zeros(0, np.int64)]), (contacts.body, contacts.other)
+        )
+        ends = np.cumsum([len(ids) for ids in self._ids.values()])
+        return dict(zip(self._ids, np.split(involved, ends)[:-1], strict=True)) if self._ids else {}
+
+    def place(self, vehicle: Multirotor, target: BodyState) -> None:
+        """Set the poses and velocities of a vehicle without an acceleration.
+
+        Args:
+            vehicle: The vehicle.
+            target: Its new poses and velocities, N rows.
+        """
+        self._engine.write(self._ids[vehicle.name], target)
+        state, columns = vehicle.state, vehicle.columns
+        state.position[...], state.orientation[...] = target.position, target.orientation
+        for name in ("velocity", "angular_velocity"):
+            columns[name][...] = columns[f"last_{name}"][...] = getattr(target, name)
+        state.rotation[...] = matrix_from_quaternion(target.orientation)
+        state.acceleration[...] = 0.0
+        state.angular_acceleration[...] = 0.0
+        columns["gravity"][...] = self._environment.gravity_vector(target.position)
+        vehicle.sensors.place()
+
+    def cast(self, vehicle: Multirotor, origins: Array, directions: Array, max_range: float) -> RayHits:
+        """Cast rays in the world that pass through the copy of the vehicle that casts them.
+
+        Args:
+            vehicle: The vehicle.
+            origins: Origins of the rays [m], the same number for each copy, shape (K, 3).
+            directions: Their directions in the world, shape (K, 3).
+            max_range: Longest distance [m].
+        """
+        skip = np.repeat(self._ids[vehicle.name], len(origins) // vehicle.count)
+        return self._engine.raycast(origins, directions, max_range, skip=skip)
+
+    def reset(self) -> None:
+        """Return every vehicle to its start, at rest and with fresh sensors."""
+        for vehicle in self:
+            target = BodyState.zeros(vehicle.count)
+            target.position[...], target.orientation[...] = vehicle.start.position, vehicle.start.orientation
+            self.place(vehicle, target)
+            vehicle.reset(rate=self.rate, seed=self.seed)
+
+    def release(self) -> None:
+        """Release all vehicles, which may then join another simulation; their bodies stay in the engine."""
+        for vehicle in self:
+            vehicle.leave()
+        self._vehicles, self._ids = {}, {}
+
+    def _require_own_parts(self, vehicle: Multirotor) -> None:
+        """Raise a ConfigError if a vehicle shares a stateful backend or sensor with another."""
+        others = {
+            id(part): other.name for other in self for part in (*other.backends, *other.sensors.values())
+        }
+        for part in (*vehicle.backends, *vehicle.sensors.values()):
+            if id(part) in others:
+                raise ConfigError(
+                    f"already belongs to vehicle {others[id(part)]!r}",
+                    field=f"{type(part).__name__} of vehicle {vehicle.name!r}",
+                    remedy="make one for each vehicle",
+                )
+            others[id(part)] = vehicle.name
+
+    def _require_free_start(self, vehicle: Multirotor) -> None:
+        contacts = self._engine.contacts()
+        ids = self._ids[vehicle.name]
+        depth = np.where(np.isin(contacts.body, ids) | np.isin(contacts.other, ids), -contacts.distance, 0.0)
+        worst = int(np.argmax(depth)) if len(depth) else 0
+        if len(depth) and depth[worst] > _DEEPEST_START:
+            raise ConfigError(
+                f"starts {depth[worst]:.2f} m deep in an obstacle at "
+                f"({', '.join(f'{c:.2f}' for c in contacts.position[worst])}) m",
+                field="position",
+                value=vehicle.start.position.tolist(),
+                remedy="move it to a free place",
+            )
+
+    def _rearrange(self) -> None:
+        """Assign to every vehicle its rows in the arrays of all bodies."""
+        self._plant.arrange(list(self))
+        columns = self._plant.columns
+        self._bodies = BodyState(*(columns[field.name] for field in fields(BodyState)))
+        self._free = BodyState(*(columns[f"free_{field.name}"] for field in fields(BodyState)))
+        self._engine.read(self._bodies)
+        columns["last_velocity"][...] = self._bodies.velocity
+        columns["last_angular_velocity"][...] = self._bodies.angular_velocity
+        columns["rotation"][...] = matrix_from_quaternion(self._bodies.orientation)
+        self._samples = Samples(
+            wind_velocity=columns["wind"],
+            air_density=columns["air_density"],
+            gravity=columns["gravity"],
+            density_used=any(vehicle.actuation.uses_air_density for vehicle in self),
+        )
+        self._wakes = Wakes(list(self), columns)
+        self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]
+        self._with_battery = [vehicle for vehicle in self if vehicle.battery is not None]

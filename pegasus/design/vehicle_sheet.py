@@ -1,0 +1,95 @@
+"""Data sheet of a vehicle: parameters, hover, thrust to weight, power."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import Component
+from pegasus.control.allocation import Allocation
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.rotors import RotorLayout
+from pegasus.environment import Environment
+
+
+def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
+    """Return the data sheet of a vehicle at the default origin, as labels and values.
+
+    Args:
+        name: Name of a vehicle, or the path of its YAML file.
+
+    Raises:
+        ConfigError: If the vehicle's file is invalid.
+    """
+    vehicle = Multirotor(name)
+    spec, layout = vehicle.spec, vehicle.layout
+    tensor = "xx, yy, zz" if len(spec.inertia) == 3 else "xx, yy, zz, xy, xz, yz"
+    rows = [
+        ("name", spec.name),
+        ("description", spec.description),
+        ("file", str(vehicle.file)),
+        ("mass", f"{spec.mass:g} kg"),
+        ("inertia", f"{_numbers(spec.inertia)} kg m^2 ({tensor})"),
+        ("centre of mass", f"({_numbers(spec.center_of_mass)}) m"),
+        ("rotors", f"{layout.count}, propellers of {spec.propeller.diameter:g} m"),
+        ("motor", _component(spec.motor)),
+        ("thrust curve", _component(spec.thrust_curve)),
+        ("drag", _component(spec.drag) if spec.drag is not None else "none"),
+        ("ground effect", _component(spec.ground_effect) if spec.ground_effect is not None else "none"),
+        ("downwash", _component(spec.downwash) if spec.downwash is not None else "none"),
+        ("battery", _component(spec.battery) if spec.battery is not None else "none"),
+        *_hover(vehicle),
+    ]
+    if spec.usd is not None:
+        rows.append(("usd", str(spec.usd)))
+    for sensor_name, sensor in vehicle.sensors.items():
+        rows.append((f"sensor {sensor_name}", f"{type(sensor).__name__} at {sensor.rate_hz:g} Hz"))
+    return rows + _rotors(layout)
+
+
+def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
+    """Return the hover performance with equal thrust of all rotors."""
+    environment, layout, curve = Environment(), vehicle.layout, vehicle.thrust_curve
+    ground, still = np.zeros((1, 3)), np.zeros((1, 1))
+    density = environment.air_density(ground)[:, None]
+    weight = vehicle.mass * -float(environment.gravity_vector(ground)[0, 2])
+    upward = float(layout.axis[:, 2].sum())
+    if upward < 1e-6:
+        return [("hover", "none: the rotors do not push upwards")]
+    hover = curve.rotor_speed(np.full((1, 1), weight / upward), density)
+    force, torque = (float(value[0, 0]) for value in curve.thrust(hover, still, density))
+    speed = float(hover[0, 0])
+    rows = [
+        ("hover", f"{speed:.1f} rad/s, {force:.3f} N and {torque:.4f} N m per rotor"),
+        ("shaft power in hover", f"{layout.count * torque * speed:.1f} W"),
+    ]
+    if vehicle.battery is not None:
+        time = vehicle.battery.battery.endurance(layout.count * torque * speed)
+        rows.append(("hover time", f"{time / 60:.1f} min"))
+    if np.isfinite(vehicle.motor.max_speed):
+        fastest = np.full((1, 1), vehicle.motor.max_speed)
+        most = float(curve.thrust(fastest, still, density)[0][0, 0]) * upward
+        rows.append(("thrust to weight", f"{most / weight:.2f} at {vehicle.motor.max_speed:g} rad/s"))
+    try:
+        Allocation(layout, vehicle.center_of_mass, torque / force)
+    except ConfigError as error:
+        return [*rows, ("controllable", f"no: {error}")]
+    return [*rows, ("controllable", "yes: thrust, roll, pitch and yaw are independent")]
+
+
+def _rotors(layout: RotorLayout) -> list[tuple[str, str]]:
+    rows = []
+    for i, (position, axis, spin) in enumerate(zip(layout.position, layout.axis, layout.spin, strict=True)):
+        tilt = "" if axis[2] > 1 - 1e-9 else f", axis ({_numbers(axis)})"
+        rows.append((f"rotor {i}", f"({_numbers(position)}) m, {'ccw' if spin > 0 else 'cw'}{tilt}"))
+    return rows
+
+
+def _component(spec: Component) -> str:
+    parameters = [f"{key} {value}" for key, value in spec.items() if key != "model"]
+    return f"{spec.get('model')}{': ' if parameters else ''}{', '.join(parameters)}"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)

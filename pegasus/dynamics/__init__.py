@@ -1,0 +1,68 @@
+"""Models of motors, thrust curves, batteries, drag, ground effect and downwash."""
+
+from pegasus.base.registry import Registry
+from pegasus.dynamics.battery import Battery, BatteryState
+from pegasus.dynamics.downwash import Downwash
+from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag
+from pegasus.dynamics.ground_effect import GroundEffect
+from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, Motor
+from pegasus.dynamics.thrust_curves import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
+
+MOTORS: Registry[Motor] = Registry(
+    "motor model", group="pegasus.motors", shipped={"ideal": IdealMotor, "first_order": FirstOrderMotor}
+)
+"""Motors by their name in YAML."""
+
+THRUST_CURVES: Registry[ThrustCurve] = Registry(
+    "thrust curve",
+    group="pegasus.thrust_curves",
+    shipped={
+        "quadratic": QuadraticThrust,
+        "polynomial": PolynomialThrust,
+        "propeller": PropellerThrust,
+    },
+)
+"""Thrust curves by their name in YAML."""
+
+BATTERIES: Registry[Battery] = Registry(
+    "battery model", group="pegasus.batteries", shipped={"lithium_polymer": Battery}
+)
+"""Batteries by their name in YAML."""
+
+DRAGS: Registry[Drag] = Registry(
+    "drag model", group="pegasus.drags", shipped={"linear": LinearDrag, "quadratic": QuadraticDrag}
+)
+"""Drag models by their name in YAML."""
+
+GROUND_EFFECTS: Registry[GroundEffect] = Registry(
+    "ground effect", group="pegasus.ground_effects", shipped={"image_sources": GroundEffect}
+)
+"""Ground effects by their name in YAML."""
+
+DOWNWASHES: Registry[Downwash] = Registry(
+    "downwash model", group="pegasus.downwashes", shipped={"turbulent_jet": Downwash}
+)
+"""Downwashes by their name in YAML."""
+
+__all__ = [
+    "BATTERIES",
+    "DOWNWASHES",
+    "DRAGS",
+    "GROUND_EFFECTS",
+    "MOTORS",
+    "THRUST_CURVES",
+    "Battery",
+    "BatteryState",
+    "Downwash",
+    "Drag",
+    "FirstOrderMotor",
+    "GroundEffect",
+    "IdealMotor",
+    "LinearDrag",
+    "Motor",
+    "PolynomialThrust",
+    "PropellerThrust",
+    "QuadraticDrag",
+    "QuadraticThrust",
+    "ThrustCurve",
+]

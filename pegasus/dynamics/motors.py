@@ -1,0 +1,96 @@
+"""Motor models: commanded to actual rotor speed."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.step_math import Real, Vec3, exp, magnitude
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motor:
+    """Base of a motor with its speed controller.
+
+    A custom motor is a frozen dataclass derived from this one, with a `law` that is compiled with the step,
+    or with a method `step` in NumPy, which Python calls in each step.
+    """
+
+    law: ClassVar[Callable[..., tuple[Real, Vec3]] | None] = None
+    """Step function (parameters, speed, state, command, voltage, dt) -> (speed, state) of one rotor, with the
+    fields of this class as parameters. The speed is in [rad/s]; the state is three numbers of the motor's
+    own, 0 at rest; the command is held over dt; the voltage is that of the battery under load, 0 without
+    one."""
+
+    max_speed: float = math.inf
+    """Largest rotor speed [rad/s]; larger commands are limited."""
+    min_speed: float = 0.0
+    """Smallest rotor speed [rad/s]; negative for reversible rotors."""
+
+    def __post_init__(self) -> None:
+        require(self.max_speed > 0, "max_speed", self.max_speed, "must be above 0 rad/s")
+        require(self.min_speed < self.max_speed, "min_speed", self.min_speed, "must be below max_speed")
+
+    def step(self, speed: Array, command: Array, dt: float) -> Array:
+        """Return the rotor speed after dt [rad/s], shape (N, R).
+
+        Args:
+            speed: Rotor speed at the start of the step [rad/s], shape (N, R).
+            command: Commanded speed within the motor's limits, held over the step [rad/s], shape (N, R).
+            dt: Length of the step [s].
+        """
+        law = type(self).law
+        if law is None:
+            raise NotImplementedError("a motor has a law or a method step")
+        pairs = np.broadcast(speed, command)
+        ends = [law(self, s, Vec3(0.0, 0.0, 0.0), c, 0.0, dt)[0] for s, c in pairs]
+        return np.array(ends, dtype=np.float64).reshape(pairs.shape)
+
+
+def ideal_motor(
+    p: "IdealMotor", speed: Real, state: Vec3, command: Real, voltage: Real, dt: Real
+) -> tuple[Real, Vec3]:
+    """Return the command (Pegasus paper, sec. III-C)."""
+    return command, state
+
+
+def first_order_motor(
+    p: "FirstOrderMotor", speed: Real, state: Vec3, command: Real, voltage: Real, dt: Real
+) -> tuple[Real, Vec3]:
+    """Return the speed after dt of a first-order lag, w' = c + (w - c) exp(-dt / tau).
+
+    Exact for a command held over dt, whatever the size of dt.
+    """
+    tau = p.time_constant_down
+    if magnitude(command) > magnitude(speed):
+        tau = p.time_constant_up
+    return command + (speed - command) * exp(-dt / tau), state
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdealMotor(Motor):
+    """Motor without lag (Pegasus paper, sec. III-C)."""
+
+    law: ClassVar[Any] = staticmethod(ideal_motor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstOrderMotor(Motor):
+    """Motor with a first-order lag and separate time constants for rising and falling speed."""
+
+    law: ClassVar[Any] = staticmethod(first_order_motor)
+
+    time_constant_up: float
+    """Time constant while the magnitude of the speed rises [s]."""
+    time_constant_down: float
+    """Time constant while it falls [s]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("time_constant_up", "time_constant_down"):
+            value = getattr(self, name)
+            require(value > 0, name, value, "must be above 0 s", "use model ideal for a motor without lag")

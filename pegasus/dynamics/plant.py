@@ -1,0 +1,373 @@
+"""Step of a vehicle in free flight: rotors and body integrated together by the classical Runge-Kutta method.
+
+The state is that of the centre of mass: position x, attitude q, velocity v, and the angular momentum L of
+body and rotors together in the body frame. With the wrench (F, M) of rotors, drag and disturbance
+
+    x' = v,  v' = R F / m + g,  q' = q (w, 0) / 2,  L' = M - w x L,  w = J^-1 (L - h)
+
+where h is the angular momentum of the rotors about their axes. Their acceleration and the gyroscopic torque
+follow from L, so that both conserve energy and angular momentum. F and M are evaluated at each of the four
+stages; the rotor speeds at the beginning, middle and end of the step come from the motor's law.
+"""
+
+from pegasus.base.step_math import (
+    Quat,
+    Real,
+    Reals,
+    Vec3,
+    cross,
+    dot,
+    matrix_of,
+    maximum,
+    minimum,
+    normalized,
+    rotate,
+    rotate_inverse,
+)
+from pegasus.dynamics.ground_effect import hover_share, thrust_ratio
+from pegasus.dynamics.plant_rows import (
+    HELD,
+    Airframe,
+    MotionRows,
+    PlantRows,
+    drag_wrench,
+    ground_upwash,
+    motor_response,
+    rotor_thrust,
+)
+
+FASTEST = 1e5
+"""Speed [m/s] or rate [rad/s] above which motion counts as diverged."""
+
+
+def times(x: Vec3, y: Vec3, z: Vec3, v: Vec3) -> Vec3:
+    """Return the product of a matrix, given by its rows, and a vector."""
+    return Vec3(dot(x, v), dot(y, v), dot(z, v))
+
+
+def turn_motors(i: int, rows: PlantRows, dt: Real) -> None:
+    """Set the rotor speeds at the beginning, the middle and the end of the step."""
+    kind = rows.kind[i]
+    model = rows.airframe[kind].motor
+    voltage = rows.voltage[i]
+    for j in range(rows.airframe[kind].rotor_count):
+        command = minimum(maximum(rows.command[i, j], rows.lowest_speed[i]), rows.highest_speed[i])
+        rows.limited_command[i, j] = command
+        if model != HELD:
+            speed = rows.rotor_speed[i, j]
+            state = rows.motor_state[i, j]
+            first, at_once = motor_response(rows, kind, model, speed, state, command, voltage, 0.0)
+            middle, halfway = motor_response(rows, kind, model, first, at_once, command, voltage, 0.5 * dt)
+            last, done = motor_response(rows, kind, model, middle, halfway, command, voltage, 0.5 * dt)
+            rows.speed_first[i, j] = first
+            rows.speed_middle[i, j] = middle
+            rows.speed_last[i, j] = last
+            rows.motor_state_last[i, j] = done
+
+
+def spin_momentum(i: int, rows: PlantRows, speeds: Reals) -> Vec3:
+    """Return the angular momentum of the rotors about their axes, body frame [N m s]."""
+    kind = rows.kind[i]
+    total = Vec3(0.0, 0.0, 0.0)
+    for j in range(rows.airframe[kind].rotor_count):
+        total += rows.rotor_z[kind, j] * (rows.rotor_spin[kind, j] * speeds[j])
+    return total * rows.airframe[kind].rotor_inertia
+
+
+def find_heights(i: int, rows: PlantRows, x: Vec3, q: Quat) -> None:
+    """Set the heights of the rotors over their ground."""
+    kind = rows.kind[i]
+    for j in range(rows.airframe[kind].rotor_count):
+        center = x + rotate(q, rows.rotor_position[kind, j])
+        rows.height[i, j] = dot(center, rows.ground_normal[i, j]) - rows.ground_offset[i, j]
+
+
+def ground_ratio(i: int, rows: PlantRows, j: int, q: Quat, through_air: Vec3, thrust: Real) -> Real:
+    """Return the ratio of a rotor's thrust with to its thrust without ground effect."""
+    kind = rows.kind[i]
+    frame = rows.airframe[kind]
+    upwash = ground_upwash(
+        rows,
+        kind,
+        frame.ground_effect,
+        rows.height[i],
+        rows.rotor_apart[kind],
+        j,
+        frame.rotor_count,
+        frame.rotor_radius,
+        frame.span,
+    )
+    normal = rows.ground_normal[i, j]
+    facing = dot(rotate(q, rows.rotor_z[kind, j]), normal)
+    climb = dot(through_air, normal)
+    level = dot(through_air, through_air) - climb * climb
+    share = hover_share(thrust, level, rows.air_density[i], frame.rotor_radius)
+    return thrust_ratio(upwash, facing, share)
+
+
+def rotors(
+    i: int, rows: PlantRows, speeds: Reals, x: Vec3, q: Quat, through_air: Vec3, w: Vec3
+) -> tuple[Vec3, Vec3, Real]:
+    """Return force [N], torque about the centre of mass [N m] and shaft power [W] of the rotors, body frame.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        speeds: Rotor speeds [rad/s].
+        x: Centre of mass in the world [m].
+        q: Attitude.
+        through_air: Velocity of the centre of mass relative to the air, world [m/s].
+        w: Angular velocity, body frame [rad/s].
+    """
+    kind = rows.kind[i]
+    frame = rows.airframe[kind]
+    body_velocity = rotate_inverse(q, through_air)
+    total = Vec3(0.0, 0.0, 0.0)
+    moment = Vec3(0.0, 0.0, 0.0)
+    power = 0.0
+    if frame.ground_effect != HELD:
+        find_heights(i, rows, x, q)
+    for j in range(frame.rotor_count):
+        arm = rows.rotor_position[kind, j]
+        axis_x = rows.rotor_x[kind, j]
+        axis_y = rows.rotor_y[kind, j]
+        axis_z = rows.rotor_z[kind, j]
+        air = body_velocity + cross(w, arm)
+        if rows.in_wake[i] == 1:
+            air = air - rotate_inverse(q, rows.wake[i, j])
+        force = Vec3(0.0, 0.0, rows.held_thrust[i, j])
+        torque = Vec3(0.0, 0.0, rows.held_torque[i, j])
+        if frame.thrust_curve != HELD:
+            inflow = Vec3(dot(axis_x, air), dot(axis_y, air), dot(axis_z, air))
+            force, torque = rotor_thrust(
+                rows, kind, frame.thrust_curve, speeds[j], inflow, rows.air_density[i]
+            )
+        if frame.ground_effect != HELD:
+            ratio = ground_ratio(i, rows, j, q, through_air, force[2])
+            force = Vec3(force[0], force[1], force[2] * ratio)
+        power += torque[2] * speeds[j]
+        pull = axis_x * force[0] + axis_y * force[1] + axis_z * force[2]
+        total += pull
+        # The airframe feels the reaction to the torque that turns the rotor.
+        reaction = -rows.rotor_spin[kind, j] * torque[2]
+        moment += cross(arm, pull) + axis_x * torque[0] + axis_y * torque[1] + axis_z * reaction
+    return total, moment, power
+
+
+def drag(i: int, rows: PlantRows, q: Quat, through_air: Vec3, w: Vec3) -> tuple[Vec3, Vec3]:
+    """Return force [N] and torque about the centre of mass [N m] of the drag, body frame."""
+    kind = rows.kind[i]
+    frame = rows.airframe[kind]
+    if frame.drag == HELD:
+        return rows.held_drag_force[i], rows.held_drag_torque[i]
+    air = rotate_inverse(q, through_air)
+    if rows.in_wake[i] == 1:
+        mean = Vec3(0.0, 0.0, 0.0)
+        for j in range(frame.rotor_count):
+            mean += rows.wake[i, j]
+        air = air - rotate_inverse(q, mean * (1.0 / Real(frame.rotor_count)))
+    return drag_wrench(rows, kind, frame.drag, air, w, rows.speed_middle[i], rows.air_density[i])
+
+
+def attitude_rate(q: Quat, w: Vec3) -> Quat:
+    """Return q (w, 0) / 2, the rate of a quaternion turning with a body rate w [1/s]."""
+    return Quat(
+        0.5 * (q[3] * w[0] + q[1] * w[2] - q[2] * w[1]),
+        0.5 * (q[3] * w[1] + q[2] * w[0] - q[0] * w[2]),
+        0.5 * (q[3] * w[2] + q[0] * w[1] - q[1] * w[0]),
+        -0.5 * (q[0] * w[0] + q[1] * w[1] + q[2] * w[2]),
+    )
+
+
+def body_rate(frame: Airframe, momentum: Vec3) -> Vec3:
+    """Return the angular velocity that belongs to an angular momentum without the rotors' [rad/s]."""
+    return times(
+        Vec3(frame.inverse_x[0], frame.inverse_x[1], frame.inverse_x[2]),
+        Vec3(frame.inverse_y[0], frame.inverse_y[1], frame.inverse_y[2]),
+        Vec3(frame.inverse_z[0], frame.inverse_z[1], frame.inverse_z[2]),
+        momentum,
+    )
+
+
+def body_momentum(frame: Airframe, w: Vec3) -> Vec3:
+    """Return J w [N m s]."""
+    return times(
+        Vec3(frame.inertia_x[0], frame.inertia_x[1], frame.inertia_x[2]),
+        Vec3(frame.inertia_y[0], frame.inertia_y[1], frame.inertia_y[2]),
+        Vec3(frame.inertia_z[0], frame.inertia_z[1], frame.inertia_z[2]),
+        w,
+    )
+
+
+def stage(
+    i: int,
+    rows: PlantRows,
+    speeds: Reals,
+    spin: Vec3,
+    x: Vec3,
+    q: Quat,
+    v: Vec3,
+    momentum: Vec3,
+) -> tuple[Vec3, Vec3, Vec3, Vec3, Vec3, Vec3, Vec3, Real]:
+    """Return angular velocity, acceleration, rate of the angular momentum, and the wrench.
+
+    The wrench is force (world) [N] and torque (body frame) [N m] of the rotors and of the drag, and the shaft
+    power [W].
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        speeds: Rotor speeds at this stage [rad/s].
+        spin: Angular momentum of the rotors [N m s].
+        x: Centre of mass in the world [m].
+        q: Attitude.
+        v: Velocity of the centre of mass, world [m/s].
+        momentum: Angular momentum of body and rotors, body frame [N m s].
+    """
+    frame = rows.airframe[rows.kind[i]]
+    w = body_rate(frame, momentum - spin)
+    through_air = v - rows.wind[i]
+    lift, moment, power = rotors(i, rows, speeds, x, q, through_air, w)
+    resistance, damping = drag(i, rows, q, through_air, w)
+    rotor_force = rotate(q, lift)
+    drag_force = rotate(q, resistance)
+    acceleration = (rotor_force + drag_force + rows.push[i]) * (1.0 / frame.mass) + rows.gravity[i]
+    change = moment + damping + rows.twist[i] - cross(w, momentum)
+    return w, acceleration, change, rotor_force, moment - cross(w, spin), drag_force, damping, power
+
+
+def mean(first: Vec3, second: Vec3, third: Vec3, last: Vec3) -> Vec3:
+    """Return the mean over the step of a vector at its stages."""
+    sixth = 1.0 / 6.0
+    third_part = 1.0 / 3.0
+    total = Vec3(0.0, 0.0, 0.0) + first * sixth
+    return total + second * third_part + third * third_part + last * sixth
+
+
+def moderate(velocity: Vec3, angular_velocity: Vec3) -> bool:
+    """Return whether motion is finite and below `FASTEST`."""
+    return dot(velocity, velocity) + dot(angular_velocity, angular_velocity) < FASTEST * FASTEST
+
+
+def fault_of(force: Vec3, torque: Vec3, velocity: Vec3, angular_velocity: Vec3) -> int:
+    """Return 1 for a wrench that is not finite, 2 for motion beyond `FASTEST`, else 0."""
+    total = (dot(force, force) + dot(torque, torque)) * 0.0
+    # An infinite number times 0 is not a number, which is not equal to itself.
+    if total != total:
+        return 1
+    if moderate(velocity, angular_velocity):
+        return 0
+    return 2
+
+
+def advance(i: int, rows: PlantRows, dt: Real) -> None:
+    """Integrate one vehicle over a step, and bring its motors to the end of it.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows; the state at the end, and the means over the step, are written to them.
+        dt: Length of the step [s].
+    """
+    integrate(i, rows, dt)
+    frame = rows.airframe[rows.kind[i]]
+    for j in range(frame.rotor_count):
+        rows.rotor_speed[i, j] = rows.speed_last[i, j]
+        if frame.motor != HELD:
+            rows.motor_state[i, j] = rows.motor_state_last[i, j]
+
+
+def integrate(i: int, rows: PlantRows, dt: Real) -> None:
+    """Integrate one vehicle over a step; see the module's docstring.
+
+    The state at the start of the step is kept, so that gradients through the step are right.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows; the state at the end, and the means over the step, are written to them.
+        dt: Length of the step [s].
+    """
+    kind = rows.kind[i]
+    frame = rows.airframe[kind]
+    offset = Vec3(frame.center_of_mass[0], frame.center_of_mass[1], frame.center_of_mass[2])
+    before = spin_momentum(i, rows, rows.rotor_speed[i])
+    turn_motors(i, rows, dt)
+    h1 = spin_momentum(i, rows, rows.speed_first[i])
+    h2 = spin_momentum(i, rows, rows.speed_middle[i])
+    h3 = spin_momentum(i, rows, rows.speed_last[i])
+
+    q = rows.orientation[i]
+    w = rows.angular_velocity[i]
+    x = rows.position[i] + rotate(q, offset)
+    v = rows.velocity[i] + rotate(q, cross(w, offset))
+    momentum = body_momentum(frame, w) + before
+    half = 0.5 * dt
+
+    w1, a1, m1, f1, t1, d1, r1, p1 = stage(i, rows, rows.speed_first[i], h1, x, q, v, momentum)
+    q1 = attitude_rate(q, w1)
+    va = v + a1 * half
+    qa = normalized(q + q1 * half)
+    xa = x + v * half
+    w2, a2, m2, f2, t2, d2, r2, p2 = stage(
+        i, rows, rows.speed_middle[i], h2, xa, qa, va, momentum + m1 * half
+    )
+    q2 = attitude_rate(qa, w2)
+    vb = v + a2 * half
+    qb = normalized(q + q2 * half)
+    xb = x + va * half
+    w3, a3, m3, f3, t3, d3, r3, p3 = stage(
+        i, rows, rows.speed_middle[i], h2, xb, qb, vb, momentum + m2 * half
+    )
+    q3 = attitude_rate(qb, w3)
+    vc = v + a3 * dt
+    qc = normalized(q + q3 * dt)
+    xc = x + vb * dt
+    w4, a4, m4, f4, t4, d4, r4, p4 = stage(i, rows, rows.speed_last[i], h3, xc, qc, vc, momentum + m3 * dt)
+    q4 = attitude_rate(qc, w4)
+
+    s = dt / 6.0
+    x = x + (v + (va + vb) * 2.0 + vc) * s
+    v = v + (a1 + (a2 + a3) * 2.0 + a4) * s
+    q = normalized(q + (q1 + (q2 + q3) * 2.0 + q4) * s)
+    momentum = momentum + (m1 + (m2 + m3) * 2.0 + m4) * s
+    w = body_rate(frame, momentum - h3)
+
+    rotor_force = mean(f1, f2, f3, f4)
+    rotor_torque = mean(t1, t2, t3, t4) - (h3 - before) * (1.0 / dt)
+    drag_force = mean(d1, d2, d3, d4)
+    drag_torque = mean(r1, r2, r3, r4)
+    power = mean(Vec3(p1, 0.0, 0.0), Vec3(p2, 0.0, 0.0), Vec3(p3, 0.0, 0.0), Vec3(p4, 0.0, 0.0))
+    force = rotor_force + drag_force + rows.push[i]
+    torque = rotor_torque + drag_torque + rows.twist[i]
+    load = force + rows.gravity[i] * frame.mass
+    rows.rotor_force[i] = rotor_force
+    rows.rotor_torque[i] = rotor_torque
+    rows.drag_force[i] = drag_force
+    rows.drag_torque[i] = drag_torque
+    rows.shaft_power[i] = power[0]
+    rows.force[i] = force
+    rows.torque[i] = torque
+    rows.load[i] = load
+    rows.fault[i] = fault_of(load, torque, v, w)
+    if not moderate(rows.velocity[i], rows.angular_velocity[i]):
+        rows.fault[i] = 2
+    rows.free_orientation[i] = q
+    rows.free_angular_velocity[i] = w
+    rows.free_position[i] = x - rotate(q, offset)
+    rows.free_velocity[i] = v - rotate(q, cross(w, offset))
+
+
+def observe(i: int, rows: MotionRows, rate: Real) -> None:
+    """Set rotation matrix and accelerations of a vehicle after a step.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        rate: Steps per second [Hz].
+    """
+    v = rows.velocity[i]
+    w = rows.angular_velocity[i]
+    rows.acceleration[i] = (v - rows.last_velocity[i]) * rate
+    rows.angular_acceleration[i] = (w - rows.last_angular_velocity[i]) * rate
+    rows.last_velocity[i] = v
+    rows.last_angular_velocity[i] = w
+    rows.rotation[i] = matrix_of(rows.orientation[i])

@@ -1,0 +1,238 @@
+"""Rigid contacts with Coulomb friction and restitution: velocities after a step, by MuJoCo's convex solver.
+
+MuJoCo's solver minimises 1/2 |a - a_free|^2 + s(J a - a_ref). With a nearly rigid regularisation, and
+reference accelerations that state the velocities J v which the step may end with, this is one step of rigid
+contact dynamics: nothing is stored in springs, so that no contact returns more energy than it took.
+
+The convex problem alone lets a sliding contact lift off with the velocity mu |v_t|. Subtracting this velocity
+from the one that is asked for, until both agree, yields Coulomb's law (De Saxcé and Feng 1998; Acary et al.
+2011).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array, BoolArray, IntArray
+
+MARGIN = 0.02
+"""Gap below which two surfaces have a contact that limits their approach [m]."""
+SOLVER_PARAMETERS = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+"""Impedance (MuJoCo's solimp) of a contact: a resting body yields by a ten-thousandth of the free motion."""
+_YIELDING = 1.0 - SOLVER_PARAMETERS[0]
+FRICTION_STIFFNESS = 100.0
+"""Stiffness of friction relative to the normal direction (MuJoCo's impratio)."""
+
+# Fixed-point iteration between slip and lift-off: largest number, and tolerances of the velocity.
+_ROUNDS = 25
+_UNDAMPED_ROUNDS = 6
+_RELATIVE_TOLERANCE, _TOLERANCE = 1e-5, 1e-9  # -, m/s
+# Depth that is not corrected [m], part of a greater depth that is corrected in a step, and its largest speed.
+_SLOP = 1e-5
+_CORRECTION = 0.2
+_FASTEST_CORRECTION = 1.0  # [m/s]
+# Limit of the acceleration that corrects smaller depths, which stem from the yielding of contacts [m/s^2].
+_SETTLING = 0.005
+_SMALL_GAP = 1e-7  # [m]
+# Impact speed below which nothing rebounds [m/s]: from a height of 50 nanometres.
+_SLOWEST_REBOUND = 0.001
+_NO_OBSTACLE = 1e6  # [m]
+
+
+def contact_parameters(restitution: float) -> tuple[float, float]:
+    """Return MuJoCo's solref of a geom, which carries the coefficient of restitution to its contacts.
+
+    The engine computes the reference accelerations itself; MuJoCo only mixes these numbers for two geoms.
+    """
+    return 1.0, 1.0 + restitution
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Velocities at the end of a step with contacts, and the contact forces."""
+
+    velocity: Array
+    """Velocity of the free joints at the end of the step, shape (M, 6)."""
+    motion: Array
+    """Velocity with which poses move during the step, shape (M, 6)."""
+    force: Array
+    """Mean contact force in the contact frame [N], shape (K, 3)."""
+    touching: BoolArray
+    """Whether a contact acts on a body, shape (M,)."""
+
+
+def solve(
+    model: Any, data: Any, dt: float, free: Array, wrench: Array, passing: BoolArray
+) -> Solution | None:
+    """Return the velocities at the end of a step, or None if no contact acts.
+
+    Args:
+        model: The model.
+        data: Its data with the constraints and islands of the start of the step.
+        dt: Length of the step [s].
+        free: Velocity of the free joints at the end of the step without contacts, shape (M, 6).
+        wrench: Force and torque on the free joints without gyroscopic terms, shape (M, 6).
+        passing: Bodies that are known to pass by all obstacles, shape (M,).
+    """
+    bodies = model.geom_bodyid[data.contact.geom] - 1
+    step = _Step(model, data, dt, free, ignored=np.append(passing, False)[bodies].any(axis=1))
+    if not step.closing():
+        return None
+    resting, force = step.solve(step.allowed)
+    acting = force[:, 0] > 0.0
+    touching = np.zeros(model.nbody, dtype=bool)
+    touching[bodies[acting]] = True
+    motion = step.second_order(resting, acting, bodies)
+    if step.deepest < -_SLOP:
+        corrected, _ = step.solve(step.corrected())
+        resting *= step.paying(resting, dt * (wrench * (corrected - motion)).sum(axis=1))
+        motion = corrected
+    velocity = resting
+    rebound = step.rebound(acting)
+    if rebound is not None:
+        bounced, impulse = step.solve(rebound)
+        share = step.share(resting, bounced, motion, wrench)
+        velocity = resting + share[:, None] * (bounced - resting)
+        of_contact = share[np.max(bodies, axis=1)][:, None]
+        force = force + of_contact * (impulse - force)
+    return Solution(velocity, motion, force, touching[:-1])
+
+
+class _Step:
+    """One step of contact dynamics: its free motion, its contacts, and solutions for wanted velocities."""
+
+    def __init__(self, model: Any, data: Any, dt: float, free: Array, ignored: BoolArray) -> None:
+        self._model, self._data, self._dt = model, data, dt
+        contact = data.contact
+        self._count = data.ncon
+        self._velocity = data.qvel.copy()
+        self._free = (free.ravel() - self._velocity) / dt
+        self._friction = contact.friction[:, 0].copy()
+        self._restitution = contact.solref[:, 1] - 1.0
+        self._gap = contact.dist.copy()
+        self._start = self._project(self._velocity)
+        self._acceleration = self._project(self._free)
+        self._gap[ignored] = _NO_OBSTACLE
+        self.deepest = float(self._gap.min())
+        self.allowed = np.where(
+            self._gap > 0.0, -self._gap / dt, np.minimum(-_CORRECTION * self._gap / dt, _SETTLING * dt)
+        )
+
+    def closing(self) -> bool:
+        """Return whether free motion would close the gap of a contact."""
+        end = self._start[:, 0] + self._dt * self._acceleration[:, 0]
+        return bool((end < self.allowed).any())
+
+    def solve(self, wanted: Array) -> tuple[Array, Array]:
+        """Return the velocities (M, 6) and contact forces (K, 3) for least normal velocities, shape (K,)."""
+        data, dt = self._data, self._dt
+        reference = data.efc_aref.reshape(-1, 3)
+        reference[:, 1:] = self._start[:, 1:] / -dt
+        lift = self._lift(self._start + dt * self._acceleration)
+        for round_number in range(_ROUNDS):
+            reference[:, 0] = (wanted - lift - self._start[:, 0]) / dt
+            data.qacc_smooth[:] = self._free
+            mujoco.mj_mulM(self._model, data, data.qfrc_smooth, data.qacc_smooth)
+            mujoco.mj_fwdConstraint(self._model, data)
+            wished = self._lift(self._start + dt * self._project(data.qacc))
+            change = wished - lift
+            moving = np.abs(change) > _RELATIVE_TOLERANCE * wished + _TOLERANCE
+            if not moving.any():
+                break
+            change[~moving] = 0.0
+            lift += change if round_number < _UNDAMPED_ROUNDS else 0.5 * change
+        velocity: Array = (self._velocity + dt * data.qacc).reshape(-1, 6)
+        return velocity, data.efc_force.reshape(-1, 3).copy()
+
+    def _lift(self, velocity: Array) -> Array:
+        """Return the velocity with which the convex problem lifts sliding contacts [m/s], shape (K,)."""
+        x, y = velocity[:, 1], velocity[:, 2]
+        lift: Array = self._friction * np.sqrt(x * x + y * y)
+        return lift
+
+    def second_order(self, end: Array, acting: BoolArray, bodies: npt.NDArray[np.int32]) -> Array:
+        """Return the mean velocity of bodies whose contacts last, of others that at the end, shape (M, 6)."""
+        mean = 0.5 * (self._velocity.reshape(-1, 6) + end)
+        gap = self._dt * self._project(mean.ravel())[:, 0]
+        ends = (gap < self.allowed * self._dt - _SMALL_GAP) | (
+            acting & (np.abs(self._start[:, 0]) * self._dt > _SMALL_GAP)
+        )
+        late = np.zeros(self._model.nbody, dtype=bool)
+        late[bodies[ends]] = True
+        motion: Array = np.where(late[:-1, None], end, mean)
+        return motion
+
+    def corrected(self) -> Array:
+        """Return the least normal velocities of the pose, which separate overlapping surfaces, shape (K,)."""
+        pushing = np.minimum(_CORRECTION / self._dt * (-_SLOP - self._gap), _FASTEST_CORRECTION)
+        wanted: Array = np.where(self._gap < -_SLOP, pushing, self.allowed)
+        return wanted
+
+    def paying(self, velocity: Array, work: Array) -> Array:
+        """Return factors of velocities that take the energy of a correction from the motion, shape (M, 1).
+
+        Args:
+            velocity: Velocity of the free joints, shape (M, 6).
+            work: Work of the wrench along the correction [J], shape (M,).
+        """
+        energy = _energies(self._model, self._data, velocity)
+        left = np.maximum(energy + np.minimum(work, 0.0), 0.0)
+        factor: Array = np.sqrt(left / np.maximum(energy, 1e-300))[:, None]
+        return factor
+
+    def rebound(self, acting: BoolArray) -> Array | None:
+        """Return the least normal velocities after rebounds, shape (K,); None if nothing rebounds.
+
+        The velocity of an impact is that with which the gap closes under the free acceleration, so that the
+        instant of the impact within the step makes no energy.
+        """
+        start, acceleration = self._start[:, 0], self._acceleration[:, 0]
+        approaching = acting & (self._restitution > 0.0) & (start + self._dt * acceleration < 0.0)
+        impact = np.sqrt(np.maximum(start**2 - 2.0 * acceleration * np.maximum(self._gap, 0.0), 0.0))
+        # The contact yields by its regularisation.
+        speed = (self._restitution + _YIELDING * (1.0 + self._restitution)) * impact
+        rebounding = approaching & (impact > _SLOWEST_REBOUND)
+        return np.where(rebounding, speed, self.allowed) if rebounding.any() else None
+
+    def share(self, resting: Array, bounced: Array, motion: Array, wrench: Array) -> Array:
+        """Return the part of the rebound of each body that makes no energy, shape (M,).
+
+        Newton's law of restitution with friction can make energy (Kane 1984). Any mixture with the motion
+        without rebound, which only loses energy, is a solution too.
+        """
+        model, data = self._model, self._data
+        group = data.tree_island + 1
+        budget = _energies(model, data, self._velocity.reshape(-1, 6))
+        budget += self._dt * (wrench * motion).sum(axis=1)
+        half = _energies(model, data, 0.5 * (resting + bounced))
+        least, most = _energies(model, data, resting), _energies(model, data, bounced)
+        budget, low, high, half = (_sums(group, energy) for energy in (budget, least, most, half))
+        # Kinetic energy is quadratic in the share: low + b s + c s^2.
+        c = 2.0 * (low + high) - 4.0 * half
+        b = high - low - c
+        root = np.sqrt(np.maximum(b * b + 4.0 * c * (budget - low), 0.0))
+        limit = np.clip((root - b) / np.maximum(2.0 * c, 1e-300), 0.0, 1.0)
+        share: Array = np.where(high > budget, limit, 1.0)[group]
+        return share
+
+    def _project(self, velocity: Array) -> Array:
+        """Return J v in the contact frames, shape (K, 3)."""
+        result = np.zeros(3 * self._count)
+        mujoco.mj_mulJacVec(self._model, self._data, result, velocity)
+        return result.reshape(-1, 3)
+
+
+def _sums(group: IntArray, values: Array) -> Array:
+    """Return the sum of the values of each group."""
+    return np.asarray(np.bincount(group, weights=values), dtype=float)
+
+
+def _energies(model: Any, data: Any, velocity: Array) -> Array:
+    """Return the kinetic energy of each body [J], shape (M,)."""
+    momentum = np.zeros(velocity.size)
+    mujoco.mj_mulM(model, data, momentum, velocity.ravel())
+    energy: Array = 0.5 * (velocity * momentum.reshape(-1, 6)).sum(axis=1)
+    return energy

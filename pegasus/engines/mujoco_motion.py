@@ -1,0 +1,342 @@
+"""Motion of the free bodies of a MuJoCo model: given free flight, and rigid contacts where bodies touch."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.frames import (
+    cross,
+    matrix_from_quaternion,
+    matrix_product,
+    normalize,
+    rotate,
+    rotate_inverse,
+)
+from pegasus.core.engine import BodyState
+from pegasus.engines.mujoco_contacts import Solution, solve
+from pegasus.engines.mujoco_proximity import OVERLAP, Proximity
+
+_NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+
+
+class BodyMotion:
+    """State of the free bodies of a model, and their steps.
+
+    Args:
+        model: The model; body 0 is the world, all others are free.
+        data: Its data, from which the state is taken.
+    """
+
+    def __init__(self, model: Any, data: Any) -> None:
+        self._model, self._data = model, data
+        self._count = model.nbody - 1
+        self.state = BodyState.zeros(self._count)
+        self._integrated = BodyState.zeros(self._count)
+        self._pose = data.qpos.reshape(-1, 7)
+        self._velocity = data.qvel.reshape(-1, 6)
+        self._take_from_model(self.state)
+        self._force, self._torque = np.zeros((self._count, 3)), np.zeros((self._count, 3))
+        self._free: BodyState | None = None
+        self._rest: _Rest | None = None
+        self._center_of_mass = model.body_ipos[1:]
+        self._mass = model.body_mass[1:, None].copy()
+        axes = matrix_from_quaternion(model.body_iquat[1:, [1, 2, 3, 0]])
+        self._inertia = matrix_product(axes * model.body_inertia[1:, None, :], axes.transpose(0, 2, 1))
+        self._has_offset = bool(self._center_of_mass.any())
+        self._in_model = False
+        self._proximity = Proximity(model, data)
+        self._no_body = np.zeros(self._count, dtype=bool)
+        self.contacts: ContactRecord | None = None
+        """Contacts of the last step, or of the initial poses; None if there are none."""
+        self._record_overlaps()
+
+    def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
+        """Set the wrench of the next steps, and the state at the end of the next one without contacts."""
+        self._force, self._torque, self._free = force, torque, free
+
+    def write(self, rows: IntArray, state: BodyState) -> None:
+        """Set poses and velocities of some bodies."""
+        ours = self.state
+        ours.position[rows], ours.orientation[rows] = state.position, state.orientation
+        ours.velocity[rows], ours.angular_velocity[rows] = state.velocity, state.angular_velocity
+        self._in_model, self._rest = False, None
+        self._proximity.forget(rows)
+
+    def update_model(self) -> None:
+        """Put the state into the model, with the poses of all geoms."""
+        if self._in_model:
+            return
+        self._put(self.state.position, self.state.orientation)
+        self._velocity[:, :3] = self.state.velocity
+        self._velocity[:, 3:] = self.state.angular_velocity
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
+        self._in_model = True
+
+    def step(self, dt: float) -> None:
+        """Advance by dt [s]."""
+        free = self._free
+        self._free = None
+        if self._rest is not None and self._rest.goes_on(dt, self._force, self._torque, free):
+            return
+        self._rest = None
+        given = free
+        if free is None:
+            free = self._integrate(dt)
+        self.contacts = None
+        if not self._proximity.far(self.state, free):
+            near = self._proximity.near(at_start=self._restore)
+            if near.any():
+                if self._step_near(near, free, dt):
+                    self._rest = _Rest(dt, self._force, self._torque, given)
+                return
+        self._take(free)
+
+    def _take(self, free: BodyState) -> None:
+        ours = self.state
+        np.copyto(ours.position, free.position)
+        np.copyto(ours.orientation, free.orientation)
+        np.copyto(ours.velocity, free.velocity)
+        np.copyto(ours.angular_velocity, free.angular_velocity)
+        self._in_model = False
+
+    def _restore(self) -> None:
+        """Put the state into the model, whatever is there."""
+        self._in_model = False
+        self.update_model()
+
+    def _step_near(self, near: BoolArray, free: BodyState, dt: float) -> bool:
+        """Advance by dt [s] where some bodies may touch something. Return whether all remain at rest."""
+        proximity, state = self._proximity, self.state
+        motion = proximity.motion_between(state, free, dt)
+        fast = near & proximity.fast(motion)
+        blocked, swept = self._no_body, bool(fast.any())
+        if not swept and not self._detect(near):
+            self._take(free)
+            return False
+        start, end = self._central(state), self._central(free)
+        if swept:
+            part, blocked = proximity.travelled(
+                fast,
+                motion,
+                lambda part: self._place(*self._on_free_path(start, end, part)),
+                overlap=_TOUCH,
+            )
+            self._detect(near)
+        solution = self._solved(start, end, dt, passing=fast & ~blocked) if self._data.ncon else None
+        position, orientation = state.position.copy(), state.orientation.copy()
+        self._take(free)
+        touching = self._no_body if solution is None else solution.touching
+        stopped = blocked & ~touching
+        if stopped.any():
+            way = part[:, None]
+            self._set(
+                stopped,
+                *self._on_free_path(start, end, part),
+                start.velocity + way * (end.velocity - start.velocity),
+                start.angular_velocity + way * (end.angular_velocity - start.angular_velocity),
+            )
+        if solution is None or not touching.any():
+            return False
+        self._move(solution, start, dt)
+        still = touching & _still(start, solution)
+        state.position[still], state.orientation[still] = position[still], orientation[still]
+        state.velocity[still] = state.angular_velocity[still] = 0.0
+        return bool(still.all())
+
+    def _detect(self, near: BoolArray) -> int:
+        """Find the contacts of some bodies (M,) at the start of a step. Return their number."""
+        self._restore()
+        self._proximity.consider(near)
+        mujoco.mj_collision(self._model, self._data)
+        return int(self._data.ncon)
+
+    def _solved(self, start: BodyState, end: BodyState, dt: float, *, passing: BoolArray) -> Solution | None:
+        """Return the solution of the contacts at the start, with velocities of the centres of mass."""
+        # MuJoCo's velocities are those of the origins of the body frames.
+        free = np.hstack([end.velocity, end.angular_velocity])
+        wrench = np.hstack([self._force, self._torque])
+        if self._has_offset:
+            rotation = matrix_from_quaternion(start.orientation)
+            free[:, :3] -= rotate(rotation, cross(end.angular_velocity, self._center_of_mass))
+            wrench[:, 3:] += cross(self._center_of_mass, rotate_inverse(rotation, self._force))
+        model, data = self._model, self._data
+        mujoco.mj_makeM(model, data)
+        mujoco.mj_factorM(model, data)
+        mujoco.mj_makeConstraint(model, data)
+        mujoco.mj_island(model, data)
+        solution = solve(model, data, dt, free, wrench, passing)
+        force = np.zeros((data.ncon, 3)) if solution is None else solution.force
+        self.contacts = ContactRecord(model, data, force)
+        if solution is not None and self._has_offset:
+            for velocity in (solution.velocity, solution.motion):
+                velocity[:, :3] += rotate(rotation, cross(velocity[:, 3:], self._center_of_mass))
+        return solution
+
+    def _move(self, solution: Solution, start: BodyState, dt: float) -> None:
+        """Set the state of the touching bodies after a step."""
+        moved = solution.motion[:, :3]
+        velocity, spin = solution.velocity[:, :3], solution.velocity[:, 3:]
+
+        def on_path(part: Array) -> tuple[Array, Array]:
+            way = part[:, None] * dt
+            self._pose[:, 3], self._pose[:, 4:] = start.orientation[:, 3], start.orientation[:, :3]
+            # MuJoCo's exponential map: the bits of NumPy's sine may depend on the number of rows.
+            mujoco.mj_integratePos(self._model, self._data.qpos, (way * solution.motion).ravel(), 1.0)
+            return start.position + way * moved, self._pose[:, [4, 5, 6, 3]]
+
+        part = np.ones(self._count)
+        motion = self._proximity.motion_of(moved, solution.motion[:, 3:], dt)
+        fast = solution.touching & self._proximity.fast(motion)
+        if fast.any():
+            part, _ = self._proximity.travelled(
+                fast, motion, lambda part: self._place(*on_path(part)), overlap=OVERLAP
+            )
+            scale = self._spent(solution, (1.0 - part) * dt)[:, None]
+            velocity, spin = scale * velocity, scale * spin
+        self._set(solution.touching, *on_path(part), velocity, spin)
+
+    def _spent(self, solution: Solution, unused: Array) -> Array:
+        """Return factors of velocities without the work of the wrench in unused time [s], shape (M,)."""
+        velocity, spin = solution.velocity[:, :3], solution.velocity[:, 3:]
+        energy = 0.5 * (self._mass * velocity * velocity + spin * rotate(self._inertia, spin)).sum(axis=1)
+        power = (self._force * solution.motion[:, :3] + self._torque * solution.motion[:, 3:]).sum(axis=1)
+        work = np.maximum(unused * power, 0.0)
+        scale: Array = np.sqrt(np.maximum(energy - work, 0.0) / np.maximum(energy, 1e-300))
+        return scale
+
+    def _central(self, state: BodyState) -> BodyState:
+        """Return a copy of a state with positions and velocities of the centres of mass."""
+        position, velocity = state.position.copy(), state.velocity.copy()
+        if self._has_offset:
+            rotation = matrix_from_quaternion(state.orientation)
+            position += rotate(rotation, self._center_of_mass)
+            velocity += rotate(rotation, cross(state.angular_velocity, self._center_of_mass))
+        return BodyState(position, state.orientation.copy(), velocity, state.angular_velocity.copy())
+
+    def _set(
+        self, rows: BoolArray, position: Array, orientation: Array, velocity: Array, spin: Array
+    ) -> None:
+        """Set the states of some bodies (M,), given positions and velocities of all centres of mass."""
+        if self._has_offset:
+            rotation = matrix_from_quaternion(orientation)
+            position = position - rotate(rotation, self._center_of_mass)
+            velocity = velocity - rotate(rotation, cross(spin, self._center_of_mass))
+        state = self.state
+        state.position[rows], state.orientation[rows] = position[rows], orientation[rows]
+        state.velocity[rows], state.angular_velocity[rows] = velocity[rows], spin[rows]
+        self._in_model = False
+
+    def _place(self, position: Array, orientation: Array) -> None:
+        """Put poses into the model, given positions of the centres of mass."""
+        if self._has_offset:
+            position = position - rotate(matrix_from_quaternion(orientation), self._center_of_mass)
+        self._put(position, orientation)
+
+    def _on_free_path(self, start: BodyState, end: BodyState, part: Array) -> tuple[Array, Array]:
+        """Return positions and orientations after a part of free flight, shape (M,)."""
+        way = part[:, None]
+        position = start.position + way * (end.position - start.position)
+        return position, _between(start.orientation, end.orientation, way)
+
+    def _integrate(self, dt: float) -> BodyState:
+        """Return the state at the end of a step without contacts, by RK4 with the wrench held."""
+        self.update_model()
+        applied = self._data.qfrc_applied.reshape(-1, 6)
+        applied[:, 3:] = self._torque
+        if self._has_offset:
+            # Acts at the centre of mass also while the body turns.
+            self._data.xfrc_applied[1:, :3] = self._force
+        else:
+            applied[:, :3] = self._force
+        option = self._model.opt
+        allowed = option.disableflags
+        option.timestep, option.disableflags = dt, allowed | _NO_CONTACTS
+        mujoco.mj_step(self._model, self._data)
+        option.disableflags = allowed
+        self._in_model = False
+        self._take_from_model(self._integrated)
+        return self._integrated
+
+    def _put(self, position: Array, orientation: Array) -> None:
+        self._pose[:, :3] = position
+        self._pose[:, 3] = orientation[:, 3]
+        self._pose[:, 4:] = orientation[:, :3]
+
+    def _take_from_model(self, state: BodyState) -> None:
+        state.position[...] = self._pose[:, :3]
+        state.orientation[:, :3] = self._pose[:, 4:]
+        state.orientation[:, 3] = self._pose[:, 3]
+        state.velocity[...] = self._velocity[:, :3]
+        state.angular_velocity[...] = self._velocity[:, 3:]
+
+    def _record_overlaps(self) -> None:
+        """Record the contacts of the present poses, without forces."""
+        self.update_model()
+        self._proximity.consider(~self._no_body)
+        mujoco.mj_collision(self._model, self._data)
+        if self._data.ncon:
+            self.contacts = ContactRecord(self._model, self._data, np.zeros((self._data.ncon, 3)))
+
+
+class ContactRecord:
+    """Contacts with a force or an overlap, kept from the data of a model."""
+
+    def __init__(self, model: Any, data: Any, force: Array) -> None:
+        contact = data.contact
+        kept = (force[:, 0] > 0.0) | (contact.dist <= 0.0)
+        self.body = model.geom_bodyid[contact.geom[kept]]
+        """The two bodies of each contact, 0 for the world, shape (K, 2)."""
+        self.position = contact.pos[kept]
+        """Contact points in the world [m], shape (K, 3)."""
+        frame = contact.frame[kept].reshape(-1, 3, 3)
+        self.normal = frame[:, 0]
+        """Unit normals from the first body to the second, shape (K, 3)."""
+        self.force = (force[kept][:, :, None] * frame).sum(axis=1)
+        """Forces on the second body in the world [N], shape (K, 3)."""
+        self.distance = contact.dist[kept]
+        """Gaps between the surfaces, negative when they overlap [m], shape (K,)."""
+
+
+class _Rest:
+    """Inputs of a step in which all bodies remain at rest; with the same inputs they do so again."""
+
+    def __init__(self, dt: float, force: Array, torque: Array, free: BodyState | None) -> None:
+        self._dt, self._force, self._torque = dt, force.copy(), torque.copy()
+        self._free = None if free is None else [field.copy() for field in _fields(free)]
+
+    def goes_on(self, dt: float, force: Array, torque: Array, free: BodyState | None) -> bool:
+        """Return whether the inputs of a step are the same."""
+        if dt != self._dt or (free is None) != (self._free is None):
+            return False
+        if not ((force == self._force).all() and (torque == self._torque).all()):
+            return False
+        if free is None or self._free is None:
+            return True
+        return all(bool((a == b).all()) for a, b in zip(_fields(free), self._free, strict=True))
+
+
+def _still(start: BodyState, solution: Solution) -> BoolArray:
+    """Return which bodies are at rest during a step, shape (M,)."""
+    speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion
+    still: BoolArray = np.all(np.hstack([np.abs(speed) < _STILL for speed in speeds]), axis=1)
+    return still
+
+
+def _fields(state: BodyState) -> tuple[Array, Array, Array, Array]:
+    return state.position, state.orientation, state.velocity, state.angular_velocity
+
+
+_STILL = 1e-8
+"""Velocity below which a body at rest remains where it is [m/s, rad/s]."""
+_TOUCH = 1e-9
+"""Growth of an overlap above which free flight is not free [m]."""
+
+
+def _between(a: Array, b: Array, part: Array) -> Array:
+    """Return unit quaternions on the way from a to b, shape (M, 4)."""
+    x, y, z, w = (a[:, k] * b[:, k] for k in range(4))
+    nearest = np.where(x + y + z + w < 0.0, -1.0, 1.0)[:, None] * b
+    return normalize(a + part * (nearest - a))

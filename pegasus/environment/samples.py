@@ -1,0 +1,187 @@
+"""Wind, air density and gravity at the positions of many vehicles, in one launch."""
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, make_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.row_map import StepModel, compiler
+from pegasus.base.step_math import Column, Real, Vec3
+from pegasus.environment.atmosphere import Atmosphere, AtmosphereParameters, standard_air, standard_layers
+from pegasus.environment.gravity import Gravity, GravityParameters, gravity_at
+from pegasus.environment.wind import Wind, WindParameters, wind_at
+
+if TYPE_CHECKING:
+    from pegasus.environment.environment import Environment
+
+_GRAVITY, _AIR, _WIND = 1, 2, 4
+_STANDARD = standard_layers()
+
+
+@dataclass(eq=False)
+class Samples:
+    """Environment at the positions of M vehicles."""
+
+    wind_velocity: Array
+    """Velocity of the air in the world [m/s], shape (M, 3)."""
+    air_density: Array
+    """Density of the air [kg/m^3], shape (M,)."""
+    gravity: Array
+    """Acceleration of free fall in the world [m/s^2], shape (M, 3)."""
+    density_used: bool = True
+    """Whether the density is used; it is not filled otherwise."""
+
+    @classmethod
+    def of(cls, count: int, *, density_used: bool = True) -> "Samples":
+        """Return columns of zeros.
+
+        Args:
+            count: Number of vehicles M.
+            density_used: Whether the density is used.
+        """
+        return cls(np.zeros((count, 3)), np.zeros(count), np.zeros((count, 3)), density_used)
+
+
+@dataclass
+class SampleRows:
+    """Columns of `sample_row`."""
+
+    gravity_parameters: Column[GravityParameters]
+    air_parameters: Column[AtmosphereParameters]
+    wind_parameters: Column[WindParameters]
+    conditions: Column[Real]
+    """Time [s] and altitude of the origin [m]."""
+    position: Column[Vec3]
+    gravity: Column[Vec3]
+    air_density: Column[Real]
+    wind_velocity: Column[Vec3]
+
+
+def sample_row(i: int, rows: SampleRows, gravity_wanted: int, density_wanted: int, wind_wanted: int) -> None:
+    """Fill row i with the quantities wanted (0 or 1)."""
+    position = rows.position[i]
+    altitude = position[2] + rows.conditions[1]
+    if gravity_wanted > 0:
+        rows.gravity[i] = Vec3(0.0, 0.0, -gravity_at(rows.gravity_parameters[0], altitude))
+    if density_wanted > 0:
+        _, _, density = standard_air(rows.air_parameters[0], altitude)
+        rows.air_density[i] = density
+    if wind_wanted > 0:
+        rows.wind_velocity[i] = wind_at(rows.wind_parameters[0], position, rows.conditions[0])
+
+
+class Sampler:
+    """Prepared sampling of an environment at positions.
+
+    Args:
+        environment: The environment.
+        position: Positions in the world [m], shape (M, 3), C-contiguous.
+        out: Columns to fill.
+    """
+
+    def __init__(self, environment: "Environment", position: Array, out: Samples) -> None:
+        self._position, self._out, self._origin = position, out, environment.origin
+        self._gravity, self._atmosphere = environment.gravity, environment.atmosphere
+        self._wind, self._wind_parameters = environment.wind, environment.wind.parameters
+        self._conditions = np.array([0.0, environment.origin.altitude])
+        out.wind_velocity[...] = 0.0
+        gravity, atmosphere, wind = environment.gravity, environment.atmosphere, environment.wind
+        compiled = 0
+        if compiler() is not None:
+            compiled |= _GRAVITY if _by_law(gravity, Gravity, "magnitude") else 0
+            compiled |= _AIR if _by_law(atmosphere, Atmosphere, "air", "density") else 0
+            compiled |= _WIND if _by_law(wind, Wind, "velocity") else 0
+        wanted = _GRAVITY | (_AIR if out.density_used else 0) | (0 if wind.calm else _WIND)
+        self._others = _array_methods(environment, position, out, wanted & ~compiled)
+        self._launch = self._prepared(environment, position, out, wanted & compiled)
+
+    def fits(self, environment: "Environment", position: Array, out: Samples) -> bool:
+        """Return whether these are the arrays and models that the sampling was prepared for."""
+        return (
+            position is self._position
+            and out is self._out
+            and environment.origin is self._origin
+            and environment.gravity is self._gravity
+            and environment.atmosphere is self._atmosphere
+            and environment.wind is self._wind
+            and environment.wind.parameters is self._wind_parameters
+        )
+
+    def __call__(self, t: float) -> None:
+        """Fill the columns.
+
+        Args:
+            t: Simulation time [s].
+        """
+        if self._launch is not None:
+            self._conditions[0] = t
+            self._launch()
+        for fill in self._others:
+            fill(t)
+
+    def _prepared(self, environment: "Environment", position: Array, out: Samples, wanted: int) -> Any:
+        if not wanted or not len(position):
+            return None
+        parameters: list[Any] = [GravityParameters(0.0, 0.0), _STANDARD, WindParameters((0.0, 0.0, 0.0))]
+        steps: list[Any] = [gravity_at, standard_air, wind_at]
+        models: tuple[StepModel, ...] = (environment.gravity, environment.atmosphere, environment.wind)
+        for k, (bit, model) in enumerate(zip((_GRAVITY, _AIR, _WIND), models, strict=True)):
+            if wanted & bit:
+                parameters[k], steps[k] = model.parameters, type(model).law
+        kernel, kind = _kernel(*steps)
+        columns = {
+            "gravity_parameters": parameters[:1],
+            "air_parameters": parameters[1:2],
+            "wind_parameters": parameters[2:],
+            "conditions": self._conditions,
+            "position": position,
+            "gravity": out.gravity,
+            "air_density": out.air_density,
+            "wind_velocity": out.wind_velocity,
+        }
+        bits = (int(wanted & bit > 0) for bit in (_GRAVITY, _AIR, _WIND))
+        return kernel.launch(compiler().Rows(kind, columns), len(position), *bits)
+
+
+def _by_law(model: object, base: type, *methods: str) -> bool:
+    """Return whether a model is given by its step function: it overrides none of the array methods."""
+    return isinstance(model, base) and all(getattr(type(model), m) is getattr(base, m) for m in methods)
+
+
+def _array_methods(
+    environment: "Environment", position: Array, out: Samples, wanted: int
+) -> list[Callable[[float], None]]:
+    """Return functions of time that fill columns by the array methods of the models."""
+
+    def gravity(_: float) -> None:
+        out.gravity[...] = environment.gravity_vector(position)
+
+    def air_density(_: float) -> None:
+        out.air_density[...] = environment.air_density(position)
+
+    def wind_velocity(t: float) -> None:
+        out.wind_velocity[...] = environment.wind_velocity(position, t)
+
+    each = {_GRAVITY: gravity, _AIR: air_density, _WIND: wind_velocity}
+    return [fill for bit, fill in each.items() if wanted & bit]
+
+
+@functools.cache
+def _kernel(gravity: Any, air: Any, wind: Any) -> tuple[Any, type]:
+    """Return the kernel with these step functions, and the dataclass of its columns."""
+    roles = (("gravity", gravity, gravity_at), ("air", air, standard_air), ("wind", wind, wind_at))
+    others = [(role, law, shipped) for role, law, shipped in roles if law is not shipped]
+    if not others:
+        return compiler().Kernel(sample_row), SampleRows
+    columns = []
+    for role, law, _ in others:
+        first = next(iter(inspect.signature(law).parameters))
+        columns.append((f"{role}_parameters", types.GenericAlias(Column, (get_type_hints(law)[first],))))
+    kind = make_dataclass("CustomSampleRows", columns, bases=(SampleRows,))
+    replaced = {shipped.__name__: law for _, law, shipped in others}
+    return compiler().Kernel(sample_row, replaced, {SampleRows: kind}), kind

@@ -1,0 +1,70 @@
+"""Isaac Sim as a host application of simulations."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pegasus.base.errors import ConfigError
+from pegasus.core.engine import Engine
+from pegasus.core.observer import Observer
+from pegasus.core.renderer import Renderer
+from pegasus.isaac.launch import FRAME_RATE_SETTING, inside_isaac_sim, start, take_options
+from pegasus.scene.scene import Scene
+
+
+class IsaacHost:
+    """Host application Isaac Sim; see `pegasus.core.host.Host` for the contract."""
+
+    # Other modules of this room import omni, so methods import them.
+
+    @property
+    def running(self) -> bool:
+        """This process runs in Isaac Sim."""
+        return inside_isaac_sim()
+
+    def start(self, arguments: Sequence[str], *, headless: bool) -> list[str]:
+        """Start Isaac Sim in this process; return the arguments that are not options of it."""
+        options, rest = take_options(list(arguments))
+        start(headless=headless, **options.keywords())
+        return rest
+
+    def make_engine(self, rate: float) -> Engine:
+        """Return an engine on the active physics of Isaac Sim, at a rate [Hz]."""
+        if not self.running:
+            raise ConfigError(
+                "Isaac Sim does not run in this process",
+                field="engine",
+                value="isaac",
+                remedy="use `pegasus isaac`, or call pegasus.isaac.launch.start() first",
+            )
+        from pegasus.isaac import kit
+        from pegasus.isaac.engine import IsaacEngine
+
+        return IsaacEngine(rate=rate, frame_rate=kit.setting(FRAME_RATE_SETTING))
+
+    def owns(self, engine: Engine) -> bool:
+        """Return whether an engine is an `IsaacEngine`."""
+        from pegasus.isaac.engine import IsaacEngine
+
+        return isinstance(engine, IsaacEngine)
+
+    def open_scene(self, engine: Engine) -> Scene | None:
+        """Return the scene of the open stage for an engine that keeps it, else None."""
+        from pegasus.isaac.engine import IsaacEngine
+        from pegasus.isaac.world_stage import scene_of_open_stage
+
+        assert isinstance(engine, IsaacEngine)
+        return scene_of_open_stage(engine) if engine.keeps_stage else None
+
+    def read_scene(self, file: Path) -> Scene:
+        """Return the scene of a USD file, whose geometry is read on first use."""
+        from pegasus.isaac.world_stage import scene_of_file
+
+        return scene_of_file(file)
+
+    def make_renderer(self, engine: Engine) -> tuple[Renderer, Sequence[Observer]]:
+        """Return the renderer on RTX, and the observer that renders due images."""
+        from pegasus.isaac.engine import IsaacEngine
+        from pegasus.isaac.renderer import DueImages, IsaacRenderer
+
+        assert isinstance(engine, IsaacEngine)
+        return IsaacRenderer(engine), [DueImages(engine)]

@@ -1,0 +1,172 @@
+"""Flights, images and the window in Isaac Sim itself: run by its extension manager or its test runner."""
+
+import numpy as np
+import numpy.typing as npt
+import omni.kit.app
+import omni.kit.test
+import omni.ui as ui
+
+from pegasus import Multirotor, Simulation
+from pegasus.cameras import Camera, CameraReading
+from pegasus.control import GeometricController, trajectories
+from pegasus.isaac import kit
+from pegasus.isaac.engine import IsaacEngine
+from pegasus.isaac.kit_session import KitSession
+from pegasus.isaac.timeline_link import TimelineLink
+from pegasus.isaac.window import TITLE, PegasusWindow
+from pegasus.isaac.window_replicator import ReplicatorPart
+from pegasus.panel.panel import Panel
+
+_RATE = 250
+
+
+class TestFlight(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
+    """Fly by the timeline, as in the window."""
+
+    async def setUp(self) -> None:
+        """Make a world with one vehicle that is told to hover 2 m up."""
+        self.simulation = Simulation("flat", engine=IsaacEngine(rate=_RATE), rate=_RATE, seed=1)
+        self.failures: list[Exception] = []
+        self.link = TimelineLink(self.simulation, play=self.simulation.play, failed=self.failures.append)
+        self.camera = Camera(rate_hz=10.0, resolution=(320, 240), outputs=("rgb", "depth"))
+        controller = GeometricController(trajectories.hold(height=2.0))
+        self.iris = self.simulation.add(
+            Multirotor("iris", backends=[controller], extra_sensors={"front": self.camera})
+        )
+
+    async def tearDown(self) -> None:
+        """Leave the timeline stopped."""
+        kit.stop()
+        self.link.close()
+        self.simulation.close()
+
+    async def _until(self, time: float, frames: int = 5000) -> None:
+        for _ in range(frames):
+            if self.simulation.time >= time or self.failures:
+                break
+            await omni.kit.app.get_app().next_update_async()
+        assert self.failures == []
+        assert self.simulation.time >= time
+
+    async def _depth(self, frames: int) -> npt.NDArray[np.float32]:
+        """Return the depth that the camera sees: nothing before RTX has drawn for it."""
+        for _ in range(frames):
+            reading = self.iris.readings["front"]
+            assert isinstance(reading, CameraReading)
+            depth: npt.NDArray[np.float32] = reading.depth[0]
+            if np.isfinite(depth).any():
+                return depth
+            await omni.kit.app.get_app().next_update_async()
+        raise AssertionError(f"no picture within {frames} frames")
+
+    async def test_hover(self) -> None:
+        """Wrenches, frames or rates would be wrong: it would not climb to 2 m and stay there."""
+        kit.play()
+        await self._until(8.0)
+        position = self.iris.state.position[0]
+        assert float(np.abs(position - [0.0, 0.0, 2.0]).max()) < 0.05
+
+    async def test_free_fall(self) -> None:
+        """PhysX would add gravity or damping of its own to the fall of g t^2 / 2."""
+        dropped = self.simulation.add(
+            Multirotor("iris", name="dropped", position=(5.0, 0.0, 20.0), drag=None)
+        )
+        kit.play()
+        await self._until(1.0)
+        fallen = 20.0 - float(dropped.state.position[0, 2])
+        expected = 0.5 * 9.81 * self.simulation.time**2
+        assert abs(fallen - expected) < 0.2
+
+    async def test_stop_and_play_again(self) -> None:
+        """What a stop leaves behind would end or disturb the next run."""
+        kit.play()
+        await self._until(1.0)
+        kit.stop()
+        await omni.kit.app.get_app().next_update_async()
+        assert self.simulation.step_count == 0
+        kit.play()
+        await self._until(1.0)
+
+    async def test_picture(self) -> None:
+        """The camera would look elsewhere: below its middle it sees the ground, above it the sky."""
+        kit.play()
+        await self._until(8.0)
+        depth = await self._depth(frames=60)
+        assert np.isfinite(depth[-20:]).all()
+        assert not np.isfinite(depth[:20]).any()
+
+    async def test_ray(self) -> None:
+        """Rays would meet nothing, or measure in other units."""
+        kit.play()
+        await self._until(0.5)
+        hits = self.simulation.engine.raycast(
+            np.array([[3.0, 3.0, 5.0]]), np.array([[0.0, 0.0, -1.0]]), 100.0, skip=np.array([-1])
+        )
+        assert abs(float(hits.distance[0]) - 5.0) < 1e-3
+
+
+class TestWindow(omni.kit.test.AsyncTestCase):  # type: ignore[misc]
+    """Load and fly by the panel's parts, with the window open."""
+
+    async def setUp(self) -> None:
+        """Open a window on a session of its own."""
+        # The extension shows a window of the same title.
+        window = ui.Workspace.get_window(TITLE)
+        self.hidden = window is not None and bool(window.visible)
+        if self.hidden:
+            ui.Workspace.show_window(TITLE, False)
+            await self._frames(3)
+        self.session = KitSession()
+        self.panel = Panel(self.session)
+        self.replicator = ReplicatorPart(self.panel, self.session)
+        self.window = PegasusWindow(self.panel, self.replicator)
+
+    async def tearDown(self) -> None:
+        """Close all of it."""
+        self.window.destroy()
+        self.replicator.close()
+        self.panel.close()
+        self.session.clear()
+        self.session.close()
+        if self.hidden:
+            ui.Workspace.show_window(TITLE, True)
+
+    async def _frames(self, count: int) -> None:
+        for _ in range(count):
+            await omni.kit.app.get_app().next_update_async()
+
+    async def test_load_add_fly(self) -> None:
+        """What the window shows would not be what the panel does, or a field would fail to be drawn."""
+        assert self.panel.world.choose("flat")
+        assert self.panel.world.load()
+        assert self.panel.vehicle.add()
+        await self._frames(20)
+        assert self.panel.simulation.play()
+        await self._frames(200)
+        assert self.session.snapshot.time > 0.5
+        assert self.panel.simulation.stop()
+
+    async def test_closing_touches_nothing(self) -> None:
+        """A vehicle in the air would fall when its window is closed."""
+        self.panel.world.choose("flat")
+        self.panel.world.load()
+        self.panel.vehicle.add()
+        self.window.destroy()
+        await self._frames(10)
+        assert len(self.session.snapshot.vehicles) == 1
+        self.replicator = ReplicatorPart(self.panel, self.session)
+        self.window = PegasusWindow(self.panel, self.replicator)
+
+    async def test_every_section_is_drawn(self) -> None:
+        """A widget that Kit does not make as it is asked to would leave the window empty below it."""
+        self.panel.world.choose("flat")
+        self.panel.world.load()
+        self.panel.vehicle.add()
+        self.panel.simulation.play()
+        for mode in ("chase", "first person", "follow", "free"):
+            assert self.panel.view.set_mode(mode)
+            await self._frames(20)
+        assert self.panel.view.set_viewpoint((3.0, 3.0, 3.0), (0.0, 0.0, 1.0))
+        await self._frames(20)
+        assert not [message for message in self.panel.messages if message.error]
+        self.panel.simulation.stop()

@@ -1,0 +1,217 @@
+"""Attributes of vehicle prims: saved vehicles, actuator states for OmniGraphs, and turning propellers."""
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from pxr import Gf, Sdf, Usd, UsdGeom, Vt
+
+from pegasus.base.errors import ConfigError
+from pegasus.core.backend import build_backends
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.sensor import build_sensors
+from pegasus.isaac import kit
+from pegasus.isaac.bodies import body_path, vehicle_path
+from pegasus.panel.scenario_writer import backend_specs, sensor_specs
+
+_log = logging.getLogger(__name__)
+
+_MODEL, _NAME, _COUNT = (f"pegasus:{field}" for field in ("model", "name", "count"))
+_BACKENDS, _SENSORS = "pegasus:backends", "pegasus:sensors"
+_POSITIONS, _HEADINGS = "pegasus:startPositions", "pegasus:startHeadings"
+
+
+@dataclass(frozen=True)
+class SavedVehicle:
+    """Description of a vehicle that is saved with a stage."""
+
+    path: str
+    """Path of its prim."""
+    model: str
+    """Name of a model, or path of its file."""
+    name: str
+    positions: tuple[tuple[float, float, float], ...]
+    """Start positions of the copies [m]."""
+    headings: tuple[float, ...]
+    """Start headings of the copies, counter-clockwise from east [rad]."""
+    backends: tuple[Mapping[str, Any], ...] = ()
+    """Specifications of its backends, as in scenario files."""
+    sensors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Specifications of its additional sensors, by name."""
+
+    def make(self) -> Multirotor:
+        """Return a new vehicle of this description.
+
+        Raises:
+            ConfigError: If the model, a backend or a sensor does not exist any more.
+        """
+        try:
+            return Multirotor(
+                self.model,
+                count=len(self.positions),
+                name=self.name,
+                position=self.positions,
+                heading=self.headings,
+                backends=build_backends(self.backends),
+                extra_sensors=build_sensors(self.sensors),
+            )
+        except ConfigError as error:
+            raise error.within(field=self.path) from None
+
+
+def save_vehicle(stage: Usd.Stage, vehicle: Multirotor) -> None:
+    """Write the description of a vehicle to its prim; a part without a YAML description is left out."""
+    prim = stage.GetPrimAtPath(vehicle_path(vehicle.name))
+    if not prim:
+        return
+    left_out: list[str] = []
+    backends, sensors = backend_specs(vehicle, left_out), sensor_specs(vehicle, left_out)
+    for part in left_out:
+        _log.warning("%s: cannot be saved with the stage; the vehicle is restored without it", part)
+    _, _, z, w = vehicle.start.orientation.T
+    # Vehicles start level, so the heading is all of the attitude.
+    headings = 2.0 * np.arctan2(z, w)
+    model = str(vehicle.file.resolve()) if vehicle.file is not None else vehicle.spec.name
+    values = {
+        _MODEL: (Sdf.ValueTypeNames.String, model),
+        _NAME: (Sdf.ValueTypeNames.String, vehicle.name),
+        _COUNT: (Sdf.ValueTypeNames.Int, vehicle.count),
+        _POSITIONS: (
+            Sdf.ValueTypeNames.Double3Array,
+            [tuple(row) for row in vehicle.start.position.tolist()],
+        ),
+        _HEADINGS: (Sdf.ValueTypeNames.DoubleArray, headings.tolist()),
+        _BACKENDS: (Sdf.ValueTypeNames.String, json.dumps(backends)),
+        _SENSORS: (Sdf.ValueTypeNames.String, json.dumps(sensors)),
+    }
+    for name, (kind, value) in values.items():
+        prim.CreateAttribute(name, kind).Set(value)
+
+
+def saved_vehicles(stage: Usd.Stage) -> list[SavedVehicle]:
+    """Return the vehicles that were saved with a stage.
+
+    Raises:
+        ConfigError: If the description on a prim is not complete.
+    """
+    return [_read(prim) for prim in stage.Traverse() if prim.HasAttribute(_MODEL)]
+
+
+def _read(prim: Usd.Prim) -> SavedVehicle:
+    values: dict[str, Any] = {}
+    for name in (_MODEL, _NAME, _POSITIONS, _HEADINGS):
+        values[name] = prim.GetAttribute(name).Get() if prim.HasAttribute(name) else None
+    if missing := ", ".join(name for name, value in values.items() if value is None):
+        raise ConfigError(
+            f"lacks {missing}", field=str(prim.GetPath()), remedy="remove the prim and add the vehicle again"
+        )
+    backends = prim.GetAttribute(_BACKENDS).Get() if prim.HasAttribute(_BACKENDS) else "[]"
+    sensors = prim.GetAttribute(_SENSORS).Get() if prim.HasAttribute(_SENSORS) else "{}"
+    return SavedVehicle(
+        path=str(prim.GetPath()),
+        model=str(values[_MODEL]),
+        name=str(values[_NAME]),
+        positions=tuple((float(x), float(y), float(z)) for x, y, z in values[_POSITIONS]),
+        headings=tuple(float(heading) for heading in values[_HEADINGS]),
+        backends=tuple(json.loads(backends)),
+        sensors=json.loads(sensors),
+    )
+
+
+STATE_SETTING = "/pegasus/stateAttributes"
+"""Setting of Kit: write the actuator states to the prims."""
+_TYPES = {
+    "pegasus:rotorSpeed": Sdf.ValueTypeNames.DoubleArray,
+    "pegasus:rotorCommand": Sdf.ValueTypeNames.DoubleArray,
+    "pegasus:force": Sdf.ValueTypeNames.Double3,
+    "pegasus:torque": Sdf.ValueTypeNames.Double3,
+    "pegasus:batteryVoltage": Sdf.ValueTypeNames.Double,
+    "pegasus:batteryCurrent": Sdf.ValueTypeNames.Double,
+    "pegasus:batteryCharge": Sdf.ValueTypeNames.Double,
+}
+
+
+def write_states(stage: Usd.Stage, vehicles: Iterable[Multirotor]) -> None:
+    """Write the actuator states of vehicles to the prims of their bodies, if the setting is on.
+
+    Rotor speeds and commands are in rad/s, the force in N in the world without gravity, the torque in N m
+    about the centre of mass in the body frame, and the charge from 0 to 1. Physics itself writes poses and
+    velocities.
+    """
+    if not kit.setting(STATE_SETTING):
+        return
+    found = []
+    for vehicle in vehicles:
+        for copy in range(vehicle.count):
+            prim = stage.GetPrimAtPath(body_path(f"{vehicle.name}/{copy}"))
+            if prim:
+                values = _values(vehicle, copy)
+                for name in values:
+                    if not prim.HasAttribute(name):
+                        prim.CreateAttribute(name, _TYPES[name])
+                found.append((prim, values))
+    with Sdf.ChangeBlock():
+        for prim, values in found:
+            for name, value in values.items():
+                prim.GetAttribute(name).Set(value)
+
+
+def _values(vehicle: Multirotor, copy: int) -> dict[str, object]:
+    values: dict[str, object] = {
+        "pegasus:rotorSpeed": Vt.DoubleArray(vehicle.state.rotor_speed[copy].tolist()),
+        "pegasus:rotorCommand": Vt.DoubleArray(vehicle.rotor_command[copy].tolist()),
+        "pegasus:force": Gf.Vec3d(*vehicle.applied_force[copy].tolist()),
+        "pegasus:torque": Gf.Vec3d(*vehicle.applied_torque[copy].tolist()),
+    }
+    battery = vehicle.battery if isinstance(vehicle, Multirotor) else None
+    if battery is not None:
+        values["pegasus:batteryVoltage"] = float(battery.voltage[copy])
+        values["pegasus:batteryCurrent"] = float(battery.current[copy])
+        values["pegasus:batteryCharge"] = float(battery.charge[copy])
+    return values
+
+
+_MOST_VEHICLES = 20
+"""Vehicles whose propellers turn: each costs several attributes per frame."""
+_OPERATION = "spin"
+
+
+def turn_propellers(stage: Usd.Stage, vehicles: Iterable[Multirotor], time: float) -> None:
+    """Set the propeller angles of vehicles at a time [s], as if their speeds had been constant since 0.
+
+    Propellers of a user's USD model do not turn, since they may have no pivot.
+    """
+    left = _MOST_VEHICLES
+    with Sdf.ChangeBlock():
+        for vehicle in vehicles:
+            if vehicle.spec.usd is not None:
+                continue
+            spin = [1.0 if rotor.direction == "ccw" else -1.0 for rotor in vehicle.spec.rotor_list()]
+            angles = np.degrees(np.remainder(vehicle.state.rotor_speed * time, 2 * np.pi)) * spin
+            for copy, row in enumerate(angles[:left].tolist()):
+                for rotor, angle in enumerate(row):
+                    _turn(stage, f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}", angle)
+            left = max(0, left - vehicle.count)
+
+
+def _turn(stage: Usd.Stage, path: str, angle: float) -> None:
+    attribute = stage.GetAttributeAtPath(f"{path}.xformOp:rotateZ:{_OPERATION}")
+    if attribute:
+        attribute.Set(angle)
+
+
+def prepare_propellers(stage: Usd.Stage, vehicle: Multirotor) -> None:
+    """Add rotation operations to the propellers of a vehicle."""
+    if vehicle.spec.usd is not None:
+        return
+    # Not on the session layer: remains there would keep the prim of a deleted vehicle alive.
+    for copy in range(min(vehicle.count, _MOST_VEHICLES)):
+        for rotor in range(len(vehicle.spec.rotor_list())):
+            path = f"{body_path(f'{vehicle.name}/{copy}')}/looks/rotor{rotor}"
+            prim = stage.GetPrimAtPath(path)
+            if prim and not prim.HasAttribute(f"xformOp:rotateZ:{_OPERATION}"):
+                operation = UsdGeom.Xformable(prim).AddRotateZOp(opSuffix=_OPERATION)
+                operation.Set(0.0)

@@ -1,0 +1,1 @@
+"""Labels of images: classes, ids, boxes, masks and occlusion."""

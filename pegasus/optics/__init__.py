@@ -1,0 +1,1 @@
+"""Lenses and their distortion."""

@@ -1,0 +1,1 @@
+"""Images by ray casting on the processor."""

@@ -1,0 +1,203 @@
+# Kernels are in the language of Warp, which the type checker cannot follow.
+# mypy: ignore-errors
+"""Warp kernels for the lighting of surface points by suns, lamps and the sky."""
+
+import warp as wp
+
+from pegasus.render.embree.lamp_kernels import Lamp, lamp_onto, lamp_toward, visible_at
+from pegasus.render.embree.reflection import (
+    PI,
+    Look,
+    SkyLight,
+    luminance,
+    mirrored,
+    reflected,
+    sky_onto,
+    sky_toward,
+)
+from pegasus.render.embree.surface_tables import (
+    Surface,
+    Tables,
+    look_up,
+    look_up_nearest,
+    look_up_nearest_number,
+)
+
+wp.set_module_options({"enable_backward": False, "block_dim": 1})
+
+
+@wp.kernel
+def leave_for_sky(
+    picks: wp.array(dtype=wp.int32),
+    count: wp.int32,
+    first: wp.int32,
+    width: wp.int32,
+    turn: wp.int32,
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    surface: Surface,
+    reach: wp.float32,
+    next_origins: wp.array(dtype=wp.vec3d),
+    next_directions: wp.array(dtype=wp.vec3d),
+    next_reach: wp.array(dtype=wp.float32),
+):
+    """Write cosine-distributed rays over the hemisphere above surface points, different for neighbours."""
+    j = wp.tid()
+    i = picks[j / count]
+    pixel = first + i
+    cell = (pixel % width) % 4 * 4 + (pixel / width) % 4
+    # Even and odd cells of the 4 by 4 pattern are far apart in the sequence.
+    k = ((cell * 7 + turn * 5) % 16) * count + j % count
+    # The R2 sequence (Roberts 2018).
+    a = wp.float32(k) * 0.7548776662
+    b = wp.float32(k) * 0.5698402910 + 0.5
+    a = a - wp.floor(a)
+    b = b - wp.floor(b)
+    n = surface.normal[i]
+    aside = wp.normalize(
+        wp.cross(n, wp.where(wp.abs(n[2]) < 0.9, wp.vec3f(0.0, 0.0, 1.0), wp.vec3f(1.0, 0.0, 0.0)))
+    )
+    radius = wp.sqrt(a)
+    angle = 2.0 * PI * b
+    way = (
+        aside * (radius * wp.cos(angle))
+        + wp.cross(n, aside) * (radius * wp.sin(angle))
+        + n * wp.sqrt(1.0 - a)
+    )
+    lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
+    next_origins[j] = (
+        origins[i * origin_step] + directions[i] * surface.distance[i] + wp.vec3d(surface.facing[i] * lift)
+    )
+    next_directions[j] = wp.normalize(wp.vec3d(way))
+    next_reach[j] = reach
+
+
+@wp.func
+def color_of(
+    tables: Tables, constant: wp.vec3f, row: wp.int32, uv: wp.vec2f, footprint: wp.float32
+) -> wp.vec3f:
+    """Return a colour parameter of a material, with its texture."""
+    if row < 0:
+        return constant
+    value = look_up(tables, row, uv, footprint)
+    return wp.vec3f(value[0], value[1], value[2])
+
+
+@wp.func
+def number_of(
+    tables: Tables, constant: wp.float32, row: wp.int32, uv: wp.vec2f, footprint: wp.float32
+) -> wp.float32:
+    """Return a scalar parameter of a material, with its texture."""
+    if row < 0:
+        return constant
+    return look_up_nearest_number(tables, row, uv, footprint)
+
+
+@wp.func
+def bumped(
+    tables: Tables,
+    row: wp.int32,
+    uv: wp.vec2f,
+    footprint: wp.float32,
+    normal: wp.vec3f,
+    tangent: wp.vec4f,
+) -> wp.vec3f:
+    """Return a normal perturbed by a normal map; the tangent is zero if the texture has no direction."""
+    along = wp.vec3f(tangent[0], tangent[1], tangent[2])
+    value = look_up_nearest(tables, row, uv, footprint)
+    aside = wp.cross(normal, along) * tangent[3]
+    bent = wp.normalize(along * value[0] + aside * value[1] + normal * wp.max(value[2], 0.05))
+    if not (wp.dot(bent, bent) > 0.5):
+        return normal
+    return bent
+
+
+@wp.kernel
+def light_surface(
+    tables: Tables,
+    sky: SkyLight,
+    lamps: wp.array(dtype=Lamp),
+    middle: wp.vec3d,
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    surface: Surface,
+    chosen: wp.array2d(dtype=wp.int32),
+    asked: wp.array2d(dtype=wp.int32),
+    visible: wp.array2d(dtype=wp.float32),
+    rest: wp.array(dtype=wp.vec3f),
+    openness: wp.array(dtype=wp.float32),
+    radiance: wp.array(dtype=wp.vec3f),
+):
+    """Write the radiance along each ray."""
+    i = wp.tid()
+    direction = directions[i]
+    v = wp.vec3f(direction)
+    if surface.material[i] < 0:
+        value = wp.vec3f(0.0, 0.0, 0.0)
+        if wp.dot(direction, direction) > wp.float64(0.5):
+            value = sky_toward(sky, v)
+            for k in range(lamps.shape[0]):
+                lamp = lamps[k]
+                # For small angles the sine is accurate where the cosine is not.
+                aside = wp.length(wp.cross(v, lamp.axis))
+                if lamp.kind == 0 and wp.dot(v, lamp.axis) > 0.0 and aside < lamp.radius:
+                    value += lamp.strength * lamp.softness
+        radiance[i] = value
+        return
+    material = tables.materials[surface.material[i]]
+    uv = surface.uv[i]
+    footprint = surface.footprint[i]
+    look = Look()
+    look.normal = surface.normal[i]
+    if material.normal_map >= 0:
+        look.normal = bumped(tables, material.normal_map, uv, footprint, look.normal, surface.tangent[i])
+    base = color_of(tables, material.diffuse, material.diffuse_map, uv, footprint)
+    if tables.colors.shape[0] > 0:
+        base = wp.cw_mul(base, surface.tint[i])
+    metallic = number_of(tables, material.metallic, material.metallic_map, uv, footprint)
+    look.roughness = wp.clamp(
+        number_of(tables, material.roughness, material.roughness_map, uv, footprint), 0.0, 1.0
+    )
+    if material.has_specular != 0:
+        look.mirror = color_of(tables, material.specular, material.specular_map, uv, footprint)
+        look.base = base
+    else:
+        f = material.reflectance * (1.0 - metallic)
+        look.mirror = wp.vec3f(f, f, f) + base * metallic
+        look.base = base * (1.0 - metallic)
+    look.clearcoat = material.clearcoat
+    look.clearcoat_roughness = material.clearcoat_roughness
+    # A blended surface contributes its own colour times its opacity, and its full reflections.
+    opacity = surface.opacity[i]
+    look.base = look.base * opacity
+    openly = openness[i % openness.shape[0]]
+    ambient = wp.cw_mul(sky_onto(sky, look.normal), look.base) / PI
+    ambient += mirrored(sky, look, v, look.mirror, look.roughness)
+    if look.clearcoat > 0.0:
+        coat = wp.vec3f(0.04, 0.04, 0.04) * look.clearcoat
+        ambient += mirrored(sky, look, v, coat, look.clearcoat_roughness)
+    value = ambient * openly
+    emissive = color_of(tables, material.emissive, material.emissive_map, uv, footprint)
+    value += emissive * (sky.emission * opacity)
+    point = wp.vec3f(origins[i * origin_step] + direction * surface.distance[i] - middle)
+    seen = wp.float32(0.0)
+    known = wp.float32(0.0)
+    for slot in range(chosen.shape[1]):
+        k = chosen[i, slot]
+        if k >= 0:
+            lamp = lamps[k]
+            toward = lamp_toward(lamp, point)
+            way = wp.vec3f(toward[0], toward[1], toward[2])
+            # At normal incidence; the reflection model applies the cosine.
+            light = lamp.strength * lamp_onto(lamp, point, way)
+            known += luminance(light)
+            shown = visible_at(asked, visible, i, slot)
+            seen += luminance(light) * shown
+            if shown > 0.0:
+                value += wp.cw_mul(light, reflected(look, v, way)) * shown
+    # Lamps without shadow rays get the mean visibility of the others.
+    if seen > 0.0:
+        value += wp.cw_mul(rest[i], look.base) * (seen / (known * PI))
+    radiance[i] = value

@@ -1,0 +1,255 @@
+"""Lighting of surface points: shadows, sky, reflections and transparency."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from pegasus.base.arrays import Array
+from pegasus.render.embree import lamp_kernels
+from pegasus.render.embree import light_kernels as kernels
+from pegasus.render.embree.geometry_store import device_array
+from pegasus.render.embree.reflection import sky_light
+from pegasus.render.embree.surface_tables import empty_rows
+from pegasus.render.embree.tracer import Hits, Rays, Tracer
+from pegasus.render.sky import EMISSION, sky_harmonics, sky_image, sun_direction
+from pegasus.scene.scene import Light
+
+Floats = npt.NDArray[np.float32]
+
+_DISTANT, _BALL, _FLAT = 0, 1, 2
+_LAYERS = 4
+_CLEAR = 0.998
+
+
+class Lighting:
+    """Lights of a scene.
+
+    Args:
+        lights: Suns, lamps and domes.
+
+    Raises:
+        ConfigError: If an image of a dome cannot be read.
+    """
+
+    def __init__(self, lights: Sequence[Light]) -> None:
+        sky = sky_image(lights)
+        middle = _lamp_middle(lights)
+        rows = _lamp_rows(lights, middle)
+        self._middle = wp.vec3d(*middle.tolist())
+        self._lamps = device_array(rows, lamp_kernels.Lamp)
+        self._slots = min(len(rows), lamp_kernels.RANKS)
+        self._sky = sky_light(sky, sky_harmonics(sky).astype(np.float32), EMISSION)
+
+    def radiance(
+        self,
+        tracer: Tracer,
+        rays: Rays,
+        hits: Hits,
+        *,
+        cone: float,
+        pixels: tuple[int, int] = (0, 1),
+        sample: int = 0,
+        samples: int = 1,
+        occlusion: tuple[int, float] = (0, 1.0),
+        layer: int = 0,
+    ) -> Floats:
+        """Return the radiance along rays, shape (K, 3).
+
+        Args:
+            tracer: Casts the rays.
+            rays: The rays.
+            hits: Their hits.
+            cone: Angle between neighbouring rays [rad].
+            pixels: Number of the first ray's pixel, and the width of the image.
+            sample: Index of the sample of each pixel.
+            samples: Number of samples per pixel.
+            occlusion: Number of rays to the sky from each point, and their length [m].
+            layer: Number of transparent surfaces passed before.
+        """
+        count = rays.count
+        chosen = np.empty((count, self._slots), np.int32)
+        lit = [rays.device_origins, rays.step, rays.device_directions, hits.surface]
+        visible = np.zeros((count, self._slots), np.float32)
+        asked = np.zeros((count, self._slots), np.int32)
+        rest = np.zeros((count, 3), np.float32)
+        if self._slots:
+            inputs = [
+                self._lamps,
+                self._middle,
+                *lit,
+                _matrix(chosen, wp.int32),
+                device_array(rest, wp.vec3f),
+            ]
+            wp.launch(lamp_kernels.choose_lamps, -(-count // lamp_kernels.GROUP), inputs=inputs, device="cpu")
+            # Only the rays of an image have neighbours.
+            inputs = [_matrix(chosen, wp.int32), hits.surface, rays.width or 1, _matrix(asked, wp.int32)]
+            wp.launch(lamp_kernels.share_shadows, count, inputs=inputs, device="cpu")
+            self._cast_shadows(tracer, lit, chosen, asked, visible, _disc(sample, samples))
+        openness = self._openness(tracer, lit, hits, pixels, sample, occlusion)
+        radiance = np.empty((count, 3), np.float32)
+        wp.launch(
+            kernels.light_surface,
+            count,
+            inputs=[
+                tracer.tables,
+                self._sky,
+                self._lamps,
+                self._middle,
+                *lit,
+                _matrix(chosen, wp.int32),
+                _matrix(asked, wp.int32),
+                _matrix(visible, wp.float32),
+                device_array(rest, wp.vec3f),
+                device_array(openness, wp.float32),
+                device_array(radiance, wp.vec3f),
+            ],
+            device="cpu",
+        )
+        if tracer.blends and layer < _LAYERS:
+            rows = np.flatnonzero((hits.material >= 0) & (hits.opacity < _CLEAR))
+            if len(rows):
+                inner = tracer.behind(rays, hits, rows)[0]
+                found = tracer.trace(inner, cone=cone, shading=True)
+                behind = self.radiance(
+                    tracer, inner, found, cone=cone, sample=sample, samples=samples, layer=layer + 1
+                )
+                radiance[rows] += (1.0 - hits.opacity[rows, None]) * behind
+        return radiance
+
+    def _cast_shadows(
+        self,
+        tracer: Tracer,
+        lit: list[object],
+        chosen: npt.NDArray[np.int32],
+        asked: npt.NDArray[np.int32],
+        visible: Floats,
+        jitter: wp.vec2f,
+    ) -> None:
+        """Compute the visibility of the chosen lamps at each point."""
+        picks = np.flatnonzero(asked)
+        if not len(picks):
+            return
+        # Shadow rays of neighbours to the same lamp are cast together.
+        picks = picks[np.argsort(chosen.ravel()[picks].astype(np.int16), kind="stable")]
+        count = len(picks)
+        origins, directions, reach = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
+        wp.launch(
+            lamp_kernels.leave_for_lamps,
+            count,
+            inputs=[
+                self._lamps,
+                self._middle,
+                device_array(picks.astype(np.int32), wp.int32),
+                self._slots,
+                _matrix(chosen, wp.int32),
+                *lit,
+                jitter,
+                device_array(origins, wp.vec3d),
+                device_array(directions, wp.vec3d),
+                device_array(reach, wp.float32),
+            ],
+            device="cpu",
+        )
+        visible.ravel()[picks] = tracer.transmit(Rays(origins, directions, reach=reach, coherent=True))
+
+    def _openness(
+        self,
+        tracer: Tracer,
+        lit: list[object],
+        hits: Hits,
+        pixels: tuple[int, int],
+        sample: int,
+        occlusion: tuple[int, float],
+    ) -> Floats:
+        """Return the visible part of the sky at each point; one row without occlusion rays."""
+        number, reach = occlusion
+        rows = np.flatnonzero(hits.material >= 0) if number else np.zeros(0, np.int64)
+        if not len(rows):
+            return np.ones(1, np.float32)
+        count = len(rows) * number
+        origins, directions, limits = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
+        wp.launch(
+            kernels.leave_for_sky,
+            count,
+            inputs=[
+                device_array(rows.astype(np.int32), wp.int32),
+                number,
+                *pixels,
+                sample,
+                *lit,
+                reach,
+                device_array(origins, wp.vec3d),
+                device_array(directions, wp.vec3d),
+                device_array(limits, wp.float32),
+            ],
+            device="cpu",
+        )
+        seen = tracer.transmit(Rays(origins, directions, reach=limits))
+        openness = np.ones(len(hits.material), np.float32)
+        openness[rows] = seen.reshape(-1, number).mean(axis=1)
+        return openness
+
+
+def _disc(sample: int, samples: int) -> wp.vec2f:
+    """Return one of several points spread over a disc (Vogel 1979); the centre if there is only one."""
+    if samples == 1:
+        return wp.vec2f(0.0, 0.0)
+    radius, angle = np.sqrt((sample + 0.5) / samples), sample * 2.39996323
+    return wp.vec2f(float(radius * np.cos(angle)), float(radius * np.sin(angle)))
+
+
+def _matrix(values: npt.NDArray[np.generic], kind: object) -> object:
+    return wp.array(values, dtype=kind, ndim=2, device="cpu", copy=False)
+
+
+def _lamp_middle(lights: Sequence[Light]) -> Array:
+    """Return the centroid of all lamps [m], shape (3,); the origin without lamps."""
+    places = [light.transform[:3, 3] for light in lights if light.kind not in ("DistantLight", "DomeLight")]
+    return np.asarray(np.mean(places, axis=0) if places else np.zeros(3), dtype=np.float64)
+
+
+def _lamp_rows(lights: Sequence[Light], middle: Array) -> Any:
+    """Return suns and lamps as a structured array, shape (L,); domes are excluded.
+
+    The colour of a distant light is its irradiance at normal incidence, that of a lamp its radiance, or its
+    total power if normalized (times 1 / m^2).
+    """
+    rows = [_row(light, middle) for light in lights if light.kind != "DomeLight" and max(light.color) > 0]
+    return np.concatenate(rows) if rows else empty_rows(lamp_kernels.Lamp, 0)
+
+
+def _row(light: Light, middle: Array) -> Any:
+    row: Any = empty_rows(lamp_kernels.Lamp, 1)
+    color = np.array(light.color)
+    if light.kind == "DistantLight":
+        radius = np.radians(light.parameters.get("angle", 0.53)) / 2
+        row["kind"], row["axis"], row["strength"] = _DISTANT, sun_direction(light), color
+        row["radius"] = np.sin(radius)
+        # Radiance of the disc for each unit of irradiance.
+        row["softness"] = 1.0 / (np.pi * np.sin(radius) ** 2) if radius > 1e-6 else 0.0
+        return row
+    matrix = np.asarray(light.transform, dtype=np.float64)
+    x, y, z = (float(np.sqrt(matrix[:3, k] @ matrix[:3, k])) for k in range(3))
+    row["position"] = matrix[:3, 3] - middle
+    normalized = bool(light.parameters.get("normalize", 0.0))
+    radius = light.parameters.get("radius", 0.5)
+    if light.kind in ("RectLight", "DiskLight"):
+        area = np.pi * radius**2 * x * y
+        if light.kind == "RectLight":
+            area = light.parameters.get("width", 1.0) * x * light.parameters.get("height", 1.0) * y
+        row["kind"], row["axis"] = _FLAT, -matrix[:3, 2] / max(z, 1e-300)
+        row["strength"] = color if normalized else color * area
+        row["softness"] = area / np.pi
+        return row
+    radius *= x
+    across, surface = np.pi * radius**2, 4 * np.pi * radius**2
+    if light.kind == "CylinderLight":
+        # Projected area from the side; the caps do not emit.
+        length = light.parameters.get("length", 1.0) * x
+        across, surface = 2 * radius * length, 2 * np.pi * radius * length
+    row["kind"], row["radius"] = _BALL, radius
+    row["strength"] = color * across / (max(surface, 1e-12) if normalized else 1.0)
+    return row

@@ -1,0 +1,197 @@
+"""Embree renderer: rays by Embree, lighting by Warp kernels on the CPU."""
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.system import processor_count
+from pegasus.core.renderer import CHANNELS, Images, RenderObject, Returns, View
+from pegasus.render.caches import CHUNK, EntityIndex, LensRayCache, require_drawable
+from pegasus.scene.scene import Entity, Scene
+
+if TYPE_CHECKING:
+    from pegasus.render.embree.moving_objects import MovingObjects
+
+
+class EmbreeRenderer:
+    """Fast renderer for sensors: cast shadows, sky, textures, cut-outs and glass, without a GPU.
+
+    Results are bit-identical for any number of threads. Surfaces are two-sided. Rays hit partly transparent
+    surfaces; the radiance blends them with the background.
+
+    Args:
+        threads: Number of rendering threads; one for each processor when None.
+        occlusion_rays: Rays per sample that determine the visible part of the sky at a point; 0 for a fully
+            visible sky.
+        occlusion_distance: Largest distance at which geometry occludes the sky [m].
+
+    Raises:
+        ConfigError: If a required package is not installed, or an argument is out of range.
+    """
+
+    def __init__(
+        self, *, threads: int | None = None, occlusion_rays: int = 0, occlusion_distance: float = 10.0
+    ) -> None:
+        require(threads is None or threads >= 1, "threads", threads, "must be at least 1")
+        require(0 <= occlusion_rays <= 256, "occlusion_rays", occlusion_rays, "must lie between 0 and 256")
+        require(occlusion_distance > 0, "occlusion_distance", occlusion_distance, "must be greater than 0")
+        _prepare()
+        self._occlusion = occlusion_rays, occlusion_distance
+        self._pool = ThreadPoolExecutor(threads or processor_count(), "embree")
+        self._lens_rays, self._entities = LensRayCache(), EntityIndex()
+        self._store: Any = None
+        self._objects: MovingObjects | None = None
+        self._tracer: Any = None
+        self._lighting: Any = None
+
+    @property
+    def entities(self) -> Sequence[Entity]:
+        """Entities that pixels can belong to, removed objects included."""
+        return self._entities.entities
+
+    @property
+    def materials(self) -> Sequence[str]:
+        """Paths of the materials that pixels can show."""
+        return self._store.materials.paths if self._store is not None else ()
+
+    def load(self, scene: Scene) -> None:
+        """Load a static scene, discarding the previous one and all objects.
+
+        Raises:
+            ConfigError: If the scene has no visible geometry, or one of its images cannot be read.
+        """
+        from pegasus.render.embree.geometry_store import GeometryStore
+        from pegasus.render.embree.lighting import Lighting
+        from pegasus.render.embree.moving_objects import MovingObjects
+
+        require_drawable(scene)
+        lighting = Lighting(scene.lights)
+        store = GeometryStore()
+        numbers = {key: number for number, key in enumerate(scene.entities)}
+        world = store.add(scene, numbers)
+        self._entities = EntityIndex(scene)
+        self._store, self._world, self._lighting = store, world, lighting
+        self._objects, self._tracer = MovingObjects(), None
+
+    def add(self, objects: Sequence[RenderObject]) -> None:
+        """Add objects at the world's origin.
+
+        Raises:
+            ConfigError: If a path is in use already, or an image cannot be read.
+        """
+        known = self._loaded()
+        made = [
+            (item.path, self._store.add(item.scene), self._entities.index(item.entity)) for item in objects
+        ]
+        known.add(made)
+        self._tracer = None
+
+    def remove(self, paths: Collection[str]) -> None:
+        """Remove objects.
+
+        Raises:
+            ConfigError: If there is no such object.
+        """
+        self._loaded().remove(paths)
+        self._tracer = None
+
+    def move(self, paths: Sequence[str], poses: Array) -> None:
+        """Set the poses of objects.
+
+        Raises:
+            ConfigError: If there is no such object.
+        """
+        self._loaded().move(paths, poses)
+        if self._tracer is not None:
+            self._tracer.refresh()
+
+    def render(self, view: View, channels: Collection[str], *, samples: int = 1) -> Images:
+        """Return channels of a view.
+
+        Raises:
+            ConfigError: If a channel is not known, or there is less than one sample.
+        """
+        for channel in channels:
+            require(channel in CHANNELS, "channels", channel, f"must be one of {', '.join(CHANNELS)}")
+        require(samples >= 1, "samples", samples, "must be at least 1")
+        from pegasus.render.embree.image import ImageTask
+
+        self._loaded()
+        rays = self._lens_rays.rays(view.lens, view.resolution)
+        task = ImageTask(
+            self._traced(), self._lighting, view, rays, frozenset(channels), samples, self._occlusion
+        )
+        for _ in self._pool.map(task.draw, rays.chunks):
+            pass
+        return task.images
+
+    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+        """Return the nearest hits of rays, skipping cut-outs of textures."""
+        from pegasus.render.embree.tracer import Rays
+
+        self._loaded()
+        tracer = self._traced()
+        origins = np.asarray(origins, dtype=np.float64)
+        directions = np.ascontiguousarray(directions, dtype=np.float64)
+        count = len(directions)
+        returns = Returns(
+            np.empty(count), np.empty((count, 3)), np.empty(count, np.int32), np.empty(count, np.int32)
+        )
+
+        def one(first: int) -> None:
+            rows = slice(first, first + CHUNK)
+            start = np.ascontiguousarray(origins[rows])
+            hits = tracer.trace(Rays(start, directions[rows], end=max_range))
+            returns.distance[rows] = hits.distance
+            returns.normal[rows] = hits.normal
+            returns.entity[rows] = hits.entity
+            returns.material[rows] = hits.material
+
+        for _ in self._pool.map(one, range(0, count, CHUNK)):
+            pass
+        return returns
+
+    def close(self) -> None:
+        """Free all resources; calling it twice is allowed."""
+        self._pool.shutdown()
+        self._store = self._objects = self._tracer = self._lighting = None
+        self._lens_rays = LensRayCache()
+
+    def _loaded(self) -> "MovingObjects":
+        if self._objects is None:
+            raise RuntimeError("no scene is loaded; call load() first")
+        return self._objects
+
+    def _traced(self) -> Any:
+        """Return the tracer of the present scene."""
+        if self._tracer is None:
+            from pegasus.render.embree.tracer import Tracer
+
+            self._tracer = Tracer(self._store, self._world, self._loaded())
+        return self._tracer
+
+
+def _prepare() -> None:
+    """Load packages and compiled kernels.
+
+    Raises:
+        ConfigError: If a package is not installed, or the kernels cannot be compiled.
+    """
+    try:
+        import embreex.rtcore_scene  # noqa: F401
+        import warp  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            f"needs the package {error.name}, which is not installed",
+            field="renderer",
+            value="embree",
+            remedy="pip install pegasus-multirotor[render]",
+        ) from None
+    from pegasus.render.embree.warp_runtime import load_kernels
+
+    load_kernels()

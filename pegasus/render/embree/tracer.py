@@ -1,0 +1,342 @@
+"""Ray tracing of the static scene and of moving objects."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from pegasus.base.arrays import Array, IntArray
+from pegasus.render.embree import ray_kernels as kernels
+from pegasus.render.embree.geometry_store import GeometryStore, Prototype, device_array
+from pegasus.render.embree.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
+from pegasus.render.embree.surface_kernels import find_surface
+from pegasus.render.embree.surface_tables import Surface
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
+
+_DARK = 0.004
+_NONE = np.zeros(0, np.float32)
+
+
+@dataclass(eq=False)
+class Rays:
+    """K rays in the world."""
+
+    origins: Array
+    """Origins [m], shape (K, 3), or (1, 3) for all."""
+    directions: Array
+    """Unit directions, shape (K, 3); a NaN direction hits nothing."""
+    start: float = 0.0
+    """Minimum distance of hits [m]."""
+    end: float = np.inf
+    """Maximum distance of hits [m]."""
+    reach: Floats | None = None
+    """Maximum distance of each ray [m], shape (K,), instead of `end`."""
+    before: Array | None = None
+    """Distance that the light has travelled before [m], shape (K,)."""
+    beam: Beam | None = None
+    """Cone that contains all rays, if known."""
+    coherent: bool = False
+    """Whether neighbouring rays are nearly parallel."""
+    width: int = 0
+    """Width of the image if the rays are its rows, else 0."""
+
+    def __post_init__(self) -> None:
+        self.count = len(self.directions)
+        self.device_origins = device_array(self.origins, wp.vec3d)
+        self.device_directions = device_array(self.directions, wp.vec3d)
+        self.step = 0 if len(self.origins) == 1 else 1
+
+
+@dataclass(eq=False)
+class Hits:
+    """Nearest hits of K rays; see `Surface` of the kernels."""
+
+    distance: Array
+    facing: npt.NDArray[np.float32]
+    normal: npt.NDArray[np.float32]
+    uv: npt.NDArray[np.float32]
+    footprint: Floats
+    opacity: Floats
+    material: Ints
+    entity: Ints
+    tint: Floats
+    tangent: Floats
+
+    def __post_init__(self) -> None:
+        self.surface: Any = Surface()
+        for name, kind in _KINDS.items():
+            setattr(self.surface, name, device_array(getattr(self, name), kind))
+
+
+_KINDS = {
+    "distance": wp.float64,
+    "facing": wp.vec3f,
+    "normal": wp.vec3f,
+    "uv": wp.vec2f,
+    "footprint": wp.float32,
+    "opacity": wp.float32,
+    "material": wp.int32,
+    "entity": wp.int32,
+    "tint": wp.vec3f,
+    "tangent": wp.vec4f,
+}
+
+
+class Tracer:
+    """Tracer of rays through prototypes."""
+
+    def __init__(self, store: GeometryStore, world: Prototype, objects: MovingObjects) -> None:
+        self.tables: Any = store.tables()
+        """Kernel tables of triangles, materials and objects."""
+        self.blends = store.materials.blends
+        self._world, self._objects = world, objects
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Update the poses of objects."""
+        inverse, offset, entity = self._objects.tables()
+        self.tables.object_inverse = device_array(inverse, wp.mat33d)
+        self.tables.object_offset = device_array(offset, wp.vec3d)
+        self.tables.object_entity = device_array(entity, wp.int32)
+
+    def trace(self, rays: Rays, *, cone: float = 0.0, normals: bool = True, shading: bool = False) -> Hits:
+        """Return the nearest hits of rays, skipping cut-outs of textures.
+
+        Args:
+            rays: The rays.
+            cone: Angle between neighbouring rays [rad].
+            normals: Whether to compute normals.
+            shading: Whether to compute all inputs of the lighting.
+        """
+        origins, directions, limits = self._hand_over(rays)
+        passed = _NONE if rays.before is None else rays.before.astype(np.float32)
+        assert self._world.embree is not None
+        faces, u, v = self._world.embree.nearest(
+            self.tables,
+            origins,
+            directions,
+            limits,
+            coherent=rays.coherent,
+            width=rays.width,
+            passed=passed,
+            start=rays.start,
+            cone=cone,
+        )
+        found = [
+            device_array(values, kind)
+            for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
+        ]
+        items = self._keep_objects(rays, cone, found)
+        hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
+        wp.launch(
+            find_surface,
+            rays.count,
+            inputs=[
+                self.tables,
+                rays.device_origins,
+                rays.step,
+                rays.device_directions,
+                rays.start,
+                *found,
+                device_array(items, wp.int32),
+                device_array(passed, wp.float32),
+                cone,
+                int(normals or shading),
+                int(shading),
+                hits.surface,
+            ],
+            device="cpu",
+        )
+        return hits
+
+    def transmit(self, rays: Rays) -> Floats:
+        """Return the transmittance along rays, shape (K,)."""
+        origins, directions, limits = self._hand_over(rays)
+        assert self._world.embree is not None
+        light = self._world.embree.shine(
+            self.tables, origins, directions, limits, coherent=rays.coherent, dark=_DARK
+        )
+        reach = device_array(np.where(light > 0.0, limits, np.float32(-1.0)), wp.float32)
+        for prototype, rows, balls in self._objects.groups(rays.beam):
+            entered = self._enter(rays, reach, rows, balls)
+            if entered is None:
+                continue
+            which, origins, directions, short, _, _ = entered
+            assert prototype.embree is not None
+            origins -= prototype.center.astype(np.float32)
+            passing = prototype.embree.shine(
+                self.tables, origins, directions, short, coherent=rays.coherent, dark=_DARK
+            )
+            wp.launch(
+                kernels.dim,
+                rays.count,
+                inputs=[which, device_array(passing, wp.float32), device_array(light, wp.float32)],
+                device="cpu",
+            )
+        return light
+
+    def behind(self, rays: Rays, hits: Hits, rows: IntArray) -> tuple[Rays, Array]:
+        """Return rays that continue just behind some hits, and the distance from their origins."""
+        count = len(rows)
+        origins, directions, passed = np.empty((count, 3)), np.empty((count, 3)), np.empty(count)
+        reach = np.empty(count, np.float32)
+        wp.launch(
+            kernels.go_on,
+            count,
+            inputs=[
+                device_array(rows.astype(np.int32), wp.int32),
+                rays.device_origins,
+                rays.step,
+                rays.device_directions,
+                hits.surface.distance,
+                device_array(_or_none(rays.reach), wp.float32),
+                rays.end,
+                device_array(origins, wp.vec3d),
+                device_array(directions, wp.vec3d),
+                device_array(reach, wp.float32),
+                device_array(passed, wp.float64),
+            ],
+            device="cpu",
+        )
+        before = passed if rays.before is None else passed + rays.before[rows]
+        return Rays(origins, directions, reach=reach, before=before, beam=None), passed
+
+    def _keep_objects(self, rays: Rays, cone: float, found: list[Any]) -> Ints:
+        """Replace hits by nearer ones on objects; return the rows of these objects, if any."""
+        items = np.zeros(0, np.int32)
+        for prototype, rows, balls in self._objects.groups(rays.beam):
+            entered = self._enter(rays, found[0], rows, balls)
+            if entered is None:
+                continue
+            ends, origins, directions, short, starts, which = entered
+            assert prototype.embree is not None
+            origins -= prototype.center.astype(np.float32)
+            met = prototype.embree.nearest(
+                self.tables,
+                origins,
+                directions,
+                short,
+                coherent=rays.coherent,
+                passed=starts,
+                start=rays.start,
+                cone=cone,
+            )
+            items = items if len(items) else np.zeros(rays.count, np.int32)
+            wp.launch(
+                kernels.keep_nearest,
+                rays.count,
+                inputs=[
+                    ends,
+                    prototype.first_face,
+                    device_array(short, wp.float32),
+                    device_array(met[0], wp.int32),
+                    device_array(met[1], wp.float32),
+                    device_array(met[2], wp.float32),
+                    device_array(starts, wp.float32),
+                    which,
+                    *found,
+                    device_array(items, wp.int32),
+                ],
+                device="cpu",
+            )
+        return items
+
+    def _hand_over(self, rays: Rays) -> tuple[Floats, Floats, Floats]:
+        """Return rays for Embree: origins relative to the world's centre, directions, lengths."""
+        count = rays.count
+        origins, directions = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
+        limits = np.empty(count, np.float32)
+        wp.launch(
+            kernels.hand_over,
+            count,
+            inputs=[
+                rays.device_origins,
+                rays.step,
+                rays.device_directions,
+                wp.vec3d(*self._world.center),
+                rays.start,
+                device_array(_or_none(rays.reach), wp.float32),
+                rays.end,
+                device_array(origins, wp.vec3f),
+                device_array(directions, wp.vec3f),
+                device_array(limits, wp.float32),
+            ],
+            device="cpu",
+        )
+        return origins, directions, limits
+
+    def _enter(
+        self, rays: Rays, limits: Any, rows: Ints, balls: Array
+    ) -> tuple[Any, Floats, Floats, Floats, Floats, Any] | None:
+        """Return rays in the frames of objects that they may hit, None if there are none.
+
+        Rays keep their order; `ends` holds the cumulative number of rays.
+        """
+        common = [
+            rays.device_origins,
+            rays.step,
+            rays.device_directions,
+            limits,
+            rays.start,
+            device_array(balls, wp.vec4d),
+            device_array(clusters_of(balls), wp.vec4d),
+            CLUSTER,
+        ]
+        counts = np.empty(rays.count, np.int32)
+        wp.launch(
+            kernels.count_meetings,
+            rays.count,
+            inputs=[*common, device_array(counts, wp.int32)],
+            device="cpu",
+        )
+        ends = np.cumsum(counts, dtype=np.int32)
+        total = int(ends[-1]) if len(ends) else 0
+        if not total:
+            return None
+        origins, directions = np.empty((total, 3), np.float32), np.empty((total, 3), np.float32)
+        short, starts = np.empty(total, np.float32), np.empty(total, np.float32)
+        which = np.empty(total, np.int32)
+        device_ends = device_array(ends, wp.int32)
+        device_which = device_array(which, wp.int32)
+        wp.launch(
+            kernels.enter_objects,
+            rays.count,
+            inputs=[
+                *common,
+                device_array(rows, wp.int32),
+                device_ends,
+                self.tables.object_inverse,
+                self.tables.object_offset,
+                device_array(origins, wp.vec3f),
+                device_array(directions, wp.vec3f),
+                device_array(short, wp.float32),
+                device_array(starts, wp.float32),
+                device_which,
+            ],
+            device="cpu",
+        )
+        return device_ends, origins, directions, short, starts, device_which
+
+
+def _or_none(reach: Floats | None) -> Floats:
+    return _NONE if reach is None else reach
+
+
+def _empty_hits(count: int, *, normals: bool, textured: bool) -> Hits:
+    for_normals, for_texture = count if normals else 0, count if textured else 0
+    return Hits(
+        distance=np.empty(count),
+        facing=np.empty((for_normals, 3), np.float32),
+        normal=np.empty((for_normals, 3), np.float32),
+        uv=np.empty((for_texture, 2), np.float32),
+        footprint=np.empty(for_texture, np.float32),
+        opacity=np.empty(for_texture, np.float32),
+        material=np.empty(count, np.int32),
+        entity=np.empty(count, np.int32),
+        tint=np.empty((for_texture, 3), np.float32),
+        tangent=np.empty((for_texture, 4), np.float32),
+    )

@@ -1,0 +1,38 @@
+"""Loading of the compiled kernels."""
+
+import threading
+
+import warp as wp
+
+from pegasus.base.compiler import start_warp
+from pegasus.base.errors import ConfigError
+
+_LOCK = threading.Lock()
+
+
+def load_kernels() -> None:
+    """Initialize Warp and load the kernels, compiled on first use.
+
+    Raises:
+        ConfigError: If they cannot be compiled or cached.
+    """
+    with _LOCK:
+        start_warp()
+        from pegasus.render.embree import (
+            lamp_kernels,
+            light_kernels,
+            packet_kernels,
+            ray_kernels,
+            surface_kernels,
+        )
+
+        try:
+            for module in (packet_kernels, ray_kernels, surface_kernels, lamp_kernels, light_kernels):
+                wp.load_module(module, device="cpu")
+        except Exception as error:
+            raise ConfigError(
+                f"kernels cannot be compiled: {error}",
+                field="renderer",
+                value="embree",
+                remedy=f"make {wp.config.kernel_cache_dir} writable, or reinstall warp-lang",
+            ) from error

@@ -1,0 +1,1 @@
+"""Photo-realistic images by Mitsuba."""

@@ -1,0 +1,283 @@
+"""Path tracer for many rays at once, with transparent cut-outs.
+
+Paths advance one surface at a time; active ones are compacted to keep the processor's vectors full.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pegasus.render.photo.hits import Hits
+from pegasus.render.photo.reflection import Look, Reflection
+from pegasus.render.photo.surfaces import Found, Met, Surfaces
+
+DEPTH = 5
+"""Maximum number of surfaces between camera and emitter, the emitter included."""
+
+# Maximum survival probability of Russian roulette; otherwise it is the throughput of the path.
+_SURVIVAL = 0.95
+_LAYERS = 64
+
+
+class Seen(NamedTuple):
+    """Radiance and guides along rays."""
+
+    light: Any
+    albedo: Any
+    normal: Any
+
+
+class Visibility:
+    """Ray casting in Mitsuba's scene that continues behind transparent surfaces.
+
+    Args:
+        mitsuba: The module mitsuba, its variant set.
+        drjit: The module drjit.
+        scene: The scene.
+        hits: Numbering of its shapes.
+        surfaces: Surface properties of its shapes.
+    """
+
+    def __init__(self, mitsuba: Any, drjit: Any, scene: Any, hits: Hits, surfaces: Surfaces) -> None:
+        self._mi, self._dr, self._scene, self._surfaces = mitsuba, drjit, scene, surfaces
+        numbers = np.stack([hits.first_meshes, hits.place_of], axis=1).astype(np.uint32)
+        self._shapes = mitsuba.UInt32(numbers.ravel())
+        self._first_faces = mitsuba.UInt32(np.append(hits.first_faces, 0).astype(np.uint32))
+
+    def meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Met:
+        """Return the nearest hits that are not transparent.
+
+        Args:
+            ray: The rays.
+            random: Their random numbers, which decide about hits of partly transparent surfaces.
+            active: Mask of the rays to cast.
+            coherent: Whether neighbouring rays are nearly parallel.
+        """
+        dr = self._dr
+        if not self._surfaces.materials.see_through:
+            met = self._cast(ray, active, coherent=coherent)
+            dr.eval(*met)
+            return met
+        layers = list(self._layers(ray, random, active, coherent=coherent))
+        if len(layers) == 1:
+            return layers[0][1]
+        rows = dr.concat([rows for rows, _ in layers])
+        place = dr.zeros(self._mi.UInt32, dr.width(rows))
+        dr.scatter(place, dr.arange(self._mi.UInt32, dr.width(rows)), rows)
+        fields = zip(*(met for _, met in layers), strict=True)
+        return Met(*(dr.gather(type(parts[0]), dr.concat(list(parts)), place) for parts in fields))
+
+    def shine(self, ray: Any, random: Any, active: Any) -> Any:
+        """Return the transmittance along rays: 1 or 0.
+
+        Args:
+            ray: The rays.
+            random: Their random numbers.
+            active: Mask of the rays to cast; 0 for the others.
+        """
+        mi, dr = self._mi, self._dr
+        if not self._surfaces.materials.see_through:
+            return dr.select(active & ~self._scene.ray_test(ray, active), mi.Float(1.0), 0.0)
+        free = mi.Bool(active)
+        for rows, met in self._layers(ray, random, active, coherent=False):
+            dr.scatter(free, mi.Bool(False), rows, dr.isfinite(met.t))
+        return dr.select(free, mi.Float(1.0), 0.0)
+
+    def _layers(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Iterator[tuple[Any, Met]]:
+        """Yield finished rays and their hits, layer by layer of transparent surfaces."""
+        mi, dr, surfaces = self._mi, self._dr, self._surfaces
+        rows = dr.arange(mi.UInt32, dr.width(active))
+        for layer in range(_LAYERS):
+            met = self._cast(ray, active, coherent=coherent)
+            hit = active & dr.isfinite(met.t)
+            found = surfaces.found(met, ray, hit)
+            jitter = mi.Point2f(random.next_float32(), random.next_float32())
+            clear = hit & (random.next_float32() >= surfaces.opacity(found, jitter, hit))
+            start = surfaces.lifted(found, ray.d)
+            left = ray.maxt - dr.norm(start - ray.o)
+            dr.eval(*met, clear, start, left, random)
+            passing = dr.compress(clear)
+            if layer == 0 and dr.width(passing) == 0:
+                yield rows, met
+                return
+            ended = dr.compress(~clear)
+            if dr.width(ended):
+                done = dr.gather(mi.UInt32, rows, ended), Met(*(_taken(dr, part, ended) for part in met))
+                dr.eval(done[0], *done[1])
+                yield done
+            if dr.width(passing) == 0:
+                return
+            ray = mi.Ray3f(_taken(dr, start, passing), _taken(dr, ray.d, passing))
+            ray.maxt = _taken(dr, left, passing)
+            random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
+            active = dr.full(mi.Bool, True, dr.width(passing))
+            dr.eval(ray, random, rows, active)
+        met = Met(*(dr.gather(type(part), part, passing) for part in met))
+        yield rows, met
+
+    def _cast(self, ray: Any, active: Any, *, coherent: bool) -> Met:
+        """Return the nearest hits of rays."""
+        mi, dr = self._mi, self._dr
+        met = self._scene.ray_intersect_preliminary(ray, coherent, active)
+        shape, instance = (dr.reinterpret_array(mi.UInt32, part) for part in (met.shape, met.instance))
+        instanced = instance != 0
+        hit = active & dr.isfinite(met.t)
+        numbers = dr.gather(mi.Vector2u, self._shapes, dr.select(instanced, instance, shape), hit)
+        mesh = numbers.x + dr.select(instanced, met.shape_index, 0)
+        face = dr.gather(mi.UInt32, self._first_faces, mesh, hit) + met.prim_index
+        return Met(met.t, met.prim_uv.x, met.prim_uv.y, face, numbers.y)
+
+
+class PathIntegrator:
+    """Path tracer with emitter sampling at every surface (Veach 1997, ch. 9 and 10).
+
+    Args:
+        mitsuba: The module mitsuba, its variant set.
+        drjit: The module drjit.
+        scene: The scene.
+        surfaces: Surface properties of its shapes.
+        visibility: Ray casting in the scene.
+        weighs: Whether paths can also hit the sampled emitters.
+    """
+
+    def __init__(
+        self,
+        mitsuba: Any,
+        drjit: Any,
+        scene: Any,
+        surfaces: Surfaces,
+        visibility: Visibility,
+        *,
+        weighs: bool,
+    ) -> None:
+        self._visibility = visibility
+        self._mi, self._dr, self._scene = mitsuba, drjit, scene
+        self._surfaces, self._weighs = surfaces, weighs
+        self._reflection = Reflection(mitsuba, drjit)
+        self._has_emitters = len(scene.emitters()) > 0
+
+    def follow(self, ray: Any, path: Any, seed: Any, active: Any) -> Seen:
+        """Return radiance, reflectance and normal along rays.
+
+        Args:
+            ray: The rays.
+            path: Indices of the paths, from 0.
+            seed: Seed of the random numbers.
+            active: Mask of the paths to follow.
+        """
+        mi, dr = self._mi, self._dr
+        count = dr.width(path)
+        light = dr.zeros(mi.Color3f, count)
+        weight, last, last_pdf = mi.Color3f(1.0), mi.Point3f(0.0), mi.Float(0.0)
+        for depth in range(DEPTH):
+            random = self._random(path, seed, 2 * depth)
+            chance = self._random(path, seed, 2 * depth + 1)
+            met = self._visibility.meet(ray, chance, active, coherent=depth == 0)
+            hit = active & dr.isfinite(met.t)
+            found = self._surfaces.found(met, ray, hit)
+            value, shining = self._emitted(ray, met, found, last, last_pdf, active, first=depth == 0)
+            _add(dr, light, weight * value, path, active)
+            active = hit & ~shining
+            if depth + 2 > DEPTH:
+                dr.eval(light)
+                break
+            look = self._surfaces.look(found, ray, _pair(mi, random), active)
+            if depth == 0:
+                albedo, normal = dr.select(active, look.albedo, 0.0), dr.select(active, look.normal, 0.0)
+                dr.eval(albedo, normal)
+            viewer = -ray.d
+            if self._has_emitters:
+                value, shadow = self._lit(found, look, viewer, random, active)
+                dr.eval(value, shadow, active, random, *look, *found)
+                chance = self._random(path, seed, 64 + depth)
+                share = self._visibility.shine(shadow, chance, dr.max(value) > 0.0)
+                _add(dr, light, weight * value * share, path, share > 0.0)
+            way, factor, last_pdf = self._reflection.sample(
+                look, viewer, random.next_float32(), _pair(mi, random)
+            )
+            weight = weight * factor
+            brightest = dr.max(weight)
+            survival = dr.minimum(brightest, _SURVIVAL)
+            active = active & (brightest > 0.0) & (random.next_float32() < survival)
+            weight = weight / survival
+            last = found.point
+            start = self._surfaces.lifted(found, way)
+            dr.eval(active, weight, last, last_pdf, start, way, light)
+            rows = dr.compress(active)
+            if dr.width(rows) == 0:
+                break
+            path, weight, last, last_pdf = (_taken(dr, v, rows) for v in (path, weight, last, last_pdf))
+            ray = mi.Ray3f(_taken(dr, start, rows), _taken(dr, way, rows))
+            active = dr.full(mi.Bool, True, dr.width(rows))
+            dr.eval(path, weight, last, last_pdf, ray, active)
+        return Seen(light, albedo, normal)
+
+    def _emitted(
+        self, ray: Any, met: Any, found: Found, last: Any, last_pdf: Any, active: Any, *, first: bool
+    ) -> tuple[Any, Any]:
+        """Return the emitted radiance along rays, and which of them hit lamps."""
+        mi, dr, scene = self._mi, self._dr, self._scene
+        away = active & ~dr.isfinite(met.t)
+        if not self._weighs:
+            sky = scene.environment()
+            if sky is None:
+                return mi.Color3f(0.0), mi.Bool(False)
+            si = dr.zeros(mi.SurfaceInteraction3f)
+            si.wi = -ray.d
+            return dr.select(away, sky.eval(si, away), 0.0), mi.Bool(False)
+        shining = active & dr.isfinite(met.t) & self._surfaces.shines(found.place, active)
+        lamp = self._surfaces.lamp(met, shining)
+        si = lamp.compute_surface_interaction(ray, mi.RayFlags.All, shining)
+        si.wi = dr.select(shining, si.wi, -ray.d)
+        seeing = shining | away
+        reference = dr.zeros(mi.Interaction3f)
+        reference.p = last
+        seen = mi.DirectionSample3f(scene, si, reference)
+        seen.d = ray.d
+        value = seen.emitter.eval(si, seeing)
+        if not first:
+            other = scene.pdf_emitter_direction(reference, seen, seeing)
+            value = value * _balance(last_pdf, other, dr)
+        return dr.select(seeing, value, 0.0), shining
+
+    def _lit(self, found: Found, look: Look, viewer: Any, random: Any, active: Any) -> tuple[Any, Any]:
+        """Return the reflected light of one sampled emitter, and the shadow rays."""
+        mi, dr, scene = self._mi, self._dr, self._scene
+        reference = dr.zeros(mi.Interaction3f)
+        reference.p = found.point
+        aim, strength = scene.sample_emitter_direction(reference, _pair(mi, random), False, active)
+        value, pdf = self._reflection.toward(look, viewer, aim.d)
+        share = dr.select(aim.delta, 1.0, _balance(aim.pdf, pdf, dr))
+        start = self._surfaces.lifted(found, aim.d)
+        way = aim.p - start
+        distance = dr.norm(way)
+        ray = mi.Ray3f(start, way / distance)
+        ray.maxt = distance * (1.0 - 1e-3)
+        return dr.select(active & (aim.pdf != 0.0), value * strength * share, 0.0), ray
+
+    def _random(self, path: Any, seed: Any, step: int) -> Any:
+        """Return random numbers of paths for a step."""
+        mi, dr = self._mi, self._dr
+        states = mi.sample_tea_32(path, seed + dr.opaque(mi.UInt32, step))
+        return mi.PCG32(initstate=mi.UInt64(states[0]), initseq=mi.UInt64(states[1]))
+
+
+def _add(drjit: Any, total: Any, value: Any, rows: Any, active: Any) -> None:
+    for k in range(3):
+        drjit.scatter_reduce(drjit.ReduceOp.Add, total[k], value[k], rows, active)
+
+
+def _pair(mitsuba: Any, random: Any) -> Any:
+    return mitsuba.Point2f(random.next_float32(), random.next_float32())
+
+
+def _balance(pdf: Any, other: Any, drjit: Any) -> Any:
+    """Return the power heuristic (Veach 1997, sec. 9.2.4)."""
+    squared = pdf * pdf
+    return drjit.select(pdf > 0.0, squared / (squared + other * other), 0.0)
+
+
+def _taken(drjit: Any, values: Any, rows: Any) -> Any:
+    """Return some rows of values; uniform values are returned unchanged."""
+    return drjit.gather(type(values), values, rows) if drjit.width(values) > 1 else values

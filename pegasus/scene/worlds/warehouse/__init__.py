@@ -1,5 +1,0 @@
-"""The world `warehouse`."""
-
-from pegasus.scene.worlds.warehouse.warehouse import Warehouse
-
-__all__ = ["Warehouse"]

@@ -1,0 +1,180 @@
+"""Building blocks of plants: tapered limbs, and cards of leaves or needles."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pegasus.base.arrays import Array, IntArray
+from pegasus.scene.authoring import Surface, Vector, mesh
+from pegasus.worlds.site import Site
+
+
+class Growth:
+    """Wood and foliage of one plant.
+
+    Args:
+        center: Centre of the crown, from which the foliage faces away [m], shape (3,).
+    """
+
+    def __init__(self, center: Vector) -> None:
+        self._center = np.asarray(center, dtype=np.float64)
+        self._limbs: list[tuple[Array, Array, Array, IntArray]] = []
+        self._limb_points = 0
+        self._cards: list[tuple[Array, Array, Array, float, float, float]] = []
+
+    def limb(self, line: Array, radius: ArrayLike, *, sides: int = 5) -> None:
+        """Add a limb along a line.
+
+        Args:
+            line: Points along the centre line [m], shape (P, 3).
+            radius: Radius at each point [m], shape (P,).
+            sides: Number of flat sides; shading is smooth.
+        """
+        reach = np.broadcast_to(np.asarray(radius, dtype=np.float64), len(line))
+        along = np.gradient(line, axis=0)
+        along /= np.sqrt((along * along).sum(axis=1, keepdims=True))
+        # A constant guide vector avoids twist.
+        guide = np.eye(3)[int(np.abs(along).max(axis=0).argmin())]
+        side = np.cross(guide, along)
+        side /= np.sqrt((side * side).sum(axis=1, keepdims=True))
+        other = np.cross(along, side)
+        angle = np.linspace(0.0, 2 * np.pi, sides + 1)[None, :, None]
+        normal = np.cos(angle) * side[:, None] + np.sin(angle) * other[:, None]
+        points = line[:, None] + reach[:, None, None] * normal
+        length = np.concatenate([[0.0], np.cumsum(np.sqrt((np.diff(line, axis=0) ** 2).sum(axis=1)))])
+        # Whole repeats of the bark texture avoid a seam.
+        around = max(round(2 * np.pi * float(reach.max())), 1)
+        u, v = np.linspace(0.0, around, sides + 1), length
+        uvs = np.stack(np.broadcast_arrays(u[None, :], v[:, None]), axis=-1)
+        first = (np.arange(len(line) - 1)[:, None] * (sides + 1) + np.arange(sides)).ravel()
+        quads = np.stack([first, first + 1, first + sides + 2, first + sides + 1], axis=1)
+        faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]) + self._limb_points
+        self._limbs.append((points.reshape(-1, 3), normal.reshape(-1, 3), uvs.reshape(-1, 2), faces))
+        self._limb_points += points.shape[0] * points.shape[1]
+
+    def card(
+        self,
+        base: Vector,
+        along: Vector,
+        face: Vector,
+        *,
+        length: float,
+        fold: float = 0.2,
+        sag: float = 0.0,
+    ) -> None:
+        """Add a square card with the image of a twig.
+
+        Args:
+            base: Start of the twig [m], shape (3,).
+            along: Direction of the twig, shape (3,).
+            face: Approximate normal of its upper side, shape (3,).
+            length: Side of the card [m].
+            fold: Lift of its edges relative to its length.
+            sag: Sag of its tip relative to its length.
+        """
+        self._cards.append((np.asarray(base, dtype=np.float64), _unit(along), _unit(face), length, fold, sag))
+
+    def write_wood(self, site: Site, path: str, surface: Surface) -> None:
+        """Write all limbs as one mesh."""
+        points, normals, uvs = (np.concatenate([limb[k] for limb in self._limbs]) for k in range(3))
+        faces = np.concatenate([limb[3] for limb in self._limbs])
+        mesh(site.stage, path, points, faces, surface, uvs=uvs, normals=normals)
+
+    def write_foliage(self, site: Site, path: str, surface: Surface, *, rows: int = 2) -> None:
+        """Write all cards as one mesh.
+
+        Args:
+            site: The site.
+            path: Path of the prim.
+            surface: Visual material with cut-outs.
+            rows: Rows of points along each card; two make it straight.
+        """
+        base, along, face = (np.stack([card[k] for card in self._cards]) for k in range(3))
+        length, fold, sag = (np.array([card[k] for card in self._cards])[:, None, None] for k in (3, 4, 5))
+        across = np.cross(along, face)
+        across /= np.maximum(np.sqrt((across * across).sum(axis=1, keepdims=True)), 1e-9)
+        up = np.cross(across, along)
+        u, v = np.meshgrid([0.0, 0.5, 1.0], np.linspace(0.0, 1.0, rows))
+        u, v = u.ravel()[None, :, None], v.ravel()[None, :, None]
+        lift = fold * np.abs(2 * u - 1.0) - sag * v * v
+        points = base[:, None] + length * (
+            (u - 0.5) * across[:, None] + v * along[:, None] + lift * up[:, None]
+        )
+        cells = np.array(
+            [
+                face
+                for row in range(rows - 1)
+                for a in (3 * row, 3 * row + 1)
+                for face in ((a, a + 1, a + 4), (a, a + 4, a + 3))
+            ]
+        )
+        count = 3 * rows
+        faces = (cells[None] + count * np.arange(len(points))[:, None, None]).reshape(-1, 3)
+        outward = points - self._center
+        outward /= np.maximum(np.sqrt((outward * outward).sum(axis=2, keepdims=True)), 1e-9)
+        # Mean of the card's and the crown's normals, so that single cards do not stand out.
+        facing = np.where((up[:, None] * outward).sum(axis=2, keepdims=True) < 0, -1.0, 1.0)
+        normals = 0.5 * facing * up[:, None] + 0.5 * outward
+        normals /= np.maximum(np.sqrt((normals * normals).sum(axis=2, keepdims=True)), 1e-9)
+        uvs = np.broadcast_to(np.concatenate([u, v], axis=2), (len(points), count, 2))
+        mesh(
+            site.stage,
+            path,
+            points.reshape(-1, 3),
+            faces,
+            surface,
+            uvs=uvs.reshape(-1, 2),
+            normals=normals.reshape(-1, 3),
+        )
+
+
+def limb_line(
+    start: Vector,
+    direction: Vector,
+    length: float,
+    rng: np.random.Generator,
+    *,
+    count: int = 5,
+    lift: float = 0.0,
+    wander: float = 0.1,
+) -> Array:
+    """Return points along a bent limb, shape (count, 3).
+
+    Args:
+        start: First point [m], shape (3,).
+        direction: Initial direction, shape (3,).
+        length: Length [m].
+        rng: Random numbers.
+        count: Number of points.
+        lift: Upward bend over the length; negative for downward.
+        wander: Lateral deviation relative to the length.
+    """
+    step = length / (count - 1)
+    way = _unit(direction)
+    points = [np.asarray(start, dtype=np.float64)]
+    for _ in range(count - 1):
+        points.append(points[-1] + step * way)
+        way = _unit(way + np.array([0.0, 0.0, lift / (count - 1)]) + wander * rng.normal(size=3))
+    return np.array(points)
+
+
+def _unit(vector: Vector) -> Array:
+    values = np.asarray(vector, dtype=np.float64)
+    unit: Array = values / np.sqrt(values @ values)
+    return unit
+
+
+def grid_sheet(grid: Array) -> tuple[Array, IntArray, Array]:
+    """Return a sheet through a grid of points: points, triangles row by row, and smooth normals.
+
+    Args:
+        grid: Points [m], shape (R, C, 3).
+    """
+    rows, columns = grid.shape[:2]
+    first = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    lower = np.stack([first, first + 1, first + columns + 1], axis=1)
+    upper = np.stack([first, first + columns + 1, first + columns], axis=1)
+    faces = np.stack([lower, upper], axis=1).reshape(-1, 3)
+    normal = np.cross(np.gradient(grid, axis=1), np.gradient(grid, axis=0))
+    length = np.sqrt((normal * normal).sum(axis=2, keepdims=True))
+    normal = normal / np.where(length > 1e-12, length, 1.0)
+    return grid.reshape(-1, 3), faces, normal.reshape(-1, 3)

@@ -1,0 +1,5 @@
+"""The world `warehouse`."""
+
+from pegasus.worlds.warehouse.warehouse import Warehouse
+
+__all__ = ["Warehouse"]

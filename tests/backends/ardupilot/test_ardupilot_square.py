@@ -1,0 +1,61 @@
+"""Flights of the shipped scenario with the real ArduPilot: arming, square and landing."""
+
+import os
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.backends import ArduPilot
+from pegasus.cli.run import Flight, Overrides
+from pegasus.config.scenario import ArduPilotSpec, load_scenario, load_vehicle
+from pegasus.recording import read_log
+
+pytestmark = [
+    pytest.mark.ardupilot,
+    pytest.mark.skipif(
+        "ARDUPILOT_DIR" not in os.environ, reason="needs ArduPilot: set ARDUPILOT_DIR to a built one"
+    ),
+]
+
+
+def test_ardupilot_flies_the_square_of_its_scenario(tmp_path):
+    """ArduPilot would not arm, not follow its set-points, or not land and stop its rotors."""
+    flight = Flight("ardupilot_square", Overrides(vehicles=2))
+    vehicle = flight.simulation.vehicles["iris"]
+    run = flight.fly(out=tmp_path)
+    errors = run.summary.tracking["iris"].segments
+    assert {"takeoff", "square", "land"} <= errors.keys()
+    # ArduPilot's own GPS and barometer err by some decimetres, and so does the flight.
+    assert errors["square"].maximum < 2.0
+    assert (vehicle.state.position[:, 2] < 0.2).all()
+    estimate = read_log(run.folder)["iris/estimate"]
+    flown = estimate.time > 30.0
+    assert np.abs(estimate.position_error[flown]).max() < 3.0
+    assert np.degrees(estimate.attitude_error[flown]).max() < 10.0
+    assert not vehicle.rotor_command.any()
+
+
+@pytest.mark.parametrize("name", ["tilted_hexarotor", "typhoon_h", "crazyflie"])
+def test_a_vehicle_without_a_section(name, tmp_path):
+    """A vehicle without an ArduPilot section would turn over, or not leave the ground."""
+    spec, _ = load_vehicle(name)
+    scenario, _ = load_scenario("ardupilot_square")
+    options = {key: value for key, value in scenario.vehicles[0].backends[0].items() if key != "model"}
+    backend = ArduPilot(**options)
+    backend.run_folder = tmp_path
+    bare = spec.model_copy(update={"ardupilot": ArduPilotSpec()})
+    path, upright = [], []
+    with Simulation("flat", seed=1) as simulation:
+        vehicle = simulation.add(Multirotor(bare, backends=[backend]))
+        for _ in simulation.stepping(scenario.duration):
+            path.append(vehicle.state.position[0].copy())
+            upright.append(vehicle.state.rotation[0, 2, 2])
+        assert not vehicle.rotor_command.any()
+    flown = np.array(path)
+    assert flown[:, 2].max() == pytest.approx(5.0, abs=1.5)
+    for corner in [(-2.5, -2.5), (2.5, -2.5), (2.5, 2.5), (-2.5, 2.5)]:
+        high = flown[flown[:, 2] > 3.0, :2]
+        assert np.sqrt(((high - corner) ** 2).sum(axis=1)).min() < 1.0
+    assert flown[-1, 2] < 0.4
+    assert min(upright) > np.cos(np.radians(25.0))

@@ -1,0 +1,459 @@
+"""Tests of the MAVLink codec against a real PX4's frames, MAVLink's own library and noisy streams."""
+
+import gzip
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from pegasus.backends.mavlink import messages
+from pegasus.backends.mavlink.messages import (
+    AttitudeQuaternion,
+    CommandAck,
+    CommandLong,
+    Decoder,
+    DistanceSensor,
+    GpsGlobalOrigin,
+    Heartbeat,
+    HilActuatorControls,
+    HilGps,
+    HilOpticalFlow,
+    HilSensor,
+    HilStateQuaternion,
+    LocalPositionNed,
+    Odometry,
+    RcChannels,
+    SetPositionTargetLocalNed,
+    StatusText,
+    checksum,
+    encode,
+)
+
+TRANSCRIPT = Path(__file__).parents[1] / "data" / "px4_transcript.json.gz"
+
+# Frames of MAVLink's own library (pymavlink 2.4.50, dialect common), system 3, component 200, and the
+# fields that it was given: by name, all different, and exact as 32-bit floats.
+GOLDEN = [
+    (
+        "fd0900000703c800000000000100020c810403f37b",
+        Heartbeat(type=2, autopilot=12, base_mode=129, custom_mode=65536, system_status=4, mavlink_version=3),
+    ),
+    (
+        "fd0100000803c800000000d214",
+        Heartbeat(type=0, autopilot=0, base_mode=0, custom_mode=0, system_status=0, mavlink_version=0),
+    ),
+    (
+        "fd3000001103c81f000040e201000000003f000080be0000003e000040bf0000c03f000020c0000060400000803f00000000"
+        "000000bf0000803e36a3",
+        AttitudeQuaternion(
+            time_boot_ms=123456,
+            q1=0.5,
+            q2=-0.25,
+            q3=0.125,
+            q4=-0.75,
+            rollspeed=1.5,
+            pitchspeed=-2.5,
+            yawspeed=3.5,
+            repr_offset_q=(1.0, 0.0, -0.5, 0.25),
+        ),
+    ),
+    (
+        "fd1c00001203c8200000f1fb09000000c03f000010c0000048c00000003f000040bf0000603f56a1",
+        LocalPositionNed(time_boot_ms=654321, x=1.5, y=-2.25, z=-3.125, vx=0.5, vy=-0.75, vz=0.875),
+    ),
+    (
+        "fd1100001303c83100004c52401cbc0be8fabb720700ea16b04c02bc66",
+        GpsGlobalOrigin(latitude=473977420, longitude=-85455940, altitude=488123, time_usec=9876543210),
+    ),
+    (
+        "fd2900000303c8fd000002507265666c69676874204661696c3a20436f6d706173732053656e736f722030206d697373696e"
+        "67f91d",
+        StatusText(severity=2, text=tuple(b"Preflight Fail: Compass Sensor 0 missing".ljust(50, b"\0"))),
+    ),
+    (
+        "fd3600000303c8fd0000026161616161616161616161616161616161616161616161616161616161616161616161616161"
+        "616161616161616161616161070002832d",
+        StatusText(severity=2, text=tuple(b"a" * 50), id=7, chunk_seq=2),
+    ),
+    (
+        "fd2a00000903c841000040e20100e8031a044c047e04b004e204140546057805aa05dc050e0640067206a406d6060807ffff"
+        "12c8d724",
+        RcChannels(time_boot_ms=123456, channels=(*range(1000, 1850, 50), 65535), chancount=18, rssi=200),
+    ),
+    (
+        "fd2100000a03c84c00000000803f000020c00000003e00008040000000800000d0400000f84090010102039b04",
+        CommandLong(
+            target_system=1,
+            target_component=2,
+            command=400,
+            confirmation=3,
+            param1=1.0,
+            param2=-2.5,
+            param3=0.125,
+            param4=4.0,
+            param5=-0.0,
+            param6=6.5,
+            param7=7.75,
+        ),
+    ),
+    (
+        "fd0a00001503c84d00009001044dfbffffff01be81f2",
+        CommandAck(
+            command=400, result=4, progress=77, result_param2=-5, target_system=1, target_component=190
+        ),
+    ),
+    (
+        "fd3500001603c8540000f82a00000000c03f000020c00000a0c00000803e000000bf0000403f000080bf0000a03f0000c0bf"
+        "0000e03f000000c0f80d01020168ea",
+        SetPositionTargetLocalNed(
+            time_boot_ms=11000,
+            target_system=1,
+            target_component=2,
+            coordinate_frame=1,
+            type_mask=0x0DF8,
+            x=1.5,
+            y=-2.5,
+            z=-5.0,
+            vx=0.25,
+            vy=-0.5,
+            vz=0.75,
+            afx=-1.0,
+            afy=1.25,
+            afz=-1.5,
+            yaw=1.75,
+            yaw_rate=-2.0,
+        ),
+    ),
+    (
+        "fd5100000b03c85d0000000000000001000001000000020000000000003f000080be0000803f000080bf000000000000803d"
+        "0000003e0000403e0000803e0000a03e0000c03e0000e03e0000003f0000103f0000203f0000303f81dda4",
+        HilActuatorControls(
+            time_usec=1 << 40,
+            controls=(0.5, -0.25, 1.0, -1.0, *(i / 16 for i in range(12))),
+            mode=129,
+            flags=1 | (1 << 33),
+        ),
+    ),
+    (
+        "fd4100000c03c86b0000b168de3a000000000000003f0000a0bf00001cc10000003e000080be0000c03e0000603e000000bd"
+        "0000e03e00e06e440000c0bf0020f44300007841ff1f0000020b3d",
+        HilSensor(
+            time_usec=987654321,
+            xacc=0.5,
+            yacc=-1.25,
+            zacc=-9.75,
+            xgyro=0.125,
+            ygyro=-0.25,
+            zgyro=0.375,
+            xmag=0.21875,
+            ymag=-0.03125,
+            zmag=0.4375,
+            abs_pressure=955.5,
+            diff_pressure=-1.5,
+            pressure_alt=488.25,
+            temperature=15.5,
+            fields_updated=0x1FFF,
+            id=2,
+        ),
+    ),
+    (
+        "fd2700000d03c8710000404b4c00000000004a52401cbd0be8fa2efbffffffffb200fb006affc80000809f8c030c014f46b4"
+        "14",
+        HilGps(
+            time_usec=5000000,
+            fix_type=3,
+            lat=473977418,
+            lon=-85455939,
+            alt=-1234,
+            eph=65535,
+            epv=178,
+            vel=251,
+            vn=-150,
+            ve=200,
+            vd=-32768,
+            cog=35999,
+            satellites_visible=12,
+            id=1,
+            yaw=17999,
+        ),
+    ),
+    (
+        "fd2c00000e03c8720000808d5b0000000000204e00000000803d000000be0000803e000000bf0000403f3582000000002040"
+        "24fa07c888a0",
+        HilOpticalFlow(
+            time_usec=6000000,
+            sensor_id=7,
+            integration_time_us=20000,
+            integrated_x=0.0625,
+            integrated_y=-0.125,
+            integrated_xgyro=0.25,
+            integrated_ygyro=-0.5,
+            integrated_zgyro=0.75,
+            temperature=-1500,
+            quality=200,
+            time_delta_distance_us=33333,
+            distance=2.5,
+        ),
+    ),
+    (
+        "fd4000000f03c8730000c0cf6a00000000000000003f000000bf0000003f000000bf0000803e000000bf0000403f4a52401c"
+        "bd0be8fa407207009cffc800d4fe9001f40118fce90316fc3a96",
+        HilStateQuaternion(
+            time_usec=7000000,
+            attitude_quaternion=(0.5, -0.5, 0.5, -0.5),
+            rollspeed=0.25,
+            pitchspeed=-0.5,
+            yawspeed=0.75,
+            lat=473977418,
+            lon=-85455939,
+            alt=488000,
+            vx=-100,
+            vy=200,
+            vz=-300,
+            ind_airspeed=400,
+            true_airspeed=500,
+            xacc=-1000,
+            yacc=1001,
+            zacc=-1002,
+        ),
+    ),
+    (
+        "fd2700001003c8840000401f00001400a00f0002000119ff0000003f0000803e0000003f0000003f000000bf000000bf5a8b"
+        "c7",
+        DistanceSensor(
+            time_boot_ms=8000,
+            min_distance=20,
+            max_distance=4000,
+            current_distance=512,
+            type=0,
+            id=1,
+            orientation=25,
+            covariance=255,
+            horizontal_fov=0.5,
+            vertical_fov=0.25,
+            quaternion=(0.5, 0.5, -0.5, -0.5),
+            signal_quality=90,
+        ),
+    ),
+    (
+        "fd0e00001103c8840000401f00001400a00f0002000119ffa93d",
+        DistanceSensor(
+            time_boot_ms=8000,
+            min_distance=20,
+            max_distance=4000,
+            current_distance=512,
+            type=0,
+            id=1,
+            orientation=25,
+            covariance=255,
+        ),
+    ),
+    (
+        "fde900001203c84b010040548900000000000000c03f000020c0000060400000003f0000003f0000003f0000003f000000be"
+        "0000803e0000c0be0000003f000020bf0000403f000000000000803e0000003f0000403f0000803f0000a03f0000c03f0000"
+        "e03f0000004000001040000020400000304000004040000050400000604000007040000080400000884000009040000098"
+        "400000a04000000000000000be000080be0000c0be000000bf000020bf000040bf000060bf000080bf000090bf0000a0bf00"
+        "00b0bf0000c0bf0000d0bf0000e0bf0000f0bf000000c0000008c0000010c0000018c0000020c0140c0502ff27df",
+        Odometry(
+            time_usec=9000000,
+            frame_id=20,
+            child_frame_id=12,
+            x=1.5,
+            y=-2.5,
+            z=3.5,
+            q=(0.5, 0.5, 0.5, 0.5),
+            vx=-0.125,
+            vy=0.25,
+            vz=-0.375,
+            rollspeed=0.5,
+            pitchspeed=-0.625,
+            yawspeed=0.75,
+            pose_covariance=tuple(i / 4 for i in range(21)),
+            velocity_covariance=tuple(-i / 8 for i in range(21)),
+            reset_counter=5,
+            estimator_type=2,
+            quality=-1,
+        ),
+    ),
+]
+NAMES = [f"{type(message).__name__}-{index}" for index, (_, message) in enumerate(GOLDEN)]
+STREAM = [message for _, message in GOLDEN]
+# By the same library: a signed HEARTBEAT, an ATTITUDE (not among the messages here), a MAVLink 1 HEARTBEAT.
+SIGNED = bytes.fromhex("fd0901001303c800000000000100020c810403fe0a0115cd5b0700007796a8175563")
+UNKNOWN = bytes.fromhex("fd1c00001403c81e0000e8030000cdcccc3dcdcc4c3e9a99993ecdcccc3e0000003f9a99193f7ad4")
+MAVLINK_1 = bytes.fromhex("fe090003010000000100020c8104031cc5")
+# Longer than the longest frame: after it no frame can be incomplete.
+FLUSH = bytes(300)
+
+
+def frames(items=STREAM):
+    return [encode(message, sequence=index) for index, message in enumerate(items)]
+
+
+def decode(*pieces):
+    decoder = Decoder()
+    return [message for piece in pieces for message in decoder.feed(piece)]
+
+
+@pytest.fixture(scope="module")
+def transcript():
+    return [
+        bytes.fromhex(text) for _, _, text in json.loads(gzip.decompress(TRANSCRIPT.read_bytes()))["frames"]
+    ]
+
+
+def test_every_frame_of_a_real_px4_is_decoded_and_encoded_byte_for_byte(transcript):
+    """If this fails, layout, zero truncation or checksum differ from PX4's."""
+    seen = set()
+    for frame in transcript:
+        (message,) = decode(frame)
+        assert encode(message, sequence=frame[4], system=frame[5], component=frame[6]) == frame
+        seen.add(type(message))
+    assert seen == {Heartbeat, CommandLong, HilActuatorControls, HilSensor, HilGps}
+
+
+def test_a_whole_session_in_one_stream_leaves_no_byte_over(transcript):
+    """If this fails, consecutive frames are lost, repeated or out of order."""
+    decoder = Decoder()
+    stream = b"".join(transcript)
+    at_once = list(decoder.feed(stream))
+    assert at_once == [message for frame in transcript for message in decode(frame)]
+    assert decoder.bad_byte_count == 0
+
+
+@pytest.mark.parametrize(("text", "message"), GOLDEN, ids=NAMES)
+def test_frames_are_those_of_mavlinks_own_library(text, message):
+    """If this fails, a field's place, width, sign or name, or a message's id or CRC_EXTRA, is wrong."""
+    frame = bytes.fromhex(text)
+    assert encode(message, sequence=frame[4], system=3, component=200) == frame
+    assert decode(frame) == [message]
+
+
+def test_a_line_for_people():
+    """If this fails, an autopilot's status text is cut, or is followed by zeros."""
+    lines = [message.line for message in STREAM if type(message) is StatusText]
+    assert lines == ["Preflight Fail: Compass Sensor 0 missing", "a" * 50]
+
+
+def test_every_message_has_a_golden_frame():
+    """If this fails, a message was added whose layout no reference checks."""
+    kinds = {
+        kind
+        for kind in vars(messages).values()
+        if isinstance(kind, type) and issubclass(kind, tuple) and kind.__module__ == messages.__name__
+    }
+    assert {type(message) for message in STREAM} == kinds
+
+
+def test_the_checksum_is_mcrf4xx():
+    """If this fails, no receiver accepts a frame; 0x6F91 is the check value of CRC-16/MCRF4XX."""
+    assert checksum(b"123456789") == bytes((0x91, 0x6F))
+
+
+@pytest.mark.parametrize("message", STREAM, ids=NAMES)
+def test_zero_bytes_at_the_end_may_be_sent_or_not(message):
+    """If this fails, frames without zero truncation, which are valid, are rejected."""
+    short = encode(message, sequence=0)
+    layout = messages._BY_KIND[type(message)]
+    whole = layout.pack(message)
+    assert short[1] == max(1, len(whole.rstrip(b"\0")))
+    frame = bytes((0xFD, len(whole))) + short[2:10] + whole
+    frame += checksum(frame[1:] + layout.extra)
+    assert decode(frame) == [message]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_stream_may_be_cut_anywhere(signed):
+    """If this fails, a message is lost when a read ends inside it."""
+    stream = b"".join([SIGNED if signed else b"", *frames()])
+    whole = decode(stream)
+    assert whole[-len(STREAM) :] == STREAM
+    for cut in range(len(stream) + 1):
+        assert decode(stream[:cut], stream[cut:]) == whole
+    assert decode(*(stream[at : at + 1] for at in range(len(stream)))) == whole
+
+
+def test_a_message_comes_with_its_last_byte():
+    """If this fails, a lockstep answer waits for bytes that come only after the next step."""
+    frame = frames()[0]
+    decoder = Decoder()
+    assert list(decoder.feed(frame[:-1])) == []
+    assert len(list(decoder.feed(frame[-1:]))) == 1
+
+
+def test_bytes_between_frames_are_passed_over_and_counted():
+    """If this fails, noise costs a message, or is not counted."""
+    noise = bytes(byte for byte in range(256) if byte != 0xFD)
+    decoder = Decoder()
+    stream = b"".join(noise + frame for frame in frames()) + noise
+    assert list(decoder.feed(stream)) == STREAM
+    assert decoder.bad_byte_count == len(noise) * (len(STREAM) + 1)
+
+
+def test_no_noise_whatever_loses_a_message():
+    """If this fails, noise like a frame's beginning swallows the next frame."""
+    rng = random.Random(1)
+    starts = [frame[:size] for frame in frames() for size in (1, 5, 9, 10, 11, len(frame) - 1)]
+    long_start = b"\xfd\xff" + frames()[0][2:10]
+    for _ in range(200):
+        noise = [
+            rng.choice([rng.randbytes(rng.randrange(80)), rng.choice(starts), long_start, b"\xfd" * 20])
+            for _ in STREAM
+        ]
+        stream = b"".join(n + frame for n, frame in zip(noise, frames(), strict=True)) + FLUSH
+        cuts = sorted(rng.sample(range(len(stream)), 5))
+        pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+        assert decode(*pieces) == STREAM
+
+
+def test_a_frame_with_any_byte_wrong_is_dropped_alone():
+    """If this fails, a corrupt message is accepted, or its neighbours are lost."""
+    first, middle, last = frames(STREAM[:3])
+    for at in range(len(middle)):
+        for change in (0x01, 0x80, 0xFF):
+            broken = bytearray(middle)
+            broken[at] ^= change
+            assert decode(first + broken + last + FLUSH) == [STREAM[0], STREAM[2]]
+
+
+def test_signed_frames_are_read_and_their_signature_skipped():
+    """If this fails, signed links cannot be read."""
+    decoder = Decoder()
+    found = list(decoder.feed(SIGNED + frames()[2] + SIGNED))
+    assert found == [GOLDEN[0][1], STREAM[2], GOLDEN[0][1]]
+    assert decoder.bad_byte_count == 0
+
+
+@pytest.mark.parametrize("other", [UNKNOWN, MAVLINK_1], ids=["unknown id", "MAVLink 1"])
+def test_what_is_not_of_the_link_is_passed_over(other):
+    """If this fails, an unknown message stops the link or is misread."""
+    first, second = frames(STREAM[:2])
+    decoder = Decoder()
+    assert list(decoder.feed(other + first + other + other + second)) == STREAM[:2]
+    assert decoder.bad_byte_count == 3 * len(other)
+
+
+def test_a_link_that_brings_noise_for_ever_does_not_grow():
+    """If this fails, a serial line at the wrong baud rate fills the memory."""
+    decoder = Decoder()
+    rng = random.Random(2)
+    for _ in range(200):
+        assert list(decoder.feed(rng.randbytes(1000))) == []
+    assert len(decoder._waiting) <= 10 + 255 + 2 + 13
+
+
+def test_sequence_and_sender_are_in_the_header():
+    """If this fails, receivers count lost frames, or mix up vehicles."""
+    for sequence, byte in ((0, 0), (255, 255), (256, 0), (1_000_001, 1_000_001 % 256)):
+        frame = encode(Heartbeat(), sequence=sequence, system=9, component=51)
+        assert list(frame[4:7]) == [byte, 9, 51]
+
+
+def test_numbers_that_are_none_come_through():
+    """If this fails, NaN outputs are not passed on to the code that rejects them."""
+    sent = HilActuatorControls(1, 1, (math.nan, math.inf, -math.inf, *[0.0] * 13), 129)
+    (got,) = decode(encode(sent, sequence=0))
+    assert math.isnan(got.controls[0])
+    assert got.controls[1:3] == (math.inf, -math.inf)

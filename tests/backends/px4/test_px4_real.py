@@ -1,0 +1,248 @@
+"""Flights of the real PX4, where PX4_DIR names a built PX4-Autopilot."""
+
+import logging
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from px4_rig import Recorder, datagrams, distance, fly_until, free_instance, iris
+
+from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.backends import PX4
+from pegasus.backends.mavlink.ports import bind_udp
+from pegasus.backends.px4.lockstep import Phase
+from pegasus.backends.px4.program import PX4Program
+from pegasus.config.scenario import PX4Spec, load_scenario, load_vehicle
+from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
+
+DIRECTORY = os.environ.get("PX4_DIR")
+pytestmark = [
+    pytest.mark.px4,
+    pytest.mark.skipif(not DIRECTORY, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot"),
+    pytest.mark.usefixtures("nothing_left"),
+]
+HOVER = [{"takeoff": {"height": 5.0}}, {"hold": {"duration": 60.0}}]
+
+
+@pytest.fixture
+def real(tmp_path, caplog):
+    """Return a function that makes a backend of the real PX4; the test must cause no warning."""
+
+    def make(trajectory=None, **options):
+        backend = PX4(DIRECTORY, trajectory=trajectory, **options)
+        backend.run_folder = tmp_path / "run"
+        return backend
+
+    yield make
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def square():
+    """Return the trajectory of the shipped scenario."""
+    scenario, _ = load_scenario("px4_square")
+    return scenario.vehicles[0].backends[0]["trajectory"]
+
+
+def test_links_of_others_beside_a_trajectory(real):
+    """MAVSDK at 14540 + N would get nothing during a trajectory, or the estimate would be rare."""
+    backend = real(HOVER)
+    with Simulation(seed=7) as simulation:
+        vehicle = simulation.add(iris(backend))
+        number = backend.first_instance
+        # From instance 10 on, all PX4 send to the same port.
+        with bind_udp("0.0.0.0", 14540 + min(number, 9)) as user:
+            fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+            datagrams(user)
+            heard, told = 0, set()
+            for _ in simulation.stepping(5.0):
+                heard += len(datagrams(user))
+                told.add(float(vehicle.estimate.received[0]))
+    # One datagram was received, and 35 estimates.
+    assert heard > 500
+    assert len(told) > 100
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_px4_that_waits_already(real, tmp_path, known):
+    """A waiting PX4 would be armed and flown in place of the launched one, with another airframe."""
+    number = free_instance()
+    program = PX4Program(DIRECTORY, airframe="none_iris", parameters={}, derived={}, sensor_rate=250.0)
+    stranger = program.process(number, directory=tmp_path / "stranger", log=tmp_path / "stranger.log")
+    stranger.start()
+    try:
+        deadline = time.monotonic() + 20.0
+        while not any("Waiting for simulator" in line for line in stranger.last_lines(50)):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with Simulation(seed=8) as simulation:
+            if known:
+                with pytest.raises(ConfigError, match="a PX4 of this number is already running") as caught:
+                    simulation.add(iris(real(instance=number)))
+                assert f"pid {stranger.pid}" in str(caught.value)
+            backend = real(HOVER)
+            simulation.add(iris(backend))
+            assert backend.first_instance != number
+            fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        assert stranger.alive
+    finally:
+        stranger.stop()
+
+
+def test_the_square(real):
+    """The shipped scenario would not arm, take off, fly a square at 5 m, land and disarm."""
+    backend, recorder = real(square()), Recorder()
+    with Simulation(seed=1) as simulation:
+        vehicle = simulation.add(iris(backend, recorder))
+        ground = vehicle.state.position[0].copy()
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        armed = simulation.time
+        estimate, errors = vehicle.estimate, []
+
+        def landed_at_last():
+            errors.append([*estimate.position_error[0], estimate.attitude_error[0]])
+            return not backend.armed[0]
+
+        fly_until(simulation, landed_at_last, limit=60.0)
+        landed = simulation.time
+        assert backend._instances[0].phase is Phase.LOCKSTEP
+    path = np.array(recorder.position)[:, 0]
+    assert armed < 15.0
+    assert path[:, 2].max() == pytest.approx(5.0, abs=0.3)
+    corners = [(-2.5, -2.5, 5.0), (2.5, -2.5, 5.0), (2.5, 2.5, 5.0), (-2.5, 2.5, 5.0)]
+    for corner in corners:
+        assert distance(path, corner).min() < 0.5
+    # PX4 cuts corners only slightly, and overshoots by no more than its braking distance.
+    assert np.abs(path[:, :2]).max() < 3.7
+    assert distance(path[-1], [*corners[0][:2], ground[2]]) < 0.5
+    assert landed < 60.0
+    assert landed - estimate.received[0] < 1.0
+    east, north, up, tilt = np.abs(errors).max(axis=0)
+    # A GPS latency that is wrong by 0.19 s would cost 0.7 m and 6 degrees at 2 m/s.
+    assert max(east, north) < 0.15
+    assert up < 0.6
+    assert np.degrees(tilt) < 2.0
+    log = backend.run_folder / f"px4_{backend.first_instance}.log"
+    assert "Ready for takeoff!" in log.read_text()
+    assert list((backend.run_folder / f"px4_{backend.first_instance}" / "log").rglob("*.ulg"))
+
+
+@pytest.mark.parametrize("name", ["tilted_hexarotor", "coaxial_x8", "crazyflie"])
+def test_a_vehicle_without_a_section(real, name):
+    """A vehicle without a PX4 section would tip over, or oscillate and stay on the ground."""
+    spec, _ = load_vehicle(name)
+    backend, recorder = real(square()), Recorder()
+    with Simulation("flat", seed=8) as simulation:
+        bare = spec.model_copy(update={"px4": PX4Spec()})
+        vehicle = simulation.add(Multirotor(bare, backends=[backend, recorder]))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        upright = []
+
+        def landed():
+            upright.append(vehicle.state.rotation[0, 2, 2])
+            return not backend.armed[0]
+
+        fly_until(simulation, landed, limit=90.0)
+    path = np.array(recorder.position)[:, 0]
+    # The GPS of the vehicle's file wanders.
+    assert path[:, 2].max() == pytest.approx(5.0, abs=1.5)
+    for corner in [(-2.5, -2.5), (2.5, -2.5), (2.5, 2.5), (-2.5, 2.5)]:
+        assert distance(path[path[:, 2] > 3.0, :2], corner).min() < 0.8
+    assert min(upright) > np.cos(np.radians(25.0))
+
+
+@pytest.mark.parametrize("vehicle_count", [1, 5])
+def test_five_at_once(real, vehicle_count):
+    """Five copies, or five vehicles, would not all fly."""
+    backends, recorders, copies = [], [], 5 // vehicle_count
+    with Simulation(seed=2) as simulation:
+        for i in range(vehicle_count):
+            backends.append(real(HOVER))
+            recorders.append(Recorder())
+            options = {"count": copies, "position": (0.0, 5.0 * i, 0.1)}
+            simulation.add(iris(backends[-1], recorders[-1], **options))
+        simulation.run(20.0)
+        assert all(all(backend.armed) for backend in backends)
+    for recorder in recorders:
+        last = recorder.between(19.0, np.inf)
+        np.testing.assert_allclose(last[:, :, 2], 5.0, atol=0.5)
+        np.testing.assert_allclose(
+            last[:, :, :2], np.tile(recorder.position[0][:, :2], (len(last), 1, 1)), atol=0.5
+        )
+
+
+def test_pause_and_reset(real):
+    """PX4 would not survive a pause, or not restart at a reset."""
+    backend = real(HOVER)
+    with Simulation(seed=3) as simulation:
+        vehicle = simulation.add(iris(backend))
+        for _ in range(2):
+            fly_until(simulation, lambda: vehicle.state.position[0, 2] > 3.0, limit=30.0)
+            simulation.pause()
+            time.sleep(3.0)
+            simulation.play()
+            simulation.run(2.0)
+            assert backend.armed == [True]
+            assert vehicle.state.position[0, 2] > 3.0
+            simulation.reset()
+
+
+@pytest.mark.parametrize(
+    ("parts", "parameters"),
+    [
+        ({"vision": Odometry()}, {"EKF2_EV_CTRL": 15, "EKF2_HGT_REF": 3}),
+        ({"flow": OpticalFlow(), "down": Rangefinder()}, {"EKF2_OF_CTRL": 1, "EKF2_RNG_CTRL": 1}),
+    ],
+    ids=["odometry", "optical flow"],
+)
+def test_without_gps(real, parts, parameters):
+    """Axes or signs of the GPS replacement would be wrong: PX4 would not arm, or fly away."""
+    backend = real(square(), parameters={"EKF2_GPS_CTRL": 0, "SYS_HAS_GPS": 0, **parameters})
+    fitted = iris(backend).sensors | parts
+    del fitted["gps"]
+    with Simulation(seed=6) as simulation:
+        vehicle = simulation.add(iris(backend, sensors=fitted))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        estimate, errors, high = vehicle.estimate, [], []
+
+        def landed():
+            errors.append(np.abs(estimate.position_error[0, :2]).max())
+            high.append(vehicle.state.position[0, 2])
+            return not backend.armed[0]
+
+        fly_until(simulation, landed, limit=60.0)
+    assert max(errors) < 0.8
+    # Above the optical flow's range the height is the barometer's, bent by the accelerometer's bias.
+    assert max(high) == pytest.approx(5.0, abs=1.5)
+
+
+def test_a_high_rate(real):
+    """At 1000 Hz PX4 would answer every fourth sample, or not at all."""
+    backend = real(HOVER)
+    sensors = iris(backend).sensors
+    sensors["imu"].rate_hz = 1000.0
+    with Simulation(seed=4, rate=1000.0) as simulation:
+        vehicle = simulation.add(Multirotor("iris", backends=[backend], sensors=sensors))
+        fly_until(simulation, lambda: vehicle.state.position[0, 2] > 3.0, limit=30.0)
+        assert backend._instances[0].phase is Phase.LOCKSTEP
+        assert backend._instances[0]._interval == 1
+
+
+def test_one_is_killed(real, caplog):
+    """A vehicle would crash, or the run end, when another vehicle's PX4 dies."""
+    backends = [real(HOVER) for _ in range(2)]
+    with Simulation(seed=5) as simulation:
+        vehicles = [
+            simulation.add(iris(backend, position=(0.0, 5.0 * i, 0.1))) for i, backend in enumerate(backends)
+        ]
+        fly_until(simulation, lambda: all(v.state.position[0, 2] > 3.0 for v in vehicles), limit=30.0)
+        os.kill(backends[0]._processes[0].pid, signal.SIGKILL)
+        simulation.run(4.0)
+        assert vehicles[0].state.position[0, 2] < 0.5
+        assert vehicles[1].state.position[0, 2] == pytest.approx(5.0, abs=0.6)
+    warnings = [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+    assert len(warnings) == 2
+    assert "is gone" in warnings[0]
+    assert "was killed by SIGKILL" in warnings[1]
+    caplog.clear()

@@ -1,0 +1,225 @@
+"""Tests of step functions: the same source by Python and compiled."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
+
+from pegasus.base.compiler import Kernel, Rows
+from pegasus.base.frames import quaternion_from_rotation_vector
+from pegasus.base.generated_functions import digest, written
+from pegasus.base.step_math import (
+    Column,
+    Quat,
+    Real,
+    Reals,
+    Table,
+    Vec3,
+    Word,
+    atan2,
+    clamped,
+    conjugated,
+    cross,
+    dot,
+    exp,
+    floor,
+    interpolate,
+    length,
+    log,
+    maximum,
+    minimum,
+    norm,
+    normalized,
+    quaternion_product,
+    rotate,
+    rotate_inverse,
+    rotation_quaternion,
+    rotation_vector,
+    scaled,
+    sin,
+    sqrt,
+    vector,
+    wrapped,
+)
+
+OFFSET = 0.25
+FACTOR, MASK, HALF = Word(0xD2511F53), Word(0xFFFFFFFF), Word(32)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    gain: float
+    shift: tuple[float, float, float]
+    points: tuple[float, ...]
+    name: str = "not a number"
+
+
+@dataclass
+class Values:
+    kind: Column[int]
+    parameters: Column[Parameters]
+    x: Column[Real]
+    v: Column[Vec3]
+    q: Column[Quat]
+    w: Table[Real]
+    word: Column[Word]
+
+
+def total(values: Reals) -> Real:
+    """Sum a row."""
+    result = 0.0
+    for j in range(length(values)):
+        result += values[j]
+    return result
+
+
+@dataclass
+class Turned:
+    angle: Real
+    about: Vec3
+
+
+def turned(p: Parameters, i: int, w: Table[Real]) -> Turned:
+    """Make a structure of values from a parameter of three numbers, and write into a table."""
+    w[i, 2] = clamped(w[i, 2], -0.4, p.gain)
+    return Turned(wrapped(9.0 * w[i, 2]), scaled(vector(p.shift), Vec3(0.5, -1.0, w[i, 0])))
+
+
+def tilted(motion: Turned) -> Real:
+    """Use a structure of values."""
+    return motion.angle + norm(motion.about)
+
+
+def branch(p: Parameters, x: Real) -> tuple[Real, Vec3]:
+    """Choose by a number, and use a table and a vector of the parameters."""
+    if x > 0.5:
+        return p.gain * x, Vec3(p.shift[0], p.shift[1], OFFSET)
+    return interpolate(x, p.points, p.points) - 1.0, Vec3(0.0, x, 0.0)
+
+
+def steps(i: int, rows: Values, dt: Real) -> None:
+    """Use every name of step functions once."""
+    p = rows.parameters[rows.kind[i]]
+    number, shift = branch(p, rows.x[i] + dt * total(rows.w[i]))
+    number += tilted(turned(p, i, rows.w))
+    count = 0
+    for j in range(3):
+        if rows.w[i, j] > 0.0:
+            count += 1
+    q = normalized(quaternion_product(rows.q[i], Quat(0.1, 0.2, 0.3, 0.9)))
+    moved = rotate(q, rows.v[i]) + rotate_inverse(q, shift) * 0.5 - cross(shift, rows.v[i])
+    rows.x[i] = sin(number) + exp(-number * number) + log(1.0 + sqrt(norm(moved))) + Real(count)
+    rows.v[i] = moved * (1.0 / (1.0 + dot(moved, moved)))
+    rows.q[i] = quaternion_product(conjugated(q), rotation_quaternion(scaled(moved, rotation_vector(q))))
+    product = FACTOR * (rows.word[i] & MASK)
+    rows.word[i] = (product >> HALF) ^ product ^ Word(count)
+    rows.w[i, 1] = minimum(floor(number), maximum(atan2(shift[1], number), 0.1))
+
+
+def arrays():
+    rng = np.random.default_rng(3)
+    return {
+        "kind": np.array([0, 1, 1, 0, 1, 0, 1], dtype=np.int32),
+        "parameters": [
+            Parameters(1.5, (1.0, 2.0, 3.0), (0.0, 0.3)),
+            Parameters(0.7, (3.0, 0.0, -1.0), (-3.0, 0.0, 0.2, 0.9)),
+        ],
+        "x": rng.normal(size=7),
+        "v": rng.normal(size=(7, 3)),
+        "q": rng.normal(size=(7, 4)),
+        "w": rng.normal(size=(7, 3)),
+        "word": rng.integers(2**64, size=7, dtype=np.uint64),
+    }
+
+
+kernel = Kernel(steps)
+
+
+def test_python_and_compiled_code_give_the_same_bits():
+    """If this fails, debugging in Python shows another flight than the compiled step."""
+    compiled, plain = arrays(), arrays()
+    launch = kernel.launch(Rows(Values, compiled), 7, 0.01)
+    rows = Rows(Values, plain).python
+    for _ in range(20):
+        launch()
+        for i in range(7):
+            steps(i, rows, 0.01)
+    for name in ("x", "v", "q", "w", "word"):
+        np.testing.assert_array_equal(compiled[name], plain[name], err_msg=name)
+    assert np.isfinite(compiled["v"]).all()
+
+
+def test_rows_do_not_depend_on_the_others():
+    """If this fails, a flight depends on how many vehicles fly."""
+    alone, many = arrays(), arrays()
+    launch = kernel.launch(Rows(Values, alone), 1, 0.01)
+    others = kernel.launch(Rows(Values, many), 7, 0.01)
+    launch(0.02)
+    others(0.02)
+    np.testing.assert_array_equal(alone["v"][0], many["v"][0])
+    np.testing.assert_array_equal(alone["v"][1:], arrays()["v"][1:])
+
+
+def other_branch(p: Parameters, x: Real) -> tuple[Real, Vec3]:
+    """Stand in for `branch`."""
+    return p.gain + 0.0 * x, Vec3(1.0, 2.0, 3.0)
+
+
+def test_a_step_function_is_replaced_by_another():
+    """If this fails, a custom model is compiled but not used."""
+    first, second = arrays(), arrays()
+    Kernel(steps).launch(Rows(Values, first), 7, 0.01)()
+    Kernel(steps, {"branch": other_branch}).launch(Rows(Values, second), 7, 0.01)()
+    assert (first["v"] != second["v"]).any()
+    rows, plain = second["x"].copy(), arrays()
+    p, w = plain["parameters"][0], Table(plain["w"].copy(), float)
+    number = 1.5 + tilted(turned(p, 0, w))
+    plain["w"][0, 2] = w[0, 2]
+    assert rows[0] == pytest.approx(math.sin(number) + math.exp(-number * number) + _rest(plain), rel=1e-12)
+
+
+def _rest(plain):
+    q = normalized(quaternion_product(Quat(*plain["q"][0]), Quat(0.1, 0.2, 0.3, 0.9)))
+    v, w = Vec3(*plain["v"][0]), Vec3(1.0, 2.0, 3.0)
+    turned = rotate(q, v) + rotate_inverse(q, w) * 0.5 - cross(w, v)
+    return math.log(1.0 + math.sqrt(norm(turned))) + (plain["w"][0] > 0).sum()
+
+
+def test_a_digest_sees_what_a_function_calls():
+    """If this fails, a function that is defined anew runs as it was before."""
+    parts = {"norm": norm, "clamped": clamped, "FACTOR": 2.0}
+    first = written("own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", parts)
+    same = written("own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", parts)
+    other = written(
+        "own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", {**parts, "FACTOR": 3.0}
+    )
+    inner = written(
+        "own", "def own(x):\n    return FACTOR * clamped(x, 0.0, 1.0)\n", {**parts, "clamped": total}
+    )
+    assert digest(first) == digest(same)
+    assert len({digest(first), digest(other), digest(inner)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("angle", "result"), [(0.5, 0.5), (4.0, 4.0 - 2 * math.pi), (-4.0, 2 * math.pi - 4.0)]
+)
+def test_angles_are_wrapped(angle, result):
+    """If this fails, a heading error of a whole turn is flown out."""
+    assert wrapped(angle) == pytest.approx(result, abs=1e-15)
+    assert wrapped(angle + 4 * math.pi) == pytest.approx(result, abs=1e-14)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.1])
+def test_rotation_vectors_are_those_of_the_frames(size):
+    """Attitudes of compiled code would deviate from those of NumPy."""
+    vectors = np.random.default_rng(2).normal(size=(20, 3))
+    vectors *= size / np.linalg.norm(vectors, axis=1)[:, None]
+    for turn, q in zip(vectors, quaternion_from_rotation_vector(vectors), strict=True):
+        found = rotation_quaternion(Vec3(*turn))
+        np.testing.assert_allclose([found[k] for k in range(4)], q, atol=1e-15)
+        for same in (found, found * -1.0):
+            back = rotation_vector(same)
+            np.testing.assert_allclose([back[k] for k in range(3)], turn, rtol=1e-13, atol=1e-15)

@@ -1,0 +1,69 @@
+"""Tests of echoes: the lidar equation, loss probabilities, and interpolated poses."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from pegasus.base.frames import quaternion_from_euler, rotation_vector_from_quaternion
+from pegasus.cameras.lidar_scan import (
+    interpolated_poses,
+    lambertian_intensity,
+    range_sigma,
+    survival_probability,
+)
+
+
+def test_intensity_is_that_of_the_lidar_equation() -> None:
+    """An echo would not fall with the square of distance, the cosine, or the reflectance."""
+    distance, cosine, reflectance = np.array([10.0, 20.0, 10.0, 10.0]), np.array([1, 1, 0.5, 1]), np.ones(4)
+    reflectance[3] = 0.1
+    found = lambertian_intensity(distance, cosine, reflectance, reference_range=10.0)
+    assert_allclose(found, [1.0, 0.25, 0.5, 0.1], rtol=1e-15)
+
+
+def test_reasons_of_loss_are_independent() -> None:
+    """Loss probabilities would add up beyond one, or apply where they should not."""
+    chances = {"max_range": 50.0, "dropout": 0.1, "range_dropout": 0.4, "grazing_dropout": 0.5}
+    distance, cosine = np.array([0.0, 50.0, 25.0, 0.0]), np.array([1.0, 1.0, 0.5, 0.0])
+    expected = [0.9, 0.9 * 0.6, 0.9 * 0.9 * 0.75, 0.9 * 0.5]
+    assert_allclose(survival_probability(distance, cosine, **chances), expected, rtol=1e-15)
+
+
+def test_sigma_is_that_of_a_rangefinder() -> None:
+    """Sigma would not be a + b d."""
+    assert_allclose(
+        range_sigma(np.array([0.0, 10.0]), noise_sigma=0.02, proportional_noise=0.001), [0.02, 0.03]
+    )
+
+
+def test_poses_between_known_ones_are_exact_for_steady_motion() -> None:
+    """Interpolated poses would leave the path, rotate unsteadily, or miss a known pose."""
+    stamps = np.array([1.0, 1.1, 1.3])
+    velocity, rate = np.array([2.0, -1.0, 0.5]), 3.0
+    position = stamps[:, None] * velocity
+    orientation = quaternion_from_euler(0.0, 0.0, rate * stamps)
+    orientation[1] *= -1.0  # the same rotation, written the other way
+    times = np.array([0.5, 1.0, 1.04, 1.1, 1.2, 1.3, 1.4])
+    held = np.clip(times, 1.0, 1.3)
+    place, turn = interpolated_poses(position, orientation, stamps, times)
+    assert_allclose(place, held[:, None] * velocity, rtol=1e-14)
+    yaw = 2 * np.arctan2(turn[:, 2], turn[:, 3])
+    assert_allclose(np.remainder(yaw - rate * held + math.pi, 2 * math.pi), math.pi, atol=1e-14)
+    assert_allclose(np.linalg.norm(turn, axis=1), 1.0, rtol=1e-14)
+
+
+def test_one_known_pose_is_held() -> None:
+    """The first scan of a run, without earlier poses, would fail."""
+    turn = quaternion_from_euler(0.1, 0.2, 0.3)[None]
+    place, held = interpolated_poses(np.ones((1, 3)), turn, np.array([2.0]), np.array([1.9, 2.0]))
+    assert_allclose(place, np.ones((2, 3)))
+    assert_allclose(rotation_vector_from_quaternion(held), rotation_vector_from_quaternion(turn[[0, 0]]))
+
+
+def test_a_turn_goes_the_short_way() -> None:
+    """Between headings on both sides of pi, the rays would turn the long way round."""
+    ends = quaternion_from_euler(0.0, 0.0, np.array([3.1, -3.1]))
+    _, turn = interpolated_poses(np.zeros((2, 3)), ends, np.array([0.0, 1.0]), np.array([0.5]))
+    assert abs(2 * math.atan2(turn[0, 2], turn[0, 3])) == pytest.approx(math.pi, abs=1e-12)

@@ -1,0 +1,189 @@
+"""Tests of the `pegasus` command: its output, its exit codes and its files."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pegasus import read_log
+from tests.cli_rig import (
+    COMPONENTS,
+    GEOMETRIC,
+    IRIS,
+    SCENARIO,
+    TEXTURED,
+    command,
+    environment,
+    flying,
+    one_line,
+    pegasus,
+    wait_until,
+    write,
+)
+
+__all__ = ["pegasus"]
+
+
+def test_nan_command_in_flight(pegasus, tmp_path):
+    """A diverging controller would end the run without a message, or without its log."""
+    faulty = {"model": "own:Faulty", "fault": "nan", "at": 0.5}
+    write(tmp_path, s__yaml=flying({"backends": [faulty]}), own__py=COMPONENTS)
+    result = pegasus("run", "s.yaml", "--out", "out")
+    (folder,) = (tmp_path / "out").iterdir()
+    one_line(result, "Faulty", "'iris'", "t = 0.5 s", "rotor 2 = nan", "recorded so far", folder.name)
+    log = read_log(folder)
+    assert log.complete
+    assert 0.48 < log["iris/state"].time[-1] < 0.5
+    assert json.loads((folder / "summary.json").read_bytes())["simulated_time"] == 0.5
+    assert (folder / "flight.png").stat().st_size > 10_000
+
+
+def test_fault_of_the_users_code(tmp_path):
+    """An error in the user's code would be shortened to one line, or cost the flight's log."""
+    faulty = {"model": "own:Faulty", "fault": "bug", "at": 0.5}
+    write(tmp_path, s__yaml=flying({"backends": [faulty]}), own__py=COMPONENTS)
+    ended = command(tmp_path, "run", "s.yaml", "--out", "out")
+    assert ended.returncode == 1
+    assert 'own.py", line' in ended.stderr
+    assert "ZeroDivisionError: a fault of the user's own" in ended.stderr
+    assert read_log(next((tmp_path / "out").iterdir())).complete
+
+
+def test_flight(pegasus, tmp_path):
+    """A run would leave other files than it reports, or print progress where no terminal is."""
+    write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC], "count": 2}))
+    code, out, err = pegasus("run", "s.yaml", "--out", "out", "--duration", "2.5", "--seed", "3")
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    (folder,) = (tmp_path / "out").iterdir()
+    assert out.splitlines()[-1] == f"out/{folder.name}: flight.mcap, flight.png, summary.json"
+    assert "takeoff" in out
+    assert "energy" in out
+    summary = json.loads((folder / "summary.json").read_bytes())
+    assert (summary["seed"], summary["world"], summary["simulated_time"]) == (3, "flat", 2.5)
+    assert list(read_log(folder).vehicles.items()) == [("iris", 2)]
+
+
+def test_no_record(pegasus, tmp_path):
+    """A run without recording would leave files."""
+    write(tmp_path, s__yaml=SCENARIO)
+    code, out, err = pegasus("run", "s.yaml", "--out", "out", "--no-record")
+    assert (code, err) == (0, "")
+    assert "simulated [s]" in out
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"),
+    [
+        ("worlds", {"courtyard", "flat"}),
+        ("vehicles", {"iris", "typhoon_h", "x500", "crazyflie", "pegasus"}),
+        ("scenarios", {"first_flight"}),
+        ("backends", {"geometric", "cascaded_pid"}),
+    ],
+)
+def test_list(pegasus, kind, known):
+    """A shipped item would be missing, or a line be wrapped in a pipe."""
+    code, out, err = pegasus("list", kind)
+    assert (code, err) == (0, "")
+    rows = [line.split(maxsplit=1) for line in out.splitlines()[1:]]
+    assert known <= {name for name, _ in rows}
+    assert all(description.strip() for _, description in rows)
+    assert "\x1b" not in out
+
+
+def test_list_beside_a_broken_file(pegasus, tmp_path, monkeypatch):
+    """One broken user file would hide everything else."""
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "vehicles").mkdir()
+    write(tmp_path / "vehicles", broken__yaml="name: [", mine__yaml=IRIS | {"name": "mine"})
+    code, out, err = pegasus("list", "vehicles")
+    assert (code, err) == (0, "")
+    rows = dict(line.split(maxsplit=1) for line in out.splitlines()[1:])
+    assert {"broken", "mine", "iris", "x500"} <= rows.keys()
+    assert "broken.yaml: is not valid YAML" in rows["broken"]
+
+
+def test_show_vehicle(pegasus, tmp_path):
+    """A vehicle's sheet would differ from its file."""
+    write(tmp_path, own__yaml=IRIS | {"name": "mine", "mass": 1.25})
+    code, out, err = pegasus("show", "vehicle", "own.yaml")
+    assert (code, err) == (0, "")
+    rows = dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in out.splitlines())
+    assert rows["name"] == "mine"
+    assert rows["mass"] == "1.25 kg"
+    one_line(pegasus("show", "vehicle", "irsi"), "vehicle = 'irsi'", "iris")
+
+
+def test_plot(pegasus, tmp_path):
+    """The plot of a run could not be drawn again from its folder or its log."""
+    write(tmp_path, s__yaml=SCENARIO)
+    assert pegasus("run", "s.yaml", "--out", "out", "--duration", "0.2")[0] == 0
+    (folder,) = (tmp_path / "out").iterdir()
+    picture = folder / "flight.png"
+    for run in folder, folder / "flight.mcap":
+        picture.unlink()
+        assert pegasus("plot", run) == (0, f"{picture}\n", "")
+        assert picture.is_file()
+    one_line(pegasus("plot", "nowhere"), "nowhere", "flight.mcap")
+    write(tmp_path, note__mcap="no log")
+    one_line(pegasus("plot", "note.mcap"), "note.mcap", "not an MCAP file")
+
+
+def test_doctor(pegasus):
+    """`pegasus doctor` would fail on this machine, or wrap its lines in a pipe."""
+    code, out, _ = pegasus("doctor")
+    assert code == 0
+    for subject in "Python", "mujoco", "[dev]", "GPU", "PX4", "ROS 2", "4560":
+        assert subject in out
+
+
+def test_process_warns(tmp_path):
+    """Parts of a world that are left out would cause no warning."""
+    (tmp_path / "textures").mkdir()
+    (tmp_path / "textures" / "brick.png").write_bytes(b"an image")
+    write(tmp_path, s__yaml=flying({"position": [0, 0, 5]}, world="w.usda"), w__usda=TEXTURED)
+    ended = command(tmp_path, "run", "s.yaml", "--no-record", "--duration", "0.1")
+    assert ended.returncode == 0
+    assert ended.stderr == "pegasus: WARNING: /World/second: ignored: the physics scene is /World/first\n"
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"), [([signal.SIGINT], 130), ([signal.SIGTERM], 143), ([signal.SIGINT] * 2, 130)]
+)
+def test_interrupt(tmp_path, signals, code):
+    """Ctrl-C would lose the flight so far, hang, or exit with the code of success."""
+    write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC]}, duration=600.0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pegasus", "run", "s.yaml", "--speed", "1", "--out", "out"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until(lambda: any(log.stat().st_size > 0 for log in tmp_path.glob("out/*/flight.mcap")))
+        (folder,) = tmp_path.glob("out/*")
+        for number in signals:
+            process.send_signal(number)
+            if len(signals) > 1:
+                wait_until(lambda: process.poll() is not None or (folder / "summary.json").exists())
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    log = read_log(folder)
+    assert log.complete
+    times = log["iris/state"].time
+    np.testing.assert_allclose(np.diff(times), 0.008, atol=1e-9)
+    assert json.loads((folder / "summary.json").read_bytes())["simulated_time"] < 60.0
+    if len(signals) > 1:
+        # The second interrupt cancels the drawing.
+        assert process.returncode in (code, -signal.SIGINT)
+        return
+    assert (process.returncode, err) == (code, "pegasus: interrupted\n")
+    assert out.splitlines()[-1].endswith(": flight.mcap, flight.png, summary.json")

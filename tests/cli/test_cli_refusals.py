@@ -1,0 +1,232 @@
+"""Tests of invalid input to the `pegasus` command: one line of error, and no incomplete output."""
+
+import pytest
+
+from tests.cli_rig import (
+    COMPONENTS,
+    GEOMETRIC,
+    IRIS,
+    SCENARIO,
+    TEXTURED,
+    command,
+    flying,
+    one_line,
+    pegasus,
+    with_vehicle,
+    with_world,
+    write,
+)
+
+__all__ = ["pegasus"]
+
+BAD_FILES = {
+    "unknown vehicle": (
+        {"s__yaml": flying({"model": "irsi"})},
+        ["s.yaml", "vehicles.0.model = 'irsi'", "iris"],
+    ),
+    "unknown world": ({"s__yaml": flying(world="falt")}, ["s.yaml", "world = 'falt'", "courtyard"]),
+    "vehicle file missing": (
+        {"s__yaml": flying({"model": "v.yaml"})},
+        ["s.yaml", "vehicles.0.model = 'v.yaml'"],
+    ),
+    "field of scenario": ({"s__yaml": flying(colour="red")}, ["s.yaml: colour", "unknown", "duration"]),
+    "field of entry": (
+        {"s__yaml": flying({"colour": 1})},
+        ["s.yaml: vehicles.0.colour", "unknown", "heading"],
+    ),
+    "field of vehicle": (with_vehicle(colour="red"), [" v.yaml: colour", "unknown", "mass"]),
+    "field of world": (with_world(colour="red"), [" w.yaml: colour", "unknown", "gravity"]),
+    "unknown motor": (with_vehicle(motor={"model": "steam"}), [" v.yaml: motor.model = 'steam'", "ideal"]),
+    "unknown wind": (with_world(wind={"model": "storm"}), [" w.yaml: wind.model = 'storm'", "gusts"]),
+    "unknown backend": (
+        {"s__yaml": flying({"backends": [{"model": "px5"}]})},
+        ["s.yaml: vehicles.0.backends.0.model = 'px5'", "geometric"],
+    ),
+    "module missing": (
+        {"s__yaml": flying({"backends": [{"model": "nowhere:Backend"}]})},
+        ["s.yaml: vehicles.0.backends.0.model = 'nowhere:Backend'", "No module"],
+    ),
+    "class missing": (
+        {"s__yaml": flying({"backends": [{"model": "own:Missing"}]}), "own__py": COMPONENTS},
+        ["s.yaml: vehicles.0.backends.0.model = 'own:Missing'", "Missing"],
+    ),
+    "negative mass": (with_vehicle(mass=-1.5), [" v.yaml: mass = -1.5", "greater than"]),
+    "NaN mass": (with_vehicle(mass=float("nan")), [" v.yaml: mass = nan", "finite"]),
+    "NaN parameter": (
+        with_vehicle(
+            thrust_curve={"model": "quadratic", "thrust_constant": float("nan"), "moment_ratio": 0.1}
+        ),
+        [" v.yaml: thrust_curve.thrust_constant = nan", "finite"],
+    ),
+    "inertia": (
+        with_vehicle(inertia=[0.03, 0.03, 0.07]),
+        [" v.yaml: inertia = (0.03", "triangle inequality"],
+    ),
+    "inertia too small": (with_vehicle(inertia=[1e-20] * 3), [" v.yaml: inertia = (1e-20"]),
+    "too heavy": (
+        {"s__yaml": flying({"model": "v.yaml", "backends": [GEOMETRIC]}), "v__yaml": IRIS | {"mass": 15.0}},
+        [" v.yaml: motor.max_speed = 1100", "raise it"],
+    ),
+    "cannot hover": (
+        with_vehicle(mass=5.0),
+        [" v.yaml: motor.max_speed = 1100", "lift 41.38 N", "weighs 49.0", "7.66 N more", "lower the mass"],
+    ),
+    "rotors overlap": (
+        with_vehicle(rotors={"count": 4, "radius": 0.17}),
+        [" v.yaml: rotors.1.position = (-0.1202", "rotor 0 overlap by 0.0136 m", "move them apart"],
+    ),
+    "rotor below the body": (
+        with_vehicle(rotors=[*IRIS["rotors"][:3], {"position": [-0.124, -0.222, -0.2], "direction": "cw"}]),
+        [" v.yaml: rotors.3.position = (-0.124, -0.222, -0.2)", "strike the ground first", "raise the rotor"],
+    ),
+    "rotor prim without a model": (
+        with_vehicle(rotors=[{"prim": "rotor_0", "direction": "ccw"}]),
+        [" v.yaml: rotors.0.prim = 'rotor_0'", "no USD model", "usd"],
+    ),
+    "rotor prim missing": (
+        with_vehicle(rotors=[{"prim": "rotr", "direction": "ccw"}], usd="w.usda") | {"w__usda": TEXTURED},
+        [" v.yaml: rotors.0.prim = 'rotr'", "no such prim", "named like rotors are none", "position"],
+    ),
+    "sensor too fast": (
+        with_vehicle(sensors={"imu": {"model": "imu", "rate_hz": 400.0}}),
+        [" v.yaml: sensors.imu.rate_hz = 400", "lower"],
+    ),
+    "sensor of the scenario too fast": (
+        {
+            "s__yaml": flying(
+                {"backends": [GEOMETRIC], "sensors": {"eye": {"model": "camera", "rate_hz": 1000}}}
+            )
+        },
+        ["s.yaml: vehicles.0.sensors.eye.rate_hz = 1000", "lower"],
+    ),
+    "two drivers": (
+        {"s__yaml": flying({"backends": [GEOMETRIC, GEOMETRIC | {"model": "cascaded_pid"}]})},
+        ["s.yaml: vehicles.0.backends", "Geometric", "CascadedPID", "remove"],
+    ),
+    "name taken": (
+        {"s__yaml": flying(vehicles=[{"model": "iris", "name": "a"}] * 2)},
+        ["s.yaml: vehicles.1.name = 'a'", "taken", "another"],
+    ),
+    "one place": (
+        {"s__yaml": flying(vehicles=[{"model": "iris", "position": [0, 0, 1]}] * 2)},
+        ["s.yaml: vehicles.1.position = [[0.0, 0.0, 1.0]]", "move it"],
+    ),
+    "spacing": ({"s__yaml": flying({"count": 2, "spacing": 0.1})}, ["s.yaml: vehicles.0.spacing = 0.1"]),
+    "speed": ({"s__yaml": flying(speed=0)}, ["s.yaml: speed = 0:", "greater than"]),
+    "seed": ({"s__yaml": flying(seed=2**64)}, ["s.yaml: seed = 18446744073709551616", "less than"]),
+    "no end": (
+        {"s__yaml": {k: v for k, v in SCENARIO.items() if k != "duration"}},
+        ["s.yaml: duration", "--duration"],
+    ),
+    "world without a scene": (with_world(generator=None), ["w.yaml: usd: exactly one of usd and generator"]),
+    "unknown generator": (
+        with_world(generator={"model": "tonw"}),
+        ["w.yaml: generator.model = 'tonw': must be one of ", "courtyard"],
+    ),
+    "world too large": (
+        with_world(generator={"model": "town", "size": 1e6}),
+        ["w.yaml: generator.size = 1000000.0: must be from 50 to 1000 m"],
+    ),
+    "USD missing": (with_world(usd="no.usda"), [" w.yaml: usd = '", "no.usda': no such file"]),
+    "USD of scenario missing": ({"s__yaml": flying(world="no.usda")}, ["s.yaml: world = 'no.usda'"]),
+    "USD broken": (
+        with_world(usd="bad.usda") | {"bad__usda": "#usda 1.0\ndef Xform {{{\n"},
+        ["bad.usda: is not valid USD", "usdview"],
+    ),
+    "USD no USD": (with_world(usd="bad.usd") | {"bad__usd": "hello"}, ["bad.usd: is not valid USD"]),
+    "USD of vehicle broken": (
+        with_vehicle(usd="bad.usda") | {"bad__usda": "#usda 1.0\ndef Xform {{{\n"},
+        ["bad.usda: is not valid USD"],
+    ),
+    "USD of vehicle missing": (with_vehicle(usd="no.usda"), [" v.yaml: usd = '", "no.usda': no such file"]),
+    "texture missing": (
+        with_world(usd="w.usda") | {"w__usda": TEXTURED},
+        ["w.usda: /World/Brick/Image.inputs:file = 'textures/brick.png'", "put the image there"],
+    ),
+    "no YAML": ({"s__yaml": "name: ["}, ["s.yaml", "not valid YAML"]),
+    "no mapping": ({"s__yaml": "- a"}, ["s.yaml", "mapping"]),
+    "empty": ({"s__yaml": ""}, ["s.yaml", "name", "required field is missing"]),
+}
+
+
+@pytest.mark.parametrize(("files", "parts"), BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_files(pegasus, tmp_path, files, parts):
+    """A mistake in a file would cause a traceback, an error without the file's name, or an incomplete run."""
+    write(tmp_path, **files)
+    one_line(pegasus("run", "s.yaml", "--out", "out"), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+BAD_OPTIONS = {
+    "rate zero": (["--rate", "0"], ["--rate = 0", "greater than 0"]),
+    "rate negative": (["--rate", "-250"], ["--rate = -250"]),
+    "rate NaN": (["--rate", "nan"], ["--rate = nan", "finite"]),
+    "rate too high": (["--rate", "1e9"], ["--rate = 1000000000", "100000"]),
+    "rate below a sensor's": (["--rate", "100"], ["iris.yaml: sensors.imu.rate_hz = 250", "100 Hz", "raise"]),
+    "duration negative": (["--duration", "-1"], ["--duration = -1"]),
+    "duration infinite": (["--duration", "inf"], ["--duration = inf"]),
+    "speed no number": (["--speed", "abc"], ["--speed = 'abc'", "max"]),
+    "speed zero": (["--speed", "0"], ["--speed = 0.0:"]),
+    "seed negative": (["--seed", "-1"], ["--seed = -1"]),
+    "port without a page": (["--port", "8081"], ["--port: requires --view; add --view"]),
+    "host without a page": (["--host", "0.0.0.0"], ["--host: requires --view"]),
+    "seed too large": (["--seed", str(10**30)], ["--seed = 1000", "less than"]),
+}
+
+
+@pytest.mark.parametrize(("options", "parts"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
+def test_bad_options(pegasus, tmp_path, options, parts):
+    """A wrong option would be accepted, or be blamed on the scenario's file."""
+    write(tmp_path, s__yaml=SCENARIO)
+    one_line(pegasus("run", "s.yaml", "--out", "out", *options), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["nowhere", "nowhere.yaml"])
+def test_unknown_scenario(pegasus, tmp_path, name):
+    """The error for a misspelt scenario would not list the existing ones."""
+    one_line(pegasus("run", name), f"scenario = '{name}'", "path")
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("out", ["file", "file/deeper", "/proc/runs"])
+def test_out_that_cannot_be_written(pegasus, tmp_path, out):
+    """A run would fly before it fails to write its log."""
+    write(tmp_path, s__yaml=SCENARIO, file="in the way")
+    one_line(pegasus("run", "s.yaml", "--out", out), f"out = '{out}'", "choose a writable folder")
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["fly"], ["run", "--fast"], ["run", "--rate", "abc"], ["list", "birds"], ["plot"], ["show"]]
+)
+def test_usage_errors(pegasus, arguments):
+    """A wrong command line would end in a traceback, or with another exit code than 2."""
+    code, out, err = pegasus(*arguments)
+    assert code == 2
+    assert "Usage: pegasus" in out + err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("fault", "at", "parts"),
+    [
+        ("nan", 0.0, ["Faulty", "'iris'", "t = 0 s", "rotor 2 = nan", "finite"]),
+        ("shape", 0.0, ["Faulty", "'iris'", "(4,)", "(1, 4)"]),
+    ],
+)
+def test_bad_first_command(pegasus, tmp_path, fault, at, parts):
+    """A controller whose first command is invalid would leave an empty run folder."""
+    faulty = {"model": "own:Faulty", "fault": fault, "at": at}
+    write(tmp_path, s__yaml=flying({"backends": [faulty]}), own__py=COMPONENTS)
+    one_line(pegasus("run", "s.yaml", "--out", "out"), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_process_refuses_broken_usd(tmp_path):
+    """Library messages would surround the error line, or the exit code differ from a call's."""
+    write(tmp_path, **with_world(usd="bad.usda"), bad__usda="#usda 1.0\ndef Xform {{{\n")
+    ended = command(tmp_path, "run", "s.yaml", "--out", "out")
+    one_line((ended.returncode, ended.stdout, ended.stderr), "bad.usda", "usdview")
+    assert ended.stdout == ""
+    assert not (tmp_path / "out").exists()

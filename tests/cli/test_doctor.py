@@ -1,0 +1,161 @@
+"""Tests of `pegasus doctor`: what it finds, what it misses and the remedies it names."""
+
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from pegasus.base.errors import ConfigError
+from pegasus.cli import doctor
+from pegasus.cli.doctor import Status, examine
+from pegasus.render.photo import renderer
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Return the doctor's findings on a machine where a test alone installs programs."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("PEGASUS_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setattr(doctor, "find_spec", {}.get)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def findings(**environment):
+        return {finding.subject: finding for finding in examine(environment)}
+
+    return findings
+
+
+def program(path, script="exit 0"):
+    """Write an executable shell script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_this_machine_is_fit():
+    """The packages that the tests run with would be reported as missing."""
+    findings = {finding.subject: finding for finding in examine()}
+    for subject in "Pegasus", "Python", "numpy", "mujoco", "usd-core", "extra [dev]":
+        assert findings[subject].status is Status.OK
+    assert all(finding.remedy for finding in findings.values() if finding.status is not Status.OK)
+
+
+def test_packages():
+    """A missing or outdated package would pass, or be reported without its remedy."""
+    found = doctor._package(Requirement("numpy>=1.0"))
+    assert found.status is Status.OK
+    old = doctor._package(Requirement("numpy>=99.0"))
+    assert old.status is Status.MISSING
+    assert "too old" in old.found
+    assert old.remedy == 'pip install "numpy>=99.0"'
+    missing = doctor._package(Requirement("no-such-package-as-this"))
+    assert (missing.status, missing.found) == (Status.MISSING, "not installed")
+
+
+def test_extras():
+    """An incomplete extra would count as installed, or as an error."""
+    requirements = [Requirement(f'{name}; extra == "view"') for name in ("numpy", "no-such-package-as-this")]
+    found = doctor._extra("view", requirements)
+    assert found.status is Status.OPTIONAL
+    assert found.found == "no-such-package-as-this not installed"
+    assert found.remedy == 'pip install "pegasus-multirotor[view]"'
+    assert doctor._extra("view", requirements[:1]).status is Status.OK
+
+
+def test_which_requirement_belongs_to_which_extra():
+    """Packages of an extra, or of another operating system, would be required of all users."""
+    plain, extra = Requirement("numpy"), Requirement('viser>=1; extra == "view"')
+    other = Requirement('winthing; sys_platform == "no-such-system"')
+    assert [doctor._applies(item, "") for item in (plain, extra, other)] == [True, False, False]
+    assert [doctor._applies(item, "view") for item in (plain, extra, other)] == [False, True, False]
+
+
+def test_bare_machine(machine):
+    """A machine without autopilots, ROS and GPU would be an error, or get no remedy."""
+    findings = machine()
+    for subject in "NVIDIA GPU", "PX4", "ArduPilot", "ROS 2":
+        assert findings[subject].status is Status.OPTIONAL
+        assert findings[subject].remedy
+
+
+def test_llvm(machine, monkeypatch):
+    """Photo mode would fail at its first image although its extra counts as installed."""
+
+    def refuse():
+        raise ConfigError("needs LLVM 17", remedy="apt install libllvm19")
+
+    assert "LLVM for photos" not in machine()
+    monkeypatch.setattr(doctor, "find_spec", {"mitsuba": object()}.get)
+    assert machine()["LLVM for photos"].status is Status.OK
+    monkeypatch.setattr(renderer, "load_mitsuba", refuse)
+    found = machine()["LLVM for photos"]
+    assert (found.status, found.remedy) == (Status.OPTIONAL, "apt install libllvm19")
+
+
+def test_gpu(machine, tmp_path):
+    """A GPU would not be found, or a broken driver would end the whole check."""
+    query = tmp_path / "bin" / "nvidia-smi"
+    program(query, 'echo "NVIDIA H200, 570.1"')
+    assert machine()["NVIDIA GPU"].found == "NVIDIA H200, 570.1"
+    program(query, "exit 9")
+    broken = machine()["NVIDIA GPU"]
+    assert broken.status is Status.OPTIONAL
+    assert "failed" in broken.found
+
+
+@pytest.mark.parametrize(
+    ("subject", "variable", "folder", "inner"),
+    [
+        ("PX4", "PX4_DIR", "PX4-Autopilot", "build/px4_sitl_default/bin/px4"),
+        ("ArduPilot", "ARDUPILOT_DIR", "ardupilot", "build/sitl/bin/arducopter"),
+    ],
+)
+def test_autopilots(machine, tmp_path, subject, variable, folder, inner):
+    """A built autopilot would not be found at home, beside the current folder, or in the user's path."""
+    given = tmp_path / "far" / "away"
+    program(given / inner)
+    assert machine()[subject].status is Status.OPTIONAL
+    assert machine(**{variable: str(given)})[subject].found == str(given / inner)
+    program(tmp_path / folder / inner)
+    assert machine()[subject].found == str(tmp_path / folder / inner)
+
+
+def test_px4_that_is_not_built(machine, tmp_path):
+    """The remedy for a cloned PX4 that is not built would be to clone it."""
+    (tmp_path / "PX4-Autopilot").mkdir()
+    found = machine()["PX4"]
+    assert (found.status, found.remedy) == (
+        Status.OPTIONAL,
+        f"make -C {tmp_path / 'PX4-Autopilot'} px4_sitl_default",
+    )
+
+
+def test_ros2(tmp_path, monkeypatch):
+    """A ROS 2 that is not sourced, or for another Python, would count as ready or as missing."""
+    monkeypatch.setattr(doctor, "find_spec", {}.get)
+    assert doctor._ros2({}, tmp_path).found == "not found"
+    (tmp_path / "jazzy").mkdir()
+    setup = tmp_path / "jazzy" / "setup.bash"
+    setup.touch()
+    assert doctor._ros2({}, tmp_path).remedy == f"source {setup}"
+    assert "no rclpy" in doctor._ros2({"ROS_DISTRO": "jazzy"}, tmp_path).found
+    monkeypatch.setattr(doctor, "find_spec", {"rclpy": object(), "rosbags": object()}.get)
+    assert doctor._ros2({"ROS_DISTRO": "jazzy"}, tmp_path).status is Status.OK
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_ports(kind):
+    """A port in use would count as free."""
+    with socket.socket(socket.AF_INET, kind) as holder:
+        holder.bind(("127.0.0.1", 0))
+        if kind is socket.SOCK_STREAM:
+            holder.listen()
+        port = holder.getsockname()[1]
+        taken = doctor._port("link", kind, port, "end it")
+        assert (taken.status, taken.remedy) == (Status.OPTIONAL, "end it")
+        assert taken.found.startswith("not free")
+    assert doctor._port("link", kind, port, "end it").status is Status.OK

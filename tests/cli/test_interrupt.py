@@ -1,0 +1,102 @@
+"""Tests of Ctrl-C at any instant of the `pegasus` command."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli_rig import environment
+
+# Python reports thousands of audit events: imports, opened files, created folders.
+# Ctrl-C is sent at one of those after the command's first import.
+COMMAND = """
+import os, runpy, signal, sys
+
+instant, seen = int(sys.argv[1]), -1
+
+def watch(event, arguments):
+    global seen
+    if seen < 0 and (event, arguments[:1]) != ("import", ("pegasus.cli.main",)):
+        return
+    seen += 1
+    if seen == instant:
+        os.kill(os.getpid(), signal.SIGINT)
+
+sys.argv[:] = ["pegasus", *sys.argv[2:]]
+sys.addaudithook(watch)
+try:
+    runpy.run_module("pegasus", run_name="__main__", alter_sys=True)
+finally:
+    print("events", seen)
+"""
+RUN = ["run", "first_flight", "--duration", "0.1", "--out", "runs"]
+PARTS = 8
+
+
+def interrupted(folder, instant, *arguments, **options):
+    """Run the command in a folder and send Ctrl-C at an audit event, or never if its number is negative."""
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    return subprocess.run(
+        [sys.executable, "-c", COMMAND, str(instant), *arguments],
+        cwd=folder,
+        env=environment() | {"TMPDIR": str(temporary)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def event_count(tmp_path_factory):
+    """Number of audit events of an undisturbed run."""
+    ended = interrupted(tmp_path_factory.mktemp("whole"), -1, *RUN)
+    assert ended.returncode == 0, ended.stderr
+    return int(re.search(r"^events (\d+)$", ended.stdout, re.MULTILINE)[1])
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_any_instant(tmp_path, event_count, part):
+    """Ctrl-C during start-up would end in a traceback, or leave files behind."""
+    ended = interrupted(tmp_path, part * event_count // PARTS, *RUN)
+    assert (ended.returncode, ended.stderr.splitlines()[1:]) == (130, [])
+    assert ended.stderr in ("", "pegasus: interrupted\n")
+    assert list((tmp_path / "temporary").iterdir()) == []
+    # A run that has begun leaves its flight so far and nothing else.
+    assert all(next(run.glob("summary.json"), None) for run in tmp_path.glob("runs/*"))
+
+
+def test_swallowed_by_an_import(tmp_path):
+    """A library that turns Ctrl-C during its import into another error would hide the interrupt."""
+    (tmp_path / "own.py").write_text(
+        "import signal\ntry:\n    signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt:\n"
+        "    raise ImportError('a part of the library') from None\n"
+        "import time\nfrom dataclasses import dataclass\nfrom pegasus import Backend\n"
+        "@dataclass\nclass A(Backend):\n    def __post_init__(self):\n        time.sleep(60.0)\n"
+    )
+    (tmp_path / "s.yaml").write_text(
+        "{name: s, world: flat, vehicles: [{model: iris, backends: [{model: own:A}]}]}"
+    )
+    ended = interrupted(tmp_path, -1, "run", "s.yaml")
+    assert (ended.returncode, ended.stderr) == (130, "")
+
+
+def test_background_of_a_script(tmp_path):
+    """A background run of a shell script would be ended by a Ctrl-C for a foreground process."""
+    ignored = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    ended = interrupted(tmp_path, 100, *RUN, **ignored)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_blocked_until_it_is_answered(tmp_path):
+    """A Ctrl-C sent while the shell script starts Python would be lost."""
+
+    def blocked():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.raise_signal(signal.SIGINT)
+
+    ended = interrupted(tmp_path, -1, *RUN, preexec_fn=blocked)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

@@ -1,0 +1,207 @@
+"""Tests of batteries against Kirchhoff's law, conservation of charge and energy, and hand calculations."""
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from pegasus.base.errors import ConfigError
+from pegasus.dynamics import Battery, BatteryState, FirstOrderMotor, IdealMotor
+from pegasus.dynamics.battery import cell_voltage, load_current
+
+MOTOR = IdealMotor(max_speed=1000.0)
+FLAT = {"state_of_charge": (0.0, 1.0), "cell_voltages": (3.7, 3.7)}
+DT = 0.004
+
+
+def battery(**changes):
+    """Return a battery of four cells, full and without avionics."""
+    return Battery(**({"cell_count": 4, "capacity": 0.05, "resistance": 0.05} | changes))
+
+
+def drawn(state, power, steps=10):
+    """Draw a shaft power from each battery for some steps."""
+    power = np.broadcast_to(np.asarray(power, dtype=float), state.charge.shape)
+    for _ in range(steps):
+        state.draw(np.asarray(power), DT)
+
+
+def test_cell_voltage():
+    """A coefficient of the published curve would be wrong: its ends are sums of the coefficients."""
+    ends = cell_voltage(np.array([0.0, 1.0]))
+    np.testing.assert_allclose(ends, [3.685 - 1.031, 3.685 + 0.2156 - 0.1178 + 0.3201], atol=1e-12)
+    assert (np.diff(cell_voltage(np.linspace(0, 1, 201))) > 0).all()
+    # The table's error is at most h^2 / 8 times the curvature of 1.031 * 35^2: 4 mV.
+    fine = np.linspace(0.0, 1.0, 2001)
+    np.testing.assert_allclose(np.interp(fine, *battery().curve()), cell_voltage(fine), rtol=0, atol=0.004)
+
+
+def test_current_gives_the_power():
+    """Power, voltage and current would not agree, or a battery would exceed its maximum power."""
+    power, voltage = np.array([0.0, 1.0, 100.0, 700.0, 1e4]), np.full(5, 12.0)
+    current = load_current(power, voltage, resistance=0.05)
+    # No more than U^2 / (4 R) = 720 W at 120 A.
+    np.testing.assert_allclose((voltage - 0.05 * current) * current, [0, 1, 100, 700, 720], rtol=1e-12)
+    assert current[0] == 0.0
+    assert current[4] == pytest.approx(120.0)
+    assert (current <= 120.0 + 1e-9).all()
+
+
+def test_formulas_run_in_any_array_namespace():
+    """A NumPy-only call in the formulas would keep them from running on JAX."""
+    values = np.array([0.1, 0.9])
+    strict = array_api_strict.asarray(values)
+    np.testing.assert_array_equal(np.asarray(cell_voltage(strict)), cell_voltage(values))
+    np.testing.assert_array_equal(
+        np.asarray(load_current(strict, 12 * strict, resistance=0.1)),
+        load_current(values, 12 * values, resistance=0.1),
+    )
+
+
+def test_time_of_a_constant_discharge():
+    """Charge would not be current times time, or the efficiency would be inverted."""
+    # 74 W on the shafts are 100 W, and with 11 W of avionics 111 W.
+    cell = battery(**FLAT, efficiency=0.74, avionics_power=11.0)
+    current = (14.8 - np.sqrt(14.8**2 - 4 * 0.05 * 111.0)) / (2 * 0.05)
+    expected = 0.05 * 3600 / current
+    state, steps = BatteryState(cell, MOTOR, 1), 0
+    while not state.empty[0]:
+        drawn(state, 74.0)
+        steps += 10
+        assert steps * DT < 2 * expected
+        if steps * DT < expected - 0.04:
+            assert state.current[0] == pytest.approx(current, rel=1e-12)
+    # To the period with which the charge moves on.
+    assert steps * DT == pytest.approx(expected, abs=0.041)
+    assert cell.endurance(74.0) == pytest.approx(expected, rel=1e-9)
+
+
+def test_energy_is_conserved():
+    """Energy drawn from the cells would not equal that of the load and the resistance."""
+    state = BatteryState(battery(), MOTOR, 1)
+    heat = largest = 0.0
+    periods = 0
+    while not state.empty[0]:
+        drawn(state, 60.0)
+        current = float(state.current[0])
+        assert float(state.voltage[0]) * current == pytest.approx(80.0, rel=1e-12)
+        heat, periods = heat + 0.05 * current**2 * 0.04, periods + 1
+        largest = max(largest, current * 0.04)
+    charges = np.linspace(float(state.charge[0]), 1.0, 100_001)
+    open_voltage = 4 * np.interp(charges, *battery().curve())
+    stored = 0.05 * 3600 * np.trapezoid(open_voltage, charges)
+    # The voltage of each period is that at its start: the sum errs by the charge of one period, at most.
+    spent = 80.0 * 0.04 * periods + heat
+    assert 0.0 <= spent - stored <= largest * (open_voltage[-1] - open_voltage[0])
+
+
+def test_endurance_is_that_of_a_flight():
+    """The endurance on a vehicle's sheet would differ from a flight's."""
+    cell = battery(avionics_power=5.0, charge=0.9)
+    state, steps = BatteryState(cell, MOTOR, 1), 0
+    while not state.empty[0]:
+        drawn(state, 100.0)
+        steps += 10
+    assert steps * DT == pytest.approx(cell.endurance(100.0), rel=5e-3, abs=0.1)
+    assert cell.endurance(1e6) == 0.0
+
+
+def test_voltage_limits_the_speed():
+    """Low voltage would not limit rotor speed, or speed would exceed the motor's limit."""
+    motor = FirstOrderMotor(
+        time_constant_up=0.01, time_constant_down=0.01, max_speed=1000.0, min_speed=-200.0
+    )
+    state = BatteryState(battery(**FLAT, rated_voltage=16.0), motor, 2)
+    np.testing.assert_allclose(state.highest_speed, [[925.0], [925.0]])
+    drawn(state, [0.0, 200.0], steps=400)
+    current = (14.8 - np.sqrt(14.8**2 - 4 * 0.05 * 200 / 0.75)) / 0.1
+    voltage = np.array([14.8, 14.8 - 0.05 * current])
+    np.testing.assert_allclose(state.voltage, voltage, rtol=1e-12)
+    np.testing.assert_allclose(state.highest_speed[:, 0], 1000 * voltage / 16, rtol=1e-9)
+    np.testing.assert_allclose(state.lowest_speed[:, 0], -200 * voltage / 16, rtol=1e-9)
+    strong = BatteryState(battery(**FLAT, rated_voltage=12.0), MOTOR, 1)
+    assert strong.highest_speed[0, 0] == 1000.0
+
+
+def test_speed_and_voltage_settle():
+    """At full throttle voltage and speed would oscillate."""
+    pack = battery(**FLAT, resistance=0.12, capacity=5.0, cutoff_voltage=1.0)
+    state = BatteryState(pack, MOTOR, 1)
+    seen = []
+    for _ in range(100):
+        speed = np.full((1, 4), float(state.highest_speed[0, 0]))
+        for _ in range(10):
+            state.draw((1.5e-7 * speed**3).sum(axis=1), DT)
+        seen.append(float(state.voltage[0]))
+    # At 1000 V / 14.8 rad/s the rotors take 4 * 1.5e-7 w^3 / 0.75: V = 14.8 - 0.12 P(V) / V, by bisection.
+    low, high = 0.0, 14.8
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        power = 4 * 1.5e-7 * (1000 * middle / 14.8) ** 3 / 0.75
+        low, high = (middle, high) if 14.8 - 0.12 * power / middle > middle else (low, middle)
+    # More than a fifth of the voltage is lost in the battery, as in a small one at full throttle.
+    assert low < 0.8 * 14.8
+    np.testing.assert_allclose(seen[-50:], low, rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", ["charge", "voltage"])
+def test_an_empty_battery_stops_its_rotors_for_good(how):
+    """Rotors would turn without charge or voltage, or start again after they have stopped."""
+    # 100 W at a sag of 0.5 V; 20 kW at 50 % of the voltage.
+    state = BatteryState(battery(capacity=1e-4 if how == "charge" else 5.0, cutoff_voltage=3.0), MOTOR, 2)
+    drawn(state, [0.0, 75.0 if how == "charge" else 15e3], steps=50)
+    assert state.empty.tolist() == [False, True]
+    drawn(state, [0.0, 0.0], steps=50)
+    assert state.empty.tolist() == [False, True]
+    assert state.highest_speed[:, 0].tolist() == [1000.0, 0.0]
+    if how == "charge":
+        assert state.current[1] == 0.0
+        assert state.low.tolist() == [False, True]
+    state.reset()
+    assert not state.empty.any()
+    assert (state.charge == 1.0).all()
+    assert (state.highest_speed == 1000.0).all()
+
+
+def test_getting_low_and_empty_is_told_once():
+    """A low or empty battery would not be reported, or be reported at every step."""
+    state = BatteryState(battery(capacity=0.01), MOTOR, 1)
+    torque, speed = np.full((1, 4), 0.1), np.full((1, 4), 250.0)
+    told = [k for k in range(3000) if state.draw((torque * speed).sum(axis=1), DT)]
+    assert len(told) == 2
+    current = 100 / 0.75 / 15.0
+    # Low after 80 % of the charge, at some 15 V.
+    assert told[0] * DT == pytest.approx(0.8 * 0.01 * 3600 / current, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("cell_count", {"cell_count": 0}),
+        ("cell_count", {"cell_count": 3.5}),
+        ("capacity", {"capacity": float("inf")}),
+        ("capacity", {"capacity": 0.0}),
+        ("resistance", {"resistance": 0.0}),
+        ("charge", {"charge": 1.1}),
+        ("low_charge", {"low_charge": 1.0}),
+        ("efficiency", {"efficiency": 0.0}),
+        ("efficiency", {"efficiency": 1.5}),
+        ("avionics_power", {"avionics_power": -1.0}),
+        ("rated_voltage", {"rated_voltage": 0.0}),
+        ("cutoff_voltage", {"cutoff_voltage": 4.2}),
+        ("state_of_charge", {"cell_voltages": (3.0, 4.2)}),
+        ("state_of_charge", {"state_of_charge": (0.1, 1.0), "cell_voltages": (3.0, 4.2)}),
+        ("state_of_charge", {"state_of_charge": (0.0, 0.5, 0.5, 1.0), "cell_voltages": (3.0, 3.5, 3.6, 4.2)}),
+        ("cell_voltages", {"state_of_charge": (0.0, 1.0), "cell_voltages": (4.2, 3.0)}),
+        ("cell_voltages", {"state_of_charge": (0.0, 1.0), "cell_voltages": (3.0, 3.5, 4.2)}),
+    ],
+)
+def test_bad_parameters_are_refused(field, changes):
+    """An invalid battery would be accepted, or only fail during a flight."""
+    with pytest.raises(ConfigError, match=f"^{field}"):
+        battery(**changes)
+
+
+def test_a_motor_without_a_largest_speed_is_refused():
+    """No voltage would limit an infinite speed."""
+    with pytest.raises(ConfigError, match="max_speed"):
+        BatteryState(battery(), IdealMotor(), 1)

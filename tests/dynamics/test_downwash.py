@@ -1,0 +1,366 @@
+"""Tests of downwash against the jet's momentum, speeds measured below quadrotors, and forces by hand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.base.compiler import Kernel, Rows
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.base.step_math import Real, Vec3, dot, sqrt
+from pegasus.dynamics import Downwash, IdealMotor, PropellerThrust, QuadraticDrag
+from pegasus.dynamics.downwash import JetFrame, WakeRows, blow, form_jet, half_width
+from tests.flyers import HIGH, Constant
+
+JET = Downwash()
+DOWN = np.array([[0.0, 0.0, -1.0]])
+IRIS_LIFT = 4 * 8.54858e-6 * 650.0**2
+
+
+def speed_at(depth, distance, *, thrust=15.0, density=1.2, size=0.5):
+    """Return the speed of one jet straight down at a depth and a distance from its axis [m/s]."""
+    place = np.array([[[distance, 0.0, -depth]]])
+    velocity = JET.velocity(place, axis=DOWN, momentum=np.array([thrust / density]), size=size)
+    assert velocity[0, 0, 0] == velocity[0, 0, 1] == 0.0
+    return -velocity[0, 0, 2]
+
+
+@pytest.mark.parametrize("depth", [0.5, 2.0, 7.0])
+def test_every_section_carries_the_thrust(depth):
+    """The jet's momentum would change along its axis, or the density be omitted."""
+    flux, _ = quad(lambda r: 2 * np.pi * r * 1.2 * speed_at(depth, r) ** 2, 0, np.inf, epsrel=1e-9)
+    assert flux == pytest.approx(15.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("depth", [2.5, 4.0, 8.0, 16.0])
+def test_on_the_axis_it_is_as_fast_as_measured(depth):
+    """The jet's initial width or its growth would differ from that of real vehicles.
+
+    Bauersfeld et al. 2025 have U_c = 10.11 U_H / (s / l + 5.817) below six quadrotors, with U_H the induced
+    velocity in hover; here for five-inch propellers on 25 cm.
+    """
+    radius, size, thrust = 0.0635, 0.25, 7.0
+    induced = np.sqrt(thrust / (2 * 1.2 * 4 * np.pi * radius**2))
+    measured = 10.11 * induced / (depth + 5.817)
+    got = speed_at(depth * size, 0.0, thrust=thrust, size=size)
+    assert got == pytest.approx(measured, rel=0.05)
+
+
+def test_half_of_the_speed_is_left_at_the_half_width():
+    """The jet would be narrower or wider than its stated half width."""
+    width = half_width(JET, 1.0, 0.5)
+    assert width == pytest.approx(0.0767 * (1.0 + 5.817 * 0.5))
+    assert speed_at(1.0, width) == pytest.approx(speed_at(1.0, 0.0) / 2, rel=1e-12)
+
+
+def test_nothing_blows_above_or_far_below():
+    """A vehicle would feel vehicles below it, or those too far above."""
+    assert speed_at(-0.1, 0.0) == 0.0
+    assert speed_at(40 * 0.5 + 0.1, 0.0) == 0.0
+    assert speed_at(40 * 0.5 - 0.1, 0.0) > 0.0
+
+
+def test_it_comes_in_without_a_jump():
+    """The force would jump when a vehicle beside another one descends below it."""
+    speeds = np.array([speed_at(depth, 0.6) for depth in np.linspace(-0.1, 0.6, 701)])
+    assert np.abs(np.diff(speeds)).max() < 0.01
+    assert speeds[100] == 0.0
+
+
+RATE = 1e5
+"""Steps so short [Hz] that their means are the values of an instant."""
+
+
+def two(*, reverse=False, upper=None, lower=None, downwash=JET, speed=650.0, offset=0.0):
+    """Return a simulation with an Iris at full height and another one a metre below it, after one step."""
+    sim = Simulation("flat", rate=RATE)
+    x, y, z = HIGH
+    above = Multirotor(
+        "iris",
+        name="upper",
+        position=HIGH,
+        motor=IdealMotor(),
+        downwash=downwash,
+        backends=[Constant(speed)],
+        sensors={},
+        **(upper or {}),
+    )
+    below = Multirotor(
+        "iris",
+        name="lower",
+        position=(x + offset, y, z - 1.0),
+        motor=IdealMotor(),
+        backends=[Constant(speed)],
+        sensors={},
+        **(lower or {}),
+    )
+    for vehicle in (below, above) if reverse else (above, below):
+        sim.add(vehicle)
+    sim.step()
+    for vehicle in (above, below):
+        vehicle.teleport(vehicle.start.position)
+    sim.advance()
+    return sim, above, below
+
+
+def test_the_lower_vehicle_feels_the_jet_of_the_upper_one():
+    """The jet's position, thrust, width or density would not be those of the upper vehicle."""
+    sim, above, below = two()
+    with sim:
+        middle = above.rotor_centers.mean(axis=1)
+        density = sim.environment.air_density(np.array([HIGH]))[0]
+        size = max(np.linalg.norm(a - b) for a in above.layout.position for b in above.layout.position)
+        for k, place in enumerate(below.rotor_centers[0]):
+            away = place - middle[0]
+            expected = speed_at(-away[2], np.hypot(*away[:2]), thrust=IRIS_LIFT, density=density, size=size)
+            np.testing.assert_allclose(below.wake[0, k], [0.0, 0.0, -expected], rtol=1e-6, atol=1e-8)
+        np.testing.assert_array_equal(above.wake, 0.0)
+        assert 4.0 < -below.wake[0, 0, 2] < 9.0
+
+
+def test_the_jet_pushes_by_drag_and_takes_thrust():
+    """The jet would not count as inflow of each rotor and as wind on the airframe."""
+    curve = PropellerThrust(
+        diameter=0.254,
+        advance_ratio=(-1.0, 0.0, 0.64),
+        thrust_coefficient=(0.28, 0.11, 0.001),
+        power_coefficient=(0.05, 0.045, 0.02),
+    )
+    drag = QuadraticDrag(areas=(0.02, 0.02, 0.05))
+    sim, _, below = two(lower={"thrust_curve": curve, "drag": drag}, offset=0.2)
+    with sim:
+        density = sim.environment.air_density(below.state.position)[:, None]
+        wind = below.wake[0, :, 2]
+        # In a downward wind a rotor climbs through the air.
+        thrust, _ = curve.thrust(np.full((1, 4), 650.0), -wind[None], density)
+        assert below.rotor_force[0, 2] == pytest.approx(thrust.sum(), rel=2e-6)
+        still, _ = curve.thrust(np.full((1, 4), 650.0), np.zeros((1, 4)), density)
+        assert thrust.sum() < 0.8 * still.sum()
+        push = -0.5 * density[0, 0] * 0.05 * wind.mean() ** 2
+        np.testing.assert_allclose(below.drag_force[0], [0.0, 0.0, push], atol=2e-5)
+        # Off to the east its rear rotors lose more: it is turned nose up, back towards the axis.
+        expected = -below.layout.position[:, 0] @ thrust[0]
+        assert below.rotor_torque[0, 1] == pytest.approx(expected, rel=1e-4)
+        assert below.rotor_torque[0, 1] < -0.01
+
+
+def test_the_order_of_the_vehicles_does_not_matter():
+    """The order of vehicles would decide whether a jet is of this step or the previous one."""
+    wakes = []
+    for reverse in (False, True):
+        sim, _, below = two(reverse=reverse)
+        with sim:
+            sim.step(5)
+            wakes.append((below.wake.copy(), below.state.position.copy()))
+    for one, other in zip(*wakes, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_copies_blow_on_each_other_but_not_on_themselves():
+    """A copy would not feel the copies above it, or feel its own jet."""
+    x, y, z = HIGH
+    places = [(x, y, z), (x, y, z - 1.0), (x + 30.0, y, z)]
+    with Simulation("flat", rate=RATE) as sim:
+        stack = Multirotor(
+            "iris",
+            count=3,
+            position=places,
+            motor=IdealMotor(),
+            downwash=JET,
+            backends=[Constant(650.0)],
+            sensors={},
+        )
+        sim.add(stack)
+        sim.step()
+        stack.teleport(places)
+        sim.advance()
+        single, _, below = two()
+        np.testing.assert_allclose(stack.wake[1], below.wake[0], rtol=1e-6)
+        np.testing.assert_allclose(stack.wake[[0, 2]], 0.0, atol=1e-12)
+        single.close()
+
+
+def test_a_fast_vehicle_leaves_its_wake_behind():
+    """A fast vehicle above would have the jet of a hovering one."""
+    sim, above, below = two()
+    with sim:
+        hovering = below.wake.copy()
+        density = sim.environment.air_density(np.array([HIGH]))[0]
+        induced = np.sqrt(IRIS_LIFT / (2 * density * 4 * np.pi * 0.127**2))
+        above.teleport(HIGH, velocity=(0.0, induced, 0.0))
+        sim.advance()
+        np.testing.assert_allclose(below.wake, hovering / 2, rtol=1e-6, atol=1e-12)
+
+
+def test_it_is_off_unless_asked_for():
+    """Downwash would act in flights that do not enable it."""
+    sim, _, below = two(downwash=None)
+    with sim:
+        assert below.wake is None
+        assert Multirotor("iris").downwash is None
+
+
+def test_alone_it_costs_nothing():
+    """Jets would be calculated at every step although no other vehicle is there."""
+    with Simulation("flat") as sim:
+        alone = sim.add(Multirotor("iris", position=HIGH, downwash=JET))
+        sim.step()
+        assert alone.wake is None
+
+
+def test_a_single_rotor_blows_too():
+    """The jet of a single rotor would have zero width and a speed of NaN."""
+    one = {
+        "name": "one",
+        "mass": 0.3,
+        "inertia": [0.001, 0.001, 0.001],
+        "rotors": [{"position": [0, 0, 0.1], "direction": "ccw"}],
+        "thrust_curve": {"model": "quadratic", "thrust_constant": 1e-5, "moment_ratio": 0.02},
+        "sensors": {},
+    }
+    with Simulation("flat") as sim:
+        sim.add(Multirotor(one, position=HIGH, downwash=JET, backends=[Constant(600.0)]))
+        below = sim.add(Multirotor("iris", position=(0.0, 0.0, HIGH[2] - 1.0), sensors={}))
+        sim.step(2)
+        assert 1.0 < -below.wake[0, :, 2].mean() < 10.0
+
+
+def test_a_wake_ends_with_its_vehicle():
+    """The jet of a removed vehicle would remain."""
+    sim, above, below = two()
+    with sim:
+        sim.remove(above)
+        sim.step()
+        assert below.wake is None
+
+
+def test_a_file_gives_it():
+    """The section of a vehicle file, or its parameters, would be ignored."""
+    iris = Multirotor("iris").spec.model_dump(exclude_unset=True)
+    named = Multirotor(iris | {"downwash": {"model": "turbulent_jet", "spreading_rate": 0.1}})
+    assert named.downwash == Downwash(spreading_rate=0.1)
+    with pytest.raises(ConfigError, match=r"downwash\.reach = -1"):
+        Multirotor(iris | {"downwash": {"model": "turbulent_jet", "reach": -1}})
+    for field in ("spreading_rate", "virtual_origin", "reach"):
+        with pytest.raises(ConfigError, match=f"^{field} = 0.0: must be above 0"):
+            Downwash(**{field: 0.0})
+
+
+def rows_of(count, seed=2):
+    """Return columns of bodies close together, of two kinds with four and with six rotors."""
+    rng = np.random.default_rng(seed)
+    orientation = rng.normal(size=(count, 4)) * [0.2, 0.2, 0.5, 1.0]
+    lift = rng.normal(size=(count, 3)) + np.array([0.0, 0.0, 12.0])
+    lift[3::5] = 0.0
+    frames = [
+        JetFrame(
+            rotor_count=4, center=Vec3(0.0, 0.1, 0.0), disc_radius=0.25, size=0.5, has_jet=True, has_law=True
+        ),
+        JetFrame(
+            rotor_count=6, center=Vec3(0.0, 0.0, 0.05), disc_radius=0.4, size=0.9, has_jet=True, has_law=True
+        ),
+    ]
+    return {
+        "kind": (np.arange(count) % 2).astype(np.int32),
+        "frame": frames,
+        "downwash": [JET, Downwash(spreading_rate=0.1, reach=20.0)],
+        "rotor_position": rng.normal(size=(2, 6, 3)) * 0.3,
+        "position": rng.uniform(-3.0, 3.0, (count, 3)),
+        "orientation": orientation / np.sqrt((orientation**2).sum(axis=1, keepdims=True)),
+        "velocity": rng.normal(size=(count, 3)),
+        "rotor_force": lift,
+        "wind": rng.normal(size=(count, 3)),
+        "air_density": rng.uniform(0.9, 1.2, count),
+        "center": np.zeros((count, 3)),
+        "axis": np.zeros((count, 3)),
+        "momentum": np.zeros(count),
+        "wake": np.zeros((count, 6, 3)),
+    }
+
+
+FORM, BLOW = Kernel(form_jet), Kernel(blow)
+
+
+def test_python_and_compiled_code_give_the_same_bits():
+    """Debugging in Python would show other wakes than compiled code."""
+    compiled, plain = rows_of(9), rows_of(9)
+    rows = Rows(WakeRows, compiled)
+    FORM.launch(rows, 9)()
+    BLOW.launch(rows, 54, 9, 6)()
+    python = Rows(WakeRows, plain).python
+    for i in range(9):
+        form_jet(i, python)
+    for k in range(54):
+        blow(k, python, 9, 6)
+    for name in ("center", "axis", "momentum", "wake"):
+        np.testing.assert_array_equal(compiled[name], plain[name], err_msg=name)
+    assert (compiled["momentum"] > 0).sum() == 7
+    assert (compiled["wake"][::2, 4:] == 0.0).all()
+
+
+def test_wakes_are_sums_of_the_jets_of_the_others():
+    """A jet would be omitted, counted twice, or act on its own vehicle."""
+    columns = rows_of(9)
+    rows = Rows(WakeRows, columns)
+    FORM.launch(rows, 9)()
+    BLOW.launch(rows, 54, 9, 6)()
+    rotation = matrix_from_quaternion(columns["orientation"])
+    for i in range(9):
+        kind = columns["kind"][i]
+        count = columns["frame"][kind].rotor_count
+        places = columns["position"][i] + columns["rotor_position"][kind, :count] @ rotation[i].T
+        expected = np.zeros((count, 3))
+        for j in range(9):
+            jet = columns["downwash"][columns["kind"][j]]
+            if j != i:
+                expected += jet.velocity(
+                    (places - columns["center"][j])[None],
+                    axis=columns["axis"][j : j + 1],
+                    momentum=columns["momentum"][j : j + 1],
+                    size=columns["frame"][columns["kind"][j]].size,
+                )[0]
+        np.testing.assert_allclose(columns["wake"][i, :count], expected, rtol=1e-12, atol=1e-15)
+    assert np.abs(columns["wake"]).max() > 1.0
+
+
+def uniform_jet(p: "UniformJet", place: Vec3, axis: Vec3, momentum: Real, size: Real) -> Vec3:
+    """Return the same velocity everywhere below the rotors."""
+    if dot(place, axis) <= 0.0:
+        return Vec3(0.0, 0.0, 0.0)
+    return axis * (p.gain * sqrt(momentum) / size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformJet(Downwash):
+    law = staticmethod(uniform_jet)
+    gain: float = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalvedInNumPy(Downwash):
+    def velocity(self, place, *, axis, momentum, size):
+        return 0.5 * super().velocity(place, axis=axis, momentum=momentum, size=size)
+
+
+def test_a_downwash_with_a_custom_law_is_used():
+    """A custom jet would be ignored, or replaced by the shipped one."""
+    sim, above, below = two(downwash=UniformJet())
+    with sim:
+        density = sim.environment.air_density(np.array([HIGH]))[0]
+        size = max(np.linalg.norm(a - b) for a in above.layout.position for b in above.layout.position)
+        expected = 0.5 * np.sqrt(IRIS_LIFT / density) / size
+        np.testing.assert_allclose(below.wake[0], [[0.0, 0.0, -expected]] * 4, rtol=1e-6, atol=1e-8)
+        np.testing.assert_array_equal(above.wake, 0.0)
+
+
+def test_a_downwash_in_numpy_is_used():
+    """A custom jet in NumPy would be ignored, or replaced by the shipped one."""
+    sim, above, below = two()
+    shipped = below.wake.copy()
+    sim.close()
+    sim, above, below = two(downwash=HalvedInNumPy())
+    with sim:
+        np.testing.assert_allclose(below.wake, shipped / 2, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(above.wake, 0.0)

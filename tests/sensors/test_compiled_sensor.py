@@ -1,0 +1,166 @@
+"""Tests of compiled sensors: equal bits in plain Python, for any count and order; readings that persist."""
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.base.frames import quaternion_from_rotation_vector
+from pegasus.core.sensor_bank import SensorTable
+from pegasus.core.state import VehicleState
+from pegasus.environment import Environment, Gusts
+from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer, Odometry, Sensor, Vibration
+
+SENSORS = [
+    IMU(
+        vibration=Vibration(in_plane=5e-6, axial=1e-6), position=(0.1, 0.0, 0.0), orientation=(0.6, 0, 0, 0.8)
+    ),
+    IMU(rate_hz=60.0),
+    GPS(latency=0.011, rate_hz=20.0),
+    Barometer(),
+    Magnetometer(turn_on_bias=1e-6, hard_iron=(1e-6, 0.0, 0.0)),
+    Airspeed(turn_on_bias=2.0),
+    Odometry(latency=0.011, reset_interval=0.1),
+]
+
+
+def wander(state: VehicleState, step: int) -> None:
+    """Set a random state for each vehicle, independent of their number."""
+    for n in range(len(state.position)):
+        draws = np.random.default_rng([step, n]).normal(size=(5, 3))
+        state.position[n], state.velocity[n], state.angular_velocity[n] = draws[:3]
+        state.orientation[n] = quaternion_from_rotation_vector(draws[3:4])[0]
+        state.rotor_speed[n] = 600.0 + draws[4, 0]
+
+
+def run_by_python(table: SensorTable) -> None:
+    """Evaluate the rows of a table in Python."""
+    table.launch()
+    function, rows = table.sensors[0].function, table.rows.python
+    table._launch = lambda: [function(i, rows) for i in range(table._count)]
+
+
+def run(bench: Any, sensor: Sensor, *, count: int, plain: bool = False) -> list[Any]:
+    """Return the readings of a random flight, from plain Python instead of compiled code on request."""
+    bench.environment = Environment(wind=Gusts(mean_velocity=(4.0, 0.0, 0.0), intensity=1.0))
+    bench.environment.bind(np.random.default_rng(1))
+    sensor = copy.deepcopy(sensor)
+    state = bench.bind(sensor, count=count, rate=250.0)
+    readings: list[Any] = []
+    for step in range(100):
+        wander(state, step)
+        if plain and step == 0:
+            bank, vehicle = bench.banks[id(sensor)]
+            bank._arrange([vehicle], vars(state))
+            run_by_python(bank._tables[0])
+        reading = bench.step(sensor, state, step / 250)
+        if not readings or reading is not readings[-1]:
+            readings.append(reading)
+    assert len(readings) >= 4
+    return readings
+
+
+def same(one: Any, other: Any, rows: slice = slice(None)) -> bool:
+    """Return whether two readings have equal bits in some rows."""
+    return all(
+        np.array_equal(value[rows], vars(other)[name][rows])
+        if isinstance(value, np.ndarray)
+        else value == vars(other)[name]
+        for name, value in vars(one).items()
+    )
+
+
+@pytest.mark.parametrize("sensor", SENSORS, ids=lambda sensor: type(sensor).__name__)
+def test_python_and_compiled_code_give_the_same_bits(sensor: Sensor, bench: Any) -> None:
+    """Debugging in Python would show other readings than compiled code."""
+    compiled, plain = (run(bench, sensor, count=3, plain=plain) for plain in (False, True))
+    assert all(same(a, b) for a, b in zip(compiled, plain, strict=True))
+    assert not same(compiled[1], compiled[2])
+
+
+@pytest.mark.parametrize("sensor", SENSORS, ids=lambda sensor: type(sensor).__name__)
+def test_a_copy_has_the_same_readings_for_any_count(sensor: Sensor, bench: Any) -> None:
+    """Noise would depend on how many vehicles fly."""
+    few, many = (run(bench, sensor, count=count) for count in (2, 40))
+    assert all(same(a, b, slice(0, 2)) for a, b in zip(few, many, strict=True))
+
+
+def fleet(order: list[str], *, later: list[str]) -> dict[str, Any]:
+    """Return the readings by vehicle of a simulation in which vehicles are added later and d is removed."""
+    places = {name: (6.0 * k, 0.0, 0.1) for k, name in enumerate(("a", "b", "c", "d"))}
+    seen: dict[str, Any] = {}
+    with Simulation("flat", seed=3) as sim:
+
+        def add(name: str) -> Multirotor:
+            sensors = {"imu": IMU(), "gps": GPS(), "vio": Odometry()}
+            return sim.add(Multirotor("iris", name=name, position=places[name], sensors=sensors))
+
+        for name in order:
+            add(name)
+        for step in range(300):
+            if step == 100:
+                for name in later:
+                    add(name)
+            if step == 200 and "d" in order:
+                sim.remove("d")
+            sim.step()
+            for vehicle in sim.vehicles:
+                for name, reading in vehicle.new_readings.items():
+                    seen.setdefault(f"{vehicle.name}/{name}", []).append(reading)
+    return seen
+
+
+def test_company_and_order_change_no_bit() -> None:
+    """Rows of a table would be exchanged or lose their state when vehicles are added or removed."""
+    alone = fleet(["a", "b"], later=[])
+    among = fleet(["d", "b", "a"], later=["c"])
+    for name, readings in alone.items():
+        assert len(readings) == len(among[name])
+        assert all(map(same, readings, among[name]))
+    assert [r.stamp for r in among["c/gps"]] == [0.4, 0.44, 0.48, 0.52, 0.6][:1] + [
+        r.stamp for r in among["a/gps"] if r.stamp > 0.4
+    ]
+    assert not same(among["a/imu"][5], among["b/imu"][5])
+
+
+def test_readings_stay_and_come_anew() -> None:
+    """A reading kept by a user would change, or each access would make a new one."""
+    with Simulation("flat", seed=3) as sim:
+        iris = sim.add(Multirotor("iris", position=(0, 0, 500)))
+        sim.step()
+        first = iris.new_readings
+        assert set(first) == {"imu", "gps", "barometer", "magnetometer"}
+        kept = copy.deepcopy(first["imu"])
+        sim.step()
+        assert set(iris.new_readings) == {"imu"}
+        assert iris.readings["gps"] is first["gps"]
+        assert iris.new_readings["imu"] is iris.readings["imu"]
+        sim.step(10)
+        assert same(first["imu"], kept)
+        assert not same(iris.readings["imu"], kept)
+        # Readings that nobody looked at are those of their own time.
+        late = copy.deepcopy(iris.readings["barometer"])
+        assert late.stamp == 0.04
+        sim.reset()
+        assert iris.readings == iris.new_readings == {}
+        sim.step()
+        assert iris.new_readings.keys() == first.keys()
+        sim.reset()
+        assert iris.readings == iris.new_readings == {}
+        sim.step()
+        assert iris.new_readings.keys() == first.keys()
+        assert all(same(iris.readings[name], first[name]) for name in first)
+
+
+def test_a_teleport_is_not_felt() -> None:
+    """Sensors would measure an acceleration or angular rate for a teleport."""
+    with Simulation("flat") as sim:
+        iris = sim.add(Multirotor("iris", position=(0, 0, 500)))
+        sim.step(3)
+        iris.teleport((0, 0, 700), heading=2.0, velocity=(20, 0, 0))
+        sim.step()
+        imu: Any = iris.readings["imu"]
+        assert np.abs(imu.specific_force).max() < 15.0
+        assert np.abs(imu.angular_velocity).max() < 0.2

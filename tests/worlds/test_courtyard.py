@@ -1,0 +1,64 @@
+"""Tests of the courtyard: free for flight, complete, and of the documented heights."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pegasus.config.scenario import load_world
+from pegasus.scene.colliders import bounds
+from pegasus.scene.scene import Collider, ColliderShape, Scene
+from pegasus.scene.translation import translate
+from pegasus.worlds import made_world
+
+
+@pytest.fixture(scope="module")
+def courtyard() -> Scene:
+    """The scene of the shipped world."""
+    usd = made_world(load_world("courtyard")[0]).usd
+    assert usd is not None
+    return translate(usd)
+
+
+def solids(scene: Scene) -> list[Collider]:
+    return [collider for collider in scene.colliders if collider.shape is not ColliderShape.PLANE]
+
+
+def test_the_courtyard_is_free_within_14_metres(courtyard: Scene) -> None:
+    """The default mission (a square, a circle of 10 m, a lemniscate) would end in a wall."""
+    for collider in solids(courtyard):
+        low, high = bounds(collider)
+        nearest = np.clip(0.0, low[:2], high[:2])
+        assert np.hypot(*nearest) > 14.0, collider.path
+    for instance in courtyard.instances:
+        geometry = courtyard.geometries[instance.geometry]
+        vertices = geometry.vertices @ instance.transform[:3, :3].T + instance.transform[:3, 3]
+        above = vertices[vertices[:, 2] > 1e-3]
+        assert (np.hypot(above[:, 0], above[:, 1]) > 14.0).all(), instance.path
+
+
+def test_the_courtyard_has_what_it_says(courtyard: Scene) -> None:
+    """A part of the courtyard would be missing, or lack its collider."""
+    labels = {instance.labels["class"] for instance in courtyard.instances}
+    assert labels >= {"wall", "gate", "steps", "terrace", "ramp", "pillar", "tree", "bench", "lamp", "lawn"}
+    paths = [collider.path for collider in courtyard.colliders]
+    assert sum(path.endswith("/Trunk") for path in paths) == 14
+    assert sum(path.endswith("/Shaft") for path in paths) == 18
+    assert not any(path.endswith("/Foliage") for path in paths)
+    # What repeats is instanced: one foliage of each kind of tree, however many there are.
+    assert sum(name.endswith("/Foliage") for name in courtyard.geometries) == 2
+
+
+def test_steps_are_low_enough_to_climb_and_lead_to_the_terrace(courtyard: Scene) -> None:
+    """The steps would end below or above the terrace."""
+    tops = {c.path: bounds(c)[1][2] for c in courtyard.colliders if "/Step" in c.path or "Terrace" in c.path}
+    heights = np.diff([0.0, *sorted(tops.values())])
+    np.testing.assert_allclose(heights, 0.15, atol=1e-6)
+    assert len(heights) == 6
+
+
+def test_the_foliage_is_closed(courtyard: Scene, area_and_volume: Callable[..., tuple[float, float]]) -> None:
+    """Leaves would be invisible from one side."""
+    for name, geometry in courtyard.geometries.items():
+        if name.endswith("/Foliage"):
+            assert area_and_volume(geometry.vertices, geometry.faces)[1] > 3.0
