@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from pegasus.dynamics import DRAGS, MOTORS
+from pegasus.environment import WINDS
 from pegasus.sensors import SENSORS
 from pegasus.worlds import GENERATORS
 
@@ -19,7 +20,7 @@ def load_example(path, monkeypatch):
         monkeypatch: pytest's fixture.
     """
     # Names that an example registers are removed after its test.
-    for registry in (DRAGS, GENERATORS, MOTORS, SENSORS):
+    for registry in (DRAGS, GENERATORS, MOTORS, SENSORS, WINDS):
         monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
