@@ -126,7 +126,7 @@ class Launch:
         Raises:
             ValueError: If the kernel or the rows were made without gradients.
         """
-        if not self._kernel.options["enable_backward"] or self._rows.adjoint is None:
+        if not self._kernel.module.options["enable_backward"] or self._rows.adjoint is None:
             needed = "Kernel(..., gradients=True) and Rows(..., gradients=Gradients())"
             raise ValueError(f"a backward launch needs {needed}")
         wp.launch(

@@ -108,10 +108,9 @@ def kernel_of(
     text = f"def {title}({', '.join(arguments)}):\n    step({', '.join(['wp.tid()', *arguments])})\n"
     outer = written(title, text, {"wp": wp, "step": compiled})
     outer.__annotations__ = {name: _argument(hints[name], kinds) for name in arguments}
-    options = {"enable_backward": gradients, "block_dim": 1}
-    kernel: Any = wp.Kernel(  # type: ignore[no-untyped-call]
-        func=outer, key=title, module=linking.module, options=options
-    )
+    # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
+    linking.module.options |= {"enable_backward": gradients, "block_dim": 1}
+    kernel: Any = wp.Kernel(func=outer, key=title, module=linking.module)  # type: ignore[no-untyped-call]
     return kernel
 
 
