@@ -199,7 +199,7 @@ def test_pause_and_reset(real):
 def test_without_gps(real, parts, parameters):
     """Axes or signs of the GPS replacement would be wrong: PX4 would not arm, or fly away."""
     backend = real(square(), parameters={"EKF2_GPS_CTRL": 0, "SYS_HAS_GPS": 0, **parameters})
-    fitted = iris(backend).sensors | parts
+    fitted = {**iris(backend).sensors, **parts}
     del fitted["gps"]
     with Simulation(seed=6) as simulation:
         vehicle = simulation.add(iris(backend, sensors=fitted))
