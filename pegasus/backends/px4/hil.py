@@ -9,14 +9,11 @@ from pegasus.backends.mavlink.messages import (
     HilGps,
     HilOpticalFlow,
     HilSensor,
-    HilStateQuaternion,
     Odometry,
     RcChannels,
 )
 from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, rotate_inverse
-from pegasus.core.state import VehicleState
-from pegasus.environment import Environment
 from pegasus.sensors import (
     AirspeedReading,
     BarometerReading,
@@ -37,9 +34,6 @@ _ABSENT = 65535
 _MIN_COURSE_SPEED = 0.05
 """Speed below which the course is undefined [m/s]."""
 _KELVIN = 273.15
-_STANDARD_GRAVITY = 9.80665
-_SEA_LEVEL_DENSITY = 1.225
-"""Air density assumed by airspeed indicators [kg/m^3]."""
 _LOCAL_NED, _BODY_FRD = 1, 12
 _VISUAL_INERTIAL = 3
 _LASER = 0
@@ -132,72 +126,16 @@ def gps_message(time_usec: int, reading: GpsReading, copy: int) -> HilGps:
         round(float(reading.latitude[copy]) * 1e7),
         round(float(reading.longitude[copy]) * 1e7),
         round(float(reading.altitude[copy]) * 1e3),
-        _centi_unsigned(float(reading.eph[copy])),
-        _centi_unsigned(float(reading.epv[copy])),
-        _centi_unsigned(speed),
-        _centi(north),
-        _centi(east),
-        _centi(-up),
+        centi_unsigned(float(reading.eph[copy])),
+        centi_unsigned(float(reading.epv[copy])),
+        centi_unsigned(speed),
+        centi(north),
+        centi(east),
+        centi(-up),
         course,
         int(reading.fix_type[copy]),
         int(reading.satellite_count[copy]),
     )
-
-
-def truth_messages(
-    times_usec: Sequence[int], state: VehicleState, environment: Environment, t: float
-) -> list[HilStateQuaternion]:
-    """Return the HIL_STATE_QUATERNION of N vehicles: their true states, for the autopilots' logs.
-
-    Args:
-        times_usec: Time of the state for each vehicle [us].
-        state: True state.
-        environment: Geographic origin, wind and air.
-        t: Simulation time [s].
-    """
-    position = state.position
-    acceleration = rotate_inverse(state.rotation, state.acceleration) / _STANDARD_GRAVITY * 1e3
-    density = environment.air_density(position).tolist()
-    columns = (
-        times_usec,
-        state.orientation.tolist(),
-        state.angular_velocity.tolist(),
-        zip(*(values.tolist() for values in environment.geodetic(position)), strict=True),
-        state.velocity.tolist(),
-        acceleration.tolist(),
-        (state.velocity - environment.wind_velocity(position, t)).tolist(),
-        [math.sqrt(rho / _SEA_LEVEL_DENSITY) for rho in density],
-    )
-    return [
-        HilStateQuaternion(
-            time_usec,
-            other_attitude(x, y, z, w),
-            p,
-            -q,
-            -r,
-            round(latitude * 1e7),
-            round(longitude * 1e7),
-            round(altitude * 1e3),
-            _centi(north),
-            _centi(east),
-            _centi(-up),
-            _centi_unsigned(share * (airspeed := math.hypot(*through_air))),
-            _centi_unsigned(airspeed),
-            _int16(ax),
-            _int16(-ay),
-            _int16(-az),
-        )
-        for (
-            time_usec,
-            (x, y, z, w),
-            (p, q, r),
-            (latitude, longitude, altitude),
-            (east, north, up),
-            (ax, ay, az),
-            through_air,
-            share,
-        ) in zip(*columns, strict=True)
-    ]
 
 
 def range_message(time_usec: int, reading: RangeReading, copy: int, *, orientation: int) -> DistanceSensor:
@@ -304,15 +242,18 @@ def rc_message(time_usec: int, channels: Sequence[int]) -> RcChannels:
     return RcChannels(time_usec // 1000, tuple(filled), len(channels), 254)
 
 
-def _centi(value: float) -> int:
-    return _int16(100.0 * value)
+def centi(value: float) -> int:
+    """Return a number in hundredths, within the range of 16 bits."""
+    return int16(100.0 * value)
 
 
-def _centi_unsigned(value: float) -> int:
+def centi_unsigned(value: float) -> int:
+    """Return a number above zero in hundredths, at most 65534."""
     return min(round(100.0 * value), _ABSENT - 1)
 
 
-def _int16(value: float) -> int:
+def int16(value: float) -> int:
+    """Return the nearest whole number within the range of 16 bits."""
     whole = round(value)
     return whole if -32768 <= whole <= 32767 else max(-32768, min(32767, whole))
 

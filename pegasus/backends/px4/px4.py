@@ -20,7 +20,7 @@ from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
-from pegasus.backends.px4.hil import SensorMessages, rc_message, truth_messages
+from pegasus.backends.px4.hil import SensorMessages, rc_message
 from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.lockstep import HilInstance, HilLockstep, Phase
 from pegasus.backends.px4.program import (
@@ -34,6 +34,7 @@ from pegasus.backends.px4.program import (
     require_unused,
     reserve,
 )
+from pegasus.backends.px4.truth import Truth
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
@@ -123,6 +124,7 @@ class PX4(Backend):
         """Links for commands and estimates of each autopilot, if not the HIL links."""
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._lockstep: HilLockstep | None = None
+        self._truth: Truth | None = None
         self.failures: list[Failure] = []
 
     @property
@@ -202,7 +204,7 @@ class PX4(Backend):
             note=self._note_failure,
         )
         self.failures = []
-        self._sample_count = 0
+        self._sample_count, self._truth = 0, None
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
         hubs = [instance.hub for instance in self._instances]
         if self.connection is None:
@@ -244,7 +246,9 @@ class PX4(Backend):
             forces, rates = imu.specific_force.tolist(), imu.angular_velocity.tolist()
             self._sample_count += 1
             if self._sample_count % _TRUTH_INTERVAL == 0:
-                truths = truth_messages(times, state, self._vehicle.environment, t)
+                if self._truth is None or self._truth.state is not state:
+                    self._truth = Truth(state, self._vehicle.environment)
+                truths = self._truth.messages(times, t)
             receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
         for i, instance in enumerate(instances):
             if not present[i]:

@@ -16,8 +16,8 @@ from pegasus.backends.px4.hil import (
     MAGNETOMETER,
     SensorMessages,
     gps_message,
-    truth_messages,
 )
+from pegasus.backends.px4.truth import Truth
 from pegasus.core.state import VehicleState
 from pegasus.environment import ConstantWind, Environment
 from pegasus.environment.geodesy import Geodetic
@@ -66,7 +66,7 @@ def sample_of(messages, copy, sample, time=0):
 
 def true(state, environment, copy, t=0.0, time=0):
     """Return the message of a vehicle's true state."""
-    return truth_messages([time] * COUNT, state, environment, t)[copy]
+    return Truth(state, environment).messages([time] * COUNT, t)[copy]
 
 
 def over_the_wire(message):

@@ -1,0 +1,128 @@
+"""True states of vehicles as HIL_STATE_QUATERNION, for the logs of their autopilots."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from pegasus.backends.mavlink.airframe import other_attitude
+from pegasus.backends.mavlink.messages import HilStateQuaternion
+from pegasus.backends.px4.hil import centi, centi_unsigned, int16
+from pegasus.base.row_map import compiler
+from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, norm, rotate_inverse, sqrt
+from pegasus.core.state import VehicleState
+from pegasus.environment import Environment
+from pegasus.environment.geodesy import Geodetic, geodetic_at
+from pegasus.environment.samples import Sampler, Samples
+
+_MILLI_GRAVITY = 9.80665e-3
+"""A thousandth of standard gravity [m/s^2]."""
+_SEA_LEVEL_DENSITY = 1.225
+"""Air density assumed by airspeed indicators [kg/m^3]."""
+
+
+@dataclass
+class TruthRows:
+    """Columns of `truth_row`."""
+
+    origin: Column[Geodetic]
+    position: Column[Vec3]
+    orientation: Column[Quat]
+    velocity: Column[Vec3]
+    acceleration: Column[Vec3]
+    wind_velocity: Column[Vec3]
+    air_density: Column[Real]
+    place: Table[Real]
+    """Latitude and longitude [1e-7 deg], and altitude [mm]."""
+    force: Table[Real]
+    """Acceleration in the body frame (FLU), in thousandths of standard gravity."""
+    airspeed: Table[Real]
+    """Speed through the air, and the indicated one [m/s]."""
+
+
+def truth_row(i: int, rows: TruthRows) -> None:
+    """Fill row i of place, force and airspeed."""
+    latitude, longitude, altitude = geodetic_at(rows.origin[0], rows.position[i])
+    rows.place[i, 0] = latitude * 1e7
+    rows.place[i, 1] = longitude * 1e7
+    rows.place[i, 2] = altitude * 1e3
+    force = rotate_inverse(rows.orientation[i], rows.acceleration[i])
+    for k in range(3):
+        rows.force[i, k] = force[k] / _MILLI_GRAVITY
+    speed = norm(rows.velocity[i] - rows.wind_velocity[i])
+    rows.airspeed[i, 0] = speed
+    rows.airspeed[i, 1] = speed * sqrt(rows.air_density[i] / _SEA_LEVEL_DENSITY)
+
+
+class Truth:
+    """True states of N vehicles as messages.
+
+    Args:
+        state: Their true states; live arrays.
+        environment: Geographic origin, wind and air.
+    """
+
+    def __init__(self, state: VehicleState, environment: Environment) -> None:
+        self.state = state
+        """The true states."""
+        self._environment = environment
+        count = len(state.position)
+        self._air = Samples.of(count)
+        self._sampler = Sampler(environment, state.position, self._air)
+        results = {"place": 3, "force": 3, "airspeed": 2}
+        self._results = [np.zeros((count, width)) for width in results.values()]
+        columns = {field.name: getattr(state, field.name) for field in fields(VehicleState)}
+        air = {"wind_velocity": self._air.wind_velocity, "air_density": self._air.air_density}
+        arrays = {**columns, **air, **dict(zip(results, self._results, strict=True))}
+        names = TruthRows.__annotations__.keys() - {"origin"}
+        given = {"origin": [environment.origin], **{name: arrays[name] for name in names}}
+        self._launch = compiler().Kernel(truth_row).launch(compiler().Rows(TruthRows, given), count)
+
+    def messages(self, times_usec: Sequence[int], t: float) -> list[HilStateQuaternion]:
+        """Return the messages of the present states.
+
+        Args:
+            times_usec: Time of the state for each vehicle [us].
+            t: Simulation time [s].
+        """
+        state = self.state
+        if not self._sampler.fits(self._environment, state.position, self._air):
+            self._sampler = Sampler(self._environment, state.position, self._air)
+        self._sampler(t)
+        self._launch()
+        columns = (
+            times_usec,
+            state.orientation.tolist(),
+            state.angular_velocity.tolist(),
+            state.velocity.tolist(),
+            *(values.tolist() for values in self._results),
+        )
+        return [
+            HilStateQuaternion(
+                time_usec,
+                other_attitude(x, y, z, w),
+                p,
+                -q,
+                -r,
+                round(latitude),
+                round(longitude),
+                round(altitude),
+                centi(north),
+                centi(east),
+                centi(-up),
+                centi_unsigned(indicated),
+                centi_unsigned(airspeed),
+                int16(ax),
+                int16(-ay),
+                int16(-az),
+            )
+            for (
+                time_usec,
+                (x, y, z, w),
+                (p, q, r),
+                (east, north, up),
+                (latitude, longitude, altitude),
+                (ax, ay, az),
+                (airspeed, indicated),
+            ) in zip(*columns, strict=True)
+        ]
