@@ -3,7 +3,6 @@
 import contextlib
 import ctypes
 import functools
-import io
 import logging
 import os
 import sys
@@ -35,7 +34,7 @@ def start_warp() -> None:
             wp.config.quiet = True  # type: ignore[attr-defined]
         if wp.config.kernel_cache_dir is None:
             wp.config.kernel_cache_dir = str(user_cache() / "kernels")
-        with _muted():
+        with _without_gpu_messages():
             wp.init()  # type: ignore[no-untyped-call]
 
 
@@ -203,13 +202,11 @@ def _loaded(
         ConfigError: If it cannot be compiled or cached.
     """
     start_warp()
-    report = io.StringIO()
     try:
-        with contextlib.redirect_stdout(report):
-            kernel = kernel_of(function, replaced, kinds, gradients)
-            if not _cached(kernel.module.name):
-                _announce()
-            kernel.module.load("cpu")
+        kernel = kernel_of(function, replaced, kinds, gradients)
+        if not _cached(kernel.module.name):
+            _announce()
+        kernel.module.load("cpu")
     except Exception as error:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         if replaced:
@@ -253,15 +250,19 @@ def _cached(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def _muted() -> Iterator[None]:
-    """Suppress Warp's message about a missing GPU: on standard error, in 1.8 also by print."""
-    kept = os.dup(2)
-    nothing = os.open(os.devnull, os.O_WRONLY)
+def _without_gpu_messages() -> Iterator[None]:
+    """Suppress Warp's messages about a missing GPU: on standard error, in old versions also by a warning.
+
+    Standard output is left alone, because other threads may print meanwhile.
+    """
+    kept, nothing, utils = os.dup(2), os.open(os.devnull, os.O_WRONLY), vars(wp.utils)
+    warn = utils.get("warn")
     try:
         os.dup2(nothing, 2)
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
+        utils["warn"] = lambda *_, **__: None
+        yield
     finally:
         os.dup2(kept, 2)
+        utils["warn"] = warn
         os.close(kept)
         os.close(nothing)

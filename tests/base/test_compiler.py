@@ -1,6 +1,9 @@
 """Tests of step functions: the same source by Python and compiled."""
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,6 +204,35 @@ def test_a_digest_sees_what_a_function_calls():
     )
     assert digest(first) == digest(same)
     assert len({digest(first), digest(other), digest(inner)}) == 3
+
+
+_PRINTS_MEANWHILE = """
+import threading
+from pegasus.base.row_map import RowMap
+from pegasus.environment.atmosphere import UsStandardAtmosphere1976
+import numpy as np
+
+other = threading.Thread(target=lambda: UsStandardAtmosphere1976().density(np.zeros(100)))
+other.start()
+count = 0
+while other.is_alive():
+    print(count)
+    count += 1
+    other.join(0.001)
+"""
+
+
+def test_other_threads_may_print_meanwhile(tmp_path):
+    """The first lines of a panel whose session compiles the step would be lost."""
+    environment = os.environ | {"PEGASUS_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", _PRINTS_MEANWHILE]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120.0)
+    assert found.returncode == 0, found.stderr
+    printed = [int(line) for line in found.stdout.splitlines()]
+    # The start of Warp and a compilation take some tenths of a second.
+    assert len(printed) > 20
+    assert printed == list(range(len(printed)))
+    assert list(tmp_path.rglob("*.o"))
 
 
 @pytest.mark.parametrize(

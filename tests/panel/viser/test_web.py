@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 
 import numpy as np
@@ -255,6 +256,8 @@ def test_the_command_prints_the_address_and_ends_by_interrupt():
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
+    overdue = threading.Timer(60.0, process.kill)
+    overdue.start()
     try:
         line = process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line)
@@ -264,6 +267,7 @@ def test_the_command_prints_the_address_and_ends_by_interrupt():
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=20.0)
     finally:
+        overdue.cancel()
         process.kill()
     assert (process.returncode, rest, errors) == (0, "", "")
 
