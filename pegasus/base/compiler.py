@@ -89,7 +89,7 @@ class Launch:
         self._command: Any = wp.launch(
             kernel, count, [rows.structure, *values], device="cpu", record_cmd=True
         )
-        self._values = list(values)
+        self._values = tuple(values)
         self._packed: Any = None
         self._run: Callable[[], None] = self._command.launch
         # Since Warp 1.13 the arguments are passed in one structure: packed once here, a launch takes 1 us
@@ -107,14 +107,17 @@ class Launch:
         Args:
             values: New arguments after the rows; those of the last call where left out.
         """
-        for k, value in enumerate(values):
-            if value != self._values[k]:
-                if self._packed is None:
-                    self._command.set_param_at_index(k + 1, value)
-                else:
-                    setattr(self._packed, f"argument_{k + 1}", value)
-                self._values[k] = value
+        if values and values != self._values:
+            self._set(values)
         self._run()
+
+    def _set(self, values: tuple[float, ...]) -> None:
+        for k, value in enumerate(values):
+            if self._packed is None:
+                self._command.set_param_at_index(k + 1, value)
+            else:
+                setattr(self._packed, f"argument_{k + 1}", value)
+        self._values = (*values, *self._values[len(values) :])
 
     def backward(self) -> None:
         """Add derivatives by what the launch read, from those by what it wrote, with its last values.

@@ -104,7 +104,9 @@ class Plant:
         """
         if self._advance is None and self.count:
             custom = custom_laws(self._vehicles)
-            rows = plant_rows_of(custom, {**self.columns, **parameters_of(self._vehicles)})
+            parameters = parameters_of(self._vehicles)
+            self._alarm = parameters["alarm"]
+            rows = plant_rows_of(custom, {**self.columns, **parameters})
             self._advance = plant_kernel(custom).launch(rows, self.count, dt)
             self._observe = motion_kernel().launch(motion_rows(self.columns), self.count, 1.0 / dt)
 
@@ -121,7 +123,8 @@ class Plant:
             self.prepare(dt)
         if self._advance is not None:
             self._advance(dt)
-            if self.columns["fault"].any():
+            if self._alarm[0]:
+                self._alarm[0] = 0
                 raise self._fault()
 
     def observe(self, dt: float) -> None:

@@ -45,8 +45,8 @@ _SHIPPED: dict[str, tuple[Law, Any]] = {
 }
 """Law and column of each shipped model, with the parameters of vehicles that have another one."""
 _ROTOR_TABLES = ("rotor_position", "rotor_x", "rotor_y", "rotor_z", "rotor_spin", "rotor_apart")
-PARAMETERS = frozenset({"airframe", *_SHIPPED, *_ROTOR_TABLES})
-"""Columns and tables that have one row per kind of vehicle."""
+PARAMETERS = frozenset({"airframe", "alarm", *_SHIPPED, *_ROTOR_TABLES})
+"""Columns and tables that have one row per kind of vehicle, and the cell `alarm`."""
 _DISPATCHERS: dict[type, tuple[Law, dict[Any, int]]] = {
     Motor: (plant_rows.motor_response, plant_rows.MOTORS),
     ThrustCurve: (plant_rows.rotor_thrust, plant_rows.THRUST_CURVES),
@@ -184,7 +184,7 @@ def _parameters(model: Any) -> Any:
 
 
 def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
-    """Return the columns and tables of parameters, one row per vehicle."""
+    """Return the columns and tables of parameters, one row per vehicle, and the cell `alarm`."""
     rotors = max(vehicle.rotor_count for vehicle in vehicles)
     tables = {name: np.zeros((len(vehicles), rotors, 3)) for name in _ROTOR_TABLES[:4]}
     tables["rotor_spin"] = np.zeros((len(vehicles), rotors))
@@ -211,7 +211,7 @@ def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
         # Vehicles with other laws have the parameters of the first that has this one.
         given = next(value for value in columns[name] if value is not None)
         columns[name] = [given if value is None else value for value in columns[name]]
-    return {**columns, **tables}
+    return {**columns, **tables, "alarm": np.zeros(1, dtype=np.int32)}
 
 
 def _number(role: type, model: Any, custom: Custom) -> int:

@@ -49,6 +49,11 @@ class Schedule:
         self._due = self.next(step)
         return True
 
+    @property
+    def period(self) -> int:
+        """Number of steps after which the schedule repeats."""
+        return self._numerator
+
     def number(self, step: int) -> int:
         """Return the number of the last reading that is due at a step or before, counted from 0."""
         return step * self._denominator // self._numerator

@@ -25,6 +25,7 @@ class SensorBank:
     def __init__(self, rate: float) -> None:
         self._rate = rate
         self._time = np.array([0.0, 1.0 / rate, 0.0])
+        self._number = 0
         self._tables: list[SensorTable] = []
         self._others: list[Multirotor] = []
         self._bound: Array | None = None
@@ -43,8 +44,8 @@ class SensorBank:
         """
         if bodies["position"] is not self._bound:
             self._arrange(list(vehicles), bodies)
-        self._time[0] = t
-        self._time[2] += 1.0
+        self._number += 1
+        self._time[0], self._time[2] = t, self._number
         for table in self._tables:
             if step >= table.next_step:
                 table.measure(step, t)
@@ -128,9 +129,7 @@ class SensorTable:
         """
         if self._launch is None:
             self._launch = self.launch()
-        for k, clock in self._ticking:
-            for values, value in zip(self._signals, clock.signals(step), strict=True):
-                values[k] = value
+        self.next_step = step + self._tick(step)
         for name, column in self._inputs.items():
             column[...] = _input(self._environment, name, self._position, t)
         for sensor in self._fed:
@@ -138,7 +137,14 @@ class SensorTable:
         self._launch()
         while not self._settled(self.columns, self._environment):
             self._launch()
-        self.next_step = step + 1 if self._followed else min(clock.next(step) for _, clock in self._ticking)
+
+    def _tick(self, step: int) -> int:
+        """Set the signals of all schedules at a step; return the number of steps until the next call."""
+        wait = 0
+        for k, clock in self._ticking:
+            self._signals[:, k], pause = clock.plan(step)
+            wait = min(wait or pause, pause)
+        return 1 if self._followed else wait
 
     def launch(self) -> Callable[[], None]:
         """Return the prepared launch of the step function over all rows."""
@@ -154,9 +160,8 @@ class SensorTable:
         """Find the distinct schedules of the sensors; return the columns of schedules."""
         each = [_Clock(sensor, rate) for sensor in self.sensors]
         clocks = list(dict.fromkeys(each))
-        signals = {name: np.full(len(clocks), -1, dtype=np.int32) for name in _SIGNALS}
-        signals["due"][...] = 1
-        self._signals = list(signals.values())
+        self._signals = np.full((len(_SIGNALS), len(clocks)), -1, dtype=np.int32)
+        self._signals[0] = 1
         # Sensors that are due at every step have nothing to be told.
         self._ticking = [
             (k, clock)
@@ -164,10 +169,13 @@ class SensorTable:
             if not (self.sensors[0].follows_steps and clock.is_constant)
         ]
         numbers = np.array([clocks.index(clock) for clock in each], dtype=np.int32)
-        return {**signals, "clock": np.repeat(numbers, counts)}
+        signals = zip(_SIGNALS, self._signals, strict=True)
+        return {**dict(signals), "clock": np.repeat(numbers, counts)}
 
 
 _SIGNALS = ("due", "before", "after", "slot")
+_PLANS = 4096
+"""Number of plans that a clock keeps."""
 
 
 class _Clock:
@@ -181,33 +189,41 @@ class _Clock:
         self._schedule = Schedule(sensor.rate_hz, rate, name="")
         delay = Delay.of(sensor.latency, sensor.rate_hz, rate)
         self._lead, self._slots = delay.steps, delay.slots
+        self._period = self._schedule.period * self._slots
+        self._plan = functools.lru_cache(maxsize=_PLANS)(self._computed)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Clock) and vars(self) == vars(other)
+        return isinstance(other, _Clock) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self._schedule, self._lead))
+        return hash(self._key())
+
+    def _key(self) -> tuple[Schedule, int, int]:
+        return self._schedule, self._lead, self._slots
 
     @property
     def is_constant(self) -> bool:
         """Whether a reading without latency is due at every step."""
         return not self._lead and self._schedule.next(0) == 1 and self._schedule.next(1) == 2
 
-    def signals(self, step: int) -> tuple[int, int, int, int]:
-        """Return whether a reading is due, and the slots to record before, to record after, and to read."""
-        return (
-            int(self._schedule.falls_on(step)),
-            self._slot(step + self._lead),
-            self._slot(step + self._lead - 1) if self._lead else -1,
-            self._schedule.number(step) % self._slots,
-        )
+    def plan(self, step: int) -> tuple[Array, int]:
+        """Return the signals of a step, and the number of steps until there is something to do again.
 
-    def next(self, step: int) -> int:
-        """Return the first step after a step with something to do."""
-        following, lead = self._schedule.next, self._lead
-        if not lead:
-            return following(step)
-        return min(following(step), following(step + lead) - lead, following(step + lead - 1) - lead + 1)
+        The signals: whether a reading is due, and the slots to record before, to record after and to read.
+        """
+        # They come round again; a run meets few different ones.
+        return self._plan(step % self._period)
+
+    def _computed(self, step: int) -> tuple[Array, int]:
+        lead, schedule = self._lead, self._schedule
+        signals = (
+            int(schedule.falls_on(step)),
+            self._slot(step + lead),
+            self._slot(step + lead - 1) if lead else -1,
+            schedule.number(step) % self._slots,
+        )
+        ahead = (lead, lead - 1, 0) if lead else (0,)
+        return np.array(signals, dtype=np.int32), min(schedule.next(step + k) - k for k in ahead) - step
 
     def _slot(self, step: int) -> int:
         return self._schedule.number(step) % self._slots if self._schedule.falls_on(step) else -1

@@ -113,8 +113,9 @@ class Simulation:
         self._closed = False
         self._run = 0
         """Number of the run; a step is abandoned when its run has ended."""
-        # Guards calls of a panel while another thread runs the simulation.
-        self._changed = threading.Condition(threading.RLock())
+        # Guard calls of a panel while another thread runs the simulation.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
 
     @property
     def time(self) -> float:
@@ -253,7 +254,7 @@ class Simulation:
             count: Number of steps.
         """
         for k in range(count):
-            with self._changed:
+            with self._lock:
                 if self._playback is Playback.STOPPED:
                     if k > 0:
                         return

@@ -350,6 +350,8 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     rows.fault[i] = fault_of(load, torque, v, w)
     if not moderate(rows.velocity[i], rows.angular_velocity[i]):
         rows.fault[i] = 2
+    if rows.fault[i] != 0:
+        rows.alarm[0] = 1
     rows.free_orientation[i] = q
     rows.free_angular_velocity[i] = w
     rows.free_position[i] = x - rotate(q, offset)

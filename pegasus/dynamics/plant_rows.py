@@ -162,6 +162,8 @@ class PlantRows:
     """`force` and the weight [N]."""
     fault: Column[int]
     """1 after a wrench that is not finite, 2 after a motion beyond all bounds, else 0."""
+    alarm: Column[int]
+    """One cell for all copies, set to 1 with any `fault`."""
     limited_command: Table[Real]
     """Commands within the limits [rad/s]."""
     speed_first: Table[Real]

@@ -166,7 +166,7 @@ class Magnetometer(CompiledSensor):
     def settled(cls, columns: Mapping[str, Array], environment: "Environment") -> bool:
         """Return whether no row has left its cell of the World Magnetic Model; set the new cells."""
         waiting = columns["outside"]
-        if not waiting.any():
+        if not np.count_nonzero(waiting):
             return True
         model, origin = environment.magnetic_field, environment.origin
         assert isinstance(model, WorldMagneticModel)
