@@ -6,6 +6,7 @@ from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
 from pegasus.recording.plots import plot_flight
 from pegasus.recording.reader import Log, Series, read_log
 from pegasus.recording.recorder import McapRecorder
+from pegasus.recording.schemas import MessageType
 from pegasus.recording.summary import Summary, make_run_folder, summarize
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ImageMessage",
     "Log",
     "McapRecorder",
+    "MessageType",
     "Observer",
     "Series",
     "Summary",

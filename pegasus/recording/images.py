@@ -1,7 +1,6 @@
 """Foxglove messages of camera images, calibrations and point clouds."""
 
 import io
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from pegasus.recording.schemas import (
     FRAME_TRANSFORMS,
     POINT_CLOUD,
     RAW_IMAGE,
+    MessageType,
 )
 
 # Type numbers of foxglove.PackedElementField.
@@ -32,21 +32,23 @@ _MAX_ID = 2**16 - 1
 
 
 class ImageMessage(NamedTuple):
-    """Foxglove message of a camera or lidar reading."""
+    """Message of a camera or lidar reading."""
 
     topic: str
     """Topic below that of the sensor, such as `left/rgb`."""
-    schema: dict[str, Any]
+    kind: MessageType
+    """Type of the message."""
     content: dict[str, Any]
+    """Values by field name."""
 
 
 def time_of(stamp: int) -> dict[str, int]:
-    """Return a Foxglove timestamp.
+    """Return a time of ROS 2.
 
     Args:
         stamp: Time [ns].
     """
-    return dict(zip(("sec", "nsec"), divmod(stamp, 1_000_000_000), strict=True))
+    return dict(zip(("sec", "nanosec"), divmod(stamp, 1_000_000_000), strict=True))
 
 
 def frame_of(frame: str, part: str, copy: int, count: int) -> tuple[str, str]:
@@ -140,7 +142,7 @@ def _content(points: Any) -> dict[str, Any]:
         "fields": [
             {"name": name, "offset": offset, "type": _TYPES[kind.str[1:]]} for name, (kind, offset) in fields
         ],
-        "data": b64encode(points.tobytes()).decode(),
+        "data": points.tobytes(),
     }
 
 
@@ -168,8 +170,8 @@ def camera_messages(reading: CameraReading, frame: str, stamp: int) -> Iterator[
             calibration = {**head, **_calibration(camera)}
             yield ImageMessage(f"{below}calibration", CAMERA_CALIBRATION, calibration)
             for output in camera.outputs:
-                for leaf, schema, content in _contents(camera, output, copy):
-                    yield ImageMessage(below + leaf, schema, {**head, **content})
+                for leaf, kind, content in _contents(camera, output, copy):
+                    yield ImageMessage(below + leaf, kind, {**head, **content})
 
 
 def _contents(camera: CameraReading, output: str, copy: int) -> Iterator[ImageMessage]:
@@ -199,10 +201,10 @@ def _calibration(camera: CameraReading) -> dict[str, Any]:
         "width": width,
         "height": height,
         "distortion_model": model,
-        "D": coefficients,
-        "K": matrix.ravel().tolist(),
-        "R": np.eye(3).ravel().tolist(),
-        "P": np.column_stack([matrix, np.zeros(3)]).ravel().tolist(),
+        "d": coefficients,
+        "k": matrix.ravel().tolist(),
+        "r": np.eye(3).ravel().tolist(),
+        "p": np.column_stack([matrix, np.zeros(3)]).ravel().tolist(),
     }
 
 
@@ -210,7 +212,7 @@ def _compressed(image: npt.NDArray[np.uint8], kind: str) -> dict[str, Any]:
     file = io.BytesIO()
     options = {"quality": _JPEG_QUALITY} if kind == "jpeg" else {"compress_level": 1}
     Image.fromarray(image).save(file, kind, **options)
-    return {"data": b64encode(file.getvalue()).decode(), "format": kind}
+    return {"data": file.getvalue(), "format": kind}
 
 
 def _raw(image: npt.NDArray[Any]) -> dict[str, Any]:
@@ -222,7 +224,7 @@ def _raw(image: npt.NDArray[Any]) -> dict[str, Any]:
         "height": height,
         "encoding": "32FC1" if distances else "16UC1",
         "step": width * data.itemsize,
-        "data": b64encode(data.tobytes()).decode(),
+        "data": data.tobytes(),
     }
 
 

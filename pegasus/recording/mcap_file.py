@@ -26,13 +26,13 @@ from mcap.records import (
     SummaryOffset,
 )
 from mcap.writer import MCAP0_MAGIC
-from zstandard import ZstdCompressionParameters, ZstdCompressor
+from zstandard import ZstdCompressor
 
 from pegasus.base.arrays import IntArray
 
-# JSON repeats long texts. Searching for these only takes half the time of the default level, and the result
-# is not larger.
-_COMPRESSION = ZstdCompressionParameters.from_level(1, hash_log=13, min_match=7)
+# This level leaves 47 %; LZ4 leaves 54 % in the same time, level 1 leaves 44 % in twice
+# the time.
+_COMPRESSION_LEVEL = -3
 
 # Record of a message up to its content, and entry of a message index.
 _HEAD = np.dtype(
@@ -75,11 +75,11 @@ class McapFile:
         self._metadata: list[MetadataIndex] = []
         self._counts: Counter[int] = Counter()
         self._new: list[McapRecord] = []
-        self._compressor = ZstdCompressor(compression_params=_COMPRESSION)
+        self._compressor = ZstdCompressor(level=_COMPRESSION_LEVEL)
         self._offset = 0
         self._file = path.open("wb")
         try:
-            self._write(MCAP0_MAGIC + _encoded([Header("", library)]))
+            self._write(MCAP0_MAGIC + _encoded([Header("ros2", library)]))
             self._file.flush()
         except OSError:
             self.close()
@@ -102,29 +102,27 @@ class McapFile:
         self._write(data)
 
     def add_schema(self, name: str, data: bytes) -> int:
-        """Add a JSON schema, written with the next chunk, and return its number.
+        """Add a ROS 2 message type, written with the next chunk, and return its number.
 
         Args:
-            name: Name of the schema.
-            data: The schema.
+            name: Name of the type.
+            data: Its definition.
         """
-        schema = Schema(id=len(self._schemas) + 1, name=name, encoding="jsonschema", data=data)
+        schema = Schema(id=len(self._schemas) + 1, name=name, encoding="ros2msg", data=data)
         self._schemas.append(schema)
         self._new.append(schema)
         return schema.id
 
     def add_channel(self, topic: str, schema: int, metadata: dict[str, str]) -> int:
-        """Add a channel of JSON messages, written with the next chunk, and return its number.
+        """Add a channel of CDR messages, written with the next chunk, and return its number.
 
         Args:
             topic: Topic.
-            schema: Number of the schema of its messages.
+            schema: Number of the type of its messages.
             metadata: Texts by key.
         """
         number = len(self._channels) + 1
-        channel = Channel(
-            id=number, topic=topic, message_encoding="json", schema_id=schema, metadata=metadata
-        )
+        channel = Channel(id=number, topic=topic, message_encoding="cdr", schema_id=schema, metadata=metadata)
         self._channels.append(channel)
         self._new.append(channel)
         return number

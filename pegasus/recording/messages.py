@@ -1,21 +1,130 @@
-"""JSON messages of a log's channels: copied when they are due, encoded together."""
+"""Messages of a log's channels in CDR, encoded when they are due."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+import struct
+from collections.abc import Callable, Sequence
+from itertools import pairwise, repeat
 from operator import attrgetter, is_not
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
-from pegasus.recording.rows import Rows, packed
-
-_PLAIN = orjson.OPT_SERIALIZE_NUMPY
+from pegasus.base.errors import ConfigError
+from pegasus.recording.schemas import CDR_HEADER, CODES, FRAME_TRANSFORMS, Field, aligned, append_text
 
 
-class Messages(ABC):
+class Layout:
+    """Layout of the CDR messages of a dataclass: arrays, numbers, and then texts, whose places vary.
+
+    Args:
+        fields: The recorded fields: arrays, then numbers, then texts.
+    """
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        self.arrays = [field for field in fields if field.shape is not None]
+        self.numbers = [field for field in fields if field.shape is None and field.kind != "string"]
+        self.texts = [field for field in fields if field.kind == "string"]
+        self.dtypes = [np.dtype(field.kind).newbyteorder("<") for field in self.arrays]
+        """Types of the arrays."""
+        end, gap = 0, CDR_HEADER
+        offsets = []
+        # Constants before each array, arrays, and at last the numbers and texts.
+        self._parts: list[Any] = []
+        for field, dtype in zip(self.arrays, self.dtypes, strict=True):
+            size = math.prod(field.shape or ())
+            begin = aligned(end, 4) + 4
+            gap += bytes(begin - end - 4) + struct.pack("<I", size)
+            end = aligned(begin, dtype.itemsize) if size else begin
+            self._parts += [gap + bytes(end - begin), b""]
+            offsets.append(len(CDR_HEADER) + end)
+            end, gap = end + size * dtype.itemsize, b""
+        code = "<"
+        for field in self.numbers:
+            dtype = np.dtype(field.kind)
+            begin = aligned(end, dtype.itemsize)
+            code += f"{begin - end}x{CODES[field.kind]}"
+            offsets.append(len(CDR_HEADER) + begin)
+            end = begin + dtype.itemsize
+        self._parts += [gap, b"", b""]
+        self._numbers = struct.Struct(code)
+        self._end = end
+        fixed = [*self.arrays, *self.numbers]
+        self._table = np.dtype(
+            {
+                "names": [field.name for field in fixed],
+                "formats": [(f"<{np.dtype(field.kind).str[1:]}", field.shape or ()) for field in fixed],
+                "offsets": offsets,
+                "itemsize": len(CDR_HEADER) + end,
+            }
+        )
+        self._last_texts: tuple[Sequence[str], bytes] = ((), b"")
+
+    def encode(
+        self, arrays: Sequence[npt.NDArray[Any]], numbers: Sequence[Any], texts: Sequence[str]
+    ) -> bytes:
+        """Return a message.
+
+        Args:
+            arrays: Arrays of the types and shapes of this layout.
+            numbers: Numbers.
+            texts: Texts.
+        """
+        parts = self._parts
+        parts[1:-3:2] = arrays
+        parts[-2] = self._numbers.pack(*numbers)
+        if texts != self._last_texts[0]:
+            self._last_texts = texts, self._tail(texts)
+        parts[-1] = self._last_texts[1]
+        try:
+            # One call for all arrays: a NumPy function takes longer than the copy of a small array.
+            return b"".join(parts)
+        except TypeError:  # An array that is not contiguous.
+            parts[1:-3:2] = [array.tobytes() for array in arrays]
+            return b"".join(parts)
+
+    def table(self, contents: Sequence[bytes]) -> npt.NDArray[np.void]:
+        """Return the arrays and numbers of messages as a structured array, shape (T,).
+
+        Args:
+            contents: The messages.
+        """
+        size = self._table.itemsize
+        fixed = b"".join([content[:size] for content in contents] if self.texts else contents)
+        return np.ndarray(len(contents), self._table, fixed)
+
+    def decode(self, contents: Sequence[bytes]) -> dict[str, npt.NDArray[Any]]:
+        """Return the fields of messages by name, shape (T, ...).
+
+        Args:
+            contents: The messages.
+        """
+        table = self.table(contents)
+        columns = {name: np.ascontiguousarray(table[name]) for name in self._table.names or ()}
+        if self.texts:
+            tails = [content[self._table.itemsize :] for content in contents]
+            texts = {tail: self._texts_of(tail) for tail in set(tails)}
+            for k, field in enumerate(self.texts):
+                columns[field.name] = np.array([texts[tail][k] for tail in tails], dtype=np.str_)
+        return columns
+
+    def _tail(self, texts: Sequence[str]) -> bytes:
+        body = bytearray(self._end)
+        for text in texts:
+            append_text(body, text)
+        return bytes(body[self._end :])
+
+    def _texts_of(self, tail: bytes) -> list[str]:
+        texts, end = [], self._end
+        for _ in self.texts:
+            begin = aligned(end, 4) + 4
+            (size,) = struct.unpack_from("<I", tail, begin - 4 - self._end)
+            end = begin + size
+            texts.append(tail[begin - self._end : end - 1 - self._end].decode())
+        return texts
+
+
+class Messages:
     """Messages of a channel that are not written yet.
 
     Args:
@@ -24,122 +133,73 @@ class Messages(ABC):
 
     def __init__(self, channel: int) -> None:
         self.channel = channel
+        self.waiting: list[tuple[int, bytes]] = []
+        """Time [ns] and content of each message."""
 
-    @property
-    @abstractmethod
-    def stamps(self) -> list[int]:
-        """Time of each message [ns]."""
+    def encoded(self) -> list[tuple[int, bytes]]:
+        """Return time [ns] and content of each message."""
+        return self.waiting
 
-    @abstractmethod
-    def encoded(self) -> list[bytes]:
-        """Return the content of each message."""
-
-    @abstractmethod
     def drop(self, count: int) -> None:
         """Remove the first messages.
 
         Args:
             count: Their number.
         """
-
-
-class EncodedMessages(Messages):
-    """Messages that are encoded at once, such as images."""
-
-    def __init__(self, channel: int) -> None:
-        super().__init__(channel)
-        self._messages: list[tuple[int, bytes]] = []
-
-    @property
-    def stamps(self) -> list[int]:
-        """Time of each message [ns]."""
-        return [stamp for stamp, _ in self._messages]
-
-    def add(self, stamp: int, data: bytes) -> None:
-        """Add a message.
-
-        Args:
-            stamp: Its time [ns].
-            data: Its content.
-        """
-        self._messages.append((stamp, data))
-
-    def encoded(self) -> list[bytes]:
-        """Return the content of each message."""
-        return [data for _, data in self._messages]
-
-    def drop(self, count: int) -> None:
-        """Remove the first messages."""
-        del self._messages[:count]
+        del self.waiting[:count]
 
 
 class ItemMessages(Messages):
-    """Messages of the fields of a dataclass: arrays flat in row-major order, then the other fields.
+    """Messages of the fields of a dataclass.
 
     Args:
         channel: Number of the channel.
-        names: Names of the recorded fields.
-        item: An instance; later ones whose fields have other types or shapes are encoded at once.
+        fields: The recorded fields, from `item_fields`.
     """
 
-    def __init__(self, channel: int, names: Sequence[str], item: Any) -> None:
+    def __init__(self, channel: int, fields: Sequence[Field]) -> None:
         super().__init__(channel)
-        arrays = [name for name in names if isinstance(getattr(item, name), np.ndarray)]
-        scalars = [name for name in names if name not in arrays]
-        self._names = [*arrays, *scalars]
-        self._fields_of, self._array_count = _getter(self._names), len(arrays)
-        self._kinds_of = _getter([f"{name}.{part}" for name in arrays for part in ("dtype", "shape")])
-        values = self._fields_of(item)
-        self._last, others = values[: len(arrays)], values[len(arrays) :]
-        self._kinds, self._types = self._kinds_of(item), [*map(type, others)]
-        self.rows: Rows[tuple[int, tuple[Any, ...]]] = Rows(dict(zip(arrays, self._last, strict=True)))
-        """Copied arrays, by time [ns] and the other fields."""
-        self._unlike = EncodedMessages(channel)
-        fields = [_key(name) + b":[%b]" for name in arrays] + [_key(name) + b":%b" for name in scalars]
-        self._template = b"{" + b",".join(fields) + b"}"
-
-    @property
-    def stamps(self) -> list[int]:
-        """Time of each message [ns]."""
-        return self._unlike.stamps + [stamp for (stamp, _), _ in self.rows.rows]
+        self.layout = Layout(fields)
+        self._fields, self._fields_of = fields, _getter([field.name for field in fields])
+        arrays = self.layout.arrays
+        self._kinds_of = _getter([f"{field.name}.{part}" for field in arrays for part in ("dtype", "shape")])
+        self._kinds: Any = tuple(
+            part
+            for field, dtype in zip(arrays, self.layout.dtypes, strict=True)
+            for part in (dtype, tuple(field.shape or ()))
+        )
+        self._array_count, self._text_count = len(arrays), len(self.layout.texts)
+        self._last: Sequence[Any] = [None] * len(arrays)
 
     def add(self, stamp: int, item: Any) -> None:
-        """Copy a message.
+        """Encode a message.
 
         Args:
             stamp: Its time [ns].
             item: The instance.
+
+        Raises:
+            ConfigError: If a field does not fit the type and shape that it had in the first message.
         """
         values = self._fields_of(item)
-        arrays, scalars = values[: self._array_count], values[self._array_count :]
-        # Arrays that are written in place are those of last time, and have kept their types and shapes.
-        others = any(map(is_not, arrays, self._last))
-        if (others and self._kinds_of(item) != self._kinds) or [*map(type, scalars)] != self._types:
-            content = (*(_native(array.ravel()) for array in arrays), *scalars)
-            data = orjson.dumps(dict(zip(self._names, content, strict=True)), option=_PLAIN)
-            self._unlike.add(stamp, data)
-            return
-        self._last = arrays
-        self.rows.rows.append(((stamp, scalars), packed(arrays)))
+        arrays = values[: self._array_count]
+        try:
+            # Arrays that are written in place are those of last time, and have kept their types and shapes.
+            if any(map(is_not, arrays, self._last)) and self._kinds_of(item) != self._kinds:
+                raise TypeError
+            content = self._content(values)
+            self._last = arrays
+        except (AttributeError, TypeError, struct.error):
+            content = self._content([*map(_converted, self._fields, values, repeat(type(item).__name__))])
+        self.waiting.append((stamp, content))
 
-    def encoded(self) -> list[bytes]:
-        """Return the content of each message."""
-        unlike = self._unlike.encoded()
-        if not self.rows.rows:
-            return unlike
-        columns: list[Iterable[bytes]] = [_flat_texts(values) for values in self.rows.block().values()]
-        columns += map(_texts, zip(*(scalars for (_, scalars), _ in self.rows.rows), strict=True))
-        return unlike + list(map(self._template.__mod__, zip(*columns, strict=True)))
-
-    def drop(self, count: int) -> None:
-        """Remove the first messages."""
-        early = min(count, len(self._unlike.stamps))
-        self._unlike.drop(early)
-        self.rows.drop(count - early)
+    def _content(self, values: Sequence[Any]) -> bytes:
+        first, last = self._array_count, len(values) - self._text_count
+        return self.layout.encode(values[:first], values[first:last], values[last:])
 
 
 class FrameMessages(Messages):
-    """Messages of `foxglove.FrameTransforms` with the frames of the first copies of a vehicle.
+    """Messages of `foxglove_msgs/msg/FrameTransforms` with the frames of the first copies of a vehicle.
 
     Args:
         channel: Number of the channel.
@@ -149,34 +209,56 @@ class FrameMessages(Messages):
 
     def __init__(self, channel: int, frames: Sequence[str], states: ItemMessages) -> None:
         super().__init__(channel)
-        self._count, self._states = len(frames), states
+        self._states = states
+        time = {"sec": 0, "nanosec": 0}
+        pose = {"translation": dict.fromkeys("xyz", 0.0), "rotation": dict.fromkeys("xyzw", 0.0)}
         transforms = [
-            b'{"timestamp":%%b,"parent_frame_id":"world","child_frame_id":%b,'
-            b'"translation":{"x":%%b,"y":%%b,"z":%%b},"rotation":{"x":%%b,"y":%%b,"z":%%b,"w":%%b}}'
-            % _key(frame)
+            {"timestamp": time, "parent_frame_id": "world", "child_frame_id": frame, **pose}
             for frame in frames
         ]
-        self._template = b'{"transforms":[' + b",".join(transforms) + b"]}"
+        sizes = [
+            len(FRAME_TRANSFORMS.encoded({"transforms": transforms[:k]})) for k in range(len(frames) + 1)
+        ]
+        # Each transform begins with its time and ends with its pose.
+        self._places = list(pairwise(sizes))
+        self._template = np.frombuffer(FRAME_TRANSFORMS.encoded({"transforms": transforms}), np.uint8)
 
-    @property
-    def stamps(self) -> list[int]:
-        """Time of each message [ns]."""
-        return self._states.stamps
-
-    def encoded(self) -> list[bytes]:
-        """Return the content of each message."""
-        block = self._states.rows.block()
-        poses = [block[name][:, : self._count] for name in ("position", "orientation")]
-        numbers, width = _texts(np.concatenate(poses, axis=2).ravel()), 7
-        times = [b'{"sec":%d,"nsec":%d}' % divmod(stamp, 1_000_000_000) for stamp in self.stamps]
-        columns: list[Sequence[bytes]] = []
-        for frame in range(self._count):
-            first = frame * width
-            columns += [times, *(numbers[k :: self._count * width] for k in range(first, first + width))]
-        return list(map(self._template.__mod__, zip(*columns, strict=True)))
+    def encoded(self) -> list[tuple[int, bytes]]:
+        """Return time [ns] and content of each message."""
+        if not self._states.waiting:
+            return []
+        stamps, contents = zip(*self._states.waiting, strict=True)
+        states = self._states.layout.table(contents)
+        count = len(self._places)
+        poses = np.concatenate([states[name][:, :count] for name in ("position", "orientation")], axis=2)
+        times = np.stack(np.divmod(np.array(stamps), 1_000_000_000), axis=1).astype("<u4")
+        content = np.tile(self._template, (len(stamps), 1))
+        for k, (begin, end) in enumerate(self._places):
+            content[:, begin : begin + 8] = times.view(np.uint8)
+            content[:, end - 56 : end] = np.ascontiguousarray(poses[:, k]).view(np.uint8)
+        return list(zip(stamps, content.view(f"V{content.shape[1]}").ravel().tolist(), strict=True))
 
     def drop(self, count: int) -> None:
         """Remove the first messages; the states do."""
+
+
+def _converted(field: Field, value: Any, owner: str) -> Any:
+    """Return a value in the type of a field."""
+    if field.kind == "string":
+        valid = isinstance(value, str)
+    else:
+        array = np.asarray(value)
+        valid = array.shape == tuple(field.shape or ()) and np.can_cast(array.dtype, field.kind, "safe")
+        value = array.astype(np.dtype(field.kind).newbyteorder("<")) if field.shape is not None else value
+    if not valid:
+        first = field.kind if field.shape is None else f"{field.kind} of shape {tuple(field.shape)}"
+        raise ConfigError(
+            f"must keep the type and shape of the first message, {first}, to be recorded",
+            field=f"{owner}.{field.name}",
+            value=value,
+            remedy="fill up with NaN, or do not record readings",
+        )
+    return value
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
@@ -185,27 +267,3 @@ def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
         return attrgetter(*names)
     getters = [attrgetter(name) for name in names]
     return lambda item: tuple([get(item) for get in getters])
-
-
-def _key(name: str) -> bytes:
-    """Return a JSON string as part of a template."""
-    return orjson.dumps(name).replace(b"%", b"%%")
-
-
-def _flat_texts(values: npt.NDArray[Any]) -> list[bytes]:
-    """Return the numbers of each row, separated by commas."""
-    flat = values.reshape(len(values), math.prod(values.shape[1:]))
-    return orjson.dumps(_native(flat), option=_PLAIN)[2:-2].split(b"],[")
-
-
-def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array in the byte order of this machine."""
-    return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
-
-
-def _texts(values: Any) -> list[bytes]:
-    """Return the text of each value; texts repeat often, numbers rarely."""
-    if len(values) and isinstance(values[0], str):
-        texts = {value: orjson.dumps(value) for value in set(values)}
-        return [texts[value] for value in values]
-    return orjson.dumps(values, option=_PLAIN)[1:-1].split(b",")

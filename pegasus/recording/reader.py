@@ -1,22 +1,27 @@
 """Reader of recorded runs."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import orjson
+from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
-from mcap.records import Channel, Message, Metadata, Schema
-from mcap.stream_reader import StreamReader
+from mcap.opcode import Opcode
+from mcap.records import Channel, Chunk, Metadata, Statistics
+from mcap.stream_reader import get_chunk_data_stream
 from mcap.writer import MCAP0_MAGIC
 from zstandard import ZstdError
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.recording.messages import Layout
+from pegasus.recording.schemas import Field
 
 LOG_NAME = "flight.mcap"
 """Name of the log in a run's folder."""
@@ -58,7 +63,7 @@ class Log:
     vehicles: Mapping[str, int]
     """Number of copies by vehicle name."""
     series: Mapping[str, Series]
-    """Messages by topic, such as `iris/state`, `iris/command` or `iris/sensors/imu`."""
+    """Messages by topic, such as `iris/state` or `iris/sensors/imu`; decoded at the first access."""
 
     def __getitem__(self, topic: str) -> Series:
         try:
@@ -80,107 +85,130 @@ def read_log(path: str | Path) -> Log:
         path: A log, or the folder of a run.
 
     Raises:
-        ConfigError: If the file does not exist, is not an MCAP file, or has arrays of varying shape.
+        ConfigError: If the file does not exist or is not an MCAP file.
     """
     path = Path(path)
     if path.is_dir():
         path = path / LOG_NAME
-    content = _Content()
     try:
-        with path.open("rb") as file:
-            if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
-                raise ConfigError("is not an MCAP file", file=path, remedy="give the flight.mcap of a run")
-            file.seek(0)
-            complete = _read_all(StreamReader(file, validate_crcs=True), content)
+        data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
             f"cannot be read: {error.strerror}",
             file=path,
             remedy="give a flight.mcap, or the folder of a run",
         ) from None
+    if not data.startswith(MCAP0_MAGIC):
+        raise ConfigError("is not an MCAP file", file=path, remedy="give the flight.mcap of a run")
+    content = _Content()
+    complete = _read_all(data, content)
     vehicles = {column.vehicle: column.count for column in content.columns.values()}
-    return Log(path, complete, content.metadata, vehicles, _named_series(content, path))
+    return Log(path, complete, content.metadata, vehicles, _LazySeries(content))
 
 
 @dataclass(eq=False)
 class _Column:
-    """Messages of one channel during reading."""
+    """Messages of one channel."""
 
     topic: str
     vehicle: str
     count: int
-    properties: dict[str, dict[str, Any]]
+    layout: Layout
     stamps: list[int] = field(default_factory=list)
-    values: dict[str, list[Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.values = {name: [] for name in self.properties}
-
-    def add(self, message: Message) -> None:
-        content = orjson.loads(message.data)
-        self.stamps.append(message.log_time)
-        for name, schema in self.properties.items():
-            value = content[name]
-            # Small arrays at once, since the lists of a large fleet's numbers would not fit into memory.
-            self.values[name].append(np.array(value, schema["dtype"]) if "dtype" in schema else value)
+    contents: list[bytes] = field(default_factory=list)
 
     def series(self, topic: str) -> Series:
-        fields = {
-            name: np.array(self.values[name]).reshape(len(self.stamps), *schema.get("shape", ()))
-            for name, schema in self.properties.items()
-        }
-        return Series(topic, np.array(self.stamps, dtype=np.float64) / 1e9, fields)
+        time = np.array(self.stamps, dtype=np.float64) / 1e9
+        return Series(topic, time, self.layout.decode(self.contents))
 
 
 @dataclass(eq=False)
 class _Content:
     metadata: dict[str, str] = field(default_factory=dict)
-    schemas: dict[int, Schema] = field(default_factory=dict)
     columns: dict[int, _Column] = field(default_factory=dict)
+    message_count: int = 0
 
 
-def _read_all(reader: StreamReader, content: _Content) -> bool:
+class _LazySeries(Mapping[str, Series]):
+    """Channels by topic; a repeated topic, with arrays of other shapes, has the suffix `~2`."""
+
+    def __init__(self, content: _Content) -> None:
+        self._columns: dict[str, _Column] = {}
+        self._decoded: dict[str, Series] = {}
+        for column in content.columns.values():
+            topic, again = column.topic, 1
+            while topic in self._columns:
+                again += 1
+                topic = f"{column.topic}~{again}"
+            self._columns[topic] = column
+
+    def __getitem__(self, topic: str) -> Series:
+        if topic not in self._decoded:
+            self._decoded[topic] = self._columns[topic].series(topic)
+        return self._decoded[topic]
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+# Opcode and length of a record; and the channel, sequence number and times of a message after them.
+_RECORD = struct.Struct("<BQ")
+_MESSAGE = struct.Struct("<BQHIQQ")
+
+
+def _read_all(data: bytes, content: _Content) -> bool:
     """Read a file up to its end or the first damaged record; return whether it is complete."""
+    place, recorded = len(MCAP0_MAGIC), None
     try:
-        for record in reader.records:
-            if isinstance(record, Message):
-                if (column := content.columns.get(record.channel_id)) is not None:
-                    column.add(record)
-            elif isinstance(record, Schema):
-                content.schemas[record.id] = record
-            elif isinstance(record, Channel):
-                _open_column(record, content)
-            elif isinstance(record, Metadata) and record.name == "pegasus":
-                content.metadata.update(record.metadata)
-    except (McapError, ZstdError, struct.error, ValueError, MemoryError, OverflowError):
-        return False  # Truncated within a record, or damaged from here on, such as in a length.
-    return True
+        while data[place] != Opcode.FOOTER:
+            opcode, length = _RECORD.unpack_from(data, place)
+            begin, place = place + _RECORD.size, place + _RECORD.size + length
+            if place > len(data):
+                return False
+            if opcode in (Opcode.CHUNK, Opcode.METADATA, Opcode.STATISTICS):
+                stream = ReadDataStream(BytesIO(data[begin:place]))
+                if opcode == Opcode.CHUNK:
+                    records, size = get_chunk_data_stream(Chunk.read(stream), validate_crc=True)
+                    _read_chunk(records.read(size), content)
+                elif opcode == Opcode.STATISTICS:
+                    recorded = Statistics.read(stream).message_count
+                elif (record := Metadata.read(stream)).name == "pegasus":
+                    content.metadata.update(record.metadata)
+    except (McapError, ZstdError, struct.error, ValueError, RuntimeError, MemoryError, LookupError):
+        return False  # Truncated, or damaged from here on, such as in a length.
+    return data.endswith(MCAP0_MAGIC) and recorded in (None, content.message_count)
+
+
+def _read_chunk(data: bytes, content: _Content) -> None:
+    place, columns = 0, content.columns
+    while place < len(data):
+        if data[place] == Opcode.MESSAGE:
+            _, length, channel, _, stamp, _ = _MESSAGE.unpack_from(data, place)
+            end = place + _RECORD.size + length
+            if channel in columns:
+                column = columns[channel]
+                column.stamps.append(stamp)
+                column.contents.append(data[place + _MESSAGE.size : end])
+            content.message_count += 1
+        else:
+            opcode, length = _RECORD.unpack_from(data, place)
+            end = place + _RECORD.size + length
+            if opcode == Opcode.CHANNEL:
+                _open_column(Channel.read(ReadDataStream(BytesIO(data[place + _RECORD.size : end]))), content)
+        place = end
 
 
 def _open_column(channel: Channel, content: _Content) -> None:
-    # Channels without a vehicle (frames for viewers, topics of other programs) are ignored.
-    if channel.id in content.columns or "vehicle" not in channel.metadata:
-        return
-    properties = orjson.loads(content.schemas[channel.schema_id].data)["properties"]
-    vehicle, count = channel.metadata["vehicle"], int(channel.metadata["count"])
-    content.columns[channel.id] = _Column(channel.topic.removeprefix("/"), vehicle, count, properties)
-
-
-def _named_series(content: _Content, path: Path) -> dict[str, Series]:
-    """Return the channels by topic; a repeated topic, with arrays of other shapes, gets the suffix `~2`."""
-    series: dict[str, Series] = {}
-    for column in content.columns.values():
-        topic, again = column.topic, 1
-        while topic in series:
-            again += 1
-            topic = f"{column.topic}~{again}"
-        try:
-            series[topic] = column.series(topic)
-        except ValueError:
-            raise ConfigError(
-                "has arrays whose shape varies between messages",
-                file=path,
-                field=topic,
-                remedy="record arrays of fixed shapes",
-            ) from None
-    return series
+    # Channels without fields (frames for viewers, topics of other programs) are ignored.
+    metadata = channel.metadata
+    if channel.id not in content.columns and "fields" in metadata:
+        fields = [Field(name, *kind) for name, kind in orjson.loads(metadata["fields"]).items()]
+        vehicle, count = metadata["vehicle"], int(metadata["count"])
+        topic = channel.topic.removeprefix("/")
+        content.columns[channel.id] = _Column(topic, vehicle, count, Layout(fields))

@@ -20,8 +20,8 @@ from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
-from pegasus.recording.messages import EncodedMessages, FrameMessages, ItemMessages, Messages
-from pegasus.recording.schemas import FRAME_TRANSFORMS, message_schema
+from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
+from pegasus.recording.schemas import FRAME_TRANSFORMS, MessageType, item_fields, item_type
 from pegasus.version import __version__
 
 # A killed process loses at most one chunk: about 1.5 s of one vehicle's flight.
@@ -43,9 +43,9 @@ class RotorCommand:
 class McapRecorder:
     """Observer that writes a run to an MCAP file, stamped with simulation time: equal runs give equal bytes.
 
-    Messages are JSON with schemas for Foxglove. Each vehicle has the topics `/<vehicle>/state`, `/command`,
-    `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf` (frames of its first copies). All numbers are
-    read back bit for bit, except infinities, which are read back as NaN.
+    Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
+    `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf` (frames of its
+    first copies). All numbers are read back bit for bit.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
@@ -100,7 +100,8 @@ class McapRecorder:
             simulation: The simulation, after its commands and before its physics step.
 
         Raises:
-            ConfigError: If the file cannot be written, or a reading has a field that cannot be recorded.
+            ConfigError: If the file cannot be written, or a reading has a field that cannot be recorded, or
+                has changed its type or shape.
         """
         if self._log is not None:
             self._log.record(simulation)
@@ -126,7 +127,7 @@ class _Track:
         self.signals: dict[str, ItemMessages] = {}
         self.frames: FrameMessages | None = None
         self.sensors: dict[str, ItemMessages] = {}
-        self.images: dict[str, EncodedMessages] = {}
+        self.images: dict[str, Messages] = {}
 
     @property
     def messages(self) -> list[Messages]:
@@ -152,8 +153,8 @@ class _OpenLog:
         self._first_step = simulation.step_count
         self._path, self._readings, self._images = path, readings, images
         self._tracks: dict[str, _Track] = {}
-        self._schemas: dict[bytes, int] = {}
-        self._channels: dict[tuple[str, int], int] = {}
+        self._schemas: dict[tuple[str, bytes], int] = {}
+        self._channels: dict[tuple[str, int, str], int] = {}
         self._steps_since_chunk, self._steps_per_chunk = 0, 1
         self._image_size = 0
         self._intact = True
@@ -246,42 +247,41 @@ class _OpenLog:
             topic = f"/{track.vehicle.name}/sensors/{sensor}/{message.topic}"
             messages = track.images.get(topic)
             if messages is None:
-                channel = self._register(topic, message.schema, {})
-                messages = track.images[topic] = EncodedMessages(channel)
-            data = orjson.dumps(message.content)
-            messages.add(stamp, data)
+                messages = track.images[topic] = Messages(self._register(topic, message.kind, {}))
+            data = message.kind.encoded(message.content)
+            messages.waiting.append((stamp, data))
             self._image_size += len(data)
 
     def _opened(self, track: _Track, topic: str, item: Any) -> ItemMessages:
         names = [field.name for field in fields(item) if field.metadata.get("recorded", True)]
         if isinstance(item, VehicleState):
             names = [name for name in names if name not in _DERIVED]
-        schema = message_schema(item, names)
-        return ItemMessages(
-            self._register(f"/{track.vehicle.name}/{topic}", schema, track.metadata), names, item
-        )
+        recorded = item_fields(item, names)
+        layout = {field.name: [field.kind, field.shape] for field in recorded}
+        metadata = {**track.metadata, "fields": orjson.dumps(layout).decode()}
+        kind = item_type(type(item), recorded)
+        return ItemMessages(self._register(f"/{track.vehicle.name}/{topic}", kind, metadata), recorded)
 
-    def _register(self, topic: str, schema: dict[str, Any], metadata: dict[str, str]) -> int:
-        data = orjson.dumps(schema)
-        if data not in self._schemas:
-            self._schemas[data] = self._file.add_schema(schema["title"], data)
+    def _register(self, topic: str, kind: MessageType, metadata: dict[str, str]) -> int:
+        schema = kind.name, kind.definition
+        if schema not in self._schemas:
+            self._schemas[schema] = self._file.add_schema(*schema)
         # A vehicle that was removed and added again reuses its channel, unless its arrays have new shapes.
-        key = topic, self._schemas[data]
+        key = topic, self._schemas[schema], metadata.get("fields", "")
         if key not in self._channels:
             self._channels[key] = self._file.add_channel(topic, key[1], metadata)
         return self._channels[key]
 
     def _write_chunk(self) -> None:
         """Write all messages that wait, as one chunk."""
-        waiting = [(m, m.stamps) for track in self._tracks.values() for m in track.messages]
-        contents = [content for messages, stamps in waiting if stamps for content in messages.encoded()]
-        if not contents:
+        waiting = [(m, m.encoded()) for track in self._tracks.values() for m in track.messages]
+        messages = [message for _, listed in waiting for message in listed]
+        if not messages:
             return
-        counts = [len(stamps) for _, stamps in waiting]
         chunk = self._file.prepare(
-            np.repeat([messages.channel for messages, _ in waiting], counts),
-            np.array([stamp for _, stamps in waiting for stamp in stamps]),
-            contents,
+            np.repeat([item.channel for item, _ in waiting], [len(listed) for _, listed in waiting]),
+            np.array([stamp for stamp, _ in messages]),
+            [content for _, content in messages],
         )
         self._intact = False
         try:
@@ -290,8 +290,8 @@ class _OpenLog:
             with contextlib.suppress(OSError):
                 self._file.close()
             raise self._unwritable(error) from None
-        for (messages, _), count in zip(waiting, counts, strict=True):
-            messages.drop(count)
+        for item, listed in waiting:
+            item.drop(len(listed))
         self._intact = True
         fitting = self._steps_since_chunk * _CHUNK_SIZE // chunk.entry.uncompressed_size
         self._steps_per_chunk = max(1, min(fitting, 4 * self._steps_per_chunk))

@@ -1,56 +1,196 @@
-"""JSON schemas of recorded messages, in the subset of JSON Schema that Foxglove supports.
-
-Foxglove supports arrays of numbers, booleans, strings and objects, but no nested arrays. Arrays are therefore
-recorded flat in row-major order, and their schemas have `shape` and `dtype` in addition to the standard
-keywords.
-"""
+"""ROS 2 message types: their definitions and CDR, types of recorded dataclasses, and types of Foxglove."""
 
 import ast
 import functools
 import inspect
 import itertools
+import re
+import struct
 import textwrap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from pegasus.base.errors import ConfigError
 
-_ITEM_TYPES = {"f": "number", "i": "integer", "u": "integer", "b": "boolean"}
+CDR_HEADER = b"\x00\x01\x00\x00"
+"""Encapsulation header of little-endian CDR; alignment is counted from its end."""
+CODES = {
+    **{"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I"},
+    **{"int64": "q", "uint64": "Q", "float32": "f", "float64": "d"},
+}
+"""Codes of `struct` by the name of a number's type, which is the same in ROS 2 and in NumPy."""
+_SEPARATOR = "=" * 80
 
 
-def schema_name(cls: type) -> str:
-    """Return the schema name of a class: top-level package and class, such as `pegasus.VehicleState`."""
-    return f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
+@dataclass(frozen=True)
+class MessageType:
+    """ROS 2 message type."""
+
+    name: str
+    """Package and type, such as `foxglove_msgs/msg/RawImage`."""
+    fields: Mapping[str, "FieldType"]
+    """Types by field name."""
+    comments: Mapping[str, str] = field(default_factory=dict)
+    """Comments by field name; that of the message itself has an empty name."""
+
+    @property
+    def definition(self) -> bytes:
+        """Definition with those of its parts, as rosbag2 embeds it."""
+        parts = [f"MSG: {part.name.replace('/msg/', '/')}\n{part._text()}" for part in self._parts()]
+        return f"{_SEPARATOR}\n".join([self._text(), *parts]).encode()
+
+    def encoded(self, content: Mapping[str, Any]) -> bytes:
+        """Return a message in CDR.
+
+        Args:
+            content: Values by field name: messages as mappings, sequences of numbers as arrays or bytes.
+        """
+        body = bytearray()
+        _append(body, self, content)
+        return CDR_HEADER + bytes(body)
+
+    def _text(self) -> str:
+        lines = [f"# {self.comments['']}"] if "" in self.comments else []
+        for name, kind in self.fields.items():
+            if self.comments.get(name):
+                lines.append(f"# {self.comments[name]}")
+            part, suffix = (kind[0], "[]") if isinstance(kind, tuple) else (kind, "")
+            base = part.name.replace("/msg/", "/") if isinstance(part, MessageType) else part
+            lines.append(f"{base}{suffix} {name}")
+        return "\n".join(lines) + "\n"
+
+    def _parts(self) -> list["MessageType"]:
+        """Return the types of the fields, and of their fields, each once."""
+        found: dict[str, MessageType] = {}
+        for kind in self.fields.values():
+            part = kind[0] if isinstance(kind, tuple) else kind
+            if isinstance(part, MessageType):
+                found |= {item.name: item for item in (part, *part._parts())}
+        return list(found.values())
 
 
-def message_schema(item: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of messages with fields of a dataclass.
+FieldType: TypeAlias = str | MessageType | tuple[MessageType]
+"""A type of numbers or texts by its name in ROS 2 (`float64`, `float64[9]`, `uint8[]`, `string`), a message
+type, or a tuple with the message type of the elements of a sequence."""
 
-    Descriptions come from the docstrings of the class and its fields, shapes from the item.
+
+def aligned(end: int, size: int) -> int:
+    """Return the next multiple of a size, at which CDR places a value of this size.
 
     Args:
-        item: An instance; later ones have arrays of the same shapes.
+        end: End of the value before, from the end of the encapsulation header on.
+        size: Size of a number [byte].
+    """
+    return end + -end % size
+
+
+def append_text(body: bytearray, text: str) -> None:
+    """Append a text in CDR.
+
+    Args:
+        body: The message so far, without its encapsulation header.
+        text: The text.
+    """
+    data = text.encode() + b"\0"
+    body += bytes(-len(body) % 4) + struct.pack("<I", len(data)) + data
+
+
+def _append(body: bytearray, kind: FieldType, value: Any) -> None:
+    if isinstance(kind, MessageType):
+        for name, part in kind.fields.items():
+            _append(body, part, value[name])
+    elif isinstance(kind, tuple):
+        body += bytes(-len(body) % 4) + struct.pack("<I", len(value))
+        for item in value:
+            _append(body, kind[0], item)
+    elif kind == "string":
+        append_text(body, value)
+    else:
+        base, bracket, length = kind.rstrip("]").partition("[")
+        dtype = np.dtype(base).newbyteorder("<")
+        items = np.frombuffer(value, dtype) if isinstance(value, bytes) else np.asarray(value, dtype)
+        if bracket and not length:
+            body += bytes(-len(body) % 4) + struct.pack("<I", items.size)
+        if items.size:
+            body += bytes(-len(body) % dtype.itemsize) + items.tobytes()
+
+
+class Field(NamedTuple):
+    """Recorded field of a dataclass."""
+
+    name: str
+    """Name in the dataclass."""
+    kind: str
+    """Type of a number, such as `float64`, or `string`."""
+    shape: Sequence[int] | None
+    """Shape of an array; None for a single value."""
+
+
+def item_fields(item: Any, names: Sequence[str]) -> list[Field]:
+    """Return the fields of a dataclass in the order in which they are recorded: arrays, numbers, texts.
+
+    Args:
+        item: An instance.
         names: The recorded fields.
 
     Raises:
         ConfigError: If a field is not an array of real numbers or booleans, a number, a boolean or a string.
     """
-    cls = type(item)
-    docs = field_docs(cls)  # type: ignore[arg-type]
+    found = [_field(type(item), name, getattr(item, name)) for name in names]
+    return sorted(found, key=lambda field: (field.shape is None) + (field.kind == "string"))
+
+
+def _field(cls: type, name: str, value: Any) -> Field:
+    if isinstance(value, np.ndarray):
+        # ROS 2 has no numbers of 16-bit floating point; those of 32 bits hold each of them.
+        kind = "float32" if value.dtype.name == "float16" else value.dtype.name
+        if kind in CODES:
+            return Field(name, kind, value.shape)
+    for types, kind in (
+        ((bool, np.bool_), "bool"),
+        ((int, np.integer), "int64"),
+        ((float, np.floating), "float64"),
+        ((str,), "string"),
+    ):
+        if isinstance(value, types):
+            return Field(name, kind, None)
+    raise ConfigError(
+        "must be an array of real numbers or booleans, a number, a boolean or a string to be recorded",
+        field=f"{cls.__name__}.{name}",
+        value=value,
+        remedy="use one of these types, or do not record readings",
+    )
+
+
+def item_type(cls: type, fields: Sequence[Field]) -> MessageType:
+    """Return the message type of a dataclass, with the docstrings of the class and its fields as comments.
+
+    Arrays are sequences, flat in row-major order, so that vehicles of any number of copies and rotors share
+    one type. The name is that of the top-level package and the class, such as
+    `pegasus_msgs/msg/VehicleState`; characters that ROS 2 does not allow in names are left out.
+
+    Args:
+        cls: The class.
+        fields: The recorded fields.
+    """
+    docs = field_docs(cls)
     summary = (cls.__doc__ or "").strip().partition("\n")[0]
-    properties = {
-        name: {"description": docs.get(name, ""), **_value_schema(cls, name, getattr(item, name))}
-        for name in names
-    }
-    return {
-        "title": schema_name(cls),
-        "description": f"{summary} Arrays are flat, row by row; `shape` gives their dimensions.".strip(),
-        "type": "object",
-        "properties": properties,
-        "required": list(names),
-    }
+    note = "Arrays are flat, row by row; `fields` of the channel's metadata gives their shapes."
+    names = {field.name: _ros_name(field.name) for field in fields}
+    package = _ros_name(f"{cls.__module__.partition('.')[0]}_msgs")
+    return MessageType(
+        f"{package}/msg/{re.sub('[^A-Za-z0-9]', '', cls.__name__).lstrip('0123456789')}",
+        {names[name]: kind if shape is None else f"{kind}[]" for name, kind, shape in fields},
+        {"": f"{summary} {note}".strip()} | {names[name]: docs.get(name, "") for name in names},
+    )
+
+
+def _ros_name(name: str) -> str:
+    """Return a name of lower-case letters, digits and single underscores that begins with a letter."""
+    return re.sub("[^a-z0-9]+", "_", name.lower()).lstrip("_0123456789").rstrip("_") or "value"
 
 
 @functools.cache
@@ -63,9 +203,9 @@ def field_docs(cls: type) -> dict[str, str]:
         except (OSError, TypeError, SyntaxError):
             continue  # Classes defined in a console have no source.
         body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for field, below in itertools.pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                docs[field.target.id] = _text(below)
+        for entry, below in itertools.pairwise(body):
+            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
+                docs[entry.target.id] = _text(below)
     return docs
 
 
@@ -77,97 +217,69 @@ def _text(statement: ast.stmt) -> str:
     return ""
 
 
-def _value_schema(cls: type, name: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, np.ndarray) and value.dtype.kind in _ITEM_TYPES and value.dtype.itemsize <= 8:
-        return {
-            "type": "array",
-            "items": {"type": _ITEM_TYPES[value.dtype.kind]},
-            "minItems": value.size,
-            "maxItems": value.size,
-            "shape": list(value.shape),
-            "dtype": value.dtype.name,
-        }
-    if isinstance(value, bool | np.bool_):
-        return {"type": "boolean"}
-    if isinstance(value, int | np.integer):
-        return {"type": "integer"}
-    if isinstance(value, float | np.floating):
-        return {"type": "number"}
-    if isinstance(value, str):
-        return {"type": "string"}
-    raise ConfigError(
-        "must be an array of real numbers or booleans, a number, a boolean or a string to be recorded",
-        field=f"{cls.__name__}.{name}",
-        value=value,
-        remedy="use one of these types, or do not record readings",
-    )
+_TIME = MessageType("builtin_interfaces/msg/Time", {"sec": "int32", "nanosec": "uint32"})
+_VECTOR = MessageType("geometry_msgs/msg/Vector3", dict.fromkeys("xyz", "float64"))
+_POINT = MessageType("geometry_msgs/msg/Point", dict.fromkeys("xyz", "float64"))
+_QUATERNION = MessageType("geometry_msgs/msg/Quaternion", dict.fromkeys("xyzw", "float64"))
+_POSE = MessageType("geometry_msgs/msg/Pose", {"position": _POINT, "orientation": _QUATERNION})
+_HEAD: dict[str, FieldType] = {"timestamp": _TIME, "frame_id": "string"}
 
-
-def _object(title: str | None, /, **properties: dict[str, Any]) -> dict[str, Any]:
-    named = {} if title is None else {"title": title}
-    return {**named, "type": "object", "properties": properties, "required": list(properties)}
-
-
-_TEXT = {"type": "string"}
-_NUMBER = {"type": "number"}
-_COUNT = {"type": "integer", "minimum": 0}
-_BYTES = {"type": "string", "contentEncoding": "base64"}
-_TIME = _object("time", sec=_COUNT, nsec={"type": "integer", "minimum": 0, "maximum": 999_999_999})
-
-
-_VECTOR = _object("foxglove.Vector3", x=_NUMBER, y=_NUMBER, z=_NUMBER)
-_QUATERNION = _object("foxglove.Quaternion", x=_NUMBER, y=_NUMBER, z=_NUMBER, w=_NUMBER)
-_NUMBERS = {"type": "array", "items": _NUMBER}
-_TRANSFORM = _object(
-    "foxglove.FrameTransform",
-    timestamp=_TIME,
-    parent_frame_id=_TEXT,
-    child_frame_id=_TEXT,
-    translation=_VECTOR,
-    rotation=_QUATERNION,
-)
-
-# Source of the schemas below: Foxglove's message schemas.
-FRAME_TRANSFORMS = _object("foxglove.FrameTransforms", transforms={"type": "array", "items": _TRANSFORM})
-"""Schema of `foxglove.FrameTransforms`, which Foxglove's 3D panel displays by default."""
-COMPRESSED_IMAGE = _object(
-    "foxglove.CompressedImage", timestamp=_TIME, frame_id=_TEXT, data=_BYTES, format=_TEXT
-)
-"""Schema of `foxglove.CompressedImage`."""
-RAW_IMAGE = _object(
-    "foxglove.RawImage",
-    timestamp=_TIME,
-    frame_id=_TEXT,
-    width=_COUNT,
-    height=_COUNT,
-    encoding=_TEXT,
-    step=_COUNT,
-    data=_BYTES,
-)
-"""Schema of `foxglove.RawImage`."""
-CAMERA_CALIBRATION = _object(
-    "foxglove.CameraCalibration",
-    timestamp=_TIME,
-    frame_id=_TEXT,
-    width=_COUNT,
-    height=_COUNT,
-    distortion_model=_TEXT,
-    D=_NUMBERS,
-    K=_NUMBERS | {"minItems": 9, "maxItems": 9},
-    R=_NUMBERS | {"minItems": 9, "maxItems": 9},
-    P=_NUMBERS | {"minItems": 12, "maxItems": 12},
-)
-"""Schema of `foxglove.CameraCalibration`."""
-POINT_CLOUD = _object(
-    "foxglove.PointCloud",
-    timestamp=_TIME,
-    frame_id=_TEXT,
-    pose=_object("foxglove.Pose", position=_VECTOR, orientation=_QUATERNION),
-    point_stride=_COUNT,
-    fields={
-        "type": "array",
-        "items": _object("foxglove.PackedElementField", name=_TEXT, offset=_COUNT, type=_COUNT),
+# Source of the types below: Foxglove's message schemas for ROS 2.
+_TRANSFORM = MessageType(
+    "foxglove_msgs/msg/FrameTransform",
+    {
+        "timestamp": _TIME,
+        "parent_frame_id": "string",
+        "child_frame_id": "string",
+        "translation": _VECTOR,
+        "rotation": _QUATERNION,
     },
-    data=_BYTES,
 )
-"""Schema of `foxglove.PointCloud`."""
+FRAME_TRANSFORMS = MessageType("foxglove_msgs/msg/FrameTransforms", {"transforms": (_TRANSFORM,)})
+"""Transforms of frames, which Foxglove's 3D panel displays by default."""
+COMPRESSED_IMAGE = MessageType(
+    "foxglove_msgs/msg/CompressedImage", {**_HEAD, "data": "uint8[]", "format": "string"}
+)
+"""Image as JPEG or PNG."""
+RAW_IMAGE = MessageType(
+    "foxglove_msgs/msg/RawImage",
+    {
+        **_HEAD,
+        "width": "uint32",
+        "height": "uint32",
+        "encoding": "string",
+        "step": "uint32",
+        "data": "uint8[]",
+    },
+)
+"""Image as pixels."""
+CAMERA_CALIBRATION = MessageType(
+    "foxglove_msgs/msg/CameraCalibration",
+    {
+        **_HEAD,
+        "width": "uint32",
+        "height": "uint32",
+        "distortion_model": "string",
+        "d": "float64[]",
+        "k": "float64[9]",
+        "r": "float64[9]",
+        "p": "float64[12]",
+    },
+)
+"""Calibration of a camera."""
+POINT_CLOUD = MessageType(
+    "foxglove_msgs/msg/PointCloud",
+    {
+        **_HEAD,
+        "pose": _POSE,
+        "point_stride": "uint32",
+        "fields": (
+            MessageType(
+                "foxglove_msgs/msg/PackedElementField",
+                {"name": "string", "offset": "uint32", "type": "uint8"},
+            ),
+        ),
+        "data": "uint8[]",
+    },
+)
+"""Points with further values."""

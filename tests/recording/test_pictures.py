@@ -1,13 +1,12 @@
 """Tests of recorded images and point clouds, and of rendering only what is recorded or read."""
 
-import base64
 import io
-import json
 
 import numpy as np
 import pytest
 from analytic_renderer import GROUND, AnalyticRenderer, Plane
 from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
 from PIL import Image
 
 from pegasus import McapRecorder, Multirotor, Simulation, read_log
@@ -34,8 +33,10 @@ def flown(path, sensors, *, images=True, count=1, steps=26):
                     _ = [camera.images(output) for output in camera.outputs if images]
     with path.open("rb") as file:
         messages = [
-            (schema.name, channel.topic, message.log_time, json.loads(message.data))
-            for schema, channel, message in make_reader(file, validate_crcs=True).iter_messages()
+            (schema.name, channel.topic, message.log_time, content)
+            for schema, channel, message, content in make_reader(
+                file, validate_crcs=True, decoder_factories=[DecoderFactory()]
+            ).iter_decoded_messages()
         ]
     return kept, messages, renderer
 
@@ -59,45 +60,45 @@ def test_pictures_come_back(tmp_path):
     for k, (_, reading, _) in enumerate(kept):
         for topic, kind in (("rgb", "CompressedImage"), ("distance_to_image_plane", "RawImage")):
             schema, time, content = by_topic[topic][k]
-            assert schema == f"foxglove.{kind}"
+            assert schema == f"foxglove_msgs/msg/{kind}"
             assert time == round(reading.stamp * 1e9)
-            assert content["timestamp"] == {"sec": 0, "nsec": time}
-            assert content["frame_id"] == "iris/front"
-        data = base64.b64decode(by_topic["rgb"][k][2]["data"])
+            assert (content.timestamp.sec, content.timestamp.nanosec) == (0, time)
+            assert content.frame_id == "iris/front"
+        data = by_topic["rgb"][k][2].data
         picture = np.asarray(Image.open(io.BytesIO(data))).astype(int)
         assert np.abs(picture - reading.rgb[0]).mean() < 4
         depth = by_topic["distance_to_image_plane"][k][2]
-        assert (depth["encoding"], depth["step"]) == ("32FC1", 128)
-        read = np.frombuffer(base64.b64decode(depth["data"]), "<f4").reshape(24, 32)
+        assert (depth.encoding, depth.step) == ("32FC1", 128)
+        read = np.frombuffer(depth.data, "<f4").reshape(24, 32)
         assert np.array_equal(read, reading.depth[0])
         ids = by_topic["semantic_segmentation"][k][2]
-        assert ids["encoding"] == "16UC1"
-        read = np.frombuffer(base64.b64decode(ids["data"]), "<u2").reshape(24, 32)
+        assert ids.encoding == "16UC1"
+        read = np.frombuffer(ids.data, "<u2").reshape(24, 32)
         assert np.array_equal(read, reading.semantic[0])
-        normals = Image.open(io.BytesIO(base64.b64decode(by_topic["normals"][k][2]["data"])))
-        assert by_topic["normals"][k][2]["format"] == "png"
+        normals = Image.open(io.BytesIO(by_topic["normals"][k][2].data))
+        assert by_topic["normals"][k][2].format == "png"
         assert np.abs(np.asarray(normals) / 127.5 - 1.0 - reading.normals[0]).max() <= 1 / 255 + 1e-6
         for axis, name in enumerate("xy"):
             flow = by_topic[f"motion_vectors/{name}"][k][2]
-            read = np.frombuffer(base64.b64decode(flow["data"]), "<f4").reshape(24, 32)
+            read = np.frombuffer(flow.data, "<f4").reshape(24, 32)
             assert np.array_equal(read, reading.motion_vectors[0, ..., axis], equal_nan=True)
-        assert by_topic["point_cloud"][k][0] == "foxglove.PointCloud"
+        assert by_topic["point_cloud"][k][0] == "foxglove_msgs/msg/PointCloud"
         points = unpacked(by_topic["point_cloud"][k][2])
         seen = np.isfinite(reading.depth[0])
         assert 0 < seen.sum() < seen.size
         assert np.array_equal(xyz(points), reading.point_cloud[0][seen])
         colors = np.stack([points[name] for name in ("red", "green", "blue", "alpha")], axis=1)
         assert np.array_equal(colors, np.insert(reading.rgb[0][seen], 3, 255, axis=1))
-        transform = by_topic["tf"][k][2]["transforms"][0]
-        assert (transform["parent_frame_id"], transform["child_frame_id"]) == ("world", "iris/front")
-        assert [transform["translation"][axis] for axis in "xyz"] == reading.position[0].tolist()
-        assert [transform["rotation"][axis] for axis in "xyzw"] == reading.orientation[0].tolist()
+        transform = by_topic["tf"][k][2].transforms[0]
+        assert (transform.parent_frame_id, transform.child_frame_id) == ("world", "iris/front")
+        assert [getattr(transform.translation, axis) for axis in "xyz"] == reading.position[0].tolist()
+        assert [getattr(transform.rotation, axis) for axis in "xyzw"] == reading.orientation[0].tolist()
     calibration = by_topic["calibration"][0][2]
     focal = lens.matrix((32, 24))[0, 0]
-    assert calibration["K"] == [focal, 0, 15.5, 0, focal, 11.5, 0, 0, 1]
-    assert calibration["P"] == [focal, 0, 15.5, 0, 0, focal, 11.5, 0, 0, 0, 1, 0]
-    assert calibration["D"] == [-0.2, 0.1, 0.01, 0.02, 0.03]
-    assert calibration["distortion_model"] == "plumb_bob"
+    assert calibration.k == [focal, 0, 15.5, 0, focal, 11.5, 0, 0, 1]
+    assert calibration.p == [focal, 0, 15.5, 0, 0, focal, 11.5, 0, 0, 0, 1, 0]
+    assert calibration.d == [-0.2, 0.1, 0.01, 0.02, 0.03]
+    assert calibration.distortion_model == "plumb_bob"
     # The reading itself is recorded without its images, and can be read back.
     log = read_log(tmp_path / "a.mcap")["iris/sensors/front"]
     assert set(log.fields) == {"stamp", "position", "orientation", "intrinsic_matrix"}
@@ -107,11 +108,9 @@ def test_pictures_come_back(tmp_path):
 def unpacked(content):
     """Return the points of a cloud, decoded by its own field descriptions."""
     kinds = {1: "u1", 3: "<u2", 7: "<f4"}
-    names, kinds, offsets = zip(
-        *[(f["name"], kinds[f["type"]], f["offset"]) for f in content["fields"]], strict=True
-    )
-    layout = {"names": names, "formats": kinds, "offsets": offsets, "itemsize": content["point_stride"]}
-    return np.frombuffer(base64.b64decode(content["data"]), np.dtype(layout))
+    names, kinds, offsets = zip(*[(f.name, kinds[f.type], f.offset) for f in content.fields], strict=True)
+    layout = {"names": names, "formats": kinds, "offsets": offsets, "itemsize": content.point_stride}
+    return np.frombuffer(content.data, np.dtype(layout))
 
 
 def xyz(points):
@@ -132,17 +131,17 @@ def test_points_of_lidars_come_back(tmp_path):
         for (_, reading, _), (schema, time, content), (_, _, transforms) in zip(
             kept, clouds, frames, strict=True
         ):
-            assert schema == "foxglove.PointCloud"
+            assert schema == "foxglove_msgs/msg/PointCloud"
             assert time == round(reading.stamp * 1e9)
             cloud, points = reading.cloud(copy), unpacked(content)
             assert len(points) > 20
             np.testing.assert_array_equal(xyz(points), cloud.points.astype(np.float32))
             for name in ("intensity", "time_offset", "ring"):
                 np.testing.assert_array_equal(points[name], getattr(cloud, name).astype(points[name].dtype))
-            (transform,) = transforms["transforms"]
-            assert transform["child_frame_id"] == content["frame_id"] == f"iris/top/{copy}"
-            turn = matrix_from_quaternion(np.array([transform["rotation"][axis] for axis in "xyzw"]))
-            place = [transform["translation"][axis] for axis in "xyz"]
+            (transform,) = transforms.transforms
+            assert transform.child_frame_id == content.frame_id == f"iris/top/{copy}"
+            turn = matrix_from_quaternion(np.array([getattr(transform.rotation, axis) for axis in "xyzw"]))
+            place = [getattr(transform.translation, axis) for axis in "xyz"]
             np.testing.assert_allclose(cloud.points @ turn.T + place, cloud.world_points, atol=1e-9)
     log = read_log(tmp_path / "a.mcap")["iris/sensors/top"]
     assert set(log.fields) == {"stamp", "position", "orientation"}
@@ -152,7 +151,7 @@ def test_nothing_is_drawn_unless_asked_for(tmp_path):
     """Recording without images would render the cameras and slow the run down."""
     _, messages, renderer = flown(tmp_path / "a.mcap", {"front": Camera(resolution=(32, 24))}, images=False)
     assert renderer.render_count == 0
-    assert not any("foxglove.CompressedImage" in schema for schema, *_ in messages)
+    assert not any("foxglove_msgs/msg/CompressedImage" in schema for schema, *_ in messages)
 
 
 def test_copies_and_pairs_have_topics_of_their_own(tmp_path):
@@ -162,7 +161,7 @@ def test_copies_and_pairs_have_topics_of_their_own(tmp_path):
     topics = {topic for _, topic, *_ in messages if topic.endswith("rgb")}
     names = [f"{side}/{copy}" for side in ("left", "right") for copy in (0, 1)]
     assert topics == {f"/iris/sensors/eyes/{name}/rgb" for name in names}
-    frames = {content["frame_id"] for _, topic, _, content in messages if topic.endswith("rgb")}
+    frames = {content.frame_id for _, topic, _, content in messages if topic.endswith("rgb")}
     assert frames == {f"iris/eyes/{name}" for name in names}
 
 

@@ -8,8 +8,9 @@ import signal
 import struct
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ import zstandard
 from mcap.exceptions import EndOfFile
 from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
-from recording_stand_ins import GyroReading, Simulation, Vehicle, random_flight, randomize
+from mcap_ros2.decoder import DecoderFactory
+from recording_stand_ins import FixReading, GyroReading, Simulation, Vehicle, random_flight, randomize
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
 
 from pegasus.base.errors import ConfigError
 from pegasus.core.sensor import Reading
@@ -45,39 +49,6 @@ def read_chunks(path: Path) -> list[Any]:
 def same_bits(read: np.ndarray, shown: np.ndarray) -> bool:
     """Tell whether two arrays have the same type and bits, including the sign of zero."""
     return read.dtype == shown.dtype and read.shape == shown.shape and read.tobytes() == shown.tobytes()
-
-
-def fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Tell whether a value fits a JSON schema of the keywords that are used here."""
-    kind = schema["type"]
-    if kind == "object":
-        known = schema["properties"]
-        return (
-            isinstance(value, dict)
-            and set(schema["required"]) <= set(value) <= set(known)
-            and all(fits(item, known[name]) for name, item in value.items())
-        )
-    if kind == "array":
-        low, high = schema.get("minItems", 0), schema.get("maxItems", math.inf)
-        in_range = isinstance(value, list) and low <= len(value) <= high
-        return in_range and all(fits(item, schema["items"]) for item in value)
-    if kind == "string":
-        return isinstance(value, str)
-    if kind == "boolean":
-        return isinstance(value, bool)
-    number = isinstance(value, int) or (kind == "number" and isinstance(value, float))
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    return number and not isinstance(value, bool) and low <= value <= high
-
-
-def opens_in_foxglove(schema: dict[str, Any]) -> bool:
-    """Tell whether Foxglove accepts a schema: one type each, and arrays of plain values or objects only."""
-    kind = schema["type"]
-    if kind == "object":
-        return all(opens_in_foxglove(item) for item in schema["properties"].values())
-    if kind == "array":
-        return schema["items"]["type"] != "array" and opens_in_foxglove(schema["items"])
-    return kind in ("number", "integer", "boolean", "string")
 
 
 def test_identical_runs_give_identical_bytes(tmp_path: Path) -> None:
@@ -150,36 +121,76 @@ def test_stamps_are_simulation_time(tmp_path: Path) -> None:
     assert stamps == [(round(step / 333 * 1e9),) * 2 for step in due]
 
 
-def test_every_message_fits_its_schema(tmp_path: Path) -> None:
-    """A viewer that trusts the schemas would refuse or misread the log."""
-    random_flight(McapRecorder(tmp_path / "log"), steps=300, count=2)
-    titles = set()
-    for schema, channel, message in messages(tmp_path / "log"):
-        description = json.loads(schema.data)
-        assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
-        assert schema.name == description["title"]
-        assert opens_in_foxglove(description), schema.name
-        assert fits(json.loads(message.data), description), (channel.topic, message.data)
-        titles.add(schema.name)
-    ours = {"pegasus.VehicleState", "pegasus.RotorCommand", "pegasus.Reference", "foxglove.FrameTransforms"}
-    assert titles == ours | {"recording_stand_ins.GyroReading", "recording_stand_ins.FixReading"}
-    assert not fits({**json.loads(message.data), "unknown": 1.0}, description)
+def decoded(path: Path, topic: str | None = None) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield schema, channel, message and content of each message, with the decoder of mcap-ros2-support."""
+    with path.open("rb") as file:
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        yield from reader.iter_decoded_messages(topics=topic)
 
 
-def test_schema_tells_units_and_shapes(tmp_path: Path) -> None:
+def flat(values: Any) -> list[Any]:
+    """Return a value as a list of its numbers or texts."""
+    return np.ravel(values).tolist()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_another_reader_decodes_the_same_numbers(tmp_path: Path, count: int) -> None:
+    """Foxglove would misread the log."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=300, count=count)
+    log, seen, kinds = read_log(tmp_path / "log"), Counter[str](), set()
+    for schema, channel, message, content in decoded(tmp_path / "log"):
+        topic = channel.topic.removeprefix("/")
+        kinds.add(schema.name)
+        if topic in log:
+            series, k = log[topic], seen[topic]
+            assert series.time[k] == message.log_time / 1e9
+            assert {name: flat(getattr(content, name)) for name in content.__slots__} == {
+                name: flat(values[k]) for name, values in series.fields.items()
+            }
+        seen[topic] += 1
+    assert {topic: seen[topic] for topic in log.series} == {t: len(s) for t, s in log.series.items()}
+    ours = {f"pegasus_msgs/msg/{name}" for name in ("VehicleState", "RotorCommand", "Reference")}
+    ours |= {f"recording_stand_ins_msgs/msg/{name}" for name in ("GyroReading", "FixReading")}
+    assert kinds == ours | {"foxglove_msgs/msg/FrameTransforms"}
+
+
+def test_rosbags_decodes_the_log_of_a_mixed_fleet(tmp_path: Path) -> None:
+    """Rosbags allows one definition of a type, and would refuse logs of vehicles of unlike rotor counts."""
+    vehicles = [Vehicle("iris"), Vehicle("hexa", 2, 6)]
+    simulation = Simulation(vehicles)
+    recorder = McapRecorder(tmp_path / "log.mcap", state_rate=250.0)
+    recorder.start(simulation)
+    for step in range(40):
+        simulation.step_count = step
+        for vehicle in vehicles:
+            randomize(vehicle, np.random.default_rng(step), step / 250)
+        recorder.record(simulation)
+    recorder.stop()
+    log, seen = read_log(tmp_path / "log.mcap"), Counter[str]()
+    with AnyReader([tmp_path / "log.mcap"], default_typestore=get_typestore(Stores.EMPTY)) as reader:
+        for connection, _, data in reader.messages():
+            topic, content = connection.topic.removeprefix("/"), reader.deserialize(data, connection.msgtype)
+            if topic in log:
+                for name, values in log[topic].fields.items():
+                    assert flat(getattr(content, name)) == flat(values[seen[topic]])
+            seen[topic] += 1
+    assert seen == dict.fromkeys(
+        [f"{name}/{kind}" for name in ("iris", "hexa") for kind in ("state", "command", "reference", "tf")],
+        40,
+    )
+
+
+def test_definition_tells_units_and_metadata_shapes(tmp_path: Path) -> None:
     """A log could not be understood without the program that wrote it."""
     random_flight(McapRecorder(tmp_path / "log"), steps=3, count=2)
-    schema, _, _ = next(messages(tmp_path / "log", "/iris/state"))
-    velocity = json.loads(schema.data)["properties"]["velocity"]
-    assert "[m/s]" in velocity["description"]
-    assert (velocity["shape"], velocity["dtype"], velocity["maxItems"]) == ([2, 3], "float64", 6)
-    schema, _, _ = next(messages(tmp_path / "log", "/iris/sensors/gyro"))
-    properties = json.loads(schema.data)["properties"]
-    assert properties["stamp"] == {
-        "type": "number",
-        "description": "Simulation time of the reading [s].",
-    }
-    assert "[rad/s]" in properties["angular_velocity"]["description"]
+    schema, channel, _ = next(messages(tmp_path / "log", "/iris/state"))
+    assert (schema.encoding, channel.message_encoding) == ("ros2msg", "cdr")
+    text = "# Velocity of the body frame's origin in the world [m/s], shape (N, 3).\nfloat64[] velocity\n"
+    assert text in schema.data.decode()
+    assert json.loads(channel.metadata["fields"])["velocity"] == ["float64", [2, 3]]
+    schema, channel, _ = next(messages(tmp_path / "log", "/iris/sensors/gyro"))
+    assert b"# Simulation time of the reading [s].\nfloat64 stamp\n" in schema.data
+    assert json.loads(channel.metadata["fields"])["stamp"] == ["float64", None]
 
 
 def test_frames_follow_the_state(tmp_path: Path) -> None:
@@ -192,19 +203,19 @@ def test_frames_follow_the_state(tmp_path: Path) -> None:
     recorder.record(simulation)
     recorder.stop()
     frames = {
-        transform["child_frame_id"]: transform
+        transform.child_frame_id: transform
         for topic in ("/swarm/tf", "/solo/tf")
-        for _, _, message in messages(tmp_path / "log", topic)
-        for transform in json.loads(message.data)["transforms"]
+        for *_, content in decoded(tmp_path / "log", topic)
+        for transform in content.transforms
     }
     assert list(frames) == [f"swarm/{i}" for i in range(16)] + ["solo"]
     swarm, solo = simulation.vehicles
     for frame, state, i in (("swarm/7", swarm.state, 7), ("solo", solo.state, 0)):
         transform = frames[frame]
-        assert [transform["translation"][axis] for axis in "xyz"] == state.position[i].tolist()
-        assert [transform["rotation"][axis] for axis in "xyzw"] == state.orientation[i].tolist()
-        assert transform["parent_frame_id"] == "world"
-        assert transform["timestamp"] == {"sec": 2, "nsec": 0}
+        assert [getattr(transform.translation, axis) for axis in "xyz"] == state.position[i].tolist()
+        assert [getattr(transform.rotation, axis) for axis in "xyzw"] == state.orientation[i].tolist()
+        assert transform.parent_frame_id == "world"
+        assert (transform.timestamp.sec, transform.timestamp.nanosec) == (2, 0)
 
 
 def test_metadata_says_what_was_run(tmp_path: Path) -> None:
@@ -474,12 +485,12 @@ def test_message_index_points_at_the_messages(tmp_path: Path) -> None:
             for stamp, offset in record.records:
                 head = struct.unpack_from("<BQHIQQ", data, offset)
                 assert (head[0], head[2], head[4], head[5]) == (5, record.channel_id, stamp, stamp)
-                json.loads(data[offset + 31 : offset + 9 + head[1]])
+                assert data[offset + 31 : offset + 35] == b"\0\1\0\0"
                 found += 1
     assert found == len(list(messages(tmp_path / "log"))) == 1000 + 20 + 4 * 500
 
 
-def test_reading_of_another_type_than_before_is_recorded(tmp_path: Path) -> None:
+def test_reading_of_another_type_with_the_same_numbers_is_recorded(tmp_path: Path) -> None:
     """Bits of one type would be read as another, or such a message would be lost."""
     kinds = [np.float64, np.int64, np.float32, np.float64]
     vehicle = Vehicle(count=2)
@@ -496,6 +507,34 @@ def test_reading_of_another_type_than_before_is_recorded(tmp_path: Path) -> None
     np.testing.assert_array_equal(
         gyro.angular_velocity, np.arange(6).reshape(2, 3) + np.arange(40)[:, None, None]
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("position", {"position": np.zeros((3, 1))}),
+        ("satellite_count", {"satellite_count": np.array([1.5])}),
+        ("valid", {"valid": np.array([1])}),
+        ("speed", {"speed": np.array([0.1])}),
+        ("mode", {"mode": 3}),
+        ("quality", {"quality": 0.5}),
+        ("stamp", {"stamp": "now"}),
+    ],
+)
+def test_reading_that_changes_its_type_or_shape_is_one_line(tmp_path: Path, field: str, change: dict) -> None:
+    """Numbers would be cut off, or the log could not be decoded."""
+    fix = FixReading(0.0, np.zeros((1, 3)), np.array([7]), np.array([True]), np.zeros(1, np.float32))
+    vehicle = Vehicle()
+    simulation, recorder = Simulation([vehicle]), McapRecorder(tmp_path / "log")
+    recorder.start(simulation)
+    vehicle.new_readings = {"fix": fix}
+    recorder.record(simulation)
+    vehicle.new_readings = {"fix": replace(fix, **change)}
+    with pytest.raises(ConfigError, match=rf"FixReading\.{field}.*must keep the type and shape") as error:
+        recorder.record(simulation)
+    assert "\n" not in str(error.value)
+    recorder.stop()
+    assert len(read_log(tmp_path / "log")["iris/sensors/fix"]) == 1
 
 
 def test_arrays_of_any_layout_are_recorded(tmp_path: Path) -> None:

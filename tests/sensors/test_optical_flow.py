@@ -14,7 +14,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import rotate_inverse
-from pegasus.recording.schemas import message_schema
+from pegasus.recording.schemas import item_fields
 from pegasus.sensors import SENSORS, OpticalFlow, Sensor
 from pegasus.sensors.optical_flow import flow_quality, range_quality, translational_flow
 
@@ -260,7 +260,7 @@ def test_a_real_flight_can_be_told_from_its_readings() -> None:
                 x, y = reading.integrated_flow.T * 2 / (1 / distance + 1 / reading.distance)
                 path += np.stack([-y, x], axis=1)
                 distance = reading.distance
-        message_schema(reading, ("quality", "integrated_flow", "integration_time"))
+        item_fields(reading, ("quality", "integrated_flow", "integration_time"))
     assert np.array_equal(reading.quality, [255, 255])
     assert np.abs(path).max() > 1.0
     assert_allclose(path, (end - start)[:, :2], atol=1e-3)
