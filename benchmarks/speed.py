@@ -19,16 +19,14 @@ from rich.table import Table
 
 from pegasus.cli.benchmark import report
 from pegasus.cli.run import Flight
-from pegasus.control import Mission
-from pegasus.core.backend import BackendGroup
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.recording import EnergyAudit, McapRecorder, TrackingAudit
 
 _PARTS = {
     "sensors": (VehicleManager, "sense"),
-    "mission": (Mission, "update"),
-    "controller": (BackendGroup, "command"),
+    "missions, publish": (VehicleManager, "publish"),
+    "command": (VehicleManager, "command"),
     "rotors, drag": (VehicleManager, "actuate"),
     "tracking audit": (TrackingAudit, "record"),
     "energy audit": (EnergyAudit, "record"),

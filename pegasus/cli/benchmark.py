@@ -170,10 +170,8 @@ def _timed_steps(simulation: Simulation, split: list[list[float]]) -> None:
         marks = [clock()]
         vehicles.sense(step, t)
         marks.append(clock())
-        for vehicle in vehicles:
-            vehicle.publish(t)
-        for vehicle in vehicles:
-            vehicle.command = vehicle.backends.command(vehicle, t)
+        vehicles.publish(step, t)
+        vehicles.command(t)
         marks.append(clock())
         vehicles.actuate(t, dt)
         marks.append(clock())

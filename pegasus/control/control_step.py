@@ -3,19 +3,22 @@
 import copy
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.step_math import Column, Quat, Real, Vec3, dot, vector
-from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, written_step
+from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
 from pegasus.control.mixing import Mixing
 from pegasus.core.state import Reference, VehicleState
 from pegasus.dynamics import ThrustCurve
+
+if TYPE_CHECKING:
+    from pegasus.base.compiler import Launch
 
 Law = Callable[..., tuple[Any, ...]]
 """Control law as a step function: (own, body, setpoint, *state, *inputs, dt) -> (force, torque, *new state).
@@ -86,7 +89,7 @@ class Airframe:
 
 @dataclass
 class ControlRows(DriveRows):
-    """States and references of N copies of a vehicle, with what drives their rotors."""
+    """States and references of the copies of vehicles, read at `place[i]`, with what drives their rotors."""
 
     position: Column[Vec3]
     orientation: Column[Quat]
@@ -105,18 +108,18 @@ class ControlRows(DriveRows):
 
 
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
-_STATE = ("position", "orientation", "velocity", "angular_velocity")
+STATE = ("position", "orientation", "velocity", "angular_velocity")
 _REFERENCE = ("position", "velocity", "acceleration", "jerk", "yaw", "yaw_rate")
 
 
 def body_of(i: int, rows: ControlRows) -> Body:
     """Return the body of a row."""
-    airframe = rows.airframe[0]
+    airframe = rows.airframe[rows.owner[i]]
     return Body(
-        rows.position[i],
-        rows.orientation[i],
-        rows.velocity[i],
-        rows.angular_velocity[i],
+        rows.position[rows.place[i]],
+        rows.orientation[rows.place[i]],
+        rows.velocity[rows.place[i]],
+        rows.angular_velocity[rows.place[i]],
         rows.gravity[i],
         rows.max_thrust[i],
         airframe.mass,
@@ -128,19 +131,23 @@ def body_of(i: int, rows: ControlRows) -> Body:
 
 def setpoint_of(i: int, rows: ControlRows) -> Setpoint:
     """Return the setpoint of a row."""
+    p = rows.place[i]
     return Setpoint(
-        rows.wanted_position[i],
-        rows.wanted_velocity[i],
-        rows.wanted_acceleration[i],
-        rows.wanted_jerk[i],
-        rows.wanted_yaw[i],
-        rows.wanted_yaw_rate[i],
+        rows.wanted_position[p],
+        rows.wanted_velocity[p],
+        rows.wanted_acceleration[p],
+        rows.wanted_jerk[p],
+        rows.wanted_yaw[p],
+        rows.wanted_yaw_rate[p],
     )
 
 
-_WRENCH = """{results} = _control_law(rows.own[0], body_of(i, rows), setpoint_of(i, rows), {arguments})
-    rows.force[i] = force
-    rows.torque[i] = torque
+_WRENCH = """dt = rows.elapsed[0]
+        if mode == START:
+            dt = 0.0
+        {results} = _control_law(rows.own[k], body_of(i, rows), setpoint_of(i, rows), {arguments})
+        rows.force[i] = force
+        rows.torque[i] = torque
 """
 
 
@@ -157,10 +164,10 @@ def law_step(law: Law, inverse: Inverse | None = None) -> CompiledStep:
     """
     parts = parts_of_law(law)
     extra = [*parts.state, *parts.inputs]
-    kept = [f"    rows.{name}[i] = new_{name}\n" for name in parts.state]
+    kept = [f"        rows.{name}[i] = new_{name}\n" for name in parts.state]
     wrench = _WRENCH.format(
         results=", ".join(["force", "torque", *(f"new_{name}" for name in parts.state)]),
-        arguments=", ".join([*(f"rows.{name}[i]" for name in extra), *["rows.elapsed[0]"] * parts.timed]),
+        arguments=", ".join([*(f"rows.{name}[i]" for name in extra), *["dt"] * parts.timed]),
     )
     names: dict[str, Any] = {"_control_law": law, "body_of": body_of, "setpoint_of": setpoint_of}
     columns = {"own": parts.own, **parts.state, **parts.inputs}
@@ -217,26 +224,49 @@ class ControlStep(DriveStep):
         curve: Thrust curve of the rotors.
         mixing: Numbers of the allocation.
         limits: Columns that the controller updates: those of `drive_limits`, `gravity` and `max_thrust`.
+        idle_speed: Rotor speed at idle [rad/s].
     """
 
     def __init__(
-        self, law: Law, own: Any, curve: ThrustCurve, mixing: Mixing, limits: dict[str, Array]
+        self,
+        law: Law,
+        own: Any,
+        curve: ThrustCurve,
+        mixing: Mixing,
+        limits: dict[str, Array],
+        idle_speed: float,
     ) -> None:
         super().__init__(curve, mixing, limits, functools.partial(law_step, law))
         self.law = parts_of_law(law)
         kinds = {**self.law.state, **self.law.inputs}
         self.columns: dict[str, Array] = {
-            name: np.zeros((len(self.force), *_SHAPES[kind])) for name, kind in kinds.items()
+            name: np.zeros((own.count, *_SHAPES[kind])) for name, kind in kinds.items()
         }
         """State and inputs of the law by name, one row per copy."""
         self._elapsed = np.zeros(1)
-        self._fixed |= {
-            **self.columns,
-            "own": [copy.copy(own)],
-            "airframe": [Airframe(own.mass, *(tuple(row) for row in own.inertia.tolist()))],
-            "elapsed": self._elapsed,
+        self.parameters |= {
+            "own": copy.copy(own),
+            "airframe": Airframe(own.mass, *(tuple(row) for row in own.inertia.tolist())),
+            "idle_speed": idle_speed,
         }
         self._arrays: tuple[Array | None, ...] = (None,) * 10
+
+    @property
+    def is_joinable(self) -> bool:
+        """Whether its columns may move to a table with others; those of inputs may be held by the user."""
+        return not self.law.inputs
+
+    def take(self, columns: Mapping[str, Array]) -> None:
+        """Use other arrays for its limits and the state of the law; values are kept.
+
+        Args:
+            columns: The arrays by name.
+        """
+        for own in (self.limits, self.columns):
+            for name, values in own.items():
+                columns[name][...] = values
+                own[name] = columns[name]
+        self._arrays = (None,) * 10
 
     def reset(self) -> None:
         """Set the state of the law to zero."""
@@ -276,11 +306,57 @@ class ControlStep(DriveStep):
             reference: What to follow.
         """
         arrays = {
-            **{name: getattr(state, name) for name in _STATE},
+            **{name: getattr(state, name) for name in STATE},
             **{f"wanted_{name}": getattr(reference, name) for name in _REFERENCE},
         }
         shared = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
-        self._prepare(shared)
+        self._prepare({**shared, **self.columns, "elapsed": self._elapsed})
         # Copies of other arrays are made anew at each call.
         live = all(shared[name] is array for name, array in arrays.items())
         self._arrays = tuple(arrays.values()) if live else (None,) * 10
+
+
+class ControlTable:
+    """Controllers of several vehicles with the same step, and its launch.
+
+    Args:
+        controllers: Their steps, with the rows of their copies.
+        shared: States, references and modes of all copies, and the rotor speeds to write.
+        signals: `elapsed`, the time since the previous launch [s], and `fault`, which is set to 1 if a rotor
+            speed is not finite, shape (1,) each; live.
+    """
+
+    def __init__(
+        self,
+        controllers: Sequence[tuple[ControlStep, slice]],
+        shared: Mapping[str, Array],
+        signals: Mapping[str, Array],
+    ) -> None:
+        steps = [step for step, _ in controllers]
+        counts = [part.stop - part.start for _, part in controllers]
+        count, width = sum(counts), shared["rotor_speed"].shape[1]
+        columns: dict[str, Any] = {
+            "place": np.concatenate([np.arange(p.start, p.stop, dtype=np.int32) for _, p in controllers]),
+            "owner": np.repeat(np.arange(len(steps), dtype=np.int32), counts),
+            **{name: np.zeros((count, 3)) for name in ("force", "torque")},
+            "thrust": np.zeros((count, width)),
+            **steps[0].limits,
+            **steps[0].columns,
+        }
+        if len(steps) > 1:
+            moved = (*steps[0].limits, *steps[0].columns)
+            columns |= {name: np.zeros((count, *columns[name].shape[1:])) for name in moved}
+            ends = np.cumsum(counts).tolist()
+            for step, end, n in zip(steps, ends, counts, strict=True):
+                step.take({name: columns[name][end - n : end] for name in moved})
+        self._compiled, self._count = steps[0].compiled, count
+        self._columns = {**columns, **shared, **signals, **in_columns([step.parameters for step in steps])}
+        self._launch: Launch | None = None
+
+    def run(self) -> None:
+        """Write the rotor speeds."""
+        if self._launch is None:
+            from pegasus.base.compiler import Rows
+
+            self._launch = self._compiled.kernel.launch(Rows(self._compiled.rows, self._columns), self._count)
+        self._launch()

@@ -11,6 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import Allocation
+from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mission import Mission
@@ -74,8 +75,8 @@ class Controller(Backend):
             self.trajectory = trajectory_from_spec(self.trajectory)
         require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
         require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
+        self._bank: ControlBank | None = None
         self.mission = self._new_mission(count=1)
-        """Progress along the trajectory: `duration`, `finished`, `landed`."""
 
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the force [N] and the torque about the centre of mass [N m] to apply, body frame, (N, 3).
@@ -135,9 +136,10 @@ class Controller(Backend):
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
         self._idle_speed = self.idle_ratio * float(hover_speed[0, 0])
-        self.gravity: Array = np.zeros((self.count, 3))
-        self.max_thrust: Array = np.zeros(self.count)
-        self._limits = drive_limits(self.count)
+        self._limits = drive_limits(self.count) | {
+            "gravity": np.zeros((self.count, 3)),
+            "max_thrust": np.zeros(self.count),
+        }
         self._idle_command = np.full((self.count, len(layout.spin)), self._idle_speed)
         self._rest_command = np.zeros((self.count, len(layout.spin)))
         self._look_up(np.zeros((self.count, 3)))
@@ -152,28 +154,81 @@ class Controller(Backend):
                 remedy="raise it or the thrust, or lower the mass",
             )
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
-        followed = {**self._limits, "gravity": self.gravity, "max_thrust": self.max_thrust}
-        self._step = None if law is None else ControlStep(law, self, *parts, followed)
+        self._step = None if law is None else ControlStep(law, self, *parts, self._limits, self._idle_speed)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
         self._drive = DriveStep(*parts, self._limits) if in_python else None
         self.start()
 
+    @property
+    def bank(self) -> type[ControlBank] | None:
+        """Class that runs it together with other controllers, unless it overrides how it is called."""
+        kind = type(self)
+        own = kind.publish is not Controller.publish or kind.command is not Controller.command
+        return None if own else ControlBank
+
+    @property
+    def step(self) -> ControlStep | None:
+        """Compiled step that gives its rotor speeds; None if a part of it is in NumPy."""
+        kind = type(self)
+        compiled = kind.wrench is Controller.wrench and kind.rotor_speed is Controller.rotor_speed
+        fits = compiled and self._step is not None and not self._step.inverse_in_python
+        return self._step if fits else None
+
+    @property
+    def mission(self) -> Mission:
+        """Progress along the trajectory: `duration`, `finished`, `landed`."""
+        return self._mission
+
+    @mission.setter
+    def mission(self, mission: Mission) -> None:
+        self._mission = mission
+        self.reference = mission.reference
+        if self._bank is not None:
+            self._bank.is_arranged = False
+
+    def join(self, bank: ControlBank) -> None:
+        """Run together with others: tell their bank of a new mission.
+
+        Args:
+            bank: The bank.
+        """
+        self._bank = bank
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall at each copy [m/s^2], shape (N, 3)."""
+        return self._limits["gravity"]
+
+    @property
+    def max_thrust(self) -> Array:
+        """Largest total thrust along z of each copy [N], shape (N,)."""
+        return self._limits["max_thrust"]
+
     def start(self) -> None:
         """Restart the mission at the next `publish`."""
         self.mission = self._new_mission(count=self.count)
-        self.reference: Reference = self.mission.reference
         self._time = self._next_look_up = -math.inf
         self._flew = False
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
+        self.look_up(t, state)
+        self.mission.update(t, state)
+
+    def look_up(self, t: float, state: VehicleState) -> float:
+        """Store the state, and update gravity, air density and limits if due; return when they are due again.
+
+        Args:
+            t: Simulation time [s].
+            state: True state; live arrays.
+        """
         self._state = state
         if t >= self._next_look_up:
             self._look_up(state.position)
             self._next_look_up = t + _AIR_INTERVAL
-        self.mission.update(t, state)
+        return self._next_look_up
 
     def command(self, t: float) -> Array:
         """Return the rotor speeds for the step that begins at t [s]."""
@@ -185,7 +240,7 @@ class Controller(Backend):
         if not self._flew:
             self._flew, dt = True, 0.0
             self.reset()
-        speed = self.rotor_speed(self._state, self.reference, dt)
+        speed = self.rotor_speed(self._state, mission.reference, dt)
         if mission.landing:
             speed[mission.landed] = 0.0
         return speed

@@ -1,7 +1,7 @@
 """Wrench to rotor speeds in a compiled step: columns of the allocation, and inverse thrust curves."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, make_dataclass
 from types import GenericAlias, MappingProxyType
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -11,6 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.generated_functions import digest, written
 from pegasus.base.step_math import Column, Real, Table, Vec3, length
+from pegasus.control.mission_step import FLY, IDLE, START
 from pegasus.control.mixing import Mixing, allocate
 from pegasus.dynamics import ThrustCurve
 from pegasus.dynamics.thrust_curves import (
@@ -31,8 +32,18 @@ Inverse = Callable[..., Real]
 
 @dataclass
 class DriveRows:
-    """Wrenches and limits of N copies of a vehicle, and the thrusts and rotor speeds that give them."""
+    """Wrenches and limits of the copies of vehicles, and the thrusts and rotor speeds that give them."""
 
+    place: Column[int]
+    """Row of a copy in `mode` and `rotor_speed`."""
+    owner: Column[int]
+    """Row of a copy in the parameters: its controller."""
+    mode: Column[int]
+    """State of the rotors, such as `pegasus.control.mission_step.FLY`."""
+    idle_speed: Column[Real]
+    """Rotor speed at idle of each controller [rad/s]."""
+    fault: Column[int]
+    """Set to 1 if a rotor speed is not finite."""
     lower: Column[Real]
     """Smallest thrust of a rotor [N]."""
     upper: Column[Real]
@@ -140,18 +151,30 @@ class CompiledStep:
 
 _STEP = """
 def {name}(i: int, rows: Rows) -> None:
-    {wrench}
-    allocate(i, rows.thrust, rows.mixing[0], rows.force[i], rows.torque[i], rows.lower[i], rows.upper[i])
-    for r in range(length(rows.mixing[0].carrying)):
-        rows.rotor_speed[i, r] = _curve_inverse({curve}, rows.thrust[i, r], rows.air_density[i])
+    p = rows.place[i]
+    k = rows.owner[i]
+    mode = rows.mode[p]
+    if mode >= FLY:
+        {wrench}
+        allocate(i, rows.thrust, rows.mixing[k], rows.force[i], rows.torque[i], rows.lower[i], rows.upper[i])
+        rows.mode[p] = FLY
+    for r in range(length(rows.mixing[k].carrying)):
+        speed = 0.0
+        if mode == IDLE:
+            speed = rows.idle_speed[k]
+        if mode >= FLY:
+            speed = _curve_inverse({curve}, rows.thrust[i, r], rows.air_density[i])
+        if speed - speed != 0.0:
+            rows.fault[0] = 1
+        rows.rotor_speed[p, r] = speed
 """
-_SHIPPED_CURVE = "rows.curve[0], rows.quadratic[0], rows.polynomial[0], rows.propeller[0]"
+_SHIPPED_CURVE = "rows.curve[k], rows.quadratic[k], rows.polynomial[k], rows.propeller[k]"
 
 
 def written_step(
     inverse: Inverse | None,
     wrench: str = "",
-    names: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    used: Mapping[str, Any] = MappingProxyType({}),
     columns: Mapping[str, Any] = MappingProxyType({}),
     base: type = DriveRows,
 ) -> CompiledStep:
@@ -160,7 +183,7 @@ def written_step(
     Args:
         inverse: Inverse of the thrust curve; None if it is shipped, or in NumPy.
         wrench: Source that writes the wrench into the columns; without it Python does.
-        names: Step functions that it uses.
+        used: Step functions that it uses.
         columns: Kinds of its columns.
         base: Dataclass of the other columns.
     """
@@ -168,16 +191,17 @@ def written_step(
     from pegasus.base.compiler import Kernel
 
     custom = {} if inverse is None else {"custom": next(iter(get_type_hints(inverse).values()))}
-    parts = {**names, "_curve_inverse": inverse or speed_of_thrust}
+    parts = {**used, "_curve_inverse": inverse or speed_of_thrust}
     title = f"control_{digest(*parts.values())}"
     fields: list[Any] = [
         (name, GenericAlias(Column, (kind,))) for name, kind in {**columns, **custom}.items()
     ]
     rows = make_dataclass(f"Rows_{title}", fields, bases=(base,))
     rows.__module__ = __name__
-    curve = "rows.custom[0]" if custom else _SHIPPED_CURVE
+    curve = "rows.custom[k]" if custom else _SHIPPED_CURVE
     text = _STEP.format(name=title, wrench=wrench, curve=curve)
-    function = written(title, text, {**parts, "Rows": rows, "allocate": allocate, "length": length})
+    names = {"Rows": rows, "allocate": allocate, "length": length, "FLY": FLY, "IDLE": IDLE, "START": START}
+    function = written(title, text, {**parts, **names})
     return CompiledStep(function, rows, Kernel(function, parts, {DriveRows: rows, base: rows}))
 
 
@@ -220,27 +244,25 @@ class DriveStep:
         inverse = None if curve is None else inverse_of(curve)
         number, name = (0, "custom") if inverse is None else _SHIPPED.get(inverse, (0, "custom"))
         self.compiled = compiled(inverse if number == 0 else None)
-        self._in_python = curve if inverse is None else None
-        self.limits = limits
+        self.inverse_in_python = curve is not None and inverse is None
+        """Whether the rotor speeds are computed from the thrusts in NumPy."""
+        self.limits, self._curve = limits, curve
         count, rotor_count = len(limits["lower"]), len(mixing.carrying)
         self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
         """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
         self.thrust, self._rotor_speed = np.zeros((count, rotor_count)), np.zeros((count, rotor_count))
         """Thrust of each rotor [N], shape (N, R)."""
-        self._fixed: dict[str, Any] = {
-            **limits,
-            "mixing": [mixing],
-            "curve": np.array([number], dtype=np.int32),
-            "quadratic": [QuadraticCoefficients(1.0, 1.0)],
-            "polynomial": [PolynomialThrust(coefficients=(0.0, 1.0))],
-            "propeller": [PropellerTables(1.0, (0.0, 1.0), (1.0, 1.0), (1.0, 1.0))],
-            "force": self.force,
-            "torque": self.torque,
-            "thrust": self.thrust,
-            "rotor_speed": self._rotor_speed,
+        self.parameters: dict[str, Any] = {
+            "mixing": mixing,
+            "curve": number,
+            "quadratic": QuadraticCoefficients(1.0, 1.0),
+            "polynomial": PolynomialThrust(coefficients=(0.0, 1.0)),
+            "propeller": PropellerTables(1.0, (0.0, 1.0), (1.0, 1.0), (1.0, 1.0)),
+            "idle_speed": 0.0,
         }
+        """Its row of each column of parameters."""
         if curve is not None and inverse is not None:
-            self._fixed[name] = [curve.parameters()]
+            self.parameters[name] = curve.parameters()
         self._launch: Launch | None = None
 
     def drive(self, force: Array, torque: Array) -> Array:
@@ -258,13 +280,38 @@ class DriveStep:
     def _prepare(self, shared: dict[str, Array]) -> None:
         from pegasus.base.compiler import Rows
 
-        self.rows = Rows(self.compiled.rows, {**self._fixed, **shared})
+        count = len(self.force)
+        columns = {
+            "place": np.arange(count, dtype=np.int32),
+            "owner": np.zeros(count, dtype=np.int32),
+            "mode": np.full(count, FLY, dtype=np.int32),
+            "fault": np.zeros(1, dtype=np.int32),
+            **{name: getattr(self, name) for name in ("force", "torque", "thrust")},
+            "rotor_speed": self._rotor_speed,
+            **in_columns([self.parameters]),
+            **self.limits,
+            **shared,
+        }
+        self.rows = Rows(self.compiled.rows, columns)
         """The rows, also for plain Python."""
-        self._launch = self.compiled.kernel.launch(self.rows, len(self.force))
+        self._launch = self.compiled.kernel.launch(self.rows, count)
 
     def _run(self) -> Array:
         assert self._launch is not None
         self._launch()
-        if self._in_python is not None:
-            return self._in_python.rotor_speed(self.thrust, self.limits["air_density"][:, None])
+        if self.inverse_in_python:
+            assert self._curve is not None
+            return self._curve.rotor_speed(self.thrust, self.limits["air_density"][:, None])
         return self._rotor_speed.copy()
+
+
+def in_columns(parameters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the columns of parameters of several controllers, one row each.
+
+    Args:
+        parameters: The row of each controller by name.
+    """
+    columns: dict[str, Any] = {name: [each[name] for each in parameters] for name in parameters[0]}
+    columns["curve"] = np.array(columns["curve"], dtype=np.int32)
+    columns["idle_speed"] = np.array(columns["idle_speed"], dtype=np.float64)
+    return columns

@@ -1,27 +1,45 @@
 """Missions: reference of N vehicles through spin-up, take-off, trajectory and touch-down."""
 
 import math
-import struct
+from typing import NamedTuple
 
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.control.mission_step import (
+    FLY,
+    FOLLOW,
+    IDLE,
+    REFERENCE,
+    REST,
+    SETTLE,
+    STAND,
+    START,
+    MissionTable,
+    mission_columns,
+)
 from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
 from pegasus.core.state import Plan, Reference, VehicleState
 
 _FREE_FALL = 0.3
 """Descent during spin-up that shows that a vehicle is in the air [m]."""
 
-_SINK_RATE = 0.1
-"""Sink rate of the reference after a landing until ground contact [m/s]."""
-
-_SETTLING = 0.5
-"""Time for a vehicle to follow this sink rate before it counts as landed [s]."""
-
-_NUMBERS = struct.Struct("14d")
-"""Position to jerk, heading and its rate of one vehicle."""
-
 _ON_THE_GROUND = Point((0.0, 0.0, 0.0), yaw=0.0, idle=True)
+
+
+class Block(NamedTuple):
+    """Coming steps of a mission; see `MissionRows`."""
+
+    phase: int
+    """Phase of these steps."""
+    length: int
+    """Number of steps n."""
+    points: Array | float = 0.0
+    """Points of the trajectory, shape (n, 14); their heading is NaN without one."""
+    over: Array | float = 0.0
+    """Time since its end [s], shape (n,)."""
+    fade: Array | None = None
+    """Share of the offsets that is left, and its derivatives, shape (n, 4); None without offsets."""
 
 
 class Mission:
@@ -40,19 +58,10 @@ class Mission:
 
     def __init__(self, trajectory: Trajectory, *, count: int, relative: bool, spin_up: float) -> None:
         self._trajectory, self._count, self._relative, self._spin_up = trajectory, count, relative, spin_up
-        # Position, velocity, acceleration, jerk, heading and its rate share one array.
-        self._numbers = np.zeros(14 * count)
-        self._motion = self._numbers[: 12 * count].reshape(4, count, 3)
-        self.reference = Reference(
-            self._motion[0],
-            self._motion[1],
-            self._motion[2],
-            self._motion[3],
-            self._numbers[12 * count : 13 * count],
-            self._numbers[13 * count :],
-            np.ones(count, dtype=bool),
-            segment="idle",
-        )
+        self.columns = mission_columns(count)
+        """References and what they depend on by name, one row per copy; see `MissionRows`."""
+        parts = {name.removeprefix("wanted_"): self.columns[name] for name in REFERENCE}
+        self.reference = Reference(**parts, idle=np.ones(count, dtype=bool), segment="idle")
         """Reference of the vehicles at the last `update`; live arrays."""
         self.airborne = False
         """Whether any vehicle follows the reference; the others idle on the ground."""
@@ -66,6 +75,8 @@ class Mission:
         """Time from the start to the end of the trajectory [s]; exact from take-off on."""
         self._plan: sequence | None = None
         self._fade: Profile | None = None
+        self._alone: tuple[MissionTable, VehicleState] | None = None
+        self._update_count = 0
         self._begin = math.nan
 
     def update(self, t: float, state: VehicleState) -> None:
@@ -75,35 +86,16 @@ class Mission:
             t: Simulation time [s].
             state: True state at t.
         """
-        if self._plan is None:
-            if math.isnan(self._begin):
-                self._arrive(t, state)
-            fell = bool((state.position[:, 2] < self._height - _FREE_FALL).any())
-            if t - self._begin < self._spin_up and not fell:
-                self._motion[0] = state.position
-                return
-            self._plan = self._planned(t, state, grounded=self._spin_up > 0 and not fell)
-        if self.finished and self._plan.lands:
-            self._motion[0] = state.position
-            return
-        clock = t - self._plan_begin
-        over = clock - self._plan.duration
-        point, segment = self._plan.at(clock)
-        if point.idle:
-            self._stand(state)
-            self.finished = over >= 0
-            return
-        if not self.airborne:
-            self._lift_off(t, point, state)
-        self.reference.segment = segment
-        if over < 0:
-            self._place(t, point)
-        elif self._plan.lands:
-            self._place(t, point)
-            self._settle(over, state)
-        else:
-            self._place(t, Point(point.position, yaw=point.yaw))
-            self.reference.segment, self.finished = "hold", True
+        if self._alone is None:
+            own = VehicleState.at_rest(self._count, 0)
+            bodies = {"position": own.position, "velocity": own.velocity}
+            table = MissionTable([(self, own, slice(0, self._count))], bodies)
+            self._alone = table, own
+        table, own = self._alone
+        for name in ("position", "velocity", "rotation"):
+            getattr(own, name)[...] = getattr(state, name)
+        table.update(self._update_count, t, lambda: np.array([t]))
+        self._update_count += 1
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the flight plan at time t; None before take-off and after the end.
@@ -113,31 +105,103 @@ class Mission:
         """
         if self._plan is None or self.finished:
             return None
-        return Plan(self._plan, t - self._plan_begin, self._origin)
+        return Plan(self._plan, t - self._plan_begin, self.columns["origin"].copy())
+
+    @property
+    def has_points(self) -> bool:
+        """Whether `advance` gives its references; False if a subclass overrides `update`."""
+        return type(self).update is Mission.update
+
+    def attach(self, columns: dict[str, Array]) -> None:
+        """Use other arrays for the references and what they depend on; values are kept.
+
+        Args:
+            columns: The arrays, one row per copy.
+        """
+        for name, values in self.columns.items():
+            columns[name][...] = values
+        self.columns, self._alone = columns, None
+        for name in REFERENCE:
+            setattr(self.reference, name.removeprefix("wanted_"), columns[name])
+
+    def show_modes(self) -> bool:
+        """Write the modes of the rotors into the column `mode`; return whether the vehicles lift off."""
+        mode = self.columns["mode"]
+        if not self.airborne:
+            mode[...] = REST if self.finished else IDLE
+            return False
+        lifts_off = not (mode >= FLY).any()
+        mode[...] = START if lifts_off else FLY
+        if self.landing:
+            mode[self.landed] = REST
+        return lifts_off
+
+    def advance(self, times: Array, state: VehicleState) -> Block:
+        """Return the coming steps, as far as they do not depend on the state.
+
+        Args:
+            times: Times of these steps [s], shape (n,).
+            state: True state at the first one.
+        """
+        t = float(times[0])
+        if self._plan is None:
+            if math.isnan(self._begin):
+                self._arrive(t, state)
+            fell = bool((state.position[:, 2] < self.columns["floor"]).any())
+            waiting = int((times - self._begin < self._spin_up).sum())
+            if waiting and not fell:
+                return Block(STAND, waiting)
+            self._plan = self._planned(t, state, grounded=self._spin_up > 0 and not fell)
+        plan, clock = self._plan, times - self._plan_begin
+        if self.finished and plan.lands:
+            return Block(STAND, len(times))
+        points, idle, segment = plan.ahead(clock)
+        over = clock[: len(points)] - plan.duration
+        ended = bool(over[0] >= 0)
+        n = _leading((idle == idle[0]) & ((over >= 0) == ended))
+        if idle[0]:
+            self._stand(state)
+            self.finished = ended
+            return Block(STAND, n)
+        if not self.airborne:
+            self._lift_off(t, points[0], state)
+        self.reference.segment, phase = segment, FOLLOW
+        if ended and plan.lands:
+            phase = SETTLE
+            if self._touched_down(state):
+                return Block(STAND, n)
+        elif ended:
+            points[:, 3:12] = points[:, 13] = 0.0
+            self.reference.segment, self.finished = "hold", True
+        fade = self._faded(times[:n])
+        n = n if fade is None else len(fade)
+        return Block(phase, n, points[:n], over[:n], fade)
+
+    @property
+    def _motion(self) -> Array:
+        """Position, velocity, acceleration and jerk of the reference, shape (4, N, 3)."""
+        return self.columns["motion"]
 
     def _arrive(self, t: float, state: VehicleState) -> None:
-        self._begin = t
-        self._height = state.position[:, 2].copy()
-        self._yaw = _heading(state)
-        self._origin = np.zeros((self._count, 3))
+        columns, self._begin = self.columns, t
+        columns["floor"][...] = state.position[:, 2] - _FREE_FALL
+        columns["heading"][...] = self.reference.yaw[...] = _heading(state)
+        columns["origin"][...] = 0.0
         if self._relative:
-            self._origin[:, :2] = state.position[:, :2]
-        self._first_origin: list[float] = self._origin[0].tolist()
-        self._first_yaw = float(self._yaw[0])
-        self.reference.yaw[...] = self._yaw
+            columns["origin"][:, :2] = state.position[:, :2]
 
     def _planned(self, t: float, state: VehicleState, *, grounded: bool) -> sequence:
         """Return the flight from the first vehicle's position; the offsets of the others fade out."""
         self._plan_begin = t
-        position: list[float] = (state.position[0] - self._origin[0]).tolist()
-        here = Point(position, yaw=float(self._yaw[0]), idle=grounded)
+        self.columns["floor"][...] = -math.inf
+        position: list[float] = (state.position[0] - self.columns["origin"][0]).tolist()
+        here = Point(position, yaw=float(self.columns["heading"][0]), idle=grounded)
         plan = sequence(self._trajectory, start=here)
         self.duration = t - self._begin + plan.duration
         return plan
 
     def _stand(self, state: VehicleState) -> None:
-        """Set the reference to the vehicles' positions on the ground."""
-        self._motion[0] = state.position
+        """Set the reference to the vehicles' headings on the ground."""
         if self.airborne:
             self.airborne = False
             self._motion[1:] = 0.0
@@ -146,65 +210,49 @@ class Mission:
             self.reference.idle[...] = True
             self.reference.segment = "idle"
 
-    def _lift_off(self, t: float, point: Point, state: VehicleState) -> None:
+    def _lift_off(self, t: float, point: Array, state: VehicleState) -> None:
         """Start at each vehicle's true position and fade out its offset from the trajectory."""
         self.airborne = True
         self.reference.idle[...] = False
         self._lift_off_time = t
-        self._offset = state.position - (self._origin + point.position)
-        self._yaw_offset = np.zeros(self._count)
-        if point.yaw is not None:
-            self._yaw_offset = np.remainder(_heading(state) - point.yaw + math.pi, 2 * math.pi) - math.pi
-        farthest = float(max(np.abs(self._offset).max(), np.abs(self._yaw_offset).max()))
+        offset, turn, yaw = self.columns["offset"], self.columns["turn"], point[12]
+        offset[...] = state.position - (self.columns["origin"] + point[:3])
+        turn[...] = 0.0
+        if not math.isnan(yaw):
+            turn[...] = np.remainder(_heading(state) - yaw + math.pi, 2 * math.pi) - math.pi
+        farthest = float(max(np.abs(offset).max(), np.abs(turn).max()))
         self._fade = Profile(farthest, rate=1.0, acceleration=1.0)
 
-    def _place(self, t: float, point: Point) -> None:
-        """Write a point of the trajectory into the reference of each vehicle."""
-        reference, motion = self.reference, self._motion
-        (px, py, pz), velocity, acceleration, jerk, yaw, yaw_rate, _ = point
-        if self._count == 1:
-            # One call: assigning small arrays takes several times as long.
-            x, y, z = self._first_origin
-            position, yaw = (px + x, py + y, pz + z), self._first_yaw if yaw is None else yaw
-            numbers = (*position, *velocity, *acceleration, *jerk, yaw, yaw_rate)
-            _NUMBERS.pack_into(self._numbers, 0, *numbers)  # type: ignore[arg-type]
-        else:
-            # Columns: adding or assigning a row to many rows takes twice as long.
-            for axis, coordinate in enumerate((px, py, pz)):
-                np.add(self._origin[:, axis], coordinate, out=motion[0, :, axis])
-            for order, derivative in enumerate((velocity, acceleration, jerk), start=1):
-                for axis, component in enumerate(derivative):
-                    motion[order, :, axis].fill(component)
-            reference.yaw[...] = self._yaw if yaw is None else yaw
-            reference.yaw_rate.fill(yaw_rate)
+    def _faded(self, times: Array) -> Array | None:
+        """Return the share of the offsets that is left and its derivatives, until they have faded out."""
         if self._fade is None:
-            return
-        elapsed = t - self._lift_off_time
-        if elapsed >= self._fade.duration:
+            return None
+        elapsed = times - self._lift_off_time
+        elapsed = elapsed[elapsed < self._fade.duration]
+        if not len(elapsed):
             self._fade = None
-            return
-        faded = np.array(self._fade.at(elapsed)) / self._fade.distance
-        left = np.array([1.0, 0.0, 0.0, 0.0]) - faded
-        motion += left[:, None, None] * self._offset
-        reference.yaw += left[0] * self._yaw_offset
-        reference.yaw_rate += left[1] * self._yaw_offset
+            return None
+        faded = np.array([self._fade.at(t) for t in elapsed.tolist()]) / self._fade.distance
+        left: Array = np.array([1.0, 0.0, 0.0, 0.0]) - faded
+        return left
 
-    def _settle(self, elapsed: float, state: VehicleState) -> None:
-        """Sink after a landing; a vehicle that does not follow is on the ground."""
+    def _touched_down(self, state: VehicleState) -> bool:
+        """Note the vehicles that have landed; return whether all have."""
+        if self.landing:
+            self.landed |= self.columns["mode"] == REST
         self.landing = True
-        reference, landed = self.reference, self.landed
-        reference.position[:, 2] -= _SINK_RATE * elapsed
-        reference.velocity[:, 2] = -_SINK_RATE
-        if elapsed >= _SETTLING:
-            landed |= (state.velocity * state.velocity).sum(axis=1) < (0.5 * _SINK_RATE) ** 2
-        reference.position[landed] = state.position[landed]
-        reference.velocity[landed] = 0.0
-        reference.idle[...] = landed
-        if landed.all():
+        self.reference.idle[...] = self.landed
+        self.finished = bool(self.landed.all())
+        if self.finished:
             self._stand(state)
-            self.finished = True
+        return self.finished
 
 
 def _heading(state: VehicleState) -> Array:
     heading: Array = np.arctan2(state.rotation[:, 1, 0], state.rotation[:, 0, 0])
     return heading
+
+
+def _leading(same: Array) -> int:
+    """Return the number of true values before the first false one."""
+    return len(same) if same.all() else int(same.argmin())

@@ -15,6 +15,7 @@ from pegasus.core.sensor import Reading
 from pegasus.core.state import Estimate, Plan, Reference, VehicleState
 
 if TYPE_CHECKING:
+    from pegasus.core.backend_bank import BackendBank
     from pegasus.core.multirotor import Multirotor
 
 
@@ -79,6 +80,11 @@ class Backend:
 
     failures: Sequence[Failure] = ()
     """Failures of autopilots since `start`, kept after `stop` for the summary of the run."""
+
+    @property
+    def bank(self) -> "type[BackendBank] | None":
+        """Class that runs this driving backend together with others, in place of `publish` and `command`."""
+        return None
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Prepare for a vehicle; called once, when the vehicle joins a simulation.
@@ -207,20 +213,13 @@ class BackendGroup(Sequence[Backend]):
         command = np.asarray(answer, dtype=np.float64)
         if command.shape == shape and np.isfinite(command).all():
             return command
-        source = f"command of {type(self.driver).__name__} for vehicle {vehicle.name!r} at t = {t:g} s"
         if command.shape != shape:
             raise ConfigError(
                 f"must have shape {shape}: one rotor speed [rad/s] per vehicle and rotor",
-                field=f"shape of {source}",
+                field=f"shape of {_source(self.driver, vehicle, t)}",
                 value=command.shape,
             )
-        copy, rotor = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
-        raise ConfigError(
-            "rotor speeds must be finite",
-            field=f"{source}, copy {copy}, rotor {rotor}",
-            value=float(command[copy, rotor]),
-            remedy="check the controller's inputs and gains",
-        )
+        raise not_finite(self.driver, vehicle, command, t)
 
     def stop(self) -> None:
         """Stop every backend, each one even if another fails, then raise the first failure."""
@@ -232,6 +231,28 @@ class BackendGroup(Sequence[Backend]):
                 failures.append(error)
         if failures:
             raise failures[0]
+
+
+def _source(driver: Backend | None, vehicle: "Multirotor", t: float) -> str:
+    return f"command of {type(driver).__name__} for vehicle {vehicle.name!r} at t = {t:g} s"
+
+
+def not_finite(driver: Backend | None, vehicle: "Multirotor", command: Array, t: float) -> ConfigError:
+    """Return the error of a command that is not finite.
+
+    Args:
+        driver: The driving backend.
+        vehicle: The vehicle.
+        command: Its command [rad/s], shape (N, R).
+        t: Simulation time [s].
+    """
+    copy, rotor = (int(k[0]) for k in np.nonzero(~np.isfinite(command)))
+    return ConfigError(
+        "rotor speeds must be finite",
+        field=f"{_source(driver, vehicle, t)}, copy {copy}, rotor {rotor}",
+        value=float(command[copy, rotor]),
+        remedy="check the controller's inputs and gains",
+    )
 
 
 def build_backends(specs: Iterable[Mapping[str, Any]]) -> list[Backend]:

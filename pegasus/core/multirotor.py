@@ -1,6 +1,6 @@
 """Multirotors: N identical vehicles with rotors, sensors and backends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -324,14 +324,15 @@ class Multirotor:
         world = rotate(state.rotation[:, None], np.asarray(directions, dtype=np.float64))
         return self.manager.cast(self, np.repeat(origins, rays, axis=0), world.reshape(-1, 3), max_range)
 
-    def publish(self, t: float) -> None:
-        """Pass the state and new readings to every backend.
+    def publish(self, t: float, backends: Iterable[Backend]) -> None:
+        """Pass the state and new readings to backends of this vehicle.
 
         Args:
             t: Simulation time [s].
+            backends: The backends.
         """
         readings = self.new_readings if self.backends.reads_sensors else {}
-        for backend in self.backends:
+        for backend in backends:
             backend.publish(t, self.state, readings)
 
     def take_columns(self, columns: dict[str, Array]) -> None:

@@ -273,18 +273,13 @@ class Simulation:
         """
         run = self._run
         t, step, dt = self.time, self.step_count, self.dt
-        vehicles = list(self.vehicles)
         self.vehicles.sense(step, t)
         # All backends publish before any is waited for, so that N autopilots compute at the same time.
-        for vehicle in vehicles:
-            vehicle.publish(t)
+        self.vehicles.publish(step, t)
         if self._run != run:
             return False
         # A backend may have removed vehicles; vehicles that it has added join at the next step.
-        present = set(self.vehicles)
-        vehicles = [vehicle for vehicle in vehicles if vehicle in present]
-        for vehicle in vehicles:
-            vehicle.command = vehicle.backends.command(vehicle, t)
+        self.vehicles.command(t)
         if self._run != run:
             return False
         self.vehicles.actuate(t, dt)

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
 
 Vec3: TypeAlias = tuple[float, float, float]
@@ -74,6 +75,22 @@ class Trajectory(ABC):
         Args:
             t: Time since the beginning [s], from 0 to `duration`.
         """
+
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times, by default by `sample`.
+
+        Args:
+            times: Times since the beginning [s], shape (n,).
+
+        Returns:
+            Position, velocity, acceleration, jerk, heading (NaN for none) and its rate, shape (n, 14); and
+            whether the rotors idle, shape (n,).
+        """
+        points = [self.sample(t) for t in times.tolist()]
+        numbers = [
+            (*p, *v, *a, *j, math.nan if yaw is None else yaw, rate) for p, v, a, j, yaw, rate, _ in points
+        ]
+        return np.array(numbers, dtype=np.float64), np.array([point.idle for point in points])
 
     def starting_at(self, point: Point) -> "Trajectory":
         """Return this trajectory as it is flown from a point; one that has a place of its own stays there.

@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.backend_bank import Backends
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
@@ -44,7 +45,7 @@ class VehicleManager(Collection[Multirotor]):
         self._vehicles: dict[str, Multirotor] = {}
         self._ids: dict[str, BodyIds] = {}
         self._plant = Plant()
-        self._sensors = SensorBank(rate)
+        self._sensors, self._backends = SensorBank(rate), Backends(rate)
         self._rearrange()
 
     def __getitem__(self, name: str) -> Multirotor:
@@ -131,6 +132,26 @@ class VehicleManager(Collection[Multirotor]):
             t: Simulation time [s].
         """
         self._sensors.measure(self, self._plant.columns, step, t)
+
+    def publish(self, step: int, t: float) -> None:
+        """Pass states and new readings to all backends.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        self._backends.publish(self, self._plant.columns, step, t)
+
+    def command(self, t: float) -> None:
+        """Set the commands of all vehicles that were published.
+
+        Args:
+            t: Simulation time [s].
+
+        Raises:
+            ConfigError: If a command has the wrong shape or is not finite.
+        """
+        self._backends.command(self, self._plant.columns, t)
 
     def prepare(self) -> None:
         """Compile the step for the present vehicles, so that no autopilot waits for it.

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
+import numpy as np
+
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.spline import bridge
@@ -351,6 +354,30 @@ class Sequence(Trajectory):
         if yaw is not None:
             point = Point(*point[:4], yaw, *point[5:])
         return point, part.segment(elapsed)
+
+    def ahead(self, times: Array) -> tuple[Array, Array, str]:
+        """Return the points at the leading times that belong to one part, and the name of the part.
+
+        Args:
+            times: Rising times since the start [s], shape (n,).
+
+        Returns:
+            The points as by `samples`, and the name.
+        """
+        index = self._index(float(times[0]))
+        part = self.parts[index]
+        if index + 1 < len(self.parts):
+            times = times[times < self._starts[index + 1]]
+        elapsed = times - self._starts[index]
+        name = part.segment(float(elapsed[0]))
+        if type(part).segment is not Trajectory.segment:
+            names = [part.segment(t) for t in elapsed.tolist()]
+            elapsed = elapsed[: next((k for k, other in enumerate(names) if other != name), None)]
+        points, idle = part.samples(np.minimum(np.maximum(elapsed, 0.0), part.duration))
+        yaw = self._yaws[index]
+        if yaw is not None:
+            points[:, 12] = yaw
+        return points, idle, name
 
     def _index(self, t: float) -> int:
         return max(bisect_right(self._starts, t) - 1, 0)

@@ -1,0 +1,117 @@
+"""Backends of all vehicles at each step: those of a kind together, the others one by one."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pegasus.base.arrays import Array
+from pegasus.core.backend import Backend
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+Driven = tuple["Multirotor", Any, int]
+"""A vehicle, its driving backend, and the row of its first copy among the bodies."""
+
+
+class BackendBank(ABC):
+    """Driving backends of several vehicles that run together.
+
+    Args:
+        driven: The vehicles with their backends, in the order of their rows.
+        bodies: Columns of all copies of all vehicles by name, M rows each.
+        rate: Physics rate [Hz].
+    """
+
+    @abstractmethod
+    def __init__(self, driven: Sequence[Driven], bodies: Mapping[str, Array], rate: float) -> None: ...
+
+    @abstractmethod
+    def publish(self, step: int, t: float) -> None:
+        """Receive the states, which are in the columns.
+
+        Args:
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+
+    @abstractmethod
+    def command(self, t: float, dt: float) -> None:
+        """Write the rotor speeds to hold until the next step into the column `command` [rad/s].
+
+        Args:
+            t: Simulation time [s], that of the last `publish`.
+            dt: Time since the previous command [s].
+        """
+
+
+class Backends:
+    """Backends of all vehicles of a simulation.
+
+    Args:
+        rate: Physics rate [Hz].
+    """
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._bound: Array | None = None
+        self._time = -math.inf
+
+    def publish(
+        self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], step: int, t: float
+    ) -> None:
+        """Pass the states and new readings to all backends.
+
+        Args:
+            vehicles: All vehicles, in the order of their rows.
+            bodies: Columns of all copies of all vehicles by name; other arrays after a change of vehicles.
+            step: Number of the step.
+            t: Simulation time [s].
+        """
+        if bodies["position"] is not self._bound:
+            self._arrange(list(vehicles), bodies)
+        for bank in self._banks:
+            bank.publish(step, t)
+        for vehicle, backends in self._listening:
+            vehicle.publish(t, backends)
+
+    def command(self, vehicles: Iterable["Multirotor"], bodies: Mapping[str, Array], t: float) -> None:
+        """Set the commands of all vehicles.
+
+        Args:
+            vehicles: All vehicles; one that was added after `publish` joins at the next step.
+            bodies: Columns of their copies.
+            t: Simulation time [s].
+
+        Raises:
+            ConfigError: If a command has the wrong shape or is not finite.
+        """
+        commanded = self._alone
+        if bodies["position"] is not self._bound:
+            self._arrange(list(vehicles), bodies)
+            commanded = [vehicle for vehicle in commanded if vehicle in self._alone]
+        dt, self._time = t - self._time, t
+        for bank in self._banks:
+            bank.command(t, dt)
+        for vehicle in commanded:
+            vehicle.command = vehicle.backends.command(vehicle, t)
+
+    def _arrange(self, vehicles: Sequence["Multirotor"], bodies: Mapping[str, Array]) -> None:
+        self._bound = bodies["position"]
+        found: dict[type[BackendBank], list[Driven]] = {}
+        self._alone: list[Multirotor] = []
+        self._listening: list[tuple[Multirotor, list[Backend]]] = []
+        first = 0
+        for vehicle in vehicles:
+            driver = vehicle.backends.driver
+            bank = None if driver is None else driver.bank
+            if bank is None:
+                self._alone.append(vehicle)
+            else:
+                found.setdefault(bank, []).append((vehicle, driver, first))
+            listening = [b for b in vehicle.backends if bank is None or b is not driver]
+            if listening:
+                self._listening.append((vehicle, listening))
+            first += vehicle.count
+        self._banks = [bank(driven, bodies, self._rate) for bank, driven in found.items()]
