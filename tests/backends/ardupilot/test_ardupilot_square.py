@@ -8,7 +8,7 @@ import pytest
 from pegasus import Multirotor, Simulation
 from pegasus.backends import ArduPilot
 from pegasus.cli.run import Flight, Overrides
-from pegasus.config.scenario import ArduPilotSpec, load_scenario, load_vehicle
+from pegasus.config.scenario import load_scenario, load_vehicle
 from pegasus.recording import read_log
 
 pytestmark = [
@@ -37,17 +37,17 @@ def test_ardupilot_flies_the_square_of_its_scenario(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tilted_hexarotor", "typhoon_h", "crazyflie"])
-def test_a_vehicle_without_a_section(name, tmp_path):
-    """A vehicle without an ArduPilot section would turn over, or not leave the ground."""
+def test_a_vehicle_without_a_map_of_its_outputs(name, tmp_path):
+    """A vehicle whose ArduPilot section has no scale would oscillate, turn over, or not leave the ground."""
     spec, _ = load_vehicle(name)
     scenario, _ = load_scenario("ardupilot_square")
     options = {key: value for key, value in scenario.vehicles[0].backends[0].items() if key != "model"}
     backend = ArduPilot(**options)
     backend.run_folder = tmp_path
-    bare = spec.model_copy(update={"ardupilot": ArduPilotSpec()})
+    assert spec.ardupilot.model_fields_set <= {"parameters"}
     path, upright = [], []
     with Simulation("flat", seed=1) as simulation:
-        vehicle = simulation.add(Multirotor(bare, backends=[backend]))
+        vehicle = simulation.add(Multirotor(spec, backends=[backend]))
         for _ in simulation.stepping(scenario.duration):
             path.append(vehicle.state.position[0].copy())
             upright.append(vehicle.state.rotation[0, 2, 2])
