@@ -143,11 +143,7 @@ class MujocoEngine:
 
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
-        state = self._running().state
-        np.copyto(out.position, state.position)
-        np.copyto(out.orientation, state.orientation)
-        np.copyto(out.velocity, state.velocity)
-        np.copyto(out.angular_velocity, state.angular_velocity)
+        self._running().read(out)
 
     def write(self, ids: BodyIds, state: BodyState) -> None:
         """Set poses and velocities of some bodies (teleport, reset); rows of `state` follow `ids`."""
@@ -273,4 +269,4 @@ class MujocoEngine:
         for collider in body.colliders:
             self._geoms.add_to_body(element, collider)
         self._geoms.add_to_fields(element, body.colliders)
-        self._geoms.add_sphere(element, body.colliders)
+        self._geoms.add_enclosing_box(element, body.colliders)

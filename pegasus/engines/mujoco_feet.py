@@ -14,6 +14,7 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import Collider, ColliderShape
 
+FOOT_RADIUS = 0.005  # [m]
 CLEARANCE = 0.01
 """Height by which the base between the feet is raised [m]."""
 # Maximum height of the corners of the base above the lowest point [m].
@@ -43,6 +44,24 @@ def corners(collider: Collider) -> Array | None:
     else:
         return None
     return points @ matrix_from_quaternion(collider.orientation).T + collider.position
+
+
+def enclosing_box(colliders: Sequence[Collider]) -> Array:
+    """Return the corners of a box along the axes of a body that encloses its colliders and feet [m], (8, 3).
+
+    Args:
+        colliders: Collision shapes of the body.
+    """
+    points = []
+    for collider in colliders:
+        found, margin = corners(collider), FOOT_RADIUS
+        if found is None:
+            found, margin = collider.position[None], sum(collider.size)
+        points += [found - margin, found + margin]
+    limits = np.concatenate(points)
+    middle = 0.5 * (limits.max(axis=0) + limits.min(axis=0))
+    box: Array = middle + _CUBE * (limits.max(axis=0) - middle)
+    return box
 
 
 def feet(colliders: Sequence[Collider]) -> Array:

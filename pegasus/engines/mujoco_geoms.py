@@ -12,7 +12,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
 from pegasus.engines.mujoco_contacts import SOLVER_PARAMETERS, contact_parameters
-from pegasus.engines.mujoco_feet import corners, feet, raised
+from pegasus.engines.mujoco_feet import FOOT_RADIUS, corners, enclosing_box, feet, raised
 from pegasus.scene.decomposition import (
     PLATE_LIMIT,
     THINNEST,
@@ -33,7 +33,6 @@ UNSEEN = 1
 """Group of the geoms that approximate a mesh in contacts; rays hit the mesh itself, in a separate model."""
 
 _FLAT_MESH_THICKNESS = 0.05
-_FOOT_RADIUS = 0.005  # [m]
 # MuJoCo's contype and conaffinity of bodies, of their geoms that collide only with height fields, of the
 # world, and of height fields. The world takes part only passively, so that bodies can be left out.
 _USUAL = (1, 1)
@@ -41,13 +40,12 @@ _MEETS_FIELDS = (2, 0)
 _WORLD = (0, 1 | 4)
 _FIELD = (0, 2 | 4)
 SEARCHING = 4
-"""MuJoCo's contype and conaffinity of the spheres around bodies, which find what is near."""
+"""MuJoCo's contype and conaffinity of the boxes around bodies, which find what is near."""
 # Thickness of a height field below its lowest point [m]; fast bodies must not pass through it.
 _GROUND_THICKNESS = 1.0
 # Approximate limits of plates of different shape, and of their instances, over all meshes of a world. Each
 # shape costs a tenth of a millisecond whenever a vehicle is added.
-_MOST_MESHES = 10_000
-_MOST_GEOMS = 10_000
+_MOST_MESHES = _MOST_GEOMS = 10_000
 _FEWEST_PLATES = 32
 # Deviation of coarse plates [m] above which solid parts are tried instead, for meshes that are small enough
 # to decompose within seconds.
@@ -117,21 +115,17 @@ class MujocoGeoms:
         for mesh in self._decomposed(collider) or [None]:
             self._add(element, collider, priority=0, mesh=mesh)
 
-    def add_sphere(self, element: Any, colliders: Sequence[Collider]) -> None:
-        """Add a sphere about the origin of a body that encloses its colliders, for searches only.
+    def add_enclosing_box(self, element: Any, colliders: Sequence[Collider]) -> None:
+        """Add a box that encloses the colliders of a body, for searches only.
 
         Args:
             element: The body in the model.
             colliders: Its collision shapes, posed in its frame.
         """
         if colliders:
-            element.add_geom(
-                type=mujoco.mjtGeom.mjGEOM_SPHERE,
-                size=[max(map(_reach, colliders)), 0.0, 0.0],
-                contype=SEARCHING,
-                conaffinity=SEARCHING,
-                group=UNSEEN,
-            )
+            name = self._hull_of(enclosing_box(colliders))
+            types = {"contype": SEARCHING, "conaffinity": SEARCHING, "group": UNSEEN}
+            element.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, **types)
 
     def add_to_fields(self, element: Any, colliders: Sequence[Collider]) -> None:
         """Add the geoms of a body for contacts with height fields, if the world has any.
@@ -147,8 +141,8 @@ class MujocoGeoms:
         for x, y, z in base.tolist():
             element.add_geom(
                 type=mujoco.mjtGeom.mjGEOM_SPHERE,
-                size=[_FOOT_RADIUS, 0.0, 0.0],
-                pos=[x, y, z + _FOOT_RADIUS],
+                size=[FOOT_RADIUS, 0.0, 0.0],
+                pos=[x, y, z + FOOT_RADIUS],
                 **unseen,
             )
         for collider in colliders:
@@ -158,16 +152,14 @@ class MujocoGeoms:
                 for mesh in meshes or [None]:
                     self._add(element, collider, priority=0, mesh=mesh, group=UNSEEN, meets=_MEETS_FIELDS)
                 continue
-            hull = raised(points, base)
-            if (key := hull.tobytes()) not in self._hulls:
-                self._hulls[key] = self._new_mesh(hull)
-            element.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._hulls[key], **unseen)
+            name = self._hull_of(raised(points, base))
+            element.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, **unseen)
 
     def _decomposed(self, collider: Collider) -> list[str | None]:
         """Return the names of the convex parts of a body's mesh; empty if it needs no decomposition."""
-        if collider.shape is not ColliderShape.MESH or collider.approximation != "convexDecomposition":
-            return []
-        return list(self._part_meshes(collider, self._solid(collider)))
+        if collider.shape is ColliderShape.MESH and collider.approximation == "convexDecomposition":
+            return list(self._part_meshes(collider, self._solid(collider)))
+        return []
 
     def forget_arrays(self) -> None:
         """Release the arrays that were added; derived meshes are found again by content hash."""
@@ -283,6 +275,12 @@ class MujocoGeoms:
             names.append(self._hulls[key, number])
         return names
 
+    def _hull_of(self, points: Array) -> str:
+        """Return the name of a mesh in the model that is the hull of points, shape (V, 3)."""
+        if (key := points.tobytes()) not in self._hulls:
+            self._hulls[key] = self._new_mesh(points)
+        return self._hulls[key]
+
     def _new_mesh(self, vertices: Array, faces: Faces | None = None) -> str:
         name = f"mesh{self._mesh_count}"
         self._mesh_count += 1
@@ -364,8 +362,7 @@ class MujocoGeoms:
         position, orientation = pose or (collider.position, collider.orientation)
         x, y, z, w = (float(c) for c in orientation)
         size = [*collider.size, 0.0, 0.0, 0.0][:3]
-        kind = _GEOM_TYPES[collider.shape]
-        extra = {}
+        kind, extra = _GEOM_TYPES[collider.shape], {}
         if field is not None:
             kind = mujoco.mjtGeom.mjGEOM_HFIELD
             extra = {"hfieldname": field}
@@ -394,14 +391,6 @@ def _mesh(collider: Collider) -> tuple[Array, Faces]:
     assert collider.vertices is not None
     assert collider.faces is not None
     return collider.vertices, collider.faces
-
-
-def _reach(collider: Collider) -> float:
-    """Return the largest distance of a point of a body's collider from the body's origin, or more [m]."""
-    points = corners(collider)
-    if points is not None:
-        return float(np.sqrt((points * points).sum(axis=1).max())) + _FOOT_RADIUS
-    return float(np.sqrt((collider.position**2).sum())) + sum(collider.size)
 
 
 def _collides_by_itself(collider: Collider) -> bool:

@@ -33,7 +33,7 @@ class BodyMotion:
         self._model, self._data = model, data
         self._count = model.nbody - 1
         self.state = BodyState.zeros(self._count)
-        self._integrated = BodyState.zeros(self._count)
+        self._end = BodyState.zeros(self._count)
         self._pose = data.qpos.reshape(-1, 7)
         self._velocity = data.qvel.reshape(-1, 6)
         self._take_from_model(self.state)
@@ -46,7 +46,7 @@ class BodyMotion:
         self._inertia = matrix_product(axes * model.body_inertia[1:, None, :], axes.transpose(0, 2, 1))
         self._has_offset = bool(self._center_of_mass.any())
         self._in_model = False
-        self._proximity = Proximity(model, data)
+        self._proximity = Proximity(model, data, self.state, self._end)
         self._no_body = np.zeros(self._count, dtype=bool)
         self.contacts: ContactRecord | None = None
         """Contacts of the last step, or of the initial poses; None if there are none."""
@@ -55,6 +55,10 @@ class BodyMotion:
     def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
         """Set the wrench of the next steps, and the state at the end of the next one without contacts."""
         self._force, self._torque, self._free = force, torque, free
+
+    def read(self, out: BodyState) -> None:
+        """Write poses and velocities of all bodies."""
+        _copy(out, self.state)
 
     def write(self, rows: IntArray, state: BodyState) -> None:
         """Set poses and velocities of some bodies."""
@@ -68,9 +72,8 @@ class BodyMotion:
         """Put the state into the model, with the poses of all geoms."""
         if self._in_model:
             return
-        self._put(self.state.position, self.state.orientation)
-        self._velocity[:, :3] = self.state.velocity
-        self._velocity[:, 3:] = self.state.angular_velocity
+        self._put_state()
+        self._put_velocity()
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_comPos(self._model, self._data)
         self._in_model = True
@@ -82,39 +85,27 @@ class BodyMotion:
         if self._rest is not None and self._rest.goes_on(dt, self._force, self._torque, free):
             return
         self._rest = None
-        given = free
         if free is None:
-            free = self._integrate(dt)
-        self.contacts = None
-        if not self._proximity.far(self.state, free):
-            near = self._proximity.near(at_start=self._restore)
-            if near.any():
-                if self._step_near(near, free, dt):
-                    self._rest = _Rest(dt, self._force, self._torque, given)
-                return
-        self._take(free)
+            self._integrate(dt)
+        else:
+            _copy(self._end, free)
+        self.contacts, self._in_model = None, False
+        if self._proximity.far(dt):
+            return
+        near = self._proximity.near(at_start=self._put_state)
+        if not near.any():
+            _copy(self.state, self._end)
+        elif self._step_near(near, dt):
+            self._rest = _Rest(dt, self._force, self._torque, free)
 
-    def _take(self, free: BodyState) -> None:
-        ours = self.state
-        np.copyto(ours.position, free.position)
-        np.copyto(ours.orientation, free.orientation)
-        np.copyto(ours.velocity, free.velocity)
-        np.copyto(ours.angular_velocity, free.angular_velocity)
-        self._in_model = False
-
-    def _restore(self) -> None:
-        """Put the state into the model, whatever is there."""
-        self._in_model = False
-        self.update_model()
-
-    def _step_near(self, near: BoolArray, free: BodyState, dt: float) -> bool:
+    def _step_near(self, near: BoolArray, dt: float) -> bool:
         """Advance by dt [s] where some bodies may touch something. Return whether all remain at rest."""
-        proximity, state = self._proximity, self.state
-        motion = proximity.motion_between(state, free, dt)
+        proximity, state, free = self._proximity, self.state, self._end
+        motion = proximity.motion
         fast = near & proximity.fast(motion)
         blocked, swept = self._no_body, bool(fast.any())
         if not swept and not self._detect(near):
-            self._take(free)
+            _copy(state, free)
             return False
         start, end = self._central(state), self._central(free)
         if swept:
@@ -127,7 +118,7 @@ class BodyMotion:
             self._detect(near)
         solution = self._solved(start, end, dt, passing=fast & ~blocked) if self._data.ncon else None
         position, orientation = state.position.copy(), state.orientation.copy()
-        self._take(free)
+        _copy(state, free)
         touching = self._no_body if solution is None else solution.touching
         stopped = blocked & ~touching
         if stopped.any():
@@ -148,9 +139,8 @@ class BodyMotion:
 
     def _detect(self, near: BoolArray) -> int:
         """Find the contacts of some bodies (M,) at the start of a step. Return their number."""
-        self._restore()
-        self._proximity.consider(near)
-        mujoco.mj_collision(self._model, self._data)
+        self._put_state()
+        self._proximity.detect(near)
         return int(self._data.ncon)
 
     def _solved(self, start: BodyState, end: BodyState, dt: float, *, passing: BoolArray) -> Solution | None:
@@ -163,6 +153,8 @@ class BodyMotion:
             free[:, :3] -= rotate(rotation, cross(end.angular_velocity, self._center_of_mass))
             wrench[:, 3:] += cross(self._center_of_mass, rotate_inverse(rotation, self._force))
         model, data = self._model, self._data
+        self._put_velocity()
+        mujoco.mj_comPos(model, data)
         mujoco.mj_makeM(model, data)
         mujoco.mj_factorM(model, data)
         mujoco.mj_makeConstraint(model, data)
@@ -241,8 +233,8 @@ class BodyMotion:
         position = start.position + way * (end.position - start.position)
         return position, _between(start.orientation, end.orientation, way)
 
-    def _integrate(self, dt: float) -> BodyState:
-        """Return the state at the end of a step without contacts, by RK4 with the wrench held."""
+    def _integrate(self, dt: float) -> None:
+        """Compute the state at the end of a step without contacts, by RK4 with the wrench held."""
         self.update_model()
         applied = self._data.qfrc_applied.reshape(-1, 6)
         applied[:, 3:] = self._torque
@@ -256,9 +248,13 @@ class BodyMotion:
         option.timestep, option.disableflags = dt, allowed | _NO_CONTACTS
         mujoco.mj_step(self._model, self._data)
         option.disableflags = allowed
-        self._in_model = False
-        self._take_from_model(self._integrated)
-        return self._integrated
+        self._take_from_model(self._end)
+
+    def _put_state(self) -> None:
+        self._put(self.state.position, self.state.orientation)
+
+    def _put_velocity(self) -> None:
+        self._velocity[:, :3], self._velocity[:, 3:] = self.state.velocity, self.state.angular_velocity
 
     def _put(self, position: Array, orientation: Array) -> None:
         self._pose[:, :3] = position
@@ -275,8 +271,7 @@ class BodyMotion:
     def _record_overlaps(self) -> None:
         """Record the contacts of the present poses, without forces."""
         self.update_model()
-        self._proximity.consider(~self._no_body)
-        mujoco.mj_collision(self._model, self._data)
+        self._proximity.detect(~self._no_body)
         if self._data.ncon:
             self.contacts = ContactRecord(self._model, self._data, np.zeros((self._data.ncon, 3)))
 
@@ -316,6 +311,11 @@ class _Rest:
         if free is None or self._free is None:
             return True
         return all(bool((a == b).all()) for a, b in zip(_fields(free), self._free, strict=True))
+
+
+def _copy(state: BodyState, source: BodyState) -> None:
+    state.position[...], state.orientation[...] = source.position, source.orientation
+    state.velocity[...], state.angular_velocity[...] = source.velocity, source.angular_velocity
 
 
 def _still(start: BodyState, solution: Solution) -> BoolArray:

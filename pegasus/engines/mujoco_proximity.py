@@ -2,75 +2,169 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.compiler import Kernel, Rows
+from pegasus.base.step_math import Column, Quat, Real, Vec3, maximum, minimum, norm, sqrt
 from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_contacts import MARGIN
 from pegasus.engines.mujoco_geoms import SEARCHING
 
-# Smallest distance to which the surroundings are searched [m], and number of steps that a search shall serve.
-_SEARCH_DISTANCE = 0.4
+# Smallest and largest distance to which the surroundings are searched [m], number of steps that a search
+# shall serve, and what a distance may be wrong by [m].
+_SEARCH_DISTANCES = 0.4, 1.6
 _SEARCH_STEPS = 10
+_ACCURACY = 1e-4
 # MuJoCo's largest number of contacts between two geoms, the nearest not necessarily among them.
 _MOST_CONTACTS = 50
-# Number of bodies up to which Python's numbers are faster than arrays.
-_FEW = 2
 # Distance by which a body moves between two collision checks on its path [m]: a quarter of the thinnest wall.
 _STRIDE = 0.005
 OVERLAP = 0.001
 """Growth of an overlap that ends the path of a body in contact [m]."""
 
 
+@dataclass
+class FlightRows:
+    """Bodies at the start and at the end of a step of free flight, and bounds of their distances."""
+
+    position: Column[Vec3]
+    orientation: Column[Quat]
+    velocity: Column[Vec3]
+    angular_velocity: Column[Vec3]
+    free_position: Column[Vec3]
+    free_orientation: Column[Quat]
+    free_velocity: Column[Vec3]
+    free_angular_velocity: Column[Vec3]
+    reach: Column[Real]
+    """Largest distance of a body's points from its origin [m]."""
+    arm: Column[Real]
+    """Largest lever arm of a contact [m]."""
+    motion: Column[Real]
+    """Upper bound of the motion of a body's points in the step [m]."""
+    to_world: Column[Real]
+    """Lower bound of the distance to the world at the end of the step [m]."""
+    to_bodies: Column[Real]
+    """Mean over two bodies: lower bound of their distance at the end of the step [m]."""
+    near: Column[int]
+    """One number: whether a body may touch something in the step."""
+
+
+def fly_apart(_i: int, rows: FlightRows, count: int, dt: Real) -> None:
+    """Reduce all bounds by the motion of the bodies; end the step of all if none may touch anything.
+
+    Args:
+        _i: Row; one launch of a single row computes all bodies.
+        rows: The bodies.
+        count: Number of bodies.
+        dt: Length of the step [s].
+    """
+    near = 0
+    for k in range(count):
+        motion = motion_bound(
+            rows.free_position[k] - rows.position[k],
+            rows.orientation[k],
+            rows.free_orientation[k],
+            rows.reach[k],
+        )
+        # Contacts limit the velocity at the end of the step.
+        closing = norm(rows.free_velocity[k]) + rows.arm[k] * norm(rows.free_angular_velocity[k])
+        motion = maximum(motion, dt * closing)
+        rows.motion[k] = motion
+        rows.to_world[k] = rows.to_world[k] - motion
+        rows.to_bodies[k] = rows.to_bodies[k] - 2.0 * motion
+        if not (minimum(rows.to_world[k], rows.to_bodies[k]) > 0.0):
+            near = 1
+    rows.near[0] = near
+    if near == 0:
+        for k in range(count):
+            rows.position[k] = rows.free_position[k]
+            rows.orientation[k] = rows.free_orientation[k]
+            rows.velocity[k] = rows.free_velocity[k]
+            rows.angular_velocity[k] = rows.free_angular_velocity[k]
+
+
+def motion_bound(way: Vec3, a: Quat, b: Quat, reach: Real) -> Real:
+    """Return an upper bound of the distance between two places of a point of a body [m].
+
+    A chord of the angle t has the length 2 r sin(t/2), and the distance of the quaternions is 2 sin(t/4).
+
+    Args:
+        way: Way of the body's origin [m].
+        a: Orientation at one place.
+        b: Orientation at the other place.
+        reach: Largest distance of a point of the body from its origin [m].
+    """
+    same = 0.0
+    opposite = 0.0
+    for k in range(4):
+        same = same + (b[k] - a[k]) * (b[k] - a[k])
+        opposite = opposite + (b[k] + a[k]) * (b[k] + a[k])
+    return norm(way) + 2.0 * reach * sqrt(minimum(same, opposite))
+
+
+_FLIGHT = Kernel(fly_apart)
+
+
 class Proximity:
     """Lower bounds of the distances between each body and everything else.
 
-    The bound of a body, taken as the sphere that encloses it, decreases by twice its motion, since two bodies
-    may approach each other, and is renewed by a search when it is used up. Bodies with a positive bound touch
-    nothing. (Between boxes MuJoCo finds no contact at a distance if only their edges face each other.)
+    The bounds of a body, taken as the box that encloses it, decrease by its motion (that to other bodies by
+    twice its motion, since two may approach each other), and are renewed by a search when one is used up.
+    Bodies with positive bounds touch nothing. (Between boxes MuJoCo finds no contact at a distance if only
+    their edges face each other; the enclosing boxes are meshes, which have no such gap.)
 
     Args:
         model: The model; body 0 is the world, all others are free.
         data: Its data.
+        state: State at the start of a step; `far` writes the end.
+        free: State at the end of the step without contacts.
     """
 
-    def __init__(self, model: Any, data: Any) -> None:
+    def __init__(self, model: Any, data: Any, state: BodyState, free: BodyState) -> None:
         self._model, self._data = model, data
         count = self._count = model.nbody - 1
         self._geoms = slice(int(model.body_geomnum[0]), model.ngeom)
         self._contype = model.body_contype.copy()
         types = model.geom_contype[self._geoms]
-        spheres = types == SEARCHING
-        self._touching_types = np.where(spheres, 0, types), model.geom_conaffinity[self._geoms] & ~SEARCHING
-        self._searching_types = np.where(spheres, SEARCHING, 0), np.where(spheres, SEARCHING, 0)
-        # Radius of the sphere of each body.
-        self._reach = np.zeros(model.nbody)
-        self._reach[model.geom_bodyid[self._geoms][spheres]] = model.geom_size[self._geoms, 0][spheres]
-        self._reach = self._reach[1:]
-        self._bound = np.zeros(count)
-        self._bounds = [0.0] * count
+        enclosing = types == SEARCHING
+        self._touching_types = (
+            np.where(enclosing, 0, types),
+            model.geom_conaffinity[self._geoms] & ~SEARCHING,
+        )
+        self._searching_types = np.where(enclosing, SEARCHING, 0), np.where(enclosing, SEARCHING, 0)
+        reach = np.zeros(model.nbody)
+        reach[model.geom_bodyid[self._geoms][enclosing]] = (
+            _lengths(model.geom_pos[self._geoms]) + model.geom_rbound[self._geoms]
+        )[enclosing]
+        self._reach = reach[1:].copy()
+        self.motion = np.zeros(count)
+        """Upper bound of the motion of each body's points in the step [m], shape (M,)."""
+        self._to_world, self._to_bodies = np.zeros(count), np.zeros(count)
         self._wait = np.zeros(count, dtype=np.int64)
-        # Motion of the origin of each body in the step [m].
-        self.moved = np.zeros(count)
-        self._rows = np.zeros((count, 3))
+        self._near = np.zeros(1, dtype=np.int32)
+        self._distance = _SEARCH_DISTANCES[0]
+        columns = {"reach": self._reach, "arm": self._reach + 2.0 * _lengths(model.body_ipos[1:]) + MARGIN}
+        columns |= {"motion": self.motion, "to_world": self._to_world, "to_bodies": self._to_bodies}
+        columns |= vars(state) | {f"free_{name}": values for name, values in vars(free).items()}
+        if count:
+            self._launch = _FLIGHT.launch(Rows(FlightRows, {**columns, "near": self._near}), 1, count, 0.0)
         self._search(False, MARGIN)
 
-    def far(self, state: BodyState, free: BodyState) -> bool:
-        """Return whether no body can touch anything in a step.
+    def far(self, dt: float) -> bool:
+        """Return whether no body can touch anything in a step; if so, all have ended it in free flight.
 
         Args:
-            state: State at the start.
-            free: State at the end without contacts.
+            dt: Length of the step [s].
         """
-        if self._count <= _FEW:
-            return self._few_far(state, free)
-        np.subtract(free.position, state.position, out=self._rows)
-        self.moved[:] = _lengths(self._rows)
-        self._bound -= 2.0 * self.moved
-        return bool((self._bound > 0.0).all())
+        if not self._count:
+            return True
+        self._launch(self._count, dt)
+        return not self._near[0]
 
     def near(self, *, at_start: Callable[[], None]) -> BoolArray:
         """Return which bodies may touch something in the step that `far` considered, shape (M,).
@@ -79,28 +173,33 @@ class Proximity:
             at_start: Puts the bodies into the model at their poses at the start of the step.
         """
         self._wait -= 1
-        due = (self._bound <= 0.0) & (self._wait <= 0)
+        due = ~(self._to_bodies > 0.0) | (~(self._to_world > 0.0) & (self._wait <= 0))
         if due.any():
             at_start()
-            distance = max(_SEARCH_DISTANCE, 2.0 * _SEARCH_STEPS * float(self.moved[due].max()))
-            self._search(True, distance)
-            left, beside = self._left(due, distance)
-            self._search(False, MARGIN)
+            distance = max(self._distance, 2.0 * _SEARCH_STEPS * float(self.motion[due].max()))
+            to_world, to_bodies = self._left(due, distance)
             # A body that was found is near for the others too.
-            self._bound = np.where(due, left, np.minimum(self._bound, left))
-            self._wait[due & (left <= 0.0) & ~beside] = _SEARCH_STEPS
-            self._bounds = self._bound.tolist()
-        return self._bound <= 0.0
+            self._to_world[due] = to_world[due]
+            self._to_bodies[:] = np.where(due, to_bodies, np.minimum(self._to_bodies, to_bodies))
+            left = np.minimum(to_world, to_bodies)[due]
+            self._distance = float(np.clip(2.0 * left.min(), *_SEARCH_DISTANCES))
+            self._wait[due & (to_world <= 0.0)] = _SEARCH_STEPS
+        return ~self._clear()
 
     def forget(self, rows: Any) -> None:
         """Have the surroundings of some bodies searched in the next step."""
-        self._bound[rows] = 0.0
+        self._to_world[rows] = self._to_bodies[rows] = 0.0
         self._wait[rows] = 0
-        self._bounds = self._bound.tolist()
 
-    def consider(self, rows: BoolArray) -> None:
-        """Restrict collision detection to pairs with at least one of these bodies, shape (M,)."""
+    def _clear(self) -> BoolArray:
+        clear: BoolArray = (self._to_world > 0.0) & (self._to_bodies > 0.0)
+        return clear
+
+    def detect(self, rows: BoolArray) -> None:
+        """Find the contacts of pairs with at least one of these bodies (M,), in the poses of the model."""
         self._model.body_contype[1:] = np.where(rows, self._contype[1:], 0)
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_collision(self._model, self._data)
 
     def gaps(self, rows: BoolArray) -> Array:
         """Return the smallest gap of each body in the present poses [m], infinite if none, shape (M,).
@@ -108,9 +207,7 @@ class Proximity:
         Args:
             rows: Bodies that are considered, shape (M,).
         """
-        self.consider(rows)
-        mujoco.mj_kinematics(self._model, self._data)
-        mujoco.mj_collision(self._model, self._data)
+        self.detect(rows)
         smallest = np.full(self._model.nbody, math.inf)
         if self._data.ncon:
             bodies = self._model.geom_bodyid[self._data.contact.geom]
@@ -153,54 +250,37 @@ class Proximity:
         """Return which bodies move farther than may remain unchecked, shape (M,)."""
         return motion > _STRIDE
 
-    def motion_between(self, state: BodyState, free: BodyState, dt: float) -> Array:
-        """Return upper bounds of the motion of each body's points in free flight [m], shape (M,)."""
-        spin = np.maximum(_lengths(state.angular_velocity), _lengths(free.angular_velocity))
-        bound: Array = _lengths(free.position - state.position) + self._reach * spin * dt
-        return bound
-
     def motion_of(self, velocity: Array, spin: Array, dt: float) -> Array:
         """Return upper bounds of the motion of each body's points in a step [m], shape (M,)."""
         bound: Array = dt * (_lengths(velocity) + self._reach * _lengths(spin))
         return bound
 
-    def _left(self, due: BoolArray, distance: float) -> tuple[Array, BoolArray]:
-        """Return the bounds of bodies after a step, and which of them are beside another body, shape (M,).
+    def _left(self, due: BoolArray, distance: float) -> tuple[Array, Array]:
+        """Return the bounds of bodies to the world and to other bodies after a step, shape (M,) each.
 
         Args:
             due: Bodies whose surroundings are searched, shape (M,).
             distance: Distance of the search [m].
         """
-        self.gaps(due)
-        contact = self._data.contact
-        pairs = self._model.geom_bodyid[contact.geom]
-        motion = np.append(0.0, self.moved)
-        nearest, beside = distance - 2.0 * motion, np.zeros(len(motion), dtype=bool)
-        left = contact.dist - 2.0 * motion[pairs].max(axis=1)
-        two = (pairs > 0).all(axis=1)
-        for side in (0, 1):
-            np.minimum.at(nearest, pairs[:, side], left)
-            beside[pairs[two, side]] = True
-        nearest[np.bincount(pairs.ravel(), minlength=len(motion)) >= _MOST_CONTACTS] = 0.0
-        return nearest[1:], beside[1:]
-
-    def _few_far(self, state: BodyState, free: BodyState) -> bool:
-        far = True
-        for row, ((x, y, z), (to_x, to_y, to_z)) in enumerate(
-            zip(state.position.tolist(), free.position.tolist(), strict=True)
-        ):
-            # The same roundings as for many, so that a body's bits do not depend on the number of bodies.
-            x, y, z = to_x - x, to_y - y, to_z - z
-            moved = math.sqrt(x * x + y * y + z * z)
-            bound = self._bounds[row] = self._bounds[row] - 2.0 * moved
-            far = far and bound > 0.0
-            self.moved[row] = moved
-        if not far:
-            self._bound[:] = self._bounds
-        return far
+        motion = np.append(0.0, self.motion)
+        to_world, to_bodies = distance - motion, distance - 2.0 * motion
+        # The distance of boxes that overlap is wrong by up to the margin: they are found by a small one.
+        for margin in (distance, MARGIN):
+            self._search(True, margin)
+            self.detect(due)
+            pairs = self._model.geom_bodyid[self._data.contact.geom]
+            gap = self._data.contact.dist - _ACCURACY
+            two = (pairs > 0).all(axis=1)
+            body = pairs.max(axis=1)[~two]
+            np.minimum.at(to_world, body, gap[~two] - motion[body])
+            for side in (0, 1):
+                np.minimum.at(to_bodies, pairs[two, side], (gap - 2.0 * motion[pairs].max(axis=1))[two])
+            to_world[np.bincount(pairs.ravel(), minlength=len(motion)) >= _MOST_CONTACTS] = 0.0
+        self._search(False, MARGIN)
+        return to_world[1:], to_bodies[1:]
 
     def _search(self, searching: bool, margin: float) -> None:
-        """Prepare collision detection between spheres, or between the shapes of bodies."""
+        """Prepare collision detection of the boxes that enclose bodies, or of the shapes of bodies."""
         model, moving = self._model, self._geoms
         types = self._searching_types if searching else self._touching_types
         model.geom_contype[moving], model.geom_conaffinity[moving] = types

@@ -472,7 +472,13 @@ def test_looking_ahead_for_collisions_changes_no_bit(seed, monkeypatch):
         return np.array(rows), contact_count
 
     looking, contact_count = fly()
-    monkeypatch.setattr(Proximity, "far", lambda *_: False)
+    far = Proximity.far
+
+    def never_far(proximity, dt):
+        proximity.forget(slice(None))
+        return far(proximity, dt)
+
+    monkeypatch.setattr(Proximity, "far", never_far)
     monkeypatch.setattr(Proximity, "near", lambda *_, **__: np.ones(len(starts), dtype=bool))
     always, _ = fly()
     assert contact_count > 100

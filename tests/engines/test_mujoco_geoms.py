@@ -306,10 +306,10 @@ def test_instances_share_their_parts(monkeypatch):
     monkeypatch.setattr("pegasus.engines.mujoco_geoms.DecompositionCache", lambda: None)
     engine, ids = engine_with(*instances([1.0] * 20))
     assert len(calls) == 1
-    same_scale = engine._model.nmesh
+    same_scale = engine._model.nmesh - 1  # without the box about the body
     engine, ids = engine_with(*instances([1.0, 1.5, 1.9] * 7))
     assert len(calls) == 2
-    assert engine._model.nmesh == 3 * same_scale
+    assert engine._model.nmesh - 1 == 3 * same_scale
     vertices, faces = mesh_shapes.arch()
     centers, gaps = probes(1.5 * vertices, faces, 60)
     assert worst_gap(engine, ids, centers + np.array([10.0, 0, 0]), gaps) < 1e-5
@@ -332,7 +332,7 @@ def test_removed_bodies_leave_no_arrays_behind():
         del vertices, faces, shape
     gc.collect()
     assert [array() for array in kept] == [None] * 3
-    assert len(engine._spec.meshes) == 1
+    assert len(engine._spec.meshes) == 2  # with the box about the body
 
 
 def test_too_many_faces_are_said_and_kept_close(caplog, monkeypatch):
@@ -352,7 +352,7 @@ def test_worlds_without_such_meshes_have_one_model():
     hull = mesh(*mesh_shapes.box((0, 0, 0), (1, 2, 3)))
     engine, _ = engine_with(hull, collider(ColliderShape.PLANE))
     assert engine._surfaces is None
-    assert engine._model.ngeom == 4  # with the sphere about the body
+    assert engine._model.ngeom == 4  # with the box about the body
 
 
 def test_a_crowded_world_costs_no_contact():
