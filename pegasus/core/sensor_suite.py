@@ -100,9 +100,14 @@ class SensorSuite(Mapping[str, Sensor]):
             return {}
         now, _, number = self.time.tolist()
         if self._new is None or self._new[0] != number:
-            given = {name: self._given[name] for name, _, _ in self._schedules if name in self._given}
-            given |= {n: s.given for n, s in self._compiled.items() if s.stamp == now}
-            self._new = number, {n: given[n] for n in self._sensors if n in given and given[n].stamp == now}
+            new: dict[str, Reading] = {}
+            for name in self._sensors:
+                if (sensor := self._compiled.get(name)) is not None:
+                    if sensor.stamp == now:
+                        new[name] = sensor.given
+                elif (reading := self._given.get(name)) is not None and reading.stamp == now:
+                    new[name] = reading
+            self._new = number, new
         return self._new[1]
 
     def reading(self, kind: type[R], name: str | None = None) -> R:

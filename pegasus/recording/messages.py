@@ -58,29 +58,25 @@ class Layout:
                 "itemsize": len(CDR_HEADER) + end,
             }
         )
-        self._last_texts: tuple[Sequence[str], bytes] = ((), b"")
+        self._array_count, self._text_start = len(self.arrays), len(fixed)
+        self._last_texts: Sequence[str] = ()
 
-    def encode(
-        self, arrays: Sequence[npt.NDArray[Any]], numbers: Sequence[Any], texts: Sequence[str]
-    ) -> bytes:
+    def encode(self, values: Sequence[Any]) -> bytes:
         """Return a message.
 
         Args:
-            arrays: Arrays of the types and shapes of this layout.
-            numbers: Numbers.
-            texts: Texts.
+            values: Arrays of the types and shapes of this layout, numbers, and texts.
         """
-        parts = self._parts
-        parts[1:-3:2] = arrays
-        parts[-2] = self._numbers.pack(*numbers)
-        if texts != self._last_texts[0]:
-            self._last_texts = texts, self._tail(texts)
-        parts[-1] = self._last_texts[1]
+        first, last, parts = self._array_count, self._text_start, self._parts
+        parts[1:-3:2] = values[:first]
+        if self.texts and values[last:] != self._last_texts:
+            self._last_texts, parts[-1] = values[last:], self._tail(values[last:])
+        parts[-2] = self._numbers.pack(*values[first:last])
         try:
             # One call for all arrays: a NumPy function takes longer than the copy of a small array.
             return b"".join(parts)
         except TypeError:  # An array that is not contiguous.
-            parts[1:-3:2] = [array.tobytes() for array in arrays]
+            parts[1:-3:2] = [array.tobytes() for array in values[:first]]
             return b"".join(parts)
 
     def table(self, contents: Sequence[bytes]) -> npt.NDArray[np.void]:
@@ -168,7 +164,7 @@ class ItemMessages(Messages):
             for field, dtype in zip(arrays, self.layout.dtypes, strict=True)
             for part in (dtype, tuple(field.shape or ()))
         )
-        self._array_count, self._text_count = len(arrays), len(self.layout.texts)
+        self._array_count = len(arrays)
         self._last: Sequence[Any] = [None] * len(arrays)
 
     def add(self, stamp: int, item: Any) -> None:
@@ -182,20 +178,17 @@ class ItemMessages(Messages):
             ConfigError: If a field does not fit the type and shape that it had in the first message.
         """
         values = self._fields_of(item)
-        arrays = values[: self._array_count]
         try:
             # Arrays that are written in place are those of last time, and have kept their types and shapes.
-            if any(map(is_not, arrays, self._last)) and self._kinds_of(item) != self._kinds:
-                raise TypeError
-            content = self._content(values)
-            self._last = arrays
+            if any(map(is_not, values, self._last)):
+                if self._kinds_of(item) != self._kinds:
+                    raise TypeError
+                self._last = values[: self._array_count]
+            content = self.layout.encode(values)
         except (AttributeError, TypeError, struct.error):
-            content = self._content([*map(_converted, self._fields, values, repeat(type(item).__name__))])
+            owner = type(item).__name__
+            content = self.layout.encode([*map(_converted, self._fields, values, repeat(owner))])
         self.waiting.append((stamp, content))
-
-    def _content(self, values: Sequence[Any]) -> bytes:
-        first, last = self._array_count, len(values) - self._text_count
-        return self.layout.encode(values[:first], values[first:last], values[last:])
 
 
 class FrameMessages(Messages):
@@ -265,5 +258,7 @@ def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function of an object to the tuple of its attributes of these names."""
     if len(names) > 1:
         return attrgetter(*names)
-    getters = [attrgetter(name) for name in names]
-    return lambda item: tuple([get(item) for get in getters])
+    if not names:
+        return lambda _: ()
+    get = attrgetter(names[0])
+    return lambda item: (get(item),)
