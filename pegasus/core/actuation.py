@@ -1,4 +1,4 @@
-"""Inputs of a vehicle's step that Python computes: NumPy models, the ground below the rotors, the battery."""
+"""Inputs of a vehicle's step that Python computes: NumPy models, and the ground below the rotors."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -53,11 +53,12 @@ class Actuation:
         """Bring the rotors to rest, and the batteries back to their initial charge."""
         for name in _RESET:
             vehicle.columns[name][...] = 0.0
+        vehicle.columns["lowest_speed"][...] = vehicle.motor.min_speed
+        vehicle.columns["highest_speed"][...] = vehicle.motor.max_speed
         if vehicle.battery is not None:
             vehicle.battery.reset()
         if self._survey is not None:
             self._survey.reset()
-        self._set_limits(vehicle)
 
     def prepare(self, vehicle: "Multirotor", t: float, dt: float) -> None:
         """Set the inputs of the step from t to t + dt.
@@ -99,33 +100,18 @@ class Actuation:
             columns["held_drag_force"][...] = force
             columns["held_drag_torque"][...] = 0.0 if moment is None else moment
 
-    def draw(self, vehicle: "Multirotor", t: float, dt: float) -> None:
-        """Draw the power of a step from the battery, and set the limits of the coming commands.
 
-        Args:
-            vehicle: The vehicle, with a battery.
-            t: Simulation time at the start of the step [s].
-            dt: Length of the step [s].
-        """
-        assert vehicle.battery is not None
-        if vehicle.battery.draw(vehicle.columns["shaft_power"], dt):
-            _warn_of_battery(vehicle, t)
-        self._set_limits(vehicle)
+def warn_of_battery(vehicle: "Multirotor", t: float) -> None:
+    """Log a warning if batteries of a vehicle have become low or empty since the last call.
 
-    def _set_limits(self, vehicle: "Multirotor") -> None:
-        columns, battery = vehicle.columns, vehicle.battery
-        if battery is None:
-            columns["lowest_speed"][...] = vehicle.motor.min_speed
-            columns["highest_speed"][...] = vehicle.motor.max_speed
-            return
-        columns["lowest_speed"][...] = np.broadcast_to(battery.lowest_speed, (vehicle.count, 1))[:, 0]
-        columns["highest_speed"][...] = battery.highest_speed[:, 0]
-        columns["voltage"][...] = battery.voltage
-
-
-def _warn_of_battery(vehicle: "Multirotor", t: float) -> None:
-    battery = vehicle.battery
-    assert battery is not None
+    Args:
+        vehicle: The vehicle.
+        t: Simulation time at the start of the step [s].
+    """
+    battery, news = vehicle.battery, vehicle.columns["news"]
+    if battery is None or not news.any():
+        return
+    news[...] = 0
     empty, low = int(battery.empty.sum()), int((battery.low & ~battery.empty).sum())
     of_all = f" of {vehicle.count}" if vehicle.count > 1 else ""
     _log.warning("%s at t = %.1f s: %d%s batteries low, %d empty", vehicle.name, t, low, of_all, empty)

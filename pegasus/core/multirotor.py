@@ -130,7 +130,7 @@ class Multirotor:
             self.drag, self.downwash = models.drag, models.downwash
             self.battery: BatteryState | None = None
             if models.battery is not None:
-                self.battery = BatteryState(models.battery, self.motor, self.count)
+                self.battery = BatteryState(models.battery, self.motor)
             if sensors is None:
                 sensors = build_sensors(spec.sensors)
         except ConfigError as error:
@@ -342,6 +342,8 @@ class Multirotor:
             columns: Arrays with the present values.
         """
         self.columns = columns
+        if self.battery is not None:
+            self.battery.columns = columns
         self.state = VehicleState(**{field.name: columns[field.name] for field in fields(VehicleState)})
 
     def join(self, manager: "VehicleManager", environment: Environment) -> None:

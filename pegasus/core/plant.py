@@ -11,6 +11,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
 from pegasus.core.plant_models import (
     PARAMETERS,
+    battery_kernel,
+    battery_rows,
     custom_laws,
     motion_kernel,
     motion_rows,
@@ -19,6 +21,7 @@ from pegasus.core.plant_models import (
     plant_rows_of,
 )
 from pegasus.dynamics import plant_rows
+from pegasus.dynamics.battery import BatteryRows
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Launch
@@ -67,6 +70,7 @@ class Plant:
         self._vehicles: Sequence[Multirotor] = ()
         self._advance: Launch | None = None
         self._observe: Launch | None = None
+        self._draw: Launch | None = None
         self.count = 0
         """Number of rows M."""
         self.columns = own_columns(0, 0)
@@ -91,7 +95,7 @@ class Plant:
                 own[name][...] = vehicle.columns[name]
             vehicle.take_columns(own)
             self.columns["kind"][rows] = k
-        self._advance = self._observe = None
+        self._advance = self._observe = self._draw = None
 
     def prepare(self, dt: float) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
@@ -106,15 +110,22 @@ class Plant:
             custom = custom_laws(self._vehicles)
             parameters = parameters_of(self._vehicles)
             self._alarm = parameters["alarm"]
+            self._bell = np.zeros(1, dtype=np.int32)
             rows = plant_rows_of(custom, {**self.columns, **parameters})
             self._advance = plant_kernel(custom).launch(rows, self.count, dt)
             self._observe = motion_kernel().launch(motion_rows(self.columns), self.count, 1.0 / dt)
+            if any(vehicle.battery is not None for vehicle in self._vehicles):
+                supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
+                self._draw = battery_kernel().launch(supplies, self.count, dt)
 
-    def advance(self, dt: float) -> None:
+    def advance(self, dt: float) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.
 
         Args:
             dt: Length of the step [s].
+
+        Returns:
+            Whether a battery has become low or empty.
 
         Raises:
             ConfigError: If a wrench is not finite, or the motion of a vehicle has diverged.
@@ -126,6 +137,12 @@ class Plant:
             if self._alarm[0]:
                 self._alarm[0] = 0
                 raise self._fault()
+        if self._draw is None:
+            return False
+        self._draw(dt)
+        rung = bool(self._bell[0])
+        self._bell[0] = 0
+        return rung
 
     def observe(self, dt: float) -> None:
         """Set rotation matrices and accelerations after a step.
@@ -162,7 +179,8 @@ class Plant:
 @cache
 def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    hints = {**get_type_hints(plant_rows.PlantRows), **get_type_hints(plant_rows.MotionRows)}
+    kinds = plant_rows.PlantRows, plant_rows.MotionRows, BatteryRows
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     return tuple(
         (name, get_origin(hint) is Table, get_args(hint)[0])
         for name, hint in hints.items()

@@ -16,6 +16,7 @@ from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
 from pegasus.dynamics import Drag, Motor, ThrustCurve, plant_rows
 from pegasus.dynamics import plant as step
+from pegasus.dynamics.battery import NO_CELLS, BatteryRows, draw
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
@@ -45,8 +46,8 @@ _SHIPPED: dict[str, tuple[Law, Any]] = {
 }
 """Law and column of each shipped model, with the parameters of vehicles that have another one."""
 _ROTOR_TABLES = ("rotor_position", "rotor_x", "rotor_y", "rotor_z", "rotor_spin", "rotor_apart")
-PARAMETERS = frozenset({"airframe", "alarm", *_SHIPPED, *_ROTOR_TABLES})
-"""Columns and tables that have one row per kind of vehicle, and the cell `alarm`."""
+PARAMETERS = frozenset({"airframe", "cells", "alarm", "bell", *_SHIPPED, *_ROTOR_TABLES})
+"""Columns and tables that have one row per kind of vehicle, and the cells for all of them."""
 _DISPATCHERS: dict[type, tuple[Law, dict[Any, int]]] = {
     Motor: (plant_rows.motor_response, plant_rows.MOTORS),
     ThrustCurve: (plant_rows.rotor_thrust, plant_rows.THRUST_CURVES),
@@ -139,6 +140,27 @@ def motion_kernel() -> "Kernel":
     from pegasus.base.compiler import Kernel
 
     return Kernel(step.observe)
+
+
+def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any]) -> "Rows":
+    """Return the rows of the batteries.
+
+    Args:
+        vehicles: The vehicles.
+        columns: Arrays by name.
+    """
+    from pegasus.base.compiler import Rows
+
+    cells = [NO_CELLS if vehicle.battery is None else vehicle.battery.cells for vehicle in vehicles]
+    return Rows(BatteryRows, {**columns, "cells": cells})
+
+
+@cache
+def battery_kernel() -> "Kernel":
+    """Return the kernel of the batteries."""
+    from pegasus.base.compiler import Kernel
+
+    return Kernel(draw)
 
 
 @cache

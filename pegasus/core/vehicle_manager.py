@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
+from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.core.multirotor import Multirotor
@@ -175,9 +176,9 @@ class VehicleManager(Collection[Multirotor]):
         self._wakes.update()
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
-        self._plant.advance(dt)
-        for vehicle in self._with_battery:
-            vehicle.actuation.draw(vehicle, t, dt)
+        if self._plant.advance(dt):
+            for vehicle in self:
+                warn_of_battery(vehicle, t)
 
     def apply(self) -> None:
         """Hand the mean wrenches with the weights, and the states of free flight, to the engine."""
@@ -303,4 +304,3 @@ class VehicleManager(Collection[Multirotor]):
         )
         self._wakes = Wakes(list(self), columns)
         self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]
-        self._with_battery = [vehicle for vehicle in self if vehicle.battery is not None]

@@ -1,6 +1,7 @@
 """Battery models: voltage under load, charge, and limits of the rotor speed."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,11 +9,14 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, namespace
 from pegasus.base.components import require
+from pegasus.base.step_math import Column, Real, interpolate, maximum, minimum, sqrt
 from pegasus.dynamics.motors import Motor
 
 _PERIOD = 0.04
 """Simulated time between updates of charge and voltage, over which the power is averaged [s]."""
 _HOUR = 3600.0
+_SUPPLY = ("charge", "voltage", "current", "allowed_voltage", "empty", "highest_speed", "lowest_speed")
+"""Columns that `supply` returns, in order."""
 
 
 def cell_voltage(charge: Array) -> Array:
@@ -31,22 +35,148 @@ def cell_voltage(charge: Array) -> Array:
     return voltage
 
 
-def load_current(power: Array, open_circuit_voltage: Array, *, resistance: float) -> Array:
-    """Return the current at which a battery delivers a power [A], shape (N,).
+def load_current(power: Real, open_circuit_voltage: Real, resistance: Real) -> Real:
+    """Return the current at which a battery delivers a power [A].
 
     The smaller root of R I^2 - U I + P = 0: Kirchhoff's law with P = (U - R I) I. The largest power is
     U^2 / (4 R), at half the voltage.
 
     Args:
-        power: Drawn power P, 0 or more [W], shape (N,).
-        open_circuit_voltage: Voltage U without load [V], shape (N,).
+        power: Drawn power P, 0 or more [W].
+        open_circuit_voltage: Voltage U without load [V].
         resistance: Internal resistance R [ohm].
     """
-    xp = namespace(power)
     square = open_circuit_voltage * open_circuit_voltage
-    drawn = xp.minimum((4.0 * resistance) * power, square)
-    current: Array = drawn / ((2.0 * resistance) * (open_circuit_voltage + xp.sqrt(square - drawn)))
-    return current
+    drawn = minimum((4.0 * resistance) * power, square)
+    return drawn / ((2.0 * resistance) * (open_circuit_voltage + sqrt(square - drawn)))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Parameters of the batteries of a kind of vehicle, and of the motors that they supply."""
+
+    fitted: int
+    """1 for a vehicle with a battery, 0 for one without."""
+    capacity: float
+    """Charge when full [A h]."""
+    resistance: float
+    """Internal resistance [ohm]."""
+    low_charge: float
+    """State of charge at and below which the battery is low."""
+    efficiency: float
+    """Shaft power by electrical power of the motors."""
+    avionics_power: float
+    """Power of all other consumers [W]."""
+    cutoff_voltage: float
+    """Voltage of the pack below which the rotors stop [V]."""
+    rated_voltage: float
+    """Voltage of the pack at which the motors reach `max_speed` [V]."""
+    max_speed: float
+    """Limits of the rotor speed at that voltage [rad/s]."""
+    min_speed: float
+    state_of_charge: tuple[float, ...]
+    """States of charge of `voltages`."""
+    voltages: tuple[float, ...]
+    """Open-circuit voltages of the pack [V]."""
+
+
+NO_CELLS = Cells(0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, (0.0, 1.0), (1.0, 1.0))
+"""Parameters of a vehicle without a battery."""
+
+
+@dataclass
+class BatteryRows:
+    """Parameters of batteries by kind of vehicle; their state by copy."""
+
+    kind: Column[int]
+    cells: Column[Cells]
+    shaft_power: Column[Real]
+    """Mean power of all rotors over the step, torque times speed [W]."""
+    charge: Column[Real]
+    """State of charge, 0 to 1."""
+    voltage: Column[Real]
+    """Voltage under load [V]."""
+    current: Column[Real]
+    """Current drawn [A]."""
+    empty: Column[int]
+    """1 once the rotors were stopped by low voltage or charge."""
+    allowed_voltage: Column[Real]
+    """Damped voltage, which limits the rotor speeds [V]."""
+    work: Column[Real]
+    """Sum of `shaft_power` since the last update [W], over `work_steps` steps."""
+    work_steps: Column[int]
+    highest_speed: Column[Real]
+    """Limits of the commands [rad/s]."""
+    lowest_speed: Column[Real]
+    news: Column[int]
+    """1 where a battery has become low or empty since this was set to 0."""
+    bell: Column[int]
+    """One cell for all copies, set to 1 with any `news`."""
+
+
+def supply(
+    p: Cells, charge: Real, allowed_voltage: Real, empty: int, shaft_power: Real, time: Real
+) -> tuple[Real, Real, Real, Real, int, Real, Real]:
+    """Return a battery after a time with the mean power of all rotors.
+
+    The results are charge, voltage, current, allowed voltage, being empty, and largest and smallest speed of
+    the rotors, as in `BatteryRows`.
+    """
+    power = maximum(shaft_power / p.efficiency, 0.0) + p.avionics_power
+    if charge <= 0.0:
+        # An empty battery delivers no power.
+        power = 0.0
+    open_voltage = interpolate(charge, p.state_of_charge, p.voltages)
+    current = load_current(power, open_voltage, p.resistance)
+    voltage = open_voltage - p.resistance * current
+    left = maximum(charge - current * (time / (_HOUR * p.capacity)), 0.0)
+    # Relaxed by half: voltage lowers speed, which raises voltage; this damps the oscillation.
+    settled = 0.5 * (allowed_voltage + voltage)
+    share = minimum(settled / p.rated_voltage, 1.0)
+    stopped = empty
+    if voltage < p.cutoff_voltage:
+        stopped = 1
+    if left <= 0.0:
+        stopped = 1
+    if stopped == 1:
+        share = 0.0
+    lowest = p.min_speed
+    if lowest < 0.0:
+        lowest = lowest * share
+    return left, voltage, current, settled, stopped, p.max_speed * share, lowest
+
+
+def draw(i: int, rows: BatteryRows, dt: Real) -> None:
+    """Draw the power of the rotors over a step from the battery of row i.
+
+    Charge, voltage and limits are updated every 0.04 s with the mean power.
+    """
+    p = rows.cells[rows.kind[i]]
+    if p.fitted == 1:
+        rows.work[i] = rows.work[i] + rows.shaft_power[i]
+        rows.work_steps[i] = rows.work_steps[i] + 1
+        count = Real(rows.work_steps[i])
+        if count * dt >= _PERIOD:
+            charge = rows.charge[i]
+            empty = rows.empty[i]
+            left, voltage, current, allowed, stopped, highest, lowest = supply(
+                p, charge, rows.allowed_voltage[i], empty, rows.work[i] / count, count * dt
+            )
+            rows.charge[i] = left
+            rows.voltage[i] = voltage
+            rows.current[i] = current
+            rows.allowed_voltage[i] = allowed
+            rows.empty[i] = stopped
+            rows.highest_speed[i] = highest
+            rows.lowest_speed[i] = lowest
+            rows.work[i] = 0.0
+            rows.work_steps[i] = 0
+            if charge > p.low_charge and left <= p.low_charge:
+                rows.news[i] = 1
+            if stopped != empty:
+                rows.news[i] = 1
+            if rows.news[i] == 1:
+                rows.bell[0] = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +251,8 @@ class Battery:
         """
         charge = np.linspace(self.charge, 0.0, 1001)
         open_voltage = self.cell_count * np.interp(charge, *self.curve())
-        power = np.full_like(charge, shaft_power / self.efficiency + self.avionics_power)
-        current = load_current(power, open_voltage, resistance=self.resistance)
+        power = shaft_power / self.efficiency + self.avionics_power
+        current = np.array([load_current(power, u, self.resistance) for u in open_voltage.tolist()])
         enough = open_voltage - self.resistance * current >= self.cell_count * self.cutoff_voltage
         last = len(charge) if enough.all() else int(enough.argmin())
         if last < 2:
@@ -157,31 +287,20 @@ class Battery:
 
 
 class BatteryState:
-    """The batteries of N vehicles in flight; its arrays are replaced, never changed in place.
+    """The batteries of N vehicles in flight, as views of the columns of their step.
 
     Args:
         battery: Parameters of the batteries.
         motor: Motor that they supply.
-        count: Number of batteries N.
 
     Raises:
         ConfigError: If the motor has no largest speed.
     """
 
-    charge: Array
-    """State of charge, 0 to 1, shape (N,)."""
-    voltage: Array
-    """Voltage under load [V], shape (N,)."""
-    current: Array
-    """Current drawn [A], shape (N,)."""
-    empty: BoolArray
-    """Whether the rotors were stopped by low voltage or charge, shape (N,)."""
-    highest_speed: Array
-    """Largest rotor speed that the voltage allows [rad/s], shape (N, 1)."""
-    lowest_speed: Array | float
-    """Smallest rotor speed, as far below 0 as the voltage allows [rad/s]; one number or shape (N, 1)."""
+    columns: Mapping[str, Array]
+    """Columns of `BatteryRows` by name, N rows each; set by the vehicle."""
 
-    def __init__(self, battery: Battery, motor: Motor, count: int) -> None:
+    def __init__(self, battery: Battery, motor: Motor) -> None:
         require(
             math.isfinite(motor.max_speed),
             "motor.max_speed",
@@ -189,12 +308,45 @@ class BatteryState:
             "must be finite for a vehicle with a battery",
             "give the speed that the motors reach at rated_voltage",
         )
-        self.battery, self._motor, self._count = battery, motor, count
+        self.battery = battery
         charge, voltage = battery.curve()
-        self._curve = charge, voltage * battery.cell_count
-        rated = battery.rated_voltage
-        self._rated = float(self._curve[1][-1]) if rated is None else rated
-        self.reset()
+        voltages = (voltage * battery.cell_count).tolist()
+        self.cells = Cells(
+            fitted=1,
+            capacity=battery.capacity,
+            resistance=battery.resistance,
+            low_charge=battery.low_charge,
+            efficiency=battery.efficiency,
+            avionics_power=battery.avionics_power,
+            cutoff_voltage=battery.cell_count * battery.cutoff_voltage,
+            rated_voltage=voltages[-1] if battery.rated_voltage is None else battery.rated_voltage,
+            max_speed=motor.max_speed,
+            min_speed=motor.min_speed,
+            state_of_charge=tuple(charge.tolist()),
+            voltages=tuple(voltages),
+        )
+        """Parameters of the step function."""
+
+    @property
+    def charge(self) -> Array:
+        """State of charge, 0 to 1, shape (N,)."""
+        return self.columns["charge"]
+
+    @property
+    def voltage(self) -> Array:
+        """Voltage under load [V], shape (N,)."""
+        return self.columns["voltage"]
+
+    @property
+    def current(self) -> Array:
+        """Current drawn [A], shape (N,)."""
+        return self.columns["current"]
+
+    @property
+    def empty(self) -> BoolArray:
+        """Whether the rotors were stopped by low voltage or charge, shape (N,)."""
+        empty: BoolArray = self.columns["empty"] != 0
+        return empty
 
     @property
     def low(self) -> BoolArray:
@@ -203,52 +355,11 @@ class BatteryState:
         return low
 
     def reset(self) -> None:
-        """Return to the initial charge."""
-        self._work: Array | float = 0.0
-        self._steps = 0
-        self.charge = np.full(self._count, self.battery.charge)
-        self.empty = np.zeros(self._count, dtype=bool)
-        self._allowed = np.interp(self.charge, *self._curve)
-        self._settle(np.zeros(self._count), 0.0)
-
-    def draw(self, shaft_power: Array, dt: float) -> bool:
-        """Draw the power of the rotors over a step, and return whether a battery has become low or empty.
-
-        Charge and voltage are updated every 0.04 s with the mean power.
-
-        Args:
-            shaft_power: Mean power of all rotors of each vehicle, torque times speed [W], shape (N,).
-            dt: Length of the step [s].
-        """
-        self._work = self._work + shaft_power
-        self._steps += 1
-        time = self._steps * dt
-        if time < _PERIOD:
-            return False
-        assert not isinstance(self._work, float)
-        shaft_power = self._work / self._steps
-        self._work, self._steps = 0.0, 0
-        low, empty = self.low, self.empty
-        self._settle(shaft_power, time)
-        return bool((self.low > low).any() or (self.empty > empty).any())
-
-    def _settle(self, shaft_power: Array, time: float) -> None:
-        """Update charge, voltage and limits after a time with the mean power of all rotors of a vehicle."""
-        battery = self.battery
-        power = np.maximum(shaft_power / battery.efficiency, 0.0) + battery.avionics_power
-        open_voltage = np.interp(self.charge, *self._curve)
-        # An empty battery delivers no power.
-        self.current = load_current(power * (self.charge > 0), open_voltage, resistance=battery.resistance)
-        self.voltage = open_voltage - battery.resistance * self.current
-        spent = self.current * (time / (_HOUR * battery.capacity))
-        self.charge = np.maximum(self.charge - spent, 0.0)
-        cutoff = battery.cell_count * battery.cutoff_voltage
-        self.empty = self.empty | (self.voltage < cutoff) | (self.charge <= 0)
-        # Relaxed by half: voltage lowers speed, which raises voltage; this damps the oscillation.
-        self._allowed = 0.5 * (self._allowed + self.voltage)
-        share = np.where(self.empty, 0.0, np.minimum(self._allowed / self._rated, 1.0))[:, None]
-        motor = self._motor
-        self.highest_speed = motor.max_speed * share
-        self.lowest_speed = motor.min_speed
-        if motor.min_speed < 0:
-            self.lowest_speed = motor.min_speed * share
+        """Return to the initial charge, without load of the rotors."""
+        charge, cells = float(self.battery.charge), self.cells
+        allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
+        results = supply(cells, charge, allowed, 0, 0.0, 0.0)
+        for name, value in zip(_SUPPLY, results, strict=True):
+            self.columns[name][...] = value
+        for name in ("work", "work_steps", "news"):
+            self.columns[name][...] = 0

@@ -61,5 +61,8 @@ class BatteryMonitor(Sensor):
         """Return voltage, current and charge."""
         battery = self._battery
         return BatteryReading(
-            stamp=t, voltage=battery.voltage, current=battery.current, charge=battery.charge
+            stamp=t,
+            voltage=battery.voltage.copy(),
+            current=battery.current.copy(),
+            charge=battery.charge.copy(),
         )
