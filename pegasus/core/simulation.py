@@ -259,9 +259,12 @@ class Simulation:
                     if k > 0:
                         return
                     self.play()
-                if self.advance():
-                    self.engine.step(self.dt)
-                    self.observe_step()
+                self._complete_step()
+
+    def _complete_step(self) -> None:
+        if self.advance():
+            self.engine.step(self.dt)
+            self.observe_step()
 
     def advance(self) -> bool:
         """Do the part of a step before the physics: sense, publish, command, actuate, apply.
@@ -326,16 +329,16 @@ class Simulation:
         with deferred_interrupt() as raise_interrupt:
             while self.step_count < last:
                 raise_interrupt()
-                if pacer.sleep(self.time):
+                if speed is not None and pacer.sleep(self.time):
                     continue
-                with self._changed:
+                with self._lock:
                     if self._playback is Playback.PAUSED:
                         self._changed.wait(LONGEST_SLEEP)
                         pacer.restart(self.time)
                         continue
                     if self._playback is Playback.STOPPED:
                         return
-                    self.step()
+                    self._complete_step()
                 yield self.time
 
     def close(self) -> None:
