@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Log:
     path: Path
     """The file."""
     complete: bool
-    """Whether the recorder has closed the file; otherwise about the last second is missing."""
+    """Whether the recorder has closed the file; otherwise its last chunk is missing."""
     metadata: Mapping[str, str]
     """Version, world, seed, rates and vehicles at the start, as text."""
     vehicles: Mapping[str, int]
@@ -90,18 +91,20 @@ def read_log(path: str | Path) -> Log:
     path = Path(path)
     if path.is_dir():
         path = path / LOG_NAME
+    content = _Content()
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
+                raise ConfigError("is not an MCAP file", file=path, remedy="give the flight.mcap of a run")
+            # Images may make a log larger than the memory.
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+                complete = _read_all(data, content)
     except OSError as error:
         raise ConfigError(
             f"cannot be read: {error.strerror}",
             file=path,
             remedy="give a flight.mcap, or the folder of a run",
         ) from None
-    if not data.startswith(MCAP0_MAGIC):
-        raise ConfigError("is not an MCAP file", file=path, remedy="give the flight.mcap of a run")
-    content = _Content()
-    complete = _read_all(data, content)
     vehicles = {column.vehicle: column.count for column in content.columns.values()}
     return Log(path, complete, content.metadata, vehicles, _LazySeries(content))
 
@@ -162,7 +165,7 @@ _RECORD = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<BQHIQQ")
 
 
-def _read_all(data: bytes, content: _Content) -> bool:
+def _read_all(data: mmap, content: _Content) -> bool:
     """Read a file up to its end or the first damaged record; return whether it is complete."""
     place, recorded = len(MCAP0_MAGIC), None
     try:
@@ -182,7 +185,7 @@ def _read_all(data: bytes, content: _Content) -> bool:
                     content.metadata.update(record.metadata)
     except (McapError, ZstdError, struct.error, ValueError, RuntimeError, MemoryError, LookupError):
         return False  # Truncated, or damaged from here on, such as in a length.
-    return data.endswith(MCAP0_MAGIC) and recorded in (None, content.message_count)
+    return data[-len(MCAP0_MAGIC) :] == MCAP0_MAGIC and recorded in (None, content.message_count)
 
 
 def _read_chunk(data: bytes, content: _Content) -> None:

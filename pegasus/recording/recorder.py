@@ -24,7 +24,7 @@ from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
 from pegasus.recording.schemas import FRAME_TRANSFORMS, MessageType, item_fields, item_type
 from pegasus.version import __version__
 
-# A killed process loses at most one chunk: about 1.5 s of one vehicle's flight.
+# A killed process loses at most one chunk: about 2 s of one vehicle's flight.
 _CHUNK_SIZE = 256 * 1024
 # Number of copies of a vehicle with a frame for 3D display; the state holds all copies.
 _FRAME_LIMIT = 16
