@@ -232,7 +232,7 @@ class Mission:
         if not len(elapsed):
             self._fade = None
             return None
-        faded = np.array([self._fade.at(t) for t in elapsed.tolist()]) / self._fade.distance
+        faded = np.stack(self._fade.at(elapsed), axis=1) / self._fade.distance
         left: Array = np.array([1.0, 0.0, 0.0, 0.0]) - faded
         return left
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pegasus.control.mission import Mission
     from pegasus.core.state import VehicleState
 
-BLOCK = 64
+BLOCK = 128
 """Number of steps for which points are made ahead."""
 
 _NEVER = 2**62

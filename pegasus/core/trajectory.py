@@ -56,6 +56,8 @@ class Point(NamedTuple):
 class Trajectory(ABC):
     """Base class of trajectories; a custom one sets `duration` and implements `sample`.
 
+    A trajectory is a function of time alone: `sample` is called for many steps ahead.
+
     The frame has the axes of the world and z = 0 at the world's origin. Its horizontal origin is the start
     position of the vehicle, or the world's origin for a controller with `relative=False`. A hundred vehicles
     therefore fly a hundred copies, and a vehicle that starts at the world's origin flies in world
@@ -109,6 +111,50 @@ class Trajectory(ABC):
         return self.name
 
 
+class TimedPath(Trajectory):
+    """Trajectory whose formula takes arrays of times; a subclass implements `samples`."""
+
+    @abstractmethod
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`.
+
+        Args:
+            times: Times since the beginning [s], shape (n,).
+        """
+
+    def sample(self, t: float) -> Point:
+        """Return the point at a time since the start [s]."""
+        (numbers,), (idle,) = self.samples(np.array([t], dtype=np.float64))
+        p, v, a, j = (tuple(part) for part in numbers[:12].reshape(4, 3).tolist())
+        yaw, yaw_rate = numbers[12:].tolist()
+        return Point(p, v, a, j, None if math.isnan(yaw) else yaw, yaw_rate, bool(idle))
+
+
+def points_of(
+    count: int,
+    motion: Sequence[Array | Sequence[float]],
+    yaw: Array | float | None,
+    yaw_rate: Array | float = 0.0,
+    *,
+    idle: bool = False,
+) -> tuple[Array, Array]:
+    """Return points as `Trajectory.samples` does.
+
+    Args:
+        count: Number of points n.
+        motion: Position and its derivatives from the lowest up, broadcast to (n, 3) each; the others are 0.
+        yaw: Heading [rad], broadcast to (n,); None for none.
+        yaw_rate: Its rate [rad/s].
+        idle: Whether the rotors idle.
+    """
+    points = np.zeros((count, 14))
+    for k, part in enumerate(motion):
+        points[:, 3 * k : 3 * k + 3] = part
+    points[:, 12] = math.nan if yaw is None else yaw
+    points[:, 13] = yaw_rate
+    return points, np.full(count, idle)
+
+
 def check_yaw(yaw: Yaw) -> None:
     """Raise a ConfigError unless a heading is an angle, "forward" or left out."""
     allowed = yaw is None or yaw == "forward" or (not isinstance(yaw, str) and math.isfinite(yaw))
@@ -150,21 +196,33 @@ def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: fl
         )
 
 
-def heading_along(
-    at: Callable[[float], Motion], t: float, duration: float, motion: Motion, *, at_rest: bool = True
-) -> tuple[float, float]:
-    """Return the heading along a path [rad] and its rate [rad/s]; near ends at rest it is held.
+def of_each(function: Callable[..., float], *values: Array) -> Array:
+    """Return a function of the C library for each value; NumPy's functions differ between processors.
 
     Args:
-        at: From a time [s] to the motion.
-        t: Time since the beginning [s].
+        function: The function, such as `math.exp`.
+        values: Its arguments, the same shape each.
+    """
+    lists = (value.ravel().tolist() for value in values)
+    return np.array(list(map(function, *lists)), dtype=np.float64).reshape(values[0].shape)
+
+
+def heading_along(
+    at: Callable[[Array], Array], times: Array, duration: float, *, at_rest: bool = True
+) -> tuple[Array, Array]:
+    """Return the headings along a path [rad] and their rates [rad/s]; near ends at rest they are held.
+
+    Args:
+        at: From times [s] to the motion, shape (n, 4, 3).
+        times: Times since the beginning [s], shape (n,).
         duration: Time from beginning to end [s].
-        motion: Motion at t.
         at_rest: Whether the path begins and ends at rest.
     """
     margin = 1e-2 * duration if at_rest else 0.0
-    inside = min(max(t, margin), duration - margin)
-    _, (vx, vy, _), (ax, ay, _), _ = motion if inside == t else at(inside)
+    inside = np.minimum(np.maximum(times, margin), duration - margin)
+    motion = at(inside)
+    vx, vy, ax, ay = motion[:, 1, 0], motion[:, 1, 1], motion[:, 2, 0], motion[:, 2, 1]
     square = vx * vx + vy * vy
-    moving = square > 1e-12 and inside == t
-    return math.atan2(vy, vx), (vx * ay - vy * ax) / square if moving else 0.0
+    moving = (square > 1e-12) & (inside == times)
+    rate = np.divide(vx * ay - vy * ax, square, out=np.zeros_like(square), where=moving)
+    return of_each(math.atan2, vy, vx), rate

@@ -108,7 +108,7 @@ class _Table:
         yaw, yaw_rate = values[-2:] if self._headed else (None, 0.0)
         motion: list[Sequence[float]] = [values[k : k + 3] for k in range(0, 12, 3)]
         if self._spline is not None:
-            motion[self._highest :] = list(self._spline.at(t)[: 4 - self._highest])
+            motion[self._highest :] = self._spline.at(t)[: 4 - self._highest].tolist()
         p, v, a, j = motion
         return Point(p, v, a, j, yaw, yaw_rate)
 

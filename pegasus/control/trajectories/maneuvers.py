@@ -7,12 +7,13 @@ from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.spline import bridge
-from pegasus.core.trajectory import ZERO, Point, Trajectory, Vec3
+from pegasus.core.trajectory import ZERO, Point, TimedPath, Trajectory, Vec3, of_each, points_of
 
 # Largest slope of the quintic smoothstep.
 _STEEPEST = 15 / 8
@@ -36,29 +37,39 @@ class Profile:
         self._ramp = _STEEPEST * self._rate / acceleration
         self.duration = distance / self._rate + self._ramp if distance > 0 else 0.0
 
-    def at(self, t: float) -> tuple[float, float, float, float]:
-        """Return progress, rate, acceleration and jerk at a time; at rest before 0 and after `duration`.
+    def at(self, times: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
+        """Return progress, rate, acceleration and jerk; at rest before 0 and after `duration`.
 
         Args:
-            t: Time since the start [s].
+            times: Times since the start [s], any shape.
         """
-        left = self.duration - t
-        if t <= 0.0 or left <= 0.0:
-            return (0.0 if t <= 0.0 else self.distance), 0.0, 0.0, 0.0
+        t = np.asarray(times, dtype=np.float64)
+        left, none = self.duration - t, np.zeros_like(t)
         ramp, rate = self._ramp, self._rate
-        if t >= ramp and left >= ramp:
-            return rate * (t - 0.5 * ramp), rate, 0.0, 0.0
-        rising = t < left
-        x = (t if rising else left) / ramp
+        cruising = (t >= ramp) & (left >= ramp)
+        cruised = rate * (t - 0.5 * ramp)
+        if self.distance > 0 and cruising.all():
+            return cruised, none + rate, none, none
+        moving = (t > 0.0) & (left > 0.0)
+        if not moving.any():
+            return np.where(t <= 0.0, 0.0, self.distance), none, none, none
+        rising, ramping = t < left, moving & ~cruising
+        x = np.where(ramping, np.where(rising, t, left), 0.0) / ramp
         y = 1.0 - x
-        covered = rate * ramp * x**4 * (2.5 - 3.0 * x + x * x)
-        slope = 30.0 * (x * y) ** 2 * rate / ramp
+        covered = rate * ramp * _power(x, 4.0) * (2.5 - 3.0 * x + x * x)
+        slope = 30.0 * _power(x * y, 2.0) * rate / ramp
+        covered = np.where(rising, covered, self.distance - covered)
+        jerk = 60.0 * x * y * (y - x) * rate / (ramp * ramp)
         return (
-            covered if rising else self.distance - covered,
-            rate * x**3 * (10.0 - 15.0 * x + 6.0 * x * x),
-            slope if rising else -slope,
-            60.0 * x * y * (y - x) * rate / (ramp * ramp),
+            np.where(ramping, covered, np.where(moving, cruised, np.where(t <= 0.0, 0.0, self.distance))),
+            np.where(ramping, rate * _power(x, 3.0) * (10.0 - 15.0 * x + 6.0 * x * x), moving * rate),
+            np.where(ramping, np.where(rising, slope, -slope), 0.0),
+            np.where(ramping, jerk, 0.0),
         )
+
+
+def _power(x: Array, exponent: float) -> Array:
+    return of_each(math.pow, x, np.full_like(x, exponent))
 
 
 _TURN_RATE = 1.5
@@ -77,7 +88,7 @@ def turn_between(start: float, end: float) -> float:
     return math.remainder(end - start, 2 * math.pi)
 
 
-class Transfer(Trajectory):
+class Transfer(TimedPath):
     """Transfer between two points: a straight line at rest, a minimum-snap spline in motion.
 
     The heading turns in the shorter direction at up to 1.5 rad/s; if that takes longer than the motion, the
@@ -98,7 +109,7 @@ class Transfer(Trajectory):
         self._start, self._end = start, end
         way = [b - a for a, b in zip(start.position, end.position, strict=True)]
         length = math.hypot(*way)
-        self._direction = [w / length for w in way] if length > 0 else [0.0, 0.0, 0.0]
+        self._direction = np.array([w / length for w in way] if length > 0 else [0.0, 0.0, 0.0])
         self._line = Profile(length, rate=speed, acceleration=acceleration)
         straight = start.at_rest and end.at_rest
         self._spline = (
@@ -117,28 +128,23 @@ class Transfer(Trajectory):
             self.duration = moving
             self._turn_pace = max(1.0, self._turn.duration / moving)
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        yaw, yaw_rate = self._start.yaw, 0.0
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        yaw: Array | float | None = self._start.yaw
+        yaw_rate: Array | float = 0.0
         if yaw is not None and self._turn.distance > 0:
-            turned, rate, _, _ = self._turn.at(t * self._turn_pace)
+            turned, rate, _, _ = self._turn.at(times * self._turn_pace)
             yaw, yaw_rate = yaw + self._side * turned, self._side * rate * self._turn_pace
         if self._spline is not None:
-            return Point(*self._spline.at(t), yaw, yaw_rate)
-        s, v, a, j = self._line.at(t)
-        (x, y, z), (ux, uy, uz) = self._start.position, self._direction
-        return Point(
-            (x + ux * s, y + uy * s, z + uz * s),
-            (ux * v, uy * v, uz * v),
-            (ux * a, uy * a, uz * a),
-            (ux * j, uy * j, uz * j),
-            yaw,
-            yaw_rate,
-        )
+            motion = self._spline.at(times)
+            return points_of(len(times), [motion[:, k] for k in range(4)], yaw, yaw_rate)
+        along = [part[:, None] * self._direction for part in self._line.at(times)]
+        along[0] = np.array(self._start.position, dtype=np.float64) + along[0]
+        return points_of(len(times), along, yaw, yaw_rate)
 
 
 @dataclass(frozen=True, eq=False)
-class Idle(Trajectory):
+class Idle(TimedPath):
     """Stand on the ground, armed, rotors idling."""
 
     name = "idle"
@@ -155,13 +161,13 @@ class Idle(Trajectory):
         """Return a copy at the position of a point."""
         return replace(self, start=_place(point))
 
-    def sample(self, t: float) -> Point:
+    def samples(self, times: Array) -> tuple[Array, Array]:
         """Return the position, idle."""
-        return Point(self.start, idle=True)
+        return points_of(len(times), [self.start], None, idle=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Hold(Trajectory):
+class Hold(TimedPath):
     """Hover at a position, at a height above the end of the previous part, or at that end."""
 
     name = "hold"
@@ -191,13 +197,13 @@ class Hold(Trajectory):
         x, y, z = _place(point)
         return replace(self, height=None, position=(x, y, z if self.height is None else self.height))
 
-    def sample(self, t: float) -> Point:
+    def samples(self, times: Array) -> tuple[Array, Array]:
         """Return the position, at rest."""
-        return Point(self.position or (0.0, 0.0, self.height or 0.0), yaw=self.yaw)
+        return points_of(len(times), [self.position or (0.0, 0.0, self.height or 0.0)], self.yaw)
 
 
 @dataclass(frozen=True, eq=False)
-class Takeoff(Trajectory):
+class Takeoff(TimedPath):
     """Climb straight up to a height and come to rest."""
 
     name = "takeoff"
@@ -226,13 +232,13 @@ class Takeoff(Trajectory):
         """Return a copy that starts at the position of a point."""
         return replace(self, start=_place(point))
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        return self._path.sample(t)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        return self._path.samples(times)
 
 
 @dataclass(frozen=True, eq=False)
-class Land(Trajectory):
+class Land(TimedPath):
     """Descend straight down and come to rest on the ground."""
 
     name = "land"
@@ -262,9 +268,9 @@ class Land(Trajectory):
         """Return a copy that starts at the position of a point."""
         return replace(self, start=_place(point))
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        return self._path.sample(t)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        return self._path.samples(times)
 
 
 def _place(point: Point) -> Vec3:
@@ -281,7 +287,7 @@ _MEETING = 1e-6
 """Tolerance of states and headings below which no transfer is needed."""
 
 
-class Sequence(Trajectory):
+class Sequence(TimedPath):
     """Sequence of trajectories with transfers between them.
 
     A part without a position (take-off, land, idle, hold) starts at the end of the previous one. A transfer
@@ -336,24 +342,19 @@ class Sequence(Trajectory):
         """Return the same parts from another start."""
         return Sequence(*self._given, speed=self._speed, acceleration=self._acceleration, start=point)
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        return self.at(t)[0]
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        found, first = [], 0
+        while first < len(times):
+            points, idle, _ = self.ahead(times[first:])
+            found.append((points, idle))
+            first += len(points)
+        return np.concatenate([points for points, _ in found]), np.concatenate([idle for _, idle in found])
 
     def segment(self, t: float) -> str:
         """Return the name of the part at a time since the start [s]."""
         index = self._index(t)
         return self.parts[index].segment(t - self._starts[index])
-
-    def at(self, t: float) -> tuple[Point, str]:
-        """Return the point at a time since the start [s], and the name of the part."""
-        index = self._index(t)
-        part, elapsed = self.parts[index], t - self._starts[index]
-        point = part.sample(min(max(elapsed, 0.0), part.duration))
-        yaw = self._yaws[index]
-        if yaw is not None:
-            point = Point(*point[:4], yaw, *point[5:])
-        return point, part.segment(elapsed)
 
     def ahead(self, times: Array) -> tuple[Array, Array, str]:
         """Return the points at the leading times that belong to one part, and the name of the part.

@@ -21,6 +21,7 @@ from pegasus.control.trajectories.spline import (
     powers_of,
     product,
 )
+from pegasus.core.trajectory import of_each
 
 SAMPLING_MARGIN = 1.0005
 """Margin for peaks between the sampled instants."""
@@ -194,16 +195,6 @@ def quickest_times(
 
     first = of_each(math.log, times)
     return of_each(math.exp, minimize(objective, first, iterations=iterations, sharpnesses=sharpnesses))
-
-
-def of_each(function: Callable[[float], float], values: Array) -> Array:
-    """Return a function of the C library for each value; NumPy's functions differ between processors.
-
-    Args:
-        function: The function, such as `math.exp`.
-        values: Values, any shape.
-    """
-    return np.array([function(value) for value in values.ravel().tolist()]).reshape(values.shape)
 
 
 def lengths_between(points: Array) -> Array:

@@ -16,18 +16,16 @@ from pegasus.control.trajectories.quickest import (
     lengths_between,
     log_flight_time,
     minimize,
-    of_each,
     paced,
 )
 from pegasus.control.trajectories.spline import Spline
 from pegasus.core.trajectory import (
-    Point,
-    Trajectory,
+    TimedPath,
     Vec3,
     Yaw,
     check_above_ground,
     check_yaw,
-    heading_along,
+    of_each,
 )
 
 _PIECES = 3
@@ -74,7 +72,7 @@ class Gate:
 
 
 @dataclass(frozen=True, eq=False)
-class RaceLine(Trajectory):
+class RaceLine(TimedPath):
     """Time-optimal flight through gates along their headings within limits of speed and thrust.
 
     It starts at rest before the first gate and ends at rest behind the last one. Between two gates the curve
@@ -142,14 +140,9 @@ class RaceLine(Trajectory):
         knots = range(_PIECES, len(spline.durations), _PIECES)
         return [(spline.starts[k], _vector(spline.states[k, 0])) for k in knots]
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        spline = self._spline
-        motion = spline.at(t)
-        yaw, yaw_rate = self.yaw, 0.0
-        if isinstance(yaw, str):
-            yaw, yaw_rate = heading_along(spline.at, t, spline.duration, motion)
-        return Point(*motion, yaw, yaw_rate)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        return self._spline.samples(times, self.yaw)
 
     @property
     def _limits(self) -> Limits:

@@ -5,13 +5,16 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.control.trajectories.maneuvers import Profile, Sequence, Transfer
-from pegasus.core.trajectory import Point, Trajectory, Yaw, check_yaw
+from pegasus.core.trajectory import Point, TimedPath, Trajectory, Yaw, check_yaw, of_each, points_of
 
 
 @dataclass(frozen=True, eq=False)
-class Square(Trajectory):
+class Square(TimedPath):
     """Square, counter-clockwise from the south-western corner, at rest at every corner."""
 
     name = "square"
@@ -49,13 +52,13 @@ class Square(Trajectory):
             legs.append(Transfer(start, end, speed=self.speed, acceleration=self.acceleration))
         return Sequence(*(legs * self.laps))
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        return self._sides.sample(t)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        return self._sides.samples(times)
 
 
 @dataclass(frozen=True, eq=False)
-class _Curve(Trajectory):
+class _Curve(TimedPath):
     """Horizontal curve over a phase that moves from rest to rest."""
 
     radius: float
@@ -86,8 +89,8 @@ class _Curve(Trajectory):
         """Largest speed per phase rate [m/rad]."""
 
     @abstractmethod
-    def _path(self, phase: float) -> tuple[tuple[float, float], ...]:
-        """Return (x, y) and its first three derivatives by phase [m], at a phase [rad]."""
+    def _path(self, phase: Array) -> tuple[tuple[Array, Array], ...]:
+        """Return (x, y) and its first three derivatives by phase [m], at phases [rad]."""
 
     @cached_property
     def _phase(self) -> Profile:
@@ -96,24 +99,24 @@ class _Curve(Trajectory):
             2 * math.pi * self.laps, rate=self.speed / metres, acceleration=self.acceleration / metres
         )
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        s, v, a, j = self._phase.at(t)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        s, v, a, j = self._phase.at(times)
         (x, y), (x1, y1), (x2, y2), (x3, y3) = self._path(s)
-        # BlockTridiagonal rule of the path over the phase.
+        # Chain rule of the path over the phase.
         vv, va, vvv = v * v, 3.0 * v * a, v * v * v
-        yaw, yaw_rate = self.yaw, 0.0
-        if isinstance(yaw, str):
-            yaw = math.atan2(y1, x1)
+        yaw: Array | float | None = None if isinstance(self.yaw, str) else self.yaw
+        yaw_rate: Array | float = 0.0
+        if isinstance(self.yaw, str):
+            yaw = of_each(math.atan2, y1, x1)
             yaw_rate = (x1 * y2 - y1 * x2) / (x1 * x1 + y1 * y1) * v
-        return Point(
-            (self.center[0] + x, self.center[1] + y, self.height),
-            (x1 * v, y1 * v, 0.0),
-            (x2 * vv + x1 * a, y2 * vv + y1 * a, 0.0),
-            (x3 * vvv + x2 * va + x1 * j, y3 * vvv + y2 * va + y1 * j, 0.0),
-            yaw,
-            yaw_rate,
-        )
+        motion = [
+            (self.center[0] + x, self.center[1] + y, np.full_like(x, self.height)),
+            (x1 * v, y1 * v, 0.0 * v),
+            (x2 * vv + x1 * a, y2 * vv + y1 * a, 0.0 * v),
+            (x3 * vvv + x2 * va + x1 * j, y3 * vvv + y2 * va + y1 * j, 0.0 * v),
+        ]
+        return points_of(len(times), [np.stack(part, axis=1) for part in motion], yaw, yaw_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +129,8 @@ class Circle(_Curve):
     def _metres_per_radian(self) -> float:
         return self.radius
 
-    def _path(self, phase: float) -> tuple[tuple[float, float], ...]:
-        c, s = self.radius * math.cos(phase), self.radius * math.sin(phase)
+    def _path(self, phase: Array) -> tuple[tuple[Array, Array], ...]:
+        c, s = self.radius * of_each(math.cos, phase), self.radius * of_each(math.sin, phase)
         return (c, s), (-s, c), (-c, -s), (s, -c)
 
 
@@ -141,10 +144,10 @@ class Lemniscate(_Curve):
     def _metres_per_radian(self) -> float:
         return math.sqrt(2.0) * self.radius
 
-    def _path(self, phase: float) -> tuple[tuple[float, float], ...]:
+    def _path(self, phase: Array) -> tuple[tuple[Array, Array], ...]:
         r = self.radius
-        c, s = r * math.cos(phase), r * math.sin(phase)
-        c2, s2 = r * math.cos(2.0 * phase), r * math.sin(2.0 * phase)
+        c, s = r * of_each(math.cos, phase), r * of_each(math.sin, phase)
+        c2, s2 = r * of_each(math.cos, 2.0 * phase), r * of_each(math.sin, 2.0 * phase)
         return (s, 0.5 * s2), (c, c2), (-s, -2.0 * s2), (-c, -4.0 * c2)
 
 
@@ -200,7 +203,7 @@ class Relay(Trajectory):
 
     def sample(self, t: float) -> Point:
         """Return the point at a time since the start [s]."""
-        covered, v, a, j = self._phase.at(t)
+        covered, v, a, j = (float(part) for part in self._phase.at(t))
         q = covered - self.span
         u = q / self.s
         # Derivatives of the bell curve by phase are Hermite polynomials times the bell curve.

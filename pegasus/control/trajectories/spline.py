@@ -5,7 +5,6 @@ LAPACK, whose rounding differs between processors.
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from copy import copy
 
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.core.trajectory import Motion
+from pegasus.core.trajectory import Yaw, heading_along, points_of
 
 
 def product(a: Array, b: Array) -> Array:
@@ -347,7 +346,6 @@ class Spline:
         self.duration = float(pieces.sum())
         tables = piece_tables(states, pieces)
         self._tables: Array = tables.reshape(len(pieces), 12, _DEGREE + 1)
-        self._polynomials: list[list[list[list[float]]]] = tables.tolist()
 
     def slowed(self, factor: float) -> "Spline":
         """Return the same curve, scaled in time.
@@ -360,29 +358,35 @@ class Spline:
         slowed._lay(self.states.transpose(1, 2, 0) / powers, factor * np.array(self.durations))
         return slowed
 
-    def at(self, t: float) -> Motion:
-        """Return position, velocity, acceleration and jerk.
-
-        Plain numbers: arrays of this size take longer to create than to compute.
+    def at(self, times: npt.ArrayLike) -> Array:
+        """Return position, velocity, acceleration and jerk, shape (..., 4, 3).
 
         Args:
-            t: Time since the first point [s]; held at the ends beyond them.
+            times: Times since the first point [s], shape (...); held at the ends beyond them.
         """
-        piece = max(bisect_right(self.starts, t) - 1, 0)
-        x = min(max((t - self.starts[piece]) / self.durations[piece], 0.0), 1.0)
-        places, rates, accelerations, jerks = self._polynomials[piece]
-        px, py, pz = [
-            ((((((h * x + g) * x + f) * x + e) * x + d) * x + c) * x + b) * x + a
-            for a, b, c, d, e, f, g, h in places
-        ]
-        vx, vy, vz = [
-            (((((g * x + f) * x + e) * x + d) * x + c) * x + b) * x + a for a, b, c, d, e, f, g, _ in rates
-        ]
-        ax, ay, az = [
-            ((((f * x + e) * x + d) * x + c) * x + b) * x + a for a, b, c, d, e, f, _, _ in accelerations
-        ]
-        jx, jy, jz = [(((e * x + d) * x + c) * x + b) * x + a for a, b, c, d, e, _, _, _ in jerks]
-        return (px, py, pz), (vx, vy, vz), (ax, ay, az), (jx, jy, jz)
+        t = np.asarray(times, dtype=np.float64)
+        piece = np.maximum(np.searchsorted(self.starts, t, side="right") - 1, 0)
+        x = (t - np.array(self.starts)[piece]) / np.array(self.durations)[piece]
+        x = np.minimum(np.maximum(x, 0.0), 1.0)[..., None]
+        tables = self._tables[piece]
+        values = tables[..., -1]
+        for k in range(_DEGREE - 1, -1, -1):
+            values = values * x + tables[..., k]
+        return values.reshape(*t.shape, 4, 3)
+
+    def samples(self, times: Array, yaw: Yaw, *, at_rest: bool = True) -> tuple[Array, Array]:
+        """Return the points of a flight along the curve; see `Trajectory.samples`.
+
+        Args:
+            times: Times since the first point [s], shape (n,).
+            yaw: Heading.
+            at_rest: Whether the curve begins and ends at rest.
+        """
+        motion, rate = self.at(times), np.zeros(len(times))
+        heading: Array | float | None = None if isinstance(yaw, str) else yaw
+        if isinstance(yaw, str):
+            heading, rate = heading_along(self.at, times, self.duration, at_rest=at_rest)
+        return points_of(len(times), [motion[:, k] for k in range(4)], heading, rate)
 
     def on_grid(self, count: int) -> Array:
         """Return position to jerk at equidistant instants of each piece, ends included, (M, count, 4, 3)."""

@@ -21,12 +21,11 @@ from pegasus.control.trajectories.quickest import (
 from pegasus.control.trajectories.spline import Spline
 from pegasus.core.trajectory import (
     Point,
-    Trajectory,
+    TimedPath,
     Vec3,
     Yaw,
     check_points,
     check_yaw,
-    heading_along,
 )
 
 _JERK = 10.0
@@ -34,7 +33,7 @@ _JERK = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Waypoints(Trajectory):
+class Waypoints(TimedPath):
     """Flight through points, smooth with minimum snap, or straight with a stop at each."""
 
     name = "waypoints"
@@ -80,19 +79,13 @@ class Waypoints(Trajectory):
         times = quickest_times(points, gentle)
         return paced(Spline(points, times), MotionLimits(self.speed, self.acceleration))
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        if self.stop:
-            return self._legs.sample(t)
-        motion = self._spline.at(t)
-        yaw, yaw_rate = self.yaw, 0.0
-        if isinstance(yaw, str):
-            yaw, yaw_rate = heading_along(self._spline.at, t, self.duration, motion)
-        return Point(*motion, yaw, yaw_rate)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        return self._legs.samples(times) if self.stop else self._spline.samples(times, self.yaw)
 
 
 @dataclass(frozen=True, eq=False)
-class MinimumSnap(Trajectory):
+class MinimumSnap(TimedPath):
     """Time-optimal minimum-snap flight through points within limits of speed and thrust.
 
     The times at the points minimise the flight time (Mellinger and Kumar 2011, sec. IV-C, with limits of
@@ -195,12 +188,8 @@ class MinimumSnap(Trajectory):
             remedy="lower them, leave some of them free, or raise speed and thrust",
         )
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
         spline = self._spline
-        around = t % spline.duration if self.closed else t
-        motion = spline.at(around)
-        yaw, yaw_rate = self.yaw, 0.0
-        if isinstance(yaw, str):
-            yaw, yaw_rate = heading_along(spline.at, around, spline.duration, motion, at_rest=not self.closed)
-        return Point(*motion, yaw, yaw_rate)
+        around = np.fmod(times, spline.duration) if self.closed else times
+        return spline.samples(around, self.yaw, at_rest=not self.closed)
