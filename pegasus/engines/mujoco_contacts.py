@@ -132,10 +132,10 @@ class _Step:
         reference = data.efc_aref.reshape(-1, 3)
         reference[:, 1:] = self._start[:, 1:] / -dt
         lift = self._lift(self._start + dt * self._acceleration)
+        data.qacc_smooth[:] = self._free
+        mujoco.mj_mulM(self._model, data, data.qfrc_smooth, data.qacc_smooth)
         for round_number in range(_ROUNDS):
             reference[:, 0] = (wanted - lift - self._start[:, 0]) / dt
-            data.qacc_smooth[:] = self._free
-            mujoco.mj_mulM(self._model, data, data.qfrc_smooth, data.qacc_smooth)
             mujoco.mj_fwdConstraint(self._model, data)
             wished = self._lift(self._start + dt * self._project(data.qacc))
             change = wished - lift
@@ -189,6 +189,8 @@ class _Step:
         The velocity of an impact is that with which the gap closes under the free acceleration, so that the
         instant of the impact within the step makes no energy.
         """
+        if not self._restitution.any():
+            return None
         start, acceleration = self._start[:, 0], self._acceleration[:, 0]
         approaching = acting & (self._restitution > 0.0) & (start + self._dt * acceleration < 0.0)
         impact = np.sqrt(np.maximum(start**2 - 2.0 * acceleration * np.maximum(self._gap, 0.0), 0.0))

@@ -321,8 +321,10 @@ def _copy(state: BodyState, source: BodyState) -> None:
 def _still(start: BodyState, solution: Solution) -> BoolArray:
     """Return which bodies are at rest during a step, shape (M,)."""
     speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion
-    still: BoolArray = np.all(np.hstack([np.abs(speed) < _STILL for speed in speeds]), axis=1)
-    return still
+    moving = np.zeros(len(start.velocity), dtype=bool)
+    for speed in speeds:
+        moving |= (np.abs(speed) >= _STILL).any(axis=1)
+    return ~moving
 
 
 def _fields(state: BodyState) -> tuple[Array, Array, Array, Array]:

@@ -268,6 +268,8 @@ class Proximity:
         for margin in (distance, MARGIN):
             self._search(True, margin)
             self.detect(due)
+            if not self._data.ncon:
+                break
             pairs = self._model.geom_bodyid[self._data.contact.geom]
             gap = self._data.contact.dist - _ACCURACY
             two = (pairs > 0).all(axis=1)
