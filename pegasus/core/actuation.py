@@ -37,6 +37,7 @@ class Actuation:
         self._python_motor = law_of(vehicle.motor) is None
         self._python_thrust = law_of(vehicle.thrust_curve) is None
         self._python_drag = vehicle.drag is not None and law_of(vehicle.drag) is None
+        self._has_offset = bool(vehicle.center_of_mass.any())
         self.uses_air_density = (
             vehicle.thrust_curve.uses_air_density
             or (vehicle.drag is not None and vehicle.drag.uses_air_density)
@@ -84,19 +85,22 @@ class Actuation:
         if not (self._python_thrust or self._python_drag):
             return
         velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
-        wake = np.zeros((vehicle.count, vehicle.rotor_count, 3))
-        if vehicle.wake is not None:
-            wake = rotate_inverse(state.rotation[:, None], vehicle.wake)
+        # All copies are in wakes, or none is.
+        wake = rotate_inverse(state.rotation[:, None], columns["wake"]) if columns["in_wake"][0] else None
         density = columns["air_density"][:, None]
         if self._python_thrust:
             turning = cross(state.angular_velocity[:, None], vehicle.layout.position)
-            inflow = ((velocity[:, None] + turning - wake) * vehicle.layout.axis).sum(axis=-1)
+            air = velocity[:, None] + turning
+            inflow = ((air if wake is None else air - wake) * vehicle.layout.axis).sum(axis=-1)
             thrust, torque = vehicle.thrust_curve.thrust(middle, inflow, density)
             columns["held_thrust"][...], columns["held_torque"][...] = thrust, torque
         if self._python_drag:
             assert vehicle.drag is not None
-            center = velocity + cross(state.angular_velocity, vehicle.center_of_mass[None])
-            force, moment = vehicle.drag.wrench(center - wake.mean(axis=1), state.angular_velocity, density)
+            if self._has_offset:
+                velocity = velocity + cross(state.angular_velocity, vehicle.center_of_mass[None])
+            if wake is not None:
+                velocity = velocity - wake.mean(axis=1)
+            force, moment = vehicle.drag.wrench(velocity, state.angular_velocity, density)
             columns["held_drag_force"][...] = force
             columns["held_drag_torque"][...] = 0.0 if moment is None else moment
 
