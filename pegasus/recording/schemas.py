@@ -224,62 +224,32 @@ _QUATERNION = MessageType("geometry_msgs/msg/Quaternion", dict.fromkeys("xyzw", 
 _POSE = MessageType("geometry_msgs/msg/Pose", {"position": _POINT, "orientation": _QUATERNION})
 _HEAD: dict[str, FieldType] = {"timestamp": _TIME, "frame_id": "string"}
 
-# Source of the types below: Foxglove's message schemas for ROS 2.
-_TRANSFORM = MessageType(
-    "foxglove_msgs/msg/FrameTransform",
-    {
-        "timestamp": _TIME,
-        "parent_frame_id": "string",
-        "child_frame_id": "string",
-        "translation": _VECTOR,
-        "rotation": _QUATERNION,
-    },
+
+def _foxglove(kind: str, /, **fields: FieldType) -> MessageType:
+    """Return a type of Foxglove. Source: Foxglove's message schemas for ROS 2."""
+    return MessageType(f"foxglove_msgs/msg/{kind}", fields)
+
+
+_TRANSFORM = _foxglove(
+    "FrameTransform",
+    timestamp=_TIME,
+    parent_frame_id="string",
+    child_frame_id="string",
+    translation=_VECTOR,
+    rotation=_QUATERNION,
 )
-FRAME_TRANSFORMS = MessageType("foxglove_msgs/msg/FrameTransforms", {"transforms": (_TRANSFORM,)})
+FRAME_TRANSFORMS = _foxglove("FrameTransforms", transforms=(_TRANSFORM,))
 """Transforms of frames, which Foxglove's 3D panel displays by default."""
-COMPRESSED_IMAGE = MessageType(
-    "foxglove_msgs/msg/CompressedImage", {**_HEAD, "data": "uint8[]", "format": "string"}
-)
+COMPRESSED_IMAGE = _foxglove("CompressedImage", **_HEAD, data="uint8[]", format="string")
 """Image as JPEG or PNG."""
-RAW_IMAGE = MessageType(
-    "foxglove_msgs/msg/RawImage",
-    {
-        **_HEAD,
-        "width": "uint32",
-        "height": "uint32",
-        "encoding": "string",
-        "step": "uint32",
-        "data": "uint8[]",
-    },
-)
+_SIZE: dict[str, FieldType] = {"width": "uint32", "height": "uint32"}
+RAW_IMAGE = _foxglove("RawImage", **_HEAD, **_SIZE, encoding="string", step="uint32", data="uint8[]")
 """Image as pixels."""
-CAMERA_CALIBRATION = MessageType(
-    "foxglove_msgs/msg/CameraCalibration",
-    {
-        **_HEAD,
-        "width": "uint32",
-        "height": "uint32",
-        "distortion_model": "string",
-        "d": "float64[]",
-        "k": "float64[9]",
-        "r": "float64[9]",
-        "p": "float64[12]",
-    },
-)
+_MATRICES: dict[str, FieldType] = {"d": "float64[]", "k": "float64[9]", "r": "float64[9]", "p": "float64[12]"}
+CAMERA_CALIBRATION = _foxglove("CameraCalibration", **_HEAD, **_SIZE, distortion_model="string", **_MATRICES)
 """Calibration of a camera."""
-POINT_CLOUD = MessageType(
-    "foxglove_msgs/msg/PointCloud",
-    {
-        **_HEAD,
-        "pose": _POSE,
-        "point_stride": "uint32",
-        "fields": (
-            MessageType(
-                "foxglove_msgs/msg/PackedElementField",
-                {"name": "string", "offset": "uint32", "type": "uint8"},
-            ),
-        ),
-        "data": "uint8[]",
-    },
+_ELEMENT = _foxglove("PackedElementField", name="string", offset="uint32", type="uint8")
+POINT_CLOUD = _foxglove(
+    "PointCloud", **_HEAD, pose=_POSE, point_stride="uint32", fields=(_ELEMENT,), data="uint8[]"
 )
 """Points with further values."""
