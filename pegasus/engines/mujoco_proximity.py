@@ -17,7 +17,7 @@ from pegasus.engines.mujoco_geoms import SEARCHING
 
 # Smallest and largest distance to which the surroundings are searched [m], number of steps that a search
 # shall serve, and what a distance may be wrong by [m].
-_SEARCH_DISTANCES = 0.4, 1.6
+_SEARCH_DISTANCES = 0.4, 0.8
 _SEARCH_STEPS = 10
 _ACCURACY = 1e-4
 # MuJoCo's largest number of contacts between two geoms, the nearest not necessarily among them.
