@@ -479,7 +479,7 @@ def test_a_teleport_may_turn_a_vehicle_over():
 
 
 def test_motion_that_diverges_is_named():
-    """Invalid numbers would pass as readings and commands, until a distant part fails."""
+    """Invalid numbers would pass as readings and commands, or the fault outlast a reset."""
     with Simulation("flat", rate=100) as sim:
         sim.add(Multirotor("iris", name="fine", sensors={}))
         small = sim.add(
@@ -492,6 +492,10 @@ def test_motion_that_diverges_is_named():
         ):
             sim.run(60.0)
         assert np.isfinite(sim.vehicles["fine"].state.position).all()
+        with pytest.raises(ConfigError, match="has diverged"):
+            sim.step()
+        sim.reset()
+        sim.step(3)
 
 
 @pytest.mark.parametrize("how", ["observer", "publish", "command"])

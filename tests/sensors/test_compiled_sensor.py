@@ -1,6 +1,8 @@
 """Tests of compiled sensors: equal bits in plain Python, for any count and order; readings that persist."""
 
 import copy
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.frames import quaternion_from_rotation_vector
-from pegasus.core.sensor_bank import SensorTable
+from pegasus.core.sensor_bank import SensorTable, _Clock
 from pegasus.core.state import VehicleState
 from pegasus.environment import Environment, Gusts
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer, Odometry, Sensor, Vibration
@@ -164,3 +166,23 @@ def test_a_teleport_is_not_felt() -> None:
         imu: Any = iris.readings["imu"]
         assert np.abs(imu.specific_force).max() < 15.0
         assert np.abs(imu.angular_velocity).max() < 0.2
+
+
+@pytest.mark.parametrize(("rate_hz", "latency"), [(10.0, 0.2), (20.0, 0.011), (60.0, 0.0), (33.3, 0.05)])
+def test_kept_plans_are_those_of_every_round(rate_hz: float, latency: float) -> None:
+    """After a round of the schedule a reading would be missed, be given early, or be of another instant."""
+    clock = _Clock(GPS(rate_hz=rate_hz, latency=latency), 250.0)
+    lead = math.ceil(round(latency * 250, 9))
+    due = [step for step in range(3 * clock._period) if clock.plan(step)[0][0]]
+    assert due == [math.ceil(k * Fraction(2500) / Fraction(str(rate_hz * 10))) for k in range(len(due))]
+    recorded = {}
+    for step in range(-lead, due[-1]):
+        (is_due, before, after, slot), wait = clock.plan(step)
+        if before >= 0:
+            recorded[int(before), "before"] = step
+        if after >= 0:
+            recorded[int(after), "after"] = step
+        if is_due and step >= 0:
+            assert recorded[int(slot), "before"] == step - lead
+            assert not lead or recorded[int(slot), "after"] == step - lead + 1
+        assert not any(clock.plan(step + k)[0][0] for k in range(1, wait))
