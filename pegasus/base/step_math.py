@@ -387,7 +387,7 @@ def interpolate(x: Real, points: Reals, values: Reals) -> Real:
 
     Args:
         x: Where.
-        points: Rising places of the given values, at least two.
+        points: Rising places of the given values, from 2 to 65536.
         values: Values there.
     """
     last = length(points) - 1
@@ -396,9 +396,13 @@ def interpolate(x: Real, points: Reals, values: Reals) -> Real:
     if x >= points[last]:
         return values[last]
     k = 0
-    for j in range(last):
-        if points[j] <= x:
-            k = j
+    end = last
+    for _ in range(16):
+        middle = (k + end) // 2
+        if points[middle] <= x:
+            k = middle
+        else:
+            end = middle
     share = (x - points[k]) / (points[k + 1] - points[k])
     return values[k] + share * (values[k + 1] - values[k])
 

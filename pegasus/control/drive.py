@@ -10,7 +10,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.generated_functions import digest, written
-from pegasus.base.step_math import Column, Real, Table, Vec3, length
+from pegasus.base.step_math import Column, Real, Table, Vec3, interpolate, length, sqrt
 from pegasus.control.mission_step import FLY, IDLE, START
 from pegasus.control.mixing import Mixing, allocate
 from pegasus.dynamics import ThrustCurve
@@ -63,6 +63,9 @@ class DriveRows:
     rotor_speed: Table[Real]
 
 
+_TABLE_DENSITY = 1.225
+"""Air density of tables of thrust [kg/m^3]."""
+
 _SHIPPED: dict[Inverse, tuple[int, str]] = {
     quadratic_speed: (1, "quadratic"),
     polynomial_speed: (2, "polynomial"),
@@ -97,20 +100,52 @@ def speed_of_thrust(
     return 0.0
 
 
-def inverse_of(curve: ThrustCurve) -> Inverse | None:
-    """Return the inverse of a thrust curve as a step function; None for a curve in NumPy.
+@dataclass(frozen=True)
+class TabulatedCurve:
+    """Parameters of `tabulated_speed`."""
+
+    thrust: tuple[float, ...]
+    """Rising thrusts in still air [N]."""
+    square: tuple[float, ...]
+    """Square of the rotor speed at each [(rad/s)^2]."""
+    air_density: float
+    """Air density of the table, to which thrust is proportional; 0 if it has no effect [kg/m^3]."""
+
+
+def tabulated_speed(p: TabulatedCurve, thrust: Real, air_density: Real) -> Real:
+    """Return the rotor speed of a table, linear in the square of the speed."""
+    if p.air_density > 0.0:
+        return sqrt(interpolate(thrust * (p.air_density / air_density), p.thrust, p.square))
+    return sqrt(interpolate(thrust, p.thrust, p.square))
+
+
+def inverse_of(curve: ThrustCurve) -> tuple[Inverse, Any] | None:
+    """Return the inverse of a thrust curve as a step function, and its parameters.
+
+    That of a curve in NumPy is a table, exact to 1e-5 for a curve of second degree. A curve with a method
+    `rotor_speed` of its own has none.
 
     Args:
         curve: The thrust curve.
     """
     kind = type(curve)
-    if (
-        kind.law is None
-        or kind.thrust is not ThrustCurve.thrust
-        or kind.rotor_speed is not ThrustCurve.rotor_speed
-    ):
+    if kind.rotor_speed is not ThrustCurve.rotor_speed:
         return None
-    return kind.inverse_law or _bisection(kind.law)
+    if kind.law is not None and kind.thrust is ThrustCurve.thrust:
+        return kind.inverse_law or _bisection(kind.law), curve.parameters()
+    table = _tabulated(curve)
+    return None if table is None else (tabulated_speed, table)
+
+
+def _tabulated(curve: ThrustCurve) -> TabulatedCurve | None:
+    """Return the table of a curve in NumPy; None if its thrust does not rise."""
+    speed = np.append(0.0, np.geomspace(1.0, 1e5, 2048))[:, None]
+    thrust = curve.thrust(speed, np.zeros_like(speed), np.full_like(speed, _TABLE_DENSITY))[0][:, 0]
+    rising = np.append(True, thrust[1:] > np.maximum.accumulate(thrust)[:-1])
+    if rising.sum() < 2:
+        return None
+    density = _TABLE_DENSITY if curve.uses_air_density else 0.0
+    return TabulatedCurve(tuple(thrust[rising].tolist()), tuple((speed[rising, 0] ** 2).tolist()), density)
 
 
 _BISECTION = """
@@ -241,13 +276,14 @@ class DriveStep:
         limits: dict[str, Array],
         compiled: Callable[[Inverse | None], CompiledStep] = drive_step,
     ) -> None:
-        inverse = None if curve is None else inverse_of(curve)
+        count, rotor_count = len(limits["lower"]), len(mixing.carrying)
+        found = None if curve is None else inverse_of(curve)
+        inverse, parameters = found if found is not None else (None, None)
         number, name = (0, "custom") if inverse is None else _SHIPPED.get(inverse, (0, "custom"))
         self.compiled = compiled(inverse if number == 0 else None)
         self.inverse_in_python = curve is not None and inverse is None
         """Whether the rotor speeds are computed from the thrusts in NumPy."""
         self.limits, self._curve = limits, curve
-        count, rotor_count = len(limits["lower"]), len(mixing.carrying)
         self.force, self.torque = np.zeros((count, 3)), np.zeros((count, 3))
         """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
         self.thrust, self._rotor_speed = np.zeros((count, rotor_count)), np.zeros((count, rotor_count))
@@ -261,8 +297,8 @@ class DriveStep:
             "idle_speed": 0.0,
         }
         """Its row of each column of parameters."""
-        if curve is not None and inverse is not None:
-            self.parameters[name] = curve.parameters()
+        if inverse is not None:
+            self.parameters[name] = parameters
         self._launch: Launch | None = None
 
     def drive(self, force: Array, torque: Array) -> Array:
