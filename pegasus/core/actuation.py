@@ -74,32 +74,25 @@ class Actuation:
         columns, state = vehicle.columns, vehicle.state
         if self._survey is not None:
             self._survey.update(vehicle, t)
-        if self._python_motor or self._python_thrust:
+        if self._python_motor:
             command = np.maximum(vehicle.command, columns["lowest_speed"][:, None])
             command = np.minimum(command, columns["highest_speed"][:, None])
             middle = vehicle.motor.step(state.rotor_speed, command, dt / 2)
-        if self._python_motor:
             columns["speed_first"][...] = state.rotor_speed
             columns["speed_middle"][...] = middle
             columns["speed_last"][...] = vehicle.motor.step(middle, command, dt / 2)
-        if not (self._python_thrust or self._python_drag):
-            return
-        velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
-        # All copies are in wakes, or none is.
-        wake = rotate_inverse(state.rotation[:, None], columns["wake"]) if columns["in_wake"][0] else None
         density = columns["air_density"][:, None]
         if self._python_thrust:
-            turning = cross(state.angular_velocity[:, None], vehicle.layout.position)
-            air = velocity[:, None] + turning
-            inflow = ((air if wake is None else air - wake) * vehicle.layout.axis).sum(axis=-1)
-            thrust, torque = vehicle.thrust_curve.thrust(middle, inflow, density)
+            thrust, torque = vehicle.thrust_curve.thrust(columns["speed_middle"], columns["inflow"], density)
             columns["held_thrust"][...], columns["held_torque"][...] = thrust, torque
         if self._python_drag:
             assert vehicle.drag is not None
+            velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
             if self._has_offset:
                 velocity = velocity + cross(state.angular_velocity, vehicle.center_of_mass[None])
-            if wake is not None:
-                velocity = velocity - wake.mean(axis=1)
+            # All copies are in wakes, or none is.
+            if columns["in_wake"][0]:
+                velocity = velocity - rotate_inverse(state.rotation[:, None], columns["wake"]).mean(axis=1)
             force, moment = vehicle.drag.wrench(velocity, state.angular_velocity, density)
             columns["held_drag_force"][...] = force
             columns["held_drag_torque"][...] = 0.0 if moment is None else moment

@@ -14,13 +14,14 @@ from pegasus.core.plant_models import (
     battery_kernel,
     battery_rows,
     custom_laws,
+    law_of,
     motion_kernel,
     motion_rows,
     parameters_of,
     plant_kernel,
     plant_rows_of,
 )
-from pegasus.dynamics import plant_rows
+from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Plant:
     def __init__(self) -> None:
         self._vehicles: Sequence[Multirotor] = ()
         self._advance: Launch | None = None
+        self._foresee: Launch | None = None
         self._observe: Launch | None = None
         self._draw: Launch | None = None
         self.count = 0
@@ -95,7 +97,7 @@ class Plant:
                 own[name][...] = vehicle.columns[name]
             vehicle.take_columns(own)
             self.columns["kind"][rows] = k
-        self._advance = self._observe = self._draw = None
+        self._advance = self._foresee = self._observe = self._draw = None
 
     def prepare(self, dt: float) -> None:
         """Compile the step for the present vehicles, or take it from the cache.
@@ -113,10 +115,23 @@ class Plant:
             self._bell = np.zeros(1, dtype=np.int32)
             rows = plant_rows_of(custom, {**self.columns, **parameters})
             self._advance = plant_kernel(custom).launch(rows, self.count, dt)
+            if any(law_of(vehicle.thrust_curve) is None for vehicle in self._vehicles):
+                self._foresee = plant_kernel(custom, plant.foresee).launch(rows, self.count, dt)
             self._observe = motion_kernel().launch(motion_rows(self.columns), self.count, 1.0 / dt)
             if any(vehicle.battery is not None for vehicle in self._vehicles):
                 supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
                 self._draw = battery_kernel().launch(supplies, self.count, dt)
+
+    def foresee(self, dt: float) -> None:
+        """Set the inputs of thrust curves by Python, from the state at the start of a step.
+
+        Args:
+            dt: Length of the step [s].
+        """
+        if self._advance is None:
+            self.prepare(dt)
+        if self._foresee is not None:
+            self._foresee(dt)
 
     def advance(self, dt: float) -> bool:
         """Integrate all vehicles over a step, as if nothing touched them.

@@ -106,11 +106,12 @@ def plant_rows_of(custom: Custom, columns: Mapping[str, Any]) -> "Rows":
 
 
 @cache
-def plant_kernel(custom: Custom) -> "Kernel":
-    """Return the kernel of `advance`, into which custom laws are compiled.
+def plant_kernel(custom: Custom, function: Callable[..., None] = step.advance) -> "Kernel":
+    """Return the kernel of a step function of the plant, into which custom laws are compiled.
 
     Args:
         custom: The custom laws.
+        function: The step function.
     """
     from pegasus.base.compiler import Kernel
 
@@ -120,7 +121,7 @@ def plant_kernel(custom: Custom) -> "Kernel":
         for role, (choose, _) in _DISPATCHERS.items()
         if any(role is other for other, _, _ in custom)
     }
-    return Kernel(step.advance, replaced, kinds)
+    return Kernel(function, replaced, kinds)
 
 
 def motion_rows(columns: Mapping[str, Array]) -> "Rows":

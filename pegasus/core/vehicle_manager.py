@@ -174,6 +174,8 @@ class VehicleManager(Collection[Multirotor]):
         """
         self._environment.sample(self._bodies.position, t, self._samples)
         self._wakes.update()
+        if self._prepared:
+            self._plant.foresee(dt)
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
         if self._plant.advance(dt):

@@ -105,6 +105,23 @@ def ground_ratio(i: int, rows: PlantRows, j: int, q: Quat, through_air: Vec3, th
     return thrust_ratio(upwash, facing, share)
 
 
+def air_at(i: int, rows: PlantRows, j: int, q: Quat, body_velocity: Vec3, w: Vec3) -> Vec3:
+    """Return the velocity of a rotor relative to the air, body frame [m/s].
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        j: Number of the rotor.
+        q: Attitude.
+        body_velocity: Velocity of the centre of mass relative to the air, body frame [m/s].
+        w: Angular velocity, body frame [rad/s].
+    """
+    air = body_velocity + cross(w, rows.rotor_position[rows.kind[i], j])
+    if rows.in_wake[i] == 1:
+        air = air - rotate_inverse(q, rows.wake[i, j])
+    return air
+
+
 def rotors(
     i: int, rows: PlantRows, speeds: Reals, x: Vec3, q: Quat, through_air: Vec3, w: Vec3
 ) -> tuple[Vec3, Vec3, Real]:
@@ -132,9 +149,7 @@ def rotors(
         axis_x = rows.rotor_x[kind, j]
         axis_y = rows.rotor_y[kind, j]
         axis_z = rows.rotor_z[kind, j]
-        air = body_velocity + cross(w, arm)
-        if rows.in_wake[i] == 1:
-            air = air - rotate_inverse(q, rows.wake[i, j])
+        air = air_at(i, rows, j, q, body_velocity, w)
         force = Vec3(0.0, 0.0, rows.held_thrust[i, j])
         torque = Vec3(0.0, 0.0, rows.held_torque[i, j])
         if frame.thrust_curve != HELD:
@@ -247,6 +262,24 @@ def mean(first: Vec3, second: Vec3, third: Vec3, last: Vec3) -> Vec3:
 def moderate(velocity: Vec3, angular_velocity: Vec3) -> bool:
     """Return whether motion is finite and below `FASTEST`."""
     return dot(velocity, velocity) + dot(angular_velocity, angular_velocity) < FASTEST * FASTEST
+
+
+def foresee(i: int, rows: PlantRows, dt: Real) -> None:
+    """Set the rotor speeds of a step and the inflow at its beginning, for a thrust curve by Python.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        dt: Length of the step [s].
+    """
+    turn_motors(i, rows, dt)
+    frame = rows.airframe[rows.kind[i]]
+    offset = Vec3(frame.center_of_mass[0], frame.center_of_mass[1], frame.center_of_mass[2])
+    q = rows.orientation[i]
+    w = rows.angular_velocity[i]
+    body_velocity = rotate_inverse(q, rows.velocity[i] - rows.wind[i]) + cross(w, offset)
+    for j in range(frame.rotor_count):
+        rows.inflow[i, j] = dot(rows.rotor_z[rows.kind[i], j], air_at(i, rows, j, q, body_velocity, w))
 
 
 def fault_of(force: Vec3, torque: Vec3, velocity: Vec3, angular_velocity: Vec3) -> int:

@@ -132,6 +132,8 @@ class PlantRows:
     """Normal of the ground below each rotor, world."""
     ground_offset: Table[Real]
     """Distance of that plane from the world's origin along the normal [m]."""
+    inflow: Table[Real]
+    """Speed of each rotor through the air along its axis, where the thrust curve has no law [m/s]."""
     held_thrust: Table[Real]
     """Thrust [N] and torque [N m] of each rotor, held where the thrust curve has no law."""
     held_torque: Table[Real]

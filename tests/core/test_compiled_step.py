@@ -10,7 +10,7 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.base.compiler import Rows
-from pegasus.base.step_math import Real, Reals, Vec3, maximum, minimum
+from pegasus.base.step_math import Real, Reals, Vec3, exp, maximum, minimum
 from pegasus.core.plant import Plant
 from pegasus.core.plant_models import parameters_of
 from pegasus.dynamics import (
@@ -250,6 +250,52 @@ def test_a_custom_motor_is_compiled_and_keeps_its_own_state():
     np.testing.assert_allclose(own[0, :, 0], 0.4, rtol=1e-12)
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(state.position, hovered()[0].position, atol=1e-6)
+
+
+def late(p: "Late", speed: Real, state: Vec3, command: Real, voltage: Real, dt: Real) -> tuple[Real, Vec3]:
+    """Turn at the mean of the command and its own state, which follows within a tenth of a second."""
+    memory = state[0] + (command - state[0]) * (1.0 - exp(-10.0 * dt))
+    return 0.5 * (memory + command), Vec3(memory, 0.0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Late(Motor):
+    law: ClassVar[Any] = staticmethod(late)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumpyCurve(ThrustCurve):
+    constant: float = 8.5e-6
+    slope: float = 0.1
+
+    def thrust(self, rotor_speed, inflow, air_density):
+        force = self.constant * rotor_speed**2 - self.slope * inflow
+        return force, 0.02 * force
+
+
+def climbing(p: "Climbing", speed: Real, air_velocity: Vec3, air_density: Real) -> tuple[Vec3, Vec3]:
+    force = p.constant * speed * speed - p.slope * air_velocity[2]
+    return Vec3(0.0, 0.0, force), Vec3(0.0, 0.0, 0.02 * force)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Climbing(ThrustCurve):
+    law: ClassVar[Any] = staticmethod(climbing)
+    constant: float = 8.5e-6
+    slope: float = 0.1
+
+
+def test_a_thrust_curve_in_numpy_sees_the_rotors_and_their_inflow():
+    """If this fails, such a curve ignores the state of the motor, the rotation, or the inflow."""
+    motor = Late(max_speed=1000.0)
+    numpy, own = hovered(motor=motor, thrust_curve=NumpyCurve())
+    compiled, _ = hovered(motor=motor, thrust_curve=Climbing())
+    without, _ = hovered(motor=motor, thrust_curve=Climbing(slope=0.0))
+    assert own[0, :, 0].max() > 100.0
+    # Held over each step, it errs by a part of a step.
+    np.testing.assert_allclose(numpy.position, compiled.position, atol=2e-4)
+    np.testing.assert_allclose(numpy.angular_velocity, compiled.angular_velocity, atol=5e-3)
+    assert np.abs(without.position - compiled.position).max() > 1e-2
 
 
 def test_a_class_that_overrides_the_method_of_a_law_is_called_by_python():
