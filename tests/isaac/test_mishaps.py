@@ -272,22 +272,22 @@ def test_the_buttons_of_the_window_work_the_timeline(window):
 
 
 def test_a_step_that_fails_stops_the_timeline_and_is_told(window, caplog):
-    """Kit would swallow a callback's error, and a vehicle fly without its controller."""
+    """Kit would swallow a callback's error, and a vehicle fly without its step."""
     user = window()
     user.fly_square()
 
-    def fail(_):
-        raise ValueError("the controller has lost its mind")
+    def fail(*_):
+        raise ValueError("the motor has lost its mind")
 
     user.kit.timeline.play()
     user.update(3)
-    user.vehicle.backends[0].command = fail
+    user.simulation.vehicles.actuate = fail
     user.update(4)
     assert "ValueError; the terminal shows details" in user.messages
     assert "lost its mind" in caplog.text
     assert not user.kit.timeline.is_playing()
     # The vehicle flies again afterwards.
-    del user.vehicle.backends[0].command
+    del user.simulation.vehicles.actuate
     user.kit.timeline.play()
     user.update(5)
     assert user.simulation.step_count > 15
