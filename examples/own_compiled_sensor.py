@@ -9,8 +9,6 @@ from pegasus.base.step_math import Column, Quat, Real, Vec3, atan2, norm, rotate
 from pegasus.control import GeometricController, trajectories
 from pegasus.sensors import CompiledSensor, Reading, SensorRows
 
-SIGMA = 0.01  # noise [rad]
-
 
 @dataclass
 class TiltRows(SensorRows):
@@ -25,7 +23,7 @@ def inclinometer(i: int, rows: TiltRows) -> None:
     if rows.count[i] == 0 or rows.due[rows.clock[i]] == 1:
         up = rotate(rows.orientation[rows.body[i]], Vec3(0.0, 0.0, 1.0))
         noise, _, _, _ = normals(rows.key[i], rows.copy[i], rows.count[i], 0)
-        rows.tilt[i] = atan2(norm(Vec3(up[0], up[1], 0.0)), up[2]) + SIGMA * noise
+        rows.tilt[i] = atan2(norm(Vec3(up[0], up[1], 0.0)), up[2]) + 0.01 * noise
         rows.count[i] = rows.count[i] + 1
         rows.stamp[i] = rows.time[0]
 
@@ -54,11 +52,9 @@ def main() -> list[float]:
     pilot = GeometricController(trajectories.waypoints(points=((0, 0, 2), (12, 0, 2)), speed=4.0))
     with Simulation("flat", seed=3) as sim:
         iris = sim.add(Multirotor("iris", backends=[pilot], sensors={"tilt": Inclinometer()}))
-        tilts = [float(iris.reading(TiltReading).tilt[0]) for _ in sim.stepping(8.0) if iris.new_readings]
-    print(f"largest tilt: {max(tilts):.2f} rad")
-    return tilts
+        return [float(iris.reading(TiltReading).tilt[0]) for _ in sim.stepping(8.0) if iris.new_readings]
 
 
 if __name__ == "__main__":
     start_host()
-    main()
+    print(f"largest tilt: {max(main()):.2f} rad")
