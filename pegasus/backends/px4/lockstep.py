@@ -253,7 +253,7 @@ class HilLockstep:
             self._register(instance)
         self._started = self._published = time.monotonic()
         self._paced_at: tuple[float, float] | None = None
-        self._has_hubs = False
+        self._has_hubs = self._all_have_connected = False
         self._log_is_kept = True
 
     def watch(self, process: AutopilotProcess, *, log_is_kept: bool) -> None:
@@ -286,7 +286,10 @@ class HilLockstep:
         Raises:
             AutopilotError: If an autopilot ends, or does not connect in time.
         """
-        if all(instance.was_connected for instance in self._instances):
+        if self._all_have_connected:
+            return
+        self._all_have_connected = all(instance.was_connected for instance in self._instances)
+        if self._all_have_connected:
             return
         if not self._processes:
             _log.info("waiting for %s", ", ".join(i.name for i in self._instances if not i.was_connected))
