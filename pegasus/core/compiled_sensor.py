@@ -214,15 +214,26 @@ class CompiledSensor(Sensor):
     @property
     def stamp(self) -> float:
         """Time of the last reading, NaN before the first [s]."""
-        return float(self.rows["stamp"][0])
+        return self.rows["stamp"].item(0)
 
     @property
     def given(self) -> Reading:
         """Last reading, made when it is first asked for; there must be one."""
-        stamp = self.stamp
-        if self._last is None or self._last.stamp != stamp:
-            self._last = self.reading(stamp)
-        return self._last
+        return self._at(self.stamp)
+
+    def given_at(self, t: float) -> Reading | None:
+        """Return the reading of an instant; None if the last one is older.
+
+        Args:
+            t: Simulation time [s].
+        """
+        return self._at(t) if self.rows["stamp"].item(0) == t else None
+
+    def _at(self, stamp: float) -> Reading:
+        last = self._last
+        if last is None or last.stamp != stamp:
+            last = self._last = self.reading(stamp)
+        return last
 
     def attach(self, table: "SensorTable", rows: dict[str, Array]) -> None:
         """Take the columns of a bank as its own.

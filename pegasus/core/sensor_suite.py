@@ -27,6 +27,7 @@ class SensorSuite(Mapping[str, Sensor]):
         self._schedules: list[tuple[str, Sensor, Schedule]] = []
         self._followers: list[Sensor] = []
         self._compiled = {n: s for n, s in self._sensors.items() if isinstance(s, CompiledSensor)}
+        self._each = [(name, self._compiled.get(name)) for name in self._sensors]
         self._given: dict[str, Reading] = {}
         self._new: tuple[float, dict[str, Reading]] | None = None
         self.time: Array | None = None
@@ -101,11 +102,9 @@ class SensorSuite(Mapping[str, Sensor]):
         now, _, number = self.time.tolist()
         if self._new is None or self._new[0] != number:
             new: dict[str, Reading] = {}
-            for name in self._sensors:
-                if (sensor := self._compiled.get(name)) is not None:
-                    if sensor.stamp == now:
-                        new[name] = sensor.given
-                elif (reading := self._given.get(name)) is not None and reading.stamp == now:
+            for name, sensor in self._each:
+                reading = self._given.get(name) if sensor is None else sensor.given_at(now)
+                if reading is not None and reading.stamp == now:
                     new[name] = reading
             self._new = number, new
         return self._new[1]
