@@ -39,12 +39,8 @@ class TiltReading(Reading):
 class Inclinometer(CompiledSensor):
     """Tilt sensor: compiled, with one launch for all copies of all vehicles."""
 
-    columns, function = TiltRows, staticmethod(inclinometer)
+    columns, function, gives = TiltRows, staticmethod(inclinometer), (TiltReading, "tilt")
     rate_hz: float = 50.0
-
-    def reading(self, stamp: float) -> TiltReading:
-        """Return the last reading."""
-        return TiltReading(stamp, self.rows["tilt"].copy())
 
 
 def main() -> list[float]:

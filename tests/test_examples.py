@@ -110,7 +110,9 @@ def test_own_world(example):
     assert example("own_world").main() == 8
 
 
-@pytest.mark.parametrize("part", ["motor", "drag", "sensor", "control_law", "wind", "world"])
+@pytest.mark.parametrize(
+    "part", ["motor", "drag", "sensor", "compiled_sensor", "control_law", "wind", "world"]
+)
 def test_a_part_fits_on_a_screen(part):
     """The example of a custom part would need more than 40 lines."""
     lines = (EXAMPLES / f"own_{part}.py").read_text(encoding="utf-8").splitlines()

@@ -1,7 +1,6 @@
 """Sensors whose readings a step function computes, for all copies of all vehicles in one launch."""
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
@@ -111,8 +110,8 @@ class Delay:
 class CompiledSensor(Sensor):
     """Base of a sensor whose readings a step function computes.
 
-    A subclass declares `rate_hz`, the dataclass of its columns and the step function, and implements
-    `reading`, and `parameters` and `initial` where it has any. `function(i, rows)` is called for row i at
+    A subclass declares `rate_hz`, the dataclass of its columns, the step function and what it gives, and
+    implements `parameters` and `initial` where it has any. `function(i, rows)` is called for row i at
     every step at which a reading of any sensor of the class is due, and at every step if `follows_steps`.
     """
 
@@ -120,6 +119,9 @@ class CompiledSensor(Sensor):
     """Columns; see `SensorRows`."""
     function: ClassVar[Callable[..., None]]
     """Step function, as a static method."""
+    gives: ClassVar[tuple[Any, ...]] = ()
+    """Class of the readings, and the column of each of its fields after `stamp`; not used where `reading` is
+    overridden."""
     follows_steps: ClassVar[bool] = False
     """Whether the step function is called at every step, due or not."""
     is_fed: bool = False
@@ -137,13 +139,20 @@ class CompiledSensor(Sensor):
         """Return this sensor's row of each column of parameters: dataclasses of numbers and vectors."""
         return {}
 
-    @abstractmethod
     def reading(self, stamp: float) -> Reading:
         """Return the last reading, with copies of `rows`.
 
         Args:
             stamp: Its time [s].
+
+        Raises:
+            NotImplementedError: If the class neither declares what it gives nor overrides this method.
         """
+        if not self.gives:
+            raise NotImplementedError(f"{type(self).__name__} must declare `gives`, or a method `reading`")
+        kind, *names = self.gives
+        made: Reading = kind(stamp, *[self.rows[name].copy() for name in names])
+        return made
 
     def initial(self) -> Mapping[str, Array]:
         """Return the initial values of own columns, N rows each; the others begin at 0."""

@@ -100,6 +100,7 @@ class Barometer(CompiledSensor):
 
     columns = BarometerRows
     function = staticmethod(barometer)
+    gives = BarometerReading, "measured_pressure", "measured_temperature", "pressure_altitude"
 
     rate_hz: float = 50.0
     """Readings per second [Hz]."""
@@ -133,8 +134,3 @@ class Barometer(CompiledSensor):
         """Return pressure and temperature unless they are computed in the step function."""
         standard = type(getattr(self.environment, "atmosphere", None)) is UsStandardAtmosphere1976
         return () if standard else ("pressure", "temperature")
-
-    def reading(self, stamp: float) -> BarometerReading:
-        """Return the last reading."""
-        names = "measured_pressure", "measured_temperature", "pressure_altitude"
-        return BarometerReading(stamp, *(self.rows[name].copy() for name in names))

@@ -116,6 +116,7 @@ class Magnetometer(CompiledSensor):
 
     columns = MagnetometerRows
     function = staticmethod(magnetometer)
+    gives = MagnetometerReading, "measured_field"
     normal_count = 4
 
     rate_hz: float = 50.0
@@ -178,10 +179,6 @@ class Magnetometer(CompiledSensor):
             columns["corners"][row] = cell.corners
         waiting[...] = 0
         return False
-
-    def reading(self, stamp: float) -> MagnetometerReading:
-        """Return the last reading."""
-        return MagnetometerReading(stamp, self.rows["measured_field"].copy())
 
     def _noise_model(self) -> NoiseModel:
         return NoiseModel(

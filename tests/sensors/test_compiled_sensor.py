@@ -186,3 +186,16 @@ def test_kept_plans_are_those_of_every_round(rate_hz: float, latency: float) -> 
             assert recorded[int(slot), "before"] == step - lead
             assert not lead or recorded[int(slot), "after"] == step - lead + 1
         assert not any(clock.plan(step + k)[0][0] for k in range(1, wait))
+
+
+def test_a_sensor_that_gives_nothing_is_named():
+    """A sensor without a reading would end in an error about a tuple."""
+
+    class Silent(Barometer):
+        gives = ()
+
+    with Simulation("flat") as simulation:
+        vehicle = simulation.add(Multirotor("iris", sensors={"silent": Silent()}))
+        simulation.step(1)
+        with pytest.raises(NotImplementedError, match="Silent must declare `gives`, or a method `reading`"):
+            _ = vehicle.readings
