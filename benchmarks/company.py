@@ -1,4 +1,4 @@
-"""Print what company, worlds and parts in NumPy cost a step: python benchmarks/company.py.
+"""Print what company, worlds and parts in NumPy cost a step: python -m benchmarks.company.
 
 Irises with four sensors and a geometric controller follow a lemniscate 3 m above the ground at 250 Hz. The
 figures are processor time of the stepping thread per vehicle and step, the least of several blocks of steps.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.speed import yardstick
 from pegasus import Multirotor, Simulation
 from pegasus.base.arrays import Array
 from pegasus.control import GeometricController, trajectories
@@ -100,11 +101,7 @@ def singly(simulation: Simulation) -> int:
 
 def main() -> None:
     """Print the table."""
-    vector = np.ones(3)
-    begin = time.thread_time_ns()
-    for _ in range(100_000):
-        np.add(vector, vector)
-    print(f"{'np.add of two vectors [us]':<34} {(time.thread_time_ns() - begin) / 1e8:6.2f}")
+    print(f"{'np.add of two vectors [us]':<34} {yardstick():6.2f}")
     for world in ("flat", "courtyard"):
         print(f"{f'one Iris, {world}':<34} {measured(alone(), world):6.1f}")
     together, apart = measured(batch), measured(singly)

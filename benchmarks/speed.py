@@ -96,7 +96,7 @@ def fly(scenario: str) -> tuple[float, float, dict[str, float]]:
     return factor, (whole.spent - calls * added) / steps / 1e3, times
 
 
-def _yardstick() -> float:
+def yardstick() -> float:
     """Return the processor time of the addition of two vectors [us]."""
     vector, count = np.ones(3), 100_000
     began = time.thread_time_ns()
@@ -121,7 +121,7 @@ def report_runs(scenarios: list[str]) -> None:
         table.add_row(part, *(f"{parts[part]:.1f}" for _, _, parts in runs))
     table.add_row("the rest", *(f"{whole - sum(parts.values()):.1f}" for _, whole, parts in runs))
     Console().print(table)
-    Console().print(f"np.add of two vectors on this machine at this load: {_yardstick():.2f} us")
+    Console().print(f"np.add of two vectors on this machine at this load: {yardstick():.2f} us")
 
 
 if __name__ == "__main__":
