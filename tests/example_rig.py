@@ -4,10 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from pegasus.dynamics import DRAGS, MOTORS
-from pegasus.environment import WINDS
-from pegasus.sensors import SENSORS
-from pegasus.worlds import GENERATORS
+from pegasus.base.registry import Registry
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -19,9 +16,14 @@ def load_example(path, monkeypatch):
         path: Path of the example.
         monkeypatch: pytest's fixture.
     """
-    # Names that an example registers are removed after its test.
-    for registry in (DRAGS, GENERATORS, MOTORS, SENSORS, WINDS):
+    add = Registry.register
+
+    def register(registry, name, kind):
+        """Add a class until the test ends."""
         monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
+        add(registry, name, kind)
+
+    monkeypatch.setattr(Registry, "register", register)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, path.stem, module)
