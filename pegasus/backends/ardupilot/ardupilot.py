@@ -81,7 +81,7 @@ class ArduPilot(Backend):
     instance: int | None = None
     """Instance number of the first copy; if None the first free ones from that of the user settings."""
     launch: bool = True
-    """Whether to launch ArduPilot; otherwise it is waited for."""
+    """Launch ArduPilot; if False, wait for one that is started elsewhere."""
     parameters: dict[str, float] = field(default_factory=dict)
     """ArduPilot parameters; they override the vehicle file's, and these override `parameter_files`."""
     parameter_files: tuple[Path, ...] = ()

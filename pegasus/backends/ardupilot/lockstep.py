@@ -75,7 +75,7 @@ class JsonLink:
         self.name = name
         self.contact = Contact.ABSENT
         self.owed = False
-        """Whether its newest packet is unanswered."""
+        """True if its newest packet has no answer yet."""
         self.frame_count = 0
         """Number of its newest packet."""
         self.process: AutopilotProcess | None = None
@@ -95,12 +95,12 @@ class JsonLink:
 
     @property
     def waiting(self) -> bool:
-        """Whether its next packet must be waited for."""
+        """True if the step must wait for its next packet."""
         return self.contact is Contact.LOCKSTEP and not self.owed
 
     @property
     def settling(self) -> bool:
-        """Whether one more packet may follow immediately."""
+        """True if one more packet may follow at once."""
         return self._settled_at > time.monotonic()
 
     def fileno(self) -> int:
