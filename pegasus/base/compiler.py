@@ -74,6 +74,16 @@ class Kernel:
         return Launch(self._kernel, rows, count, values)
 
 
+@functools.cache
+def shared_kernel(function: Callable[..., None]) -> Kernel:
+    """Return the kernel of a step function, the same one at each call.
+
+    Args:
+        function: The step function.
+    """
+    return Kernel(function)
+
+
 class Launch:
     """Recorded launch of a kernel; calling it runs the kernel.
 

@@ -123,7 +123,7 @@ def inverse_of(curve: ThrustCurve) -> tuple[Inverse, Any] | None:
     """Return the inverse of a thrust curve as a step function, and its parameters.
 
     That of a curve in NumPy is a table, exact to 1e-5 for a curve of second degree. A curve with a method
-    `rotor_speed` of its own has none.
+    `rotor_speed` of its own, or whose thrust does not rise, has none.
 
     Args:
         curve: The thrust curve.

@@ -1,6 +1,5 @@
 """Compiled step of missions: the references of all vehicles from points made ahead."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,6 @@ from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Real, Table, Vec3
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Kernel
     from pegasus.control.mission import Mission
     from pegasus.core.state import VehicleState
 
@@ -261,15 +259,8 @@ class MissionTable:
     def _run(self) -> None:
         if self._launch is None:
             # Not at the top: it imports Warp, which is not needed to plan missions.
-            from pegasus.base.compiler import Rows
+            from pegasus.base.compiler import Rows, shared_kernel
 
             rows = Rows(MissionRows, self._arrays)
-            self._launch = _kernel().launch(rows, len(self._arrays["mission"]))
+            self._launch = shared_kernel(follow).launch(rows, len(self._arrays["mission"]))
         self._launch()
-
-
-@functools.cache
-def _kernel() -> "Kernel":
-    from pegasus.base.compiler import Kernel
-
-    return Kernel(follow)

@@ -11,18 +11,16 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
 from pegasus.core.plant_models import (
     PARAMETERS,
-    battery_kernel,
     battery_rows,
     custom_laws,
     law_of,
-    motion_kernel,
     motion_rows,
     parameters_of,
     plant_kernel,
     plant_rows_of,
 )
 from pegasus.dynamics import plant, plant_rows
-from pegasus.dynamics.battery import BatteryRows
+from pegasus.dynamics.battery import BatteryRows, draw
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Launch
@@ -109,6 +107,9 @@ class Plant:
             ConfigError: If a custom law cannot be compiled.
         """
         if self._advance is None and self.count:
+            # Not at the top: it imports Warp, which is not needed to build vehicles.
+            from pegasus.base.compiler import shared_kernel
+
             custom = custom_laws(self._vehicles)
             parameters = parameters_of(self._vehicles)
             self._alarm = parameters["alarm"]
@@ -117,10 +118,12 @@ class Plant:
             self._advance = plant_kernel(custom).launch(rows, self.count, dt)
             if any(law_of(vehicle.thrust_curve) is None for vehicle in self._vehicles):
                 self._foresee = plant_kernel(custom, plant.foresee).launch(rows, self.count, dt)
-            self._observe = motion_kernel().launch(motion_rows(self.columns), self.count, 1.0 / dt)
+            self._observe = shared_kernel(plant.observe).launch(
+                motion_rows(self.columns), self.count, 1.0 / dt
+            )
             if any(vehicle.battery is not None for vehicle in self._vehicles):
                 supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
-                self._draw = battery_kernel().launch(supplies, self.count, dt)
+                self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
 
     def foresee(self, dt: float) -> None:
         """Set the inputs of thrust curves by Python, from the state at the start of a step.

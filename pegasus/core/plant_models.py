@@ -16,7 +16,7 @@ from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
 from pegasus.dynamics import Drag, Motor, ThrustCurve, plant_rows
 from pegasus.dynamics import plant as step
-from pegasus.dynamics.battery import NO_CELLS, BatteryRows, draw
+from pegasus.dynamics.battery import NO_CELLS, BatteryRows
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
@@ -135,14 +135,6 @@ def motion_rows(columns: Mapping[str, Array]) -> "Rows":
     return Rows(plant_rows.MotionRows, columns)
 
 
-@cache
-def motion_kernel() -> "Kernel":
-    """Return the kernel of `observe`."""
-    from pegasus.base.compiler import Kernel
-
-    return Kernel(step.observe)
-
-
 def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any]) -> "Rows":
     """Return the rows of the batteries.
 
@@ -154,14 +146,6 @@ def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any]) -
 
     cells = [NO_CELLS if vehicle.battery is None else vehicle.battery.cells for vehicle in vehicles]
     return Rows(BatteryRows, {**columns, "cells": cells})
-
-
-@cache
-def battery_kernel() -> "Kernel":
-    """Return the kernel of the batteries."""
-    from pegasus.base.compiler import Kernel
-
-    return Kernel(draw)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_j
 from pegasus.dynamics.ground_effect import FAR
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Kernel, Launch
+    from pegasus.base.compiler import Launch
     from pegasus.core.multirotor import Multirotor
 
 _REACH = 20.0
@@ -98,7 +97,7 @@ class Wakes:
                 self._blow_in_numpy(vehicle, rows)
 
     def _prepared(self) -> "tuple[Launch, ...]":
-        from pegasus.base.compiler import Rows  # Warp is loaded with the first step.
+        from pegasus.base.compiler import Rows, shared_kernel  # Warp is loaded with the first step.
 
         rotors = self._columns["wake"].shape[1]
         position = np.zeros((len(self._vehicles), rotors, 3))
@@ -113,8 +112,9 @@ class Wakes:
             "downwash": [_parameters(vehicle.downwash) for vehicle in self._vehicles],
             "rotor_position": position,
         }
-        rows, (form, blow) = Rows(WakeRows, arrays), _kernels()
-        return form.launch(rows, self._count), blow.launch(rows, self._count * rotors, self._count, rotors)
+        rows, count = Rows(WakeRows, arrays), self._count
+        form = shared_kernel(form_jet).launch(rows, count)
+        return form, shared_kernel(blow).launch(rows, count * rotors, count, rotors)
 
     def _blow_in_numpy(self, vehicle: "Multirotor", rows: range) -> None:
         """Add the jets of copies whose model is not compiled."""
@@ -134,13 +134,6 @@ class Wakes:
                     wake[row - first] = 0.0
                 self._columns["wake"][first : first + other.count, : other.rotor_count] += wake
                 first += other.count
-
-
-@cache
-def _kernels() -> "tuple[Kernel, Kernel]":
-    from pegasus.base.compiler import Kernel  # Warp is loaded with the first step.
-
-    return Kernel(form_jet), Kernel(blow)
 
 
 def _has_law(downwash: Downwash) -> bool:

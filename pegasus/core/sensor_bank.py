@@ -149,12 +149,12 @@ class SensorTable:
     def launch(self) -> Callable[[], None]:
         """Return the prepared launch of the step function over all rows."""
         # Not at the top: it imports Warp, which is not needed to build vehicles.
-        from pegasus.base.compiler import Rows
+        from pegasus.base.compiler import Rows, shared_kernel
 
         given = [sensor.parameters() for sensor in self.sensors]
         parameters = {name: [each[name] for each in given] for name in given[0]}
         self.rows = Rows(self._kind, {**self.columns, **parameters})
-        return _kernel(self.sensors[0].function).launch(self.rows, self._count)  # type: ignore[no-any-return]
+        return shared_kernel(self.sensors[0].function).launch(self.rows, self._count)
 
     def _set_clocks(self, rate: float, counts: Sequence[int]) -> dict[str, Any]:
         """Find the distinct schedules of the sensors; return the columns of schedules."""
@@ -265,10 +265,3 @@ def _part(joined: Array, rows: slice, like: Array) -> Array:
 def _declaring(kind: type[CompiledSensor]) -> type[CompiledSensor]:
     """Return the class that declares the step function of a class of sensors."""
     return next(base for base in kind.__mro__ if "function" in vars(base))
-
-
-@functools.cache
-def _kernel(function: Callable[..., None]) -> Any:
-    from pegasus.base.compiler import Kernel
-
-    return Kernel(function)

@@ -286,9 +286,7 @@ class HilLockstep:
         Raises:
             AutopilotError: If an autopilot ends, or does not connect in time.
         """
-        if self._all_have_connected:
-            return
-        self._all_have_connected = all(instance.was_connected for instance in self._instances)
+        self._all_have_connected = self._all_have_connected or all(i.was_connected for i in self._instances)
         if self._all_have_connected:
             return
         if not self._processes:

@@ -77,7 +77,7 @@ class PX4(Backend):
     instance: int | None = None
     """Instance number of the first copy, which determines all ports; the first free one if None."""
     launch: bool = True
-    """Whether to launch PX4; otherwise it is waited for."""
+    """Launch PX4; if False, wait for one that is started elsewhere."""
     connection: str | None = None
     """Link to an external PX4: tcp:HOST:PORT, udp:HOST:PORT, serial:DEVICE:BAUD, tcpin:PORT."""
     working_directory: str | Path | None = None
@@ -204,7 +204,9 @@ class PX4(Backend):
             note=self._note_failure,
         )
         self.failures = []
-        self._sample_count, self._truth = 0, None
+        self._sample_count = 0
+        # Compiled before the autopilots start, which would wait for it.
+        self._truth = Truth(vehicle.state, vehicle.environment)
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
         hubs = [instance.hub for instance in self._instances]
         if self.connection is None:

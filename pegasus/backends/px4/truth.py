@@ -8,7 +8,6 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.messages import HilStateQuaternion
 from pegasus.backends.px4.hil import centi, centi_unsigned, int16
-from pegasus.base.row_map import compiler
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, norm, rotate_inverse, sqrt
 from pegasus.core.state import VehicleState
 from pegasus.environment import Environment
@@ -76,7 +75,10 @@ class Truth:
         arrays = {**columns, **air, **dict(zip(results, self._results, strict=True))}
         names = TruthRows.__annotations__.keys() - {"origin"}
         given = {"origin": [environment.origin], **{name: arrays[name] for name in names}}
-        self._launch = compiler().Kernel(truth_row).launch(compiler().Rows(TruthRows, given), count)
+        # Not at the top: it imports Warp, which is not needed to describe a backend.
+        from pegasus.base.compiler import Rows, shared_kernel
+
+        self._launch = shared_kernel(truth_row).launch(Rows(TruthRows, given), count)
 
     def messages(self, times_usec: Sequence[int], t: float) -> list[HilStateQuaternion]:
         """Return the messages of the present states.
