@@ -70,7 +70,9 @@ class Kernel:
         """
         with _LOCK:
             if self._kernel is None:
-                self._kernel = _loaded(self._function, self._replaced, self._kinds, self._gradients)
+                self._kernel = _loaded(
+                    self._function, self._replaced, self._kinds, self._gradients, rows.device
+                )
         return Launch(self._kernel, rows, count, values)
 
 
@@ -85,7 +87,7 @@ def shared_kernel(function: Callable[..., None]) -> Kernel:
 
 
 class Launch:
-    """Recorded launch of a kernel; calling it runs the kernel.
+    """Recorded launch of a kernel on the device of its rows; calling it runs the kernel.
 
     Args:
         kernel: Kernel of Warp.
@@ -97,14 +99,15 @@ class Launch:
     def __init__(self, kernel: Any, rows: "Rows", count: int, values: Sequence[float]) -> None:
         self._kernel, self._rows, self._count = kernel, rows, count
         self._command: Any = wp.launch(
-            kernel, count, [rows.structure, *values], device="cpu", record_cmd=True
+            kernel, count, [rows.structure, *values], device=rows.device, record_cmd=True
         )
         self._values = tuple(values)
         self._packed: Any = None
         self._run: Callable[[], None] = self._command.launch
         # Since Warp 1.13 the arguments are passed in one structure: packed once here, a launch takes 1 us
         # in place of 3.
-        if hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1:
+        packs = hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1
+        if packs and rows.device == "cpu":
             bounds, *arguments = self._command.params
             fields = [(f"argument_{k}", type(value)) for k, value in enumerate(arguments)]
             self._packed = type("Arguments", (ctypes.Structure,), {"_fields_": fields})(*arguments)
@@ -146,25 +149,38 @@ class Launch:
             self._count,
             [self._rows.structure, *self._values],
             adj_inputs=[self._rows.adjoint, *[None] * len(self._values)],
-            device="cpu",
+            device=self._rows.device,
             adjoint=True,
-            block_dim=1,
+            block_dim=1 if self._rows.device == "cpu" else 256,
         )
 
 
 class Rows:
-    """Columns of rows in memory shared with NumPy.
+    """Columns of rows: in memory shared with NumPy, or copies of it on a GPU.
 
     Args:
         kind: Dataclass whose fields are annotated as `Column[...]` and `Table[...]`.
         arrays: C-contiguous arrays by field: float64 (int32 for `int`, uint64 for `Word`), or sequences of
             parameter structures.
         gradients: Derivatives by the arrays, shared with other rows; None without.
+        device: `cpu`, or a GPU such as `cuda:0`, on which `upload` and `download` copy the columns.
+
+    Raises:
+        ConfigError: If there is no such device.
     """
 
-    def __init__(self, kind: type, arrays: Mapping[str, Any], gradients: Gradients | None = None) -> None:
+    def __init__(
+        self,
+        kind: type,
+        arrays: Mapping[str, Any],
+        gradients: Gradients | None = None,
+        *,
+        device: str = "cpu",
+    ) -> None:
         start_warp()
+        self.device = device if device == "cpu" else _gpu(device)
         self._kept: list[Any] = []
+        self._copies: list[tuple[Any, Any]] = []
         self.structure = rows_struct(kind)()
         self.adjoint: Any = None if gradients is None else rows_struct(kind)()
         """Structure of the derivatives."""
@@ -174,30 +190,58 @@ class Rows:
             (element,) = get_args(hint)
             values = arrays[name]
             self.python.__dict__[name] = get_origin(hint)(values, element)
-            make = functools.partial(
-                _array, values, element, 2 if get_origin(hint) is Table else 1, gradients is not None
-            )
+            dimensions = 2 if get_origin(hint) is Table else 1
+            make = functools.partial(_array, values, element, dimensions, gradients is not None, device)
             made, structures = make() if gradients is None else gradients.shared(values, make)
             self._kept += [values, made, structures]
             setattr(self.structure, name, made)
             if made.requires_grad:
                 setattr(self.adjoint, name, made.grad)
+            if device != "cpu" and not structures:
+                self._copies.append((values, made))
+
+    def upload(self) -> None:
+        """Copy the columns from NumPy's arrays to the GPU; nothing to do on the CPU."""
+        for values, made in self._copies:
+            made.assign(values)
+
+    def download(self) -> None:
+        """Copy the columns from the GPU into NumPy's arrays, when its launches are done."""
+        for values, made in self._copies:
+            values[...] = made.numpy().reshape(values.shape)
 
 
-def _array(values: Any, element: type, dimensions: int, gradients: bool) -> tuple[Any, list[Any]]:
+def _gpu(name: str) -> str:
+    """Return the full name of a GPU."""
+    names = [str(device) for device in wp.get_cuda_devices()]
+    if name == "cuda" and names:
+        return str(wp.get_device("cuda"))
+    if name in names:
+        return name
+    raise ConfigError(
+        f"is not on this machine, which has {', '.join(['cpu', *names])}",
+        field="device",
+        value=name,
+        remedy="choose one of these; a GPU needs the driver of NVIDIA",
+    )
+
+
+def _array(
+    values: Any, element: type, dimensions: int, gradients: bool, device: str
+) -> tuple[Any, list[Any]]:
     """Return an array of Warp, and its structures if it is made of them."""
     if element not in NUMBERS:
-        structures = [filled_struct(element, value, gradients) for value in values]
+        structures = [filled_struct(element, value, gradients, device) for value in values]
         kind = struct_of(element)
-        return wp.array(structures, dtype=kind, device="cpu", requires_grad=gradients), structures
+        return wp.array(structures, dtype=kind, device=device, requires_grad=gradients), structures
     assert isinstance(values, np.ndarray)
     assert values.flags.c_contiguous
     made: Any = wp.array(
         values,
         dtype=NUMBERS[element],
         ndim=dimensions,
-        device="cpu",
-        copy=False,
+        device=device,
+        copy=device != "cpu",
         requires_grad=gradients and values.dtype == np.float64,
     )
     return made, []
@@ -208,8 +252,9 @@ def _loaded(
     replaced: Mapping[str, Callable[..., Any]],
     kinds: Mapping[type, type],
     gradients: bool,
+    device: str,
 ) -> Any:
-    """Return the kernel of a function, compiled or from the cache.
+    """Return the kernel of a function, compiled for a device or from the cache.
 
     Raises:
         ConfigError: If it cannot be compiled or cached.
@@ -219,7 +264,8 @@ def _loaded(
         kernel = kernel_of(function, replaced, kinds, gradients)
         if not _cached(kernel.module.name):
             _announce()
-        kernel.module.load("cpu")
+        if device == "cpu":
+            kernel.module.load("cpu")
     except Exception as error:
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         if replaced:

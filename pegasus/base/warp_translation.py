@@ -226,8 +226,8 @@ def _made_struct(kind: type, fields: dict[str, Any]) -> Any:
     return wp.struct(cls)
 
 
-def filled_struct(kind: type, value: Any, gradients: bool) -> Any:
-    """Return a structure of Warp with the values of a dataclass."""
+def filled_struct(kind: type, value: Any, gradients: bool, device: str) -> Any:
+    """Return a structure of Warp with the values of a dataclass, its tables on a device."""
     made = struct_of(kind)()
     for name, hint in get_type_hints(kind).items():
         if hint in (Vec3, Quat) or hint == _TRIPLE:
@@ -238,6 +238,6 @@ def filled_struct(kind: type, value: Any, gradients: bool) -> Any:
             setattr(made, name, getattr(value, name))
         elif hint in (Reals, tuple[float, ...]):
             table = np.array(getattr(value, name), dtype=np.float64)
-            array: Any = wp.array(table, dtype=wp.float64, device="cpu", requires_grad=gradients)
+            array: Any = wp.array(table, dtype=wp.float64, device=device, requires_grad=gradients)
             setattr(made, name, array)
     return made

@@ -1,0 +1,37 @@
+"""Compiles for GPUs every kernel that a flight uses, and prints their names and numbers of lines.
+
+NVIDIA's compiler is part of Warp, so that this needs no GPU.
+"""
+
+import tempfile
+from pathlib import Path
+
+import warp as wp
+
+from pegasus import Multirotor, Simulation
+from pegasus.base import compiler
+from pegasus.control import GeometricController
+from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
+
+SENSORS = {"imu": IMU(), "gps": GPS(), "baro": Barometer(), "mag": Magnetometer(), "speed": Airspeed()}
+kernels, kernel_of = {}, compiler.kernel_of
+
+
+def kept(function, *arguments):
+    kernel = kernel_of(function, *arguments)
+    kernels[kernel.key] = kernel
+    return kernel
+
+
+compiler.kernel_of = kept
+with Simulation("hills") as sim:
+    law = GeometricController([{"takeoff": {"height": 2.0}}])
+    sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
+    sim.run(1.2)
+with tempfile.TemporaryDirectory() as folder:
+    for key, kernel in kernels.items():
+        kernel.module.options["block_dim"] = 256
+        wp.compile_aot_module(kernel.module, arch=75, module_dir=folder, use_ptx=True)
+        (code,) = Path(folder).glob("*.ptx")
+        print(key, code.read_text().count("\n"))
+        code.unlink()
