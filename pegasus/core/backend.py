@@ -11,6 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import build, require, require_instance
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
+from pegasus.core.command_watch import CommandWatch
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Estimate, Plan, Reference, VehicleState
 
@@ -151,7 +152,8 @@ class BackendGroup(Sequence[Backend]):
     """Backends of one vehicle, of which at most one drives.
 
     Raises:
-        ConfigError: If something is not a backend, or more than one drives.
+        ConfigError: If something is not a backend, more than one drives, or one with a `command` does not say
+            whether it drives.
     """
 
     def __init__(self, backends: Iterable[Backend]) -> None:
@@ -159,6 +161,7 @@ class BackendGroup(Sequence[Backend]):
         require(listed, "backends", backends, "must be a list", "write backends=[...]")
         for k, backend in enumerate(backends):
             require_instance(Backend, f"backends.{k}", backend)
+            _require_decision(backend, f"backends.{k}")
         self._backends = list(backends)
         drivers = [backend for backend in self._backends if backend.drives]
         if len(drivers) > 1:
@@ -173,6 +176,7 @@ class BackendGroup(Sequence[Backend]):
         """The driving backend; None if there is none."""
         self.reads_sensors = any(backend.reads_sensors for backend in self._backends)
         """True if at least one backend uses the readings."""
+        self._watch = CommandWatch()
 
     @overload
     def __getitem__(self, index: int) -> Backend: ...
@@ -207,7 +211,11 @@ class BackendGroup(Sequence[Backend]):
             ConfigError: If the command has the wrong shape or is not finite.
         """
         shape = vehicle.state.rotor_speed.shape
-        answer = self.driver.command(t) if self.driver is not None else None
+        if self.driver is None:
+            return np.zeros(shape)
+        answer = self.driver.command(t)
+        if self._watch.is_open:
+            self._watch.see(answer, vehicle, t)
         if answer is None:
             return np.zeros(shape)
         command = np.asarray(answer, dtype=np.float64)
@@ -231,6 +239,21 @@ class BackendGroup(Sequence[Backend]):
                 failures.append(error)
         if failures:
             raise failures[0]
+
+
+def _require_decision(backend: Backend, field: str) -> None:
+    """Raise a ConfigError if a backend has a `command`, but neither it nor its class sets `drives`."""
+    kind = type(backend)
+    decided = "drives" in vars(backend) or any(
+        "drives" in vars(base) for base in kind.__mro__ if base is not Backend
+    )
+    if kind.command is not Backend.command and not decided:
+        raise ConfigError(
+            "has a command, which nobody would call, since drives is not set",
+            field=field,
+            value=kind.__name__,
+            remedy="write drives = True in its class, or drives = False for a backend that only listens",
+        )
 
 
 def _source(driver: Backend | None, vehicle: "Multirotor", t: float) -> str:

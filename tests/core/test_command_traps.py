@@ -1,0 +1,84 @@
+"""Backends that would leave a vehicle on the ground without a word."""
+
+import logging
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
+
+from pegasus import Backend, ConfigError, Multirotor, Simulation
+
+
+class Driver(Backend):
+    """Returns what it is made with."""
+
+    drives = True
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def command(self, t):
+        return self.answer(t) if callable(self.answer) else self.answer
+
+
+def warnings(caplog, answer, duration=6.0):
+    """Fly with a command; return the warnings."""
+    with caplog.at_level(logging.WARNING), Simulation("flat") as sim:
+        sim.add(Multirotor("iris", sensors={}, backends=[Driver(answer)]))
+        sim.run(duration)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_command_that_nobody_calls_is_refused():
+    """If this fails, a backend without `drives` stays silent and the vehicle on the ground."""
+
+    class Silent(Backend):
+        def command(self, t):
+            return np.zeros((1, 4))
+
+    with pytest.raises(ConfigError, match=r"backends.0 = 'Silent': has a command.*write drives = True"):
+        Multirotor("iris", backends=[Silent()])
+
+
+def test_a_backend_may_say_that_it_only_listens():
+    """If this fails, a bridge cannot be switched to listening."""
+
+    class Bridge(Driver):
+        def __init__(self):
+            self.drives = False
+
+    class Listener(Bridge):
+        drives = False
+
+    for backend in (Bridge(), Listener()):
+        assert Multirotor("iris", backends=[backend]).backends.driver is None
+
+
+def test_none_for_ever_is_told_once(caplog):
+    """If this fails, a forgotten return keeps the rotors at rest without a reason."""
+    (line,) = warnings(caplog, None, 11.0)
+    assert line == (
+        "command of Driver for vehicle 'iris' has returned None for 5 s: its rotors are at rest; "
+        "return rotor speeds [rad/s], shape (1, 4)"
+    )
+
+
+def test_throttles_in_place_of_rotor_speeds_are_told_once(caplog):
+    """If this fails, a command of 0.6 turns rotors at 0.6 rad/s and nobody says why nothing flies."""
+    (line,) = warnings(caplog, np.full((1, 4), 0.6))
+    assert "from 0 to 1 rad/s: a command is in rad/s (at most 1100 here), not a throttle" in line
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda t: None if t < 4.0 else np.full((1, 4), 500.0),
+        lambda t: np.full((1, 4), min(t, 0.2) * 3000.0),
+        np.zeros((1, 4)),
+    ],
+    ids=["waits before it starts", "spins up from rest", "rests"],
+)
+def test_what_may_be_meant_is_not_warned_of(caplog, answer):
+    """If this fails, the warnings are noise."""
+    assert warnings(caplog, answer) == []
