@@ -19,8 +19,9 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.registry import Registry
+from pegasus.base.validation import config_error
 
 T = TypeVar("T")
 
@@ -102,35 +103,6 @@ def describe(base: type[T], kinds: Registry[T], component: T) -> dict[str, Any] 
     return spec if all(_equal(getattr(again, name), getattr(component, name)) for name in objects) else None
 
 
-def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
-    """Return the first error of a validation as one line.
-
-    Args:
-        error: The error of pydantic.
-        model: Model that was validated; its fields are listed when one is unknown.
-    """
-    # A misspelt field is also a missing one: report the spelling.
-    first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-    path = ".".join(str(part) for part in first["loc"] if not str(part).startswith("["))
-    more = error.error_count() - 1
-    problem = first["msg"][:1].lower() + first["msg"][1:]
-    remedy = f"{more} more error{'s' if more > 1 else ''} in the same place" if more else None
-    if first["type"] == "extra_forbidden":
-        allowed = ", ".join(sorted(_fields_at(model, first["loc"][:-1])))
-        return ConfigError(
-            "unknown field",
-            field=path,
-            remedy=f"allowed here: {allowed}" if allowed else remedy,
-            quoted=True,
-        )
-    if first["type"] == "missing":
-        return ConfigError("required field is missing", field=path, remedy=remedy)
-    if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
-        return cause.within(field=path)
-    remedy = remedy or "correct the value"
-    return ConfigError(problem.removeprefix("value error, "), field=path, value=first["input"], remedy=remedy)
-
-
 def require(condition: bool, field: str, value: Any, allowed: str, remedy: str | None = None) -> None:
     """Raise a ConfigError unless a condition holds.
 
@@ -149,6 +121,12 @@ def require_instance(kind: type, field: str, value: object) -> None:
     """Raise a ConfigError unless a value is an instance of a class."""
     fits = isinstance(value, kind)
     require(fits, field, value, f"must be a {kind.__name__}", "give an instance, not the class")
+
+
+def require_positive(field: str, value: object, unit: str) -> None:
+    """Raise a ConfigError unless a value is a number above 0, which may be infinite."""
+    number = isinstance(value, float | int | np.number) and not isinstance(value, bool)
+    require(number and cast("float", value) > 0, field, value, f"must be a number above 0 {unit}")
 
 
 def require_vector(
@@ -179,6 +157,27 @@ def finite_numbers(field: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> 
     return numbers
 
 
+def finite_angles(field: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a value as angles [rad], broadcast to a shape.
+
+    Angles beyond two turns are refused, since they are most often in degrees.
+
+    Args:
+        field: Name of the argument.
+        value: One or more angles [rad].
+        shape: The shape.
+    """
+    allowed, remedy = "must be an angle in radians, from -4 pi to 4 pi", None
+    try:
+        angles = finite_numbers(field, value, shape)
+    except ConfigError:
+        raise ConfigError(allowed, field=field, value=value) from None
+    if (largest := float(np.abs(angles).max(initial=0.0))) > 4.0 * math.pi:
+        remedy = f"{largest:g} degrees are {math.radians(largest):.4f} rad"
+    require(remedy is None, field, value, allowed, remedy)
+    return angles
+
+
 def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str) -> type[T]:
     known = ", ".join(sorted(kinds))
     if not isinstance(name, str):
@@ -189,9 +188,8 @@ def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str)
         except ConfigError as error:
             raise ConfigError(error.problem, field=field, value=name, remedy=error.remedy) from None
     if ":" not in name:
-        raise ConfigError(
-            f"must be one of {known}", field=field, value=name, remedy="or package.module:Class"
-        )
+        remedy = " ".join([*did_you_mean(name, kinds), "or package.module:Class"])
+        raise ConfigError(f"must be one of {known}", field=field, value=name, remedy=remedy)
     module, _, attribute = name.partition(":")
     try:
         cls = getattr(importlib.import_module(module), attribute)
@@ -265,21 +263,3 @@ def _plain(value: Any) -> Any:
         if isinstance(value, BaseModel)
         else value
     )
-
-
-def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
-    """Return the names of the allowed fields at a path in a model."""
-    for part in path:
-        if part in model.model_fields:
-            inner = _model_in(model.model_fields[str(part)].annotation)
-            if inner is None:
-                return []
-            model = inner
-    return list(model.model_fields)
-
-
-def _model_in(kind: Any) -> type[BaseModel] | None:
-    """Return the model that a type is or contains, as an option or as list items."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind
-    return next((model for inner in get_args(kind) if (model := _model_in(inner)) is not None), None)

@@ -1,5 +1,6 @@
 """Errors in user input: one line with the field, the value, the allowed values and the remedy."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,26 @@ class AutopilotError(ConfigError):
     """Error of an autopilot that does not start: its program ended, or it did not respond in time."""
 
 
+class UnknownNameError(ConfigError, KeyError):
+    """Error of a mapping that has no entry of a name."""
+
+    __str__ = ValueError.__str__  # That of KeyError quotes the message.
+
+
+def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """Return the error for a name that is not known, with the known ones.
+
+    Args:
+        what: Noun of what was looked up, such as "sensor".
+        name: The name.
+        known: The known names.
+    """
+    names = list(known)
+    remedy = " ".join(did_you_mean(str(name), names))
+    problem = f"no such {what}; there are {', '.join(names) or 'none'}"
+    return UnknownNameError(problem, field=what, value=name, remedy=remedy or None)
+
+
 def standalone_error(error: ModuleNotFoundError) -> ConfigError:
     """Return the error for a missing package of the extra [standalone].
 
@@ -90,3 +111,12 @@ def standalone_error(error: ModuleNotFoundError) -> ConfigError:
         f"the standalone simulator needs the package {package}, which is not installed",
         remedy="pip install 'pegasus-multirotor[standalone]', or fly in Isaac Sim by pegasus isaac",
     )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
+    """Return, in a list, the question for the known name most like a misspelt one; [] if none is alike."""
+    import difflib  # Imported on use: no command without a misspelling needs it.
+
+    plain = {other.lower().replace("-", "_"): other for other in sorted(known)}
+    alike = difflib.get_close_matches(name.lower().replace("-", "_"), plain, n=1)
+    return [f"did you mean {plain[other]}?" for other in alike]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from pegasus.base.errors import ConfigError, standalone_error
+from pegasus.base.errors import ConfigError, standalone_error, unknown_name
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -67,11 +67,13 @@ class Registry(Mapping[str, type[T]]):
         """Return the class of a name, imported now if needed.
 
         Raises:
-            KeyError: If there is no such name.
+            UnknownNameError: If there is no such name; it is a KeyError too.
             ConfigError: If its package is not installed or broken, or two packages have the name.
         """
         known = self._kinds.get(name)
         if known is None:
+            if name not in self._installed:
+                raise unknown_name(self._what, name, sorted(self))
             known = self._load(name, self._installed[name])
         elif isinstance(known, str):
             module, _, attribute = known.partition(":")

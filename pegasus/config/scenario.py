@@ -5,11 +5,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from pegasus.base.arrays import Array
-from pegasus.base.components import Positive, StrictModel, Vec3, config_error
+from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
+from pegasus.base.validation import config_error
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
 from pegasus.config.settings import find, read_yaml
 
@@ -21,10 +28,9 @@ M = TypeVar("M", bound=StrictModel)
 _LEAST_MASS = 1e-6  # [kg]
 
 
-Speed = Annotated[
-    Annotated[Positive, Tag("[number]")] | Annotated[Literal["max"], Tag("[max]")],
-    Discriminator(lambda value: "[max]" if value == "max" else "[number]"),
-]
+Angle = Annotated[float, AfterValidator(lambda value: float(finite_angles("", value, ())))]
+
+Speed = Positive | Literal["max"]
 
 
 class BodySpec(StrictModel):
@@ -207,7 +213,7 @@ class SpawnPoint(StrictModel):
 
     position: Vec3
     """Position in the world [m]."""
-    heading: float = 0.0
+    heading: Angle = 0.0
     """Heading, counter-clockwise from east [rad]."""
 
 
@@ -250,7 +256,7 @@ class ScenarioVehicle(StrictModel):
     count: Annotated[int, Field(ge=1)] = 1
     position: Vec3 | None = None
     """Start position [m]; the world's first free spawn point when left out."""
-    heading: float | None = None
+    heading: Angle | None = None
     """Heading at the start [rad]."""
     spacing: Positive | None = None
     """Distance between the copies [m]; chosen so that they do not touch when left out."""

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, ValidationError
 
-from pegasus.base.components import StrictModel, config_error
-from pegasus.base.errors import ConfigError
+from pegasus.base.components import StrictModel
+from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.system import at_home, resource, user_config
+from pegasus.base.validation import config_error
 
 Instance = Annotated[int, Field(ge=0, lt=250)]
 
@@ -219,7 +220,12 @@ def find(kind: str, name: str | Path) -> Path:
         f"no such {singular}; known are {', '.join(names(kind))}",
         field=singular,
         value=str(name),
-        remedy=f"or give the path of a file, or put one into {user_config() / kind}",
+        remedy=" ".join(
+            [
+                *did_you_mean(str(name), names(kind)),
+                f"or give the path of a file, or put one into {user_config() / kind}",
+            ]
+        ),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.base.components import finite_numbers, require
+from pegasus.base.components import finite_angles, finite_numbers, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import normalize, quaternion_from_euler
 from pegasus.config.scenario import SpawnPoint
@@ -63,7 +63,7 @@ class StartPlacement:
     ) -> None:
         self.count, self.spacing, self.radius = count, spacing, radius
         self.has_position, self.has_heading = position is not None, heading is not None
-        headings = finite_numbers("heading", 0.0 if heading is None else heading, (count,))
+        headings = finite_angles("heading", 0.0 if heading is None else heading, (count,))
         self.orientation = quaternion_from_euler(0.0, 0.0, headings)
         """Start attitudes, unit quaternions xyzw, shape (N, 4)."""
         self.height = max(START_HEIGHT, _CLEAR_OF_GROUND - lowest_point)
@@ -102,7 +102,7 @@ def placed_state(
     state = BodyState.zeros(count)
     state.position[...] = finite_numbers("position", position, (count, 3))
     if orientation is None:
-        headings = finite_numbers("heading", heading, (count,))
+        headings = finite_angles("heading", heading, (count,))
         state.orientation[...] = quaternion_from_euler(0.0, 0.0, headings)
     else:
         turned = finite_numbers("orientation", orientation, (count, 4))

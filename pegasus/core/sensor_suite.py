@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.streams import stream
 from pegasus.core.compiled_sensor import CompiledSensor
 from pegasus.core.schedule import Schedule
@@ -34,7 +34,10 @@ class SensorSuite(Mapping[str, Sensor]):
         """Time of the bank, which `SensorBank` sets; None before the first step."""
 
     def __getitem__(self, name: str) -> Sensor:
-        return self._sensors[name]
+        try:
+            return self._sensors[name]
+        except KeyError:
+            raise unknown_name("sensor", name, self._sensors) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sensors)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pegasus.base.components import require
+from pegasus.base.components import require, require_positive
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.config.scenario import WorldSpec
@@ -320,8 +320,9 @@ class Simulation:
             duration: Simulated time [s]; infinite to run until stopped.
             speed: Speed [times real time]; as fast as possible if None.
         """
-        require(duration > 0, "duration", duration, "must be above 0 s")
-        require(speed is None or speed > 0, "speed", speed, "must be above 0 times real time")
+        require_positive("duration", duration, "s")
+        if speed is not None:
+            require_positive("speed", speed, "times real time")
         self.speed = speed
         last = self.step_count + (round(duration * self.rate) if math.isfinite(duration) else math.inf)
         self.play()

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.components import require
+from pegasus.base.components import finite_angles, require
 
 Vec3: TypeAlias = tuple[float, float, float]
 
@@ -157,8 +157,10 @@ def points_of(
 
 def check_yaw(yaw: Yaw) -> None:
     """Raise a ConfigError unless a heading is an angle, "forward" or left out."""
-    allowed = yaw is None or yaw == "forward" or (not isinstance(yaw, str) and math.isfinite(yaw))
-    require(allowed, "yaw", yaw, 'must be an angle in radians, or "forward"')
+    if isinstance(yaw, str):
+        require(yaw == "forward", "yaw", yaw, 'must be an angle in radians, or "forward"')
+    elif yaw is not None:
+        finite_angles("yaw", yaw, ())
 
 
 def check_points(points: Sequence[Sequence[float]], ground: float) -> None:

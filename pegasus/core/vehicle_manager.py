@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
@@ -54,11 +54,7 @@ class VehicleManager(Collection[Multirotor]):
         try:
             return self._vehicles[name]
         except KeyError:
-            raise ConfigError(
-                f"no such vehicle; there are {', '.join(self._vehicles) or 'none'}",
-                field="vehicle",
-                value=name,
-            ) from None
+            raise unknown_name("vehicle", name, self._vehicles) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._vehicles

@@ -68,18 +68,18 @@ def test_a_users_own_class_by_its_path():
         ({"model": "thing"}, "parts.first.size: required field is missing"),
         (
             {"model": "thing", "size": 1, "sise": 2},
-            "parts.first.sise: unknown field; allowed here: more, noise, size",
+            "parts.first.sise: unknown field; did you mean size? allowed here: more, noise, size",
         ),
-        ({"model": "thing", "size": "big"}, "parts.first.size = 'big': input should be a valid number"),
-        ({"model": "thing", "size": float("nan")}, "parts.first.size = nan: input should be a finite number"),
+        ({"model": "thing", "size": "big"}, "parts.first.size = 'big': must be a number"),
+        ({"model": "thing", "size": float("nan")}, "parts.first.size = nan: must be a finite number"),
         ({"model": "thing", "size": 1, "hidden": 3}, "parts.first.hidden: unknown field"),
         (
             {"model": "thing", "size": 1, "noise": {"densty": 1}},
-            "parts.first.noise.densty: unknown field; allowed here: axes, density",
+            "parts.first.noise.densty: unknown field; did you mean density? allowed here: axes, density",
         ),
         (
             {"model": "thing", "size": 1, "more": {"densty": 1}},
-            "parts.first.more.densty: unknown field; allowed here: axes, density",
+            "parts.first.more.densty: unknown field; did you mean density? allowed here: axes, density",
         ),
         (
             {"model": "thing", "size": 1, "noise": {"density": -1}},

@@ -50,7 +50,7 @@ BAD_FILES = {
         {"s__yaml": flying({"backends": [{"model": "own:Missing"}]}), "own__py": COMPONENTS},
         ["s.yaml: vehicles.0.backends.0.model = 'own:Missing'", "Missing"],
     ),
-    "negative mass": (with_vehicle(mass=-1.5), [" v.yaml: mass = -1.5", "greater than"]),
+    "negative mass": (with_vehicle(mass=-1.5), [" v.yaml: mass = -1.5", "must be above 0"]),
     "NaN mass": (with_vehicle(mass=float("nan")), [" v.yaml: mass = nan", "finite"]),
     "NaN parameter": (
         with_vehicle(
@@ -112,8 +112,8 @@ BAD_FILES = {
         ["s.yaml: vehicles.1.position = [[0.0, 0.0, 1.0]]", "move it"],
     ),
     "spacing": ({"s__yaml": flying({"count": 2, "spacing": 0.1})}, ["s.yaml: vehicles.0.spacing = 0.1"]),
-    "speed": ({"s__yaml": flying(speed=0)}, ["s.yaml: speed = 0:", "greater than"]),
-    "seed": ({"s__yaml": flying(seed=2**64)}, ["s.yaml: seed = 18446744073709551616", "less than"]),
+    "speed": ({"s__yaml": flying(speed=0)}, ["s.yaml: speed = 0:", "must be above 0"]),
+    "seed": ({"s__yaml": flying(seed=2**64)}, ["s.yaml: seed = 18446744073709551616", "must be below"]),
     "no end": (
         {"s__yaml": {k: v for k, v in SCENARIO.items() if k != "duration"}},
         ["s.yaml: duration", "--duration"],
@@ -158,7 +158,7 @@ def test_bad_files(pegasus, tmp_path, files, parts):
 
 
 BAD_OPTIONS = {
-    "rate zero": (["--rate", "0"], ["--rate = 0", "greater than 0"]),
+    "rate zero": (["--rate", "0"], ["--rate = 0", "must be above 0"]),
     "rate negative": (["--rate", "-250"], ["--rate = -250"]),
     "rate NaN": (["--rate", "nan"], ["--rate = nan", "finite"]),
     "rate too high": (["--rate", "1e9"], ["--rate = 1000000000", "100000"]),
@@ -170,7 +170,7 @@ BAD_OPTIONS = {
     "seed negative": (["--seed", "-1"], ["--seed = -1"]),
     "port without a page": (["--port", "8081"], ["--port: requires --view; add --view"]),
     "host without a page": (["--host", "0.0.0.0"], ["--host: requires --view"]),
-    "seed too large": (["--seed", str(10**30)], ["--seed = 1000", "less than"]),
+    "seed too large": (["--seed", str(10**30)], ["--seed = 1000", "must be below"]),
 }
 
 

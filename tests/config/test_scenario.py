@@ -52,9 +52,9 @@ def test_inertia_of_six_numbers():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mass": -1.0}, "mass = -1.0: input should be greater than 0"),
+        ({"mass": -1.0}, "mass = -1.0: must be above 0"),
         ({"mass": 1e-20}, "mass = 1e-20: must be at least 1e-06 kg"),
-        ({"mass": float("nan")}, "mass = nan: input should be a finite number"),
+        ({"mass": float("nan")}, "mass = nan: must be a finite number"),
         ({"inertia": [0.01, 0.01, 0.05]}, "inertia = (0.01, 0.01, 0.05): violates the triangle inequality"),
         ({"inertia": [0.01, -0.01, 0.018]}, "principal moments must be above 0"),
         ({"inertia": [0.01, 0.01, 0.018, 0.02, 0, 0]}, "principal moments must be above 0"),
@@ -76,7 +76,7 @@ def test_inertia_of_six_numbers():
             "rotors.0.spin: unknown field; allowed here: axis, direction, position, prim",
         ),
         ({"rotors": []}, "rotors = []: must hold at least one rotor"),
-        ({"rotors": {"count": 1, "radius": 0.3}}, "input should be greater than or equal to 2"),
+        ({"rotors": {"count": 1, "radius": 0.3}}, "rotors.count = 1: must be at least 2"),
     ],
 )
 def test_wrong_vehicles_are_refused(change, message):

@@ -121,13 +121,16 @@ def test_settings_are_read_when_asked_for(config):
     ("content", "message"),
     [
         ("px4: {folder: /x}", "px4.folder: unknown field; allowed here: airframe, directory, instance"),
-        ("px5: {}", "px5: unknown field; allowed here: ardupilot, panel, px4, version"),
-        ("panel: {backend: ros}", "panel.backend = 'ros': input should be "),
-        ("panel: {origin: {latitude: 91}}", "panel.origin.latitude = 91: input should be less than"),
-        ("version: 0", "version = 0: input should be 1"),
+        ("px5: {}", "px5: unknown field; did you mean px4? allowed here: ardupilot, panel, px4, version"),
+        (
+            "panel: {backend: ros}",
+            "panel.backend = 'ros': must be one of built-in, px4, ardupilot, ros2; did you mean ros2?",
+        ),
+        ("panel: {origin: {latitude: 91}}", "panel.origin.latitude = 91: must be at most 90"),
+        ("version: 0", "version = 0: must be 1"),
         ("version: 2", "version = 2: is of a later Pegasus; this one reads version 1; update Pegasus"),
-        ("px4: {instance: 250}", "px4.instance = 250: input should be less than 250"),
-        ("px4: {airframe: 10016}", "px4.airframe = 10016: input should be a valid string"),
+        ("px4: {instance: 250}", "px4.instance = 250: must be below 250"),
+        ("px4: {airframe: 10016}", "px4.airframe = 10016: must be text"),
         ("px4: [", "is not valid YAML: "),
         ("- px4", "must hold a mapping of fields"),
     ],
@@ -245,9 +248,9 @@ def test_change_keeps_what_a_user_wrote(config):
 @pytest.mark.parametrize(
     ("section", "changes", "message"),
     [
-        ("px4", {"instance": 999}, "px4.instance = 999: input should be less than 250"),
+        ("px4", {"instance": 999}, "px4.instance = 999: must be below 250"),
         ("px4", {"folder": "x"}, "px4.folder: unknown field"),
-        ("panel.origin", {"latitude": "x"}, "panel.origin.latitude = 'x': input should be a valid number"),
+        ("panel.origin", {"latitude": "x"}, "panel.origin.latitude = 'x': must be a number"),
     ],
 )
 def test_wrong_change(config, section, changes, message):

@@ -189,7 +189,7 @@ def test_remove(flat):
     assert flat.view.followed is None
     assert flat.telemetry.name == "iris"
     assert flat.vehicle.remove("iris1") is False
-    assert last_error(flat) == "vehicle = 'iris1': no such vehicle; there are iris"
+    assert last_error(flat) == "vehicle = 'iris1': no such vehicle; there are iris; did you mean iris?"
 
 
 def test_what_is_not_installed(flat, monkeypatch):

@@ -1,6 +1,5 @@
 """Program of PX4: its build, the start of an instance, and the ports of instances."""
 
-import difflib
 import json
 import logging
 import os
@@ -13,7 +12,7 @@ from pegasus.backends.mavlink.link import TcpServerLink
 from pegasus.backends.mavlink.ports import PortKind, name_of, peers_of, require_free, server_at
 from pegasus.backends.mavlink.process import AutopilotProcess
 from pegasus.base.components import require
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.config.settings import places, px4_directory
 
 _log = logging.getLogger(__name__)
@@ -180,12 +179,11 @@ def _require_parameters(parameters: Mapping[str, float | int], file: Path) -> No
     known = {parameter["name"] for parameter in json.loads(file.read_text(encoding="utf-8"))["parameters"]}
     for name, value in parameters.items():
         if name not in known:
-            alike = difflib.get_close_matches(name, known, n=1)
             raise ConfigError(
                 "PX4 has no such parameter",
                 field=f"parameters.{name}",
                 value=value,
-                remedy=f"did you mean {alike[0]}?" if alike else f"{file} lists them",
+                remedy=" ".join(did_you_mean(name, known)) or f"{file} lists them",
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.base.components import require
+from pegasus.base.components import finite_angles, require
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.spline import bridge
 from pegasus.core.trajectory import ZERO, Point, TimedPath, Trajectory, Vec3, of_each, points_of
@@ -185,8 +185,8 @@ class Hold(TimedPath):
         require(self.duration > 0, "duration", self.duration, "must be above 0 s")
         both = self.height is not None and self.position is not None
         require(not both, "height", self.height, "must be left out when a position is given")
-        angle = self.yaw is None or (not isinstance(self.yaw, str) and math.isfinite(self.yaw))
-        require(angle, "yaw", self.yaw, "must be a finite angle in radians")
+        if self.yaw is not None:
+            finite_angles("yaw", self.yaw, ())
         place = (self.height or 0.0,) if self.position is None else tuple(self.position)
         require(all(map(math.isfinite, place)), "height or position", place, "must be finite [m]")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.components import build, require
+from pegasus.base.components import build, finite_angles, require
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.limits import Limits
 from pegasus.control.trajectories.quickest import (
@@ -61,7 +61,7 @@ class Gate:
         for name in ("width", "height", "radius"):
             value = getattr(self, name)
             require(value is None or 0 < value < math.inf, name, value, "must be above 0 m")
-        require(math.isfinite(self.heading), "heading", self.heading, "must be a finite angle in radians")
+        finite_angles("heading", self.heading, ())
 
     @property
     def half_size(self) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasus.base.components import build
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.registry import Registry
 from pegasus.control.trajectories.csv_file import Csv
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Sequence, Takeoff
@@ -92,9 +92,8 @@ def _part(entry: Any, field: str) -> Trajectory:
         )
     name, parameters = next(iter(entry.items()))
     if name not in TRAJECTORIES and ":" not in str(name):
-        raise ConfigError(
-            f"must be one of {known}", field=field, value=name, remedy="or package.module:Class"
-        )
+        remedy = " ".join([*did_you_mean(str(name), TRAJECTORIES), "or package.module:Class"])
+        raise ConfigError(f"must be one of {known}", field=field, value=name, remedy=remedy)
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, Mapping):
         raise ConfigError("must be a mapping of parameters", field=f"{field}.{name}", value=parameters)

@@ -72,7 +72,7 @@ def test_bad_parameters_are_named(make, message):
 @pytest.mark.parametrize("yaw", ["forward", float("nan")])
 def test_a_hold_has_a_heading_of_its_own(yaw):
     """If this fails, a heading along a path that is none ends the flight in the air."""
-    with pytest.raises(ConfigError, match=r"^yaw = .*: must be a finite angle"):
+    with pytest.raises(ConfigError, match=r"^yaw = .*: must be an angle in radians"):
         trajectories.hold(height=2.0, yaw=yaw)
 
 

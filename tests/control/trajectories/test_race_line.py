@@ -212,7 +212,8 @@ def test_laps_and_specs():
         ),
         (
             {"gates": [{"position": [0, 0, 1], "radius": 1.0, "haeding": 2}]},
-            "gates.0.haeding: unknown field; allowed here: heading, height, position, radius, width",
+            "gates.0.haeding: unknown field; did you mean heading? "
+            "allowed here: heading, height, position, radius, width",
         ),
         ({"laps": 0}, "laps = 0: must be at least 1"),
         ({"run": 0.0}, "run = 0.0: must be above 0 m"),

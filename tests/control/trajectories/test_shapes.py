@@ -116,7 +116,7 @@ def test_can_go_on_for_ever():
         ),
         (
             lambda: trajectories.circle(1.0, yaw=math.nan),
-            'yaw = nan: must be an angle in radians, or "forward"',
+            "yaw = nan: must be an angle in radians, from -4 pi to 4 pi",
         ),
     ],
 )

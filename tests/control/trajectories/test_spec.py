@@ -81,7 +81,7 @@ KNOWN = (
         ),
         (
             ["land", {"sqare": {}}],
-            f"trajectory.1 = 'sqare': must be one of {KNOWN}; or package.module:Class",
+            f"trajectory.1 = 'sqare': must be one of {KNOWN}; did you mean square? or package.module:Class",
         ),
         (
             [{"land": {}, "hold": {}}],
@@ -93,12 +93,12 @@ KNOWN = (
         ([{"square": {}}], "trajectory.0.square.side: required field is missing"),
         (
             [{"takeoff": {"height": "high"}}],
-            "trajectory.0.takeoff.height = 'high': input should be a valid number, unable to parse string "
-            "as a number; correct the value",
+            "trajectory.0.takeoff.height = 'high': must be a number",
         ),
         (
             [{"land": {"spede": 1.0}}],
-            "trajectory.0.land.spede: unknown field; allowed here: acceleration, height, speed, start",
+            "trajectory.0.land.spede: unknown field; did you mean speed? "
+            "allowed here: acceleration, height, speed, start",
         ),
         (
             [{"hold": {}}, {"land": {}}],
