@@ -3,8 +3,9 @@
 from pegasus.core.observer import Observer
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
 from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
+from pegasus.recording.log import Log, Series
 from pegasus.recording.plots import plot_flight
-from pegasus.recording.reader import Log, Series, read_log
+from pegasus.recording.reader import read_log
 from pegasus.recording.recorder import McapRecorder
 from pegasus.recording.schemas import MessageType
 from pegasus.recording.summary import Summary, make_run_folder, summarize

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import euler_from_quaternion
-from pegasus.recording.reader import Log
+from pegasus.recording.log import Log
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,82 +1,27 @@
 """Reader of recorded runs."""
 
 import struct
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import orjson
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Channel, Chunk, Metadata, Statistics
+from mcap.records import Channel, Chunk, Metadata, Schema, Statistics
 from mcap.stream_reader import get_chunk_data_stream
 from mcap.writer import MCAP0_MAGIC
 from zstandard import ZstdError
 
-from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.recording.log import Column, LazySeries, Log
 from pegasus.recording.messages import Layout
-from pegasus.recording.schemas import Field
+from pegasus.recording.schemas import Field, field_comments
 
 LOG_NAME = "flight.mcap"
 """Name of the log in a run's folder."""
-
-
-@dataclass(frozen=True, eq=False)
-class Series:
-    """Messages of one topic; each field is an array and an attribute."""
-
-    topic: str
-    """Topic without the leading slash, such as `iris/state`."""
-    time: Array
-    """Simulation time of each message, exact to the nanosecond [s], shape (T,)."""
-    fields: Mapping[str, npt.NDArray[Any]]
-    """Arrays by field name, shape (T, ...): `position` of a state has the shape (T, N, 3)."""
-
-    def __getattr__(self, name: str) -> npt.NDArray[Any]:
-        found: Mapping[str, npt.NDArray[Any]] = self.__dict__.get("fields", {})
-        if name not in found:
-            raise AttributeError(
-                f"{self.__dict__.get('topic')} has no field {name!r}, but {', '.join(found)}"
-            )
-        return found[name]
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-
-@dataclass(frozen=True, eq=False)
-class Log:
-    """Recorded run: `log["iris/state"]` holds the messages of a topic."""
-
-    path: Path
-    """The file."""
-    complete: bool
-    """Whether the recorder has closed the file; otherwise its last chunk is missing."""
-    metadata: Mapping[str, str]
-    """Version, world, seed, rates and vehicles at the start, as text."""
-    vehicles: Mapping[str, int]
-    """Number of copies by vehicle name."""
-    series: Mapping[str, Series]
-    """Messages by topic, such as `iris/state` or `iris/sensors/imu`; decoded at the first access."""
-
-    def __getitem__(self, topic: str) -> Series:
-        try:
-            return self.series[topic]
-        except KeyError:
-            known = ", ".join(self.series) or "none at all"
-            raise ConfigError(
-                "no such topic", file=self.path, field="topic", value=topic, remedy=f"it holds {known}"
-            ) from None
-
-    def __contains__(self, topic: object) -> bool:
-        return topic in self.series
 
 
 def read_log(path: str | Path) -> Log:
@@ -106,58 +51,26 @@ def read_log(path: str | Path) -> Log:
             remedy="give a flight.mcap, or the folder of a run",
         ) from None
     vehicles = {column.vehicle: column.count for column in content.columns.values()}
-    return Log(path, complete, content.metadata, vehicles, _LazySeries(content))
-
-
-@dataclass(eq=False)
-class _Column:
-    """Messages of one channel."""
-
-    topic: str
-    vehicle: str
-    count: int
-    layout: Layout
-    stamps: list[int] = field(default_factory=list)
-    contents: list[bytes] = field(default_factory=list)
-
-    def series(self, topic: str) -> Series:
-        time = np.array(self.stamps, dtype=np.float64) / 1e9
-        return Series(topic, time, self.layout.decode(self.contents))
+    return Log(path, complete, content.metadata, vehicles, LazySeries(content.by_topic()))
 
 
 @dataclass(eq=False)
 class _Content:
     metadata: dict[str, str] = field(default_factory=dict)
-    columns: dict[int, _Column] = field(default_factory=dict)
+    definitions: dict[int, str] = field(default_factory=dict)
+    columns: dict[int, Column] = field(default_factory=dict)
     message_count: int = 0
 
-
-class _LazySeries(Mapping[str, Series]):
-    """Channels by topic; a repeated topic, with arrays of other shapes, has the suffix `~2`."""
-
-    def __init__(self, content: _Content) -> None:
-        self._columns: dict[str, _Column] = {}
-        self._decoded: dict[str, Series] = {}
-        for column in content.columns.values():
+    def by_topic(self) -> dict[str, Column]:
+        """Return channels by topic; a repeated topic, with arrays of other shapes, has the suffix `~2`."""
+        found: dict[str, Column] = {}
+        for column in self.columns.values():
             topic, again = column.topic, 1
-            while topic in self._columns:
+            while topic in found:
                 again += 1
                 topic = f"{column.topic}~{again}"
-            self._columns[topic] = column
-
-    def __getitem__(self, topic: str) -> Series:
-        if topic not in self._decoded:
-            self._decoded[topic] = self._columns[topic].series(topic)
-        return self._decoded[topic]
-
-    def __contains__(self, topic: object) -> bool:
-        return topic in self._columns
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
+            found[topic] = column
+        return found
 
 
 # Opcode and length of a record; and the channel, sequence number and times of a message after them.
@@ -202,8 +115,12 @@ def _read_chunk(data: bytes, content: _Content) -> None:
         else:
             opcode, length = _RECORD.unpack_from(data, place)
             end = place + _RECORD.size + length
-            if opcode == Opcode.CHANNEL:
-                _open_column(Channel.read(ReadDataStream(BytesIO(data[place + _RECORD.size : end]))), content)
+            if opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                stream = ReadDataStream(BytesIO(data[place + _RECORD.size : end]))
+                if opcode == Opcode.CHANNEL:
+                    _open_column(Channel.read(stream), content)
+                elif (schema := Schema.read(stream)).encoding == "ros2msg":
+                    content.definitions[schema.id] = schema.data.decode()
         place = end
 
 
@@ -214,4 +131,5 @@ def _open_column(channel: Channel, content: _Content) -> None:
         fields = [Field(name, *kind) for name, kind in orjson.loads(metadata["fields"]).items()]
         vehicle, count = metadata["vehicle"], int(metadata["count"])
         topic = channel.topic.removeprefix("/")
-        content.columns[channel.id] = _Column(topic, vehicle, count, Layout(fields))
+        comments = field_comments(content.definitions.get(channel.schema_id, ""))
+        content.columns[channel.id] = Column(topic, vehicle, count, Layout(fields), comments)

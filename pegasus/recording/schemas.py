@@ -188,6 +188,17 @@ def item_type(cls: type, fields: Sequence[Field]) -> MessageType:
     )
 
 
+def field_comments(definition: str) -> dict[str, str]:
+    """Return the comments of the fields of a message definition, by field name.
+
+    Args:
+        definition: A definition as `MessageType.definition` has it.
+    """
+    lines = definition.partition(_SEPARATOR)[0].splitlines()
+    pairs = [(above, below) for above, below in itertools.pairwise(lines) if not below.startswith("#")]
+    return {below.split()[1]: above[2:] for above, below in pairs if above.startswith("# ")}
+
+
 def _ros_name(name: str) -> str:
     """Return a name of lower-case letters, digits and single underscores that begins with a letter."""
     return re.sub("[^a-z0-9]+", "_", name.lower()).lstrip("_0123456789").rstrip("_") or "value"

@@ -92,12 +92,67 @@ def test_what_is_no_log_is_one_line(tmp_path: Path, content: bytes | None) -> No
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_topic_or_field_names_the_known_ones(whole: Log) -> None:
-    """The error for a wrong topic or field would not list the valid ones."""
-    with pytest.raises(ConfigError, match=r"iris/stat.*no such topic.*iris/state"):
+def test_an_unknown_topic_or_field_is_a_short_line_with_the_likely_one(whole: Log) -> None:
+    """The error for a wrong topic would list every topic of a fleet, or not help."""
+    with pytest.raises(ConfigError, match=r"'iris/stat': no such topic; did you mean iris/state\?"):
         whole["iris/stat"]
-    with pytest.raises(AttributeError, match=r"iris/state has no field 'positions'.*position"):
+    with pytest.raises(ConfigError, match=r"'gyros': no such topic; did you mean gyro\?"):
+        whole["gyros"]
+    with pytest.raises(ConfigError, match=r"it holds iris/state.* and 1 more; log.topics lists them"):
+        whole["voltage"]
+    with pytest.raises(AttributeError, match=r"iris/state has no field 'positions'.*did you mean position\?"):
         whole["iris/state"].positions  # noqa: B018
+
+
+def test_the_error_of_a_fleet_is_short(tmp_path: Path) -> None:
+    """A misspelt topic in a log of fifty vehicles would print 7 kB."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=3, names=tuple(f"iris{k}" for k in range(50)))
+    log = read_log(tmp_path / "log")
+    with pytest.raises(ConfigError) as error:
+        log["nonsense"]
+    assert len(str(error.value).removeprefix(str(log.path))) < 200
+    assert len(repr(log).replace(str(log.path), "")) < 120
+
+
+def test_short_names_stand_for_topics(whole: Log) -> None:
+    """A topic would need to be written in full, or a short name would give another topic."""
+    for name in ("iris/sensors/gyro", "/iris/sensors/gyro", "iris/gyro", "gyro"):
+        assert whole[name] is whole["iris/sensors/gyro"]
+
+
+def test_a_name_that_two_topics_end_in_is_refused(tmp_path: Path) -> None:
+    """`log["state"]` would silently be that of the first of two vehicles."""
+    random_flight(McapRecorder(tmp_path / "log"), steps=3, names=("a", "b"))
+    with pytest.raises(ConfigError, match="no such topic"):
+        read_log(tmp_path / "log")["state"]
+
+
+def test_times_and_topics_are_chosen_before_decoding(whole: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a log would be wrong at its borders, or reading it would decode all of the log."""
+    decoded: list[int] = []
+    decode = Layout.decode
+    monkeypatch.setattr(
+        Layout, "decode", lambda layout, data: decoded.append(len(data)) or decode(layout, data)
+    )
+    part = read_log(whole.path).between(1.0, 2.0).select("*/gyro", "iris/state")
+    assert part.topics == ["iris/state", "iris/sensors/gyro"]
+    assert part["gyro"].time.tolist() == [k / 250 for k in range(250, 500)]
+    kept = (whole["gyro"].time >= 1.0) & (whole["gyro"].time < 2.0)
+    np.testing.assert_array_equal(part["gyro"].angular_velocity, whole["gyro"].angular_velocity[kept])
+    assert decoded[0] == 250
+    assert part.duration == pytest.approx(0.996)
+    with pytest.raises(ConfigError, match="no such topic"):
+        whole.select("iris/*", "hexa/*")
+    with pytest.raises(ConfigError, match=r"start = 3.0: must not be after the end, 2 s"):
+        whole.between(3.0, 2.0)
+
+
+def test_reprs_are_one_line(whole: Log) -> None:
+    """Printing a log or a topic would fill the screen with arrays."""
+    assert repr(whole) == f"<Log {whole.path}: iris, 5 topics, 3.996 s>"
+    assert repr(whole["gyro"]) == (
+        "<Series iris/sensors/gyro: 1000 messages, 0 to 3.996 s: angular_velocity (1, 3), stamp>"
+    )
 
 
 def test_what_is_not_a_number_comes_back(tmp_path: Path) -> None:
@@ -136,5 +191,5 @@ def test_topics_of_other_programs_are_left_alone(tmp_path: Path) -> None:
     log = read_log(tmp_path / "log")
     assert log.complete
     assert not log.series
-    with pytest.raises(ConfigError, match="none at all"):
+    with pytest.raises(ConfigError, match="no topics at all"):
         log["other"]

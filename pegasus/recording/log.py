@@ -1,0 +1,276 @@
+"""Recorded runs: topics, and their messages as arrays, data frames and data sets."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError, did_you_mean
+from pegasus.recording.messages import Layout
+from pegasus.recording.tables import data_frame, data_set, joined
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Messages of one topic; each field is an array and an attribute."""
+
+    topic: str
+    """Topic without the leading slash, such as `iris/state`."""
+    time: Array
+    """Simulation time of each message, exact to the nanosecond [s], shape (T,)."""
+    fields: Mapping[str, npt.NDArray[Any]]
+    """Arrays by field name, shape (T, ...): `position` of a state has the shape (T, N, 3)."""
+    count: int = 1
+    """Number of copies N."""
+    comments: Mapping[str, str] = field(default_factory=dict)
+    """Description of each field, with its unit."""
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        found: Mapping[str, npt.NDArray[Any]] = self.__dict__.get("fields", {})
+        if name not in found:
+            alike = "".join(f"; {line}" for line in did_you_mean(name, found))
+            raise AttributeError(
+                f"{self.__dict__.get('topic')} has no field {name!r}, but {', '.join(found)}{alike}"
+            )
+        return found[name]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
+        shapes = ", ".join(f"{name} {values.shape[1:] or ''}".strip() for name, values in self.fields.items())
+        return f"<Series {self.topic}: {len(self)} messages{span}: {shapes}>"
+
+    def to_pandas(self, *, copy: int | None = None) -> "DataFrame":
+        """Return the messages as a data frame, one row per message.
+
+        The index is the time [s]; with several copies it is (time, copy). Vectors have a column for each
+        component: `position_x`, `orientation_w`, `rotor_speed_0`. `attrs["units"]` holds units by column.
+
+        Args:
+            copy: Index of the only copy to return; all if None.
+
+        Raises:
+            ConfigError: If pandas is not installed, or there is no such copy.
+        """
+        return data_frame(self.time, self.fields, self._copies(copy), self.count, self.comments)
+
+    def to_xarray(self, *, copy: int | None = None) -> "Dataset":
+        """Return the messages as a data set with the dimensions time [s], copy, and those of each field.
+
+        Variables have the attributes `units` and `long_name`.
+
+        Args:
+            copy: Index of the only copy to return; all if None.
+
+        Raises:
+            ConfigError: If xarray is not installed, or there is no such copy.
+        """
+        return data_set(self.time, self.fields, self._copies(copy), self.count, self.comments)
+
+    def _copies(self, copy: int | None) -> Sequence[int]:
+        valid = copy is None or (isinstance(copy, int | np.integer) and 0 <= copy < self.count)
+        require(valid, "copy", copy, f"must be a whole number from 0 to {self.count - 1}")
+        return range(self.count) if copy is None else [int(copy)]
+
+
+@dataclass(eq=False)
+class Column:
+    """Messages of one channel of a file, not decoded yet."""
+
+    topic: str
+    vehicle: str
+    count: int
+    layout: Layout
+    comments: Mapping[str, str]
+    stamps: list[int] = field(default_factory=list)
+    contents: list[bytes] = field(default_factory=list)
+
+    def between(self, start: float, end: float) -> "Column":
+        """Return the messages from a start time up to, but not at, an end time [s]."""
+        times = np.array(self.stamps, dtype=np.float64) / 1e9
+        kept = slice(*np.searchsorted(times, (start, end)).tolist())
+        return Column(
+            self.topic,
+            self.vehicle,
+            self.count,
+            self.layout,
+            self.comments,
+            self.stamps[kept],
+            self.contents[kept],
+        )
+
+    def series(self, topic: str) -> Series:
+        """Decode the messages."""
+        time = np.array(self.stamps, dtype=np.float64) / 1e9
+        return Series(topic, time, self.layout.decode(self.contents), self.count, self.comments)
+
+
+class LazySeries(Mapping[str, Series]):
+    """Messages by topic, decoded at the first access.
+
+    Args:
+        columns: Channels by topic.
+    """
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self.columns = columns
+        self._decoded: dict[str, Series] = {}
+
+    def __getitem__(self, topic: str) -> Series:
+        if topic not in self._decoded:
+            self._decoded[topic] = self.columns[topic].series(topic)
+        return self._decoded[topic]
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in self.columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Recorded run: `log["iris/state"]` holds the messages of a topic.
+
+    `iris/imu` stands for `iris/sensors/imu`; so does `imu`, if only one topic ends in it.
+    """
+
+    path: Path
+    """The file."""
+    complete: bool
+    """Whether the recorder has closed the file; otherwise its last chunk is missing."""
+    metadata: Mapping[str, str]
+    """Version, world, seed, rates and vehicles at the start, as text."""
+    vehicles: Mapping[str, int]
+    """Number of copies by vehicle name."""
+    series: LazySeries
+    """Messages by topic, such as `iris/state` or `iris/sensors/imu`; decoded at the first access."""
+
+    def __getitem__(self, topic: str) -> Series:
+        return self.series[self._topic(topic)]
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in self.series
+
+    @property
+    def topics(self) -> list[str]:
+        """Names of the topics."""
+        return list(self.series)
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last message [s]; 0 in an empty log."""
+        columns = [column.stamps for column in self.series.columns.values() if column.stamps]
+        if not columns:
+            return 0.0
+        return (max(stamps[-1] for stamps in columns) - min(stamps[0] for stamps in columns)) / 1e9
+
+    def select(self, *patterns: str) -> "Log":
+        """Return the log with some of its topics; nothing is decoded.
+
+        Args:
+            patterns: Topics, or patterns such as `iris/*` and `*/sensors/imu`.
+
+        Raises:
+            ConfigError: If a pattern has no topic.
+        """
+        kept = {topic for pattern in patterns for topic in self._matches(pattern)}
+        columns = {topic: column for topic, column in self.series.columns.items() if topic in kept}
+        names = {column.vehicle for column in columns.values()}
+        vehicles = {name: count for name, count in self.vehicles.items() if name in names}
+        return Log(self.path, self.complete, self.metadata, vehicles, LazySeries(columns))
+
+    def between(self, start: float = 0.0, end: float = math.inf) -> "Log":
+        """Return the log with the messages from a start time up to, but not at, an end time.
+
+        Args:
+            start: Simulation time of the first message [s].
+            end: Simulation time after the last message [s].
+        """
+        require(start <= end, "start", start, f"must not be after the end, {end:g} s")
+        columns = {topic: column.between(start, end) for topic, column in self.series.columns.items()}
+        return Log(self.path, self.complete, self.metadata, self.vehicles, LazySeries(columns))
+
+    def to_pandas(self, *topics: str, copy: int | None = None) -> "DataFrame":
+        """Return messages as a data frame; see `Series.to_pandas`.
+
+        Several topics are joined by their times, with the topic as the first level of the columns, and NaN
+        where a topic has no message.
+
+        Args:
+            topics: Topics or patterns.
+            copy: Index of the only copy to return; all if None.
+
+        Raises:
+            ConfigError: If there is no such topic or copy, or pandas is not installed.
+        """
+        found = list(dict.fromkeys(topic for pattern in topics for topic in self._matches(pattern)))
+        require(bool(found), "topics", None, "must name at least one topic", f"such as {self._examples()}")
+        frames = {topic: self.series[topic].to_pandas(copy=copy) for topic in found}
+        return joined(frames) if len(frames) > 1 else frames[found[0]]
+
+    def to_xarray(self, topic: str, *, copy: int | None = None) -> "Dataset":
+        """Return the messages of a topic as a data set; see `Series.to_xarray`.
+
+        Args:
+            topic: The topic.
+            copy: Index of the only copy to return; all if None.
+
+        Raises:
+            ConfigError: If there is no such topic or copy, or xarray is not installed.
+        """
+        return self[topic].to_xarray(copy=copy)
+
+    def _matches(self, pattern: str) -> list[str]:
+        found = [topic for topic in self.series if fnmatchcase(topic, pattern.removeprefix("/"))]
+        return found or [self._topic(pattern)]
+
+    def _topic(self, name: str) -> str:
+        """Return the topic of a name: all of it, without `sensors/`, or its last part if no other has it."""
+        topics = list(self.series)
+        ends = [topic.rpartition("/")[2] for topic in topics]
+        names = {end: topic for end, topic in zip(ends, topics, strict=True) if ends.count(end) == 1}
+        names |= {topic.replace("/sensors/", "/"): topic for topic in topics} | dict(
+            zip(topics, topics, strict=True)
+        )
+        plain = str(name).removeprefix("/")
+        if plain not in names:
+            remedy = " ".join(did_you_mean(plain, names)) or f"it holds {self._examples()}"
+            raise ConfigError("no such topic", file=self.path, field="topic", value=name, remedy=remedy)
+        return names[plain]
+
+    def _examples(self) -> str:
+        shown = ", ".join(self.topics[:4]) or "no topics at all"
+        return (
+            f"{shown} and {len(self.series) - 4} more; log.topics lists them"
+            if len(self.series) > 4
+            else shown
+        )
+
+    def __repr__(self) -> str:
+        """Return one line: file, vehicles, topics and duration."""
+        vehicles = ", ".join(
+            name if count == 1 else f"{name} x {count}" for name, count in list(self.vehicles.items())[:3]
+        )
+        more = f" and {len(self.vehicles) - 3} more" if len(self.vehicles) > 3 else ""
+        incomplete = "" if self.complete else ", incomplete"
+        return (
+            f"<Log {self.path}: {vehicles or 'no vehicles'}{more}, {len(self.series)} topics, "
+            f"{self.duration:g} s{incomplete}>"
+        )
