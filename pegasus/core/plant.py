@@ -1,6 +1,6 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
+from pegasus.core.plant_energy import EnergyLaunch, EnergyRows
 from pegasus.core.plant_models import (
     PARAMETERS,
     battery_rows,
@@ -21,6 +22,7 @@ from pegasus.core.plant_models import (
 )
 from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows, draw
+from pegasus.environment import Environment
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Launch
@@ -69,8 +71,9 @@ class Plant:
         self._vehicles: Sequence[Multirotor] = ()
         self._advance: Launch | None = None
         self._foresee: Launch | None = None
-        self._observe: Launch | None = None
+        self._observe: Callable[[float], None] | None = None
         self._draw: Launch | None = None
+        self._audited: Environment | None = None
         self.count = 0
         """Number of rows M."""
         self.columns = own_columns(0, 0)
@@ -118,12 +121,33 @@ class Plant:
             self._advance = plant_kernel(custom).launch(rows, self.count, dt)
             if any(law_of(vehicle.thrust_curve) is None for vehicle in self._vehicles):
                 self._foresee = plant_kernel(custom, plant.foresee).launch(rows, self.count, dt)
-            self._observe = shared_kernel(plant.observe).launch(
-                motion_rows(self.columns), self.count, 1.0 / dt
-            )
+            if self._audited is None:
+                motion = motion_rows(self.columns)
+                self._observe = shared_kernel(plant.observe).launch(motion, self.count, 1.0 / dt)
+            else:
+                bodies = {**self.columns, "airframe": parameters["airframe"]}
+                self._observe = EnergyLaunch(self._audited, bodies, 1.0 / dt)
             if any(vehicle.battery is not None for vehicle in self._vehicles):
                 supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
                 self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
+
+    @property
+    def audited(self) -> bool:
+        """Whether the energy balance of each step is added up."""
+        return self._audited is not None
+
+    def audit(self, environment: Environment, dt: float) -> None:
+        """Add up the energy balance of each step from now on, in the columns `energy_*`.
+
+        Args:
+            environment: Environment of the vehicles.
+            dt: Length of a step [s].
+        """
+        for name in ("position", "orientation"):
+            self.columns[f"start_{name}"][...] = self.columns[name]
+        if self._audited is None:
+            self._audited, self._advance = environment, None
+            self.prepare(dt)
 
     def foresee(self, dt: float) -> None:
         """Set the inputs of thrust curves by Python, from the state at the start of a step.
@@ -197,7 +221,7 @@ class Plant:
 @cache
 def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, plant_rows.MotionRows, BatteryRows
+    kinds = plant_rows.PlantRows, BatteryRows, EnergyRows
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     return tuple(
         (name, get_origin(hint) is Table, get_args(hint)[0])

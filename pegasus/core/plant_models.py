@@ -46,8 +46,10 @@ _SHIPPED: dict[str, tuple[Law, Any]] = {
 }
 """Law and column of each shipped model, with the parameters of vehicles that have another one."""
 _ROTOR_TABLES = ("rotor_position", "rotor_x", "rotor_y", "rotor_z", "rotor_spin", "rotor_apart")
-PARAMETERS = frozenset({"airframe", "cells", "alarm", "bell", *_SHIPPED, *_ROTOR_TABLES})
-"""Columns and tables that have one row per kind of vehicle, and the cells for all of them."""
+PARAMETERS = frozenset(
+    {"airframe", "cells", "alarm", "bell", "gravity_parameters", *_SHIPPED, *_ROTOR_TABLES}
+)
+"""Columns and tables that have one row per kind of vehicle, or one for all of them."""
 _DISPATCHERS: dict[type, tuple[Law, dict[Any, int]]] = {
     Motor: (plant_rows.motor_response, plant_rows.MOTORS),
     ThrustCurve: (plant_rows.rotor_thrust, plant_rows.THRUST_CURVES),

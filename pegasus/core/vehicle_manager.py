@@ -14,6 +14,7 @@ from pegasus.core.backend_bank import Backends
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
+from pegasus.core.plant_energy import clear_energy
 from pegasus.core.rotor_air import Wakes
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.environment import Environment
@@ -94,6 +95,7 @@ class VehicleManager(Collection[Multirotor]):
             raise
         self._vehicles[vehicle.name] = vehicle
         self._rearrange()
+        clear_energy(vehicle.columns)
         vehicle.columns["gravity"][...] = self._environment.gravity_vector(vehicle.state.position)
         try:
             self._require_free_start(vehicle)
@@ -158,6 +160,10 @@ class VehicleManager(Collection[Multirotor]):
         """
         self._plant.prepare(1.0 / self.rate)
 
+    def audit_energy(self) -> None:
+        """Add up the energy balance of each step from now on, in the columns `energy_*` of each vehicle."""
+        self._plant.audit(self._environment, 1.0 / self.rate)
+
     def actuate(self, t: float, dt: float) -> None:
         """Integrate all vehicles over the step from t to t + dt, as if nothing touched them.
 
@@ -186,6 +192,10 @@ class VehicleManager(Collection[Multirotor]):
     def observe(self) -> None:
         """Read the state after a step, and compute accelerations over it."""
         self._engine.read(self._bodies)
+        if self._plant.audited:
+            contacts = self._engine.contacts()
+            touched = self._involved(contacts) if len(contacts.body) else 0
+            self._plant.columns["touched"][...] = touched
         self._plant.observe(1.0 / self.rate)
 
     def in_contact(self, vehicle: Multirotor) -> BoolArray:
@@ -206,11 +216,8 @@ class VehicleManager(Collection[Multirotor]):
         Args:
             contacts: Contacts of the engine.
         """
-        involved = np.isin(
-            np.concatenate([*self._ids.values(), np.zeros(0, np.int64)]), (contacts.body, contacts.other)
-        )
         ends = np.cumsum([len(ids) for ids in self._ids.values()])
-        return dict(zip(self._ids, np.split(involved, ends)[:-1], strict=True)) if self._ids else {}
+        return dict(zip(self._ids, np.split(self._involved(contacts), ends), strict=False))
 
     def place(self, vehicle: Multirotor, target: BodyState) -> None:
         """Set the poses and velocities of a vehicle without an acceleration.
@@ -224,6 +231,8 @@ class VehicleManager(Collection[Multirotor]):
         state.position[...], state.orientation[...] = target.position, target.orientation
         for name in ("velocity", "angular_velocity"):
             columns[name][...] = columns[f"last_{name}"][...] = getattr(target, name)
+        columns["start_position"][...] = target.position
+        columns["start_orientation"][...] = target.orientation
         state.rotation[...] = matrix_from_quaternion(target.orientation)
         state.acceleration[...] = 0.0
         state.angular_acceleration[...] = 0.0
@@ -249,12 +258,18 @@ class VehicleManager(Collection[Multirotor]):
             target.position[...], target.orientation[...] = vehicle.start.position, vehicle.start.orientation
             self.place(vehicle, target)
             vehicle.reset(rate=self.rate, seed=self.seed)
+            clear_energy(vehicle.columns)
 
     def release(self) -> None:
         """Release all vehicles, which may then join another simulation; their bodies stay in the engine."""
         for vehicle in self:
             vehicle.leave()
         self._vehicles, self._ids = {}, {}
+
+    def _involved(self, contacts: Contacts) -> BoolArray:
+        """Return which bodies are in contacts, shape (M,)."""
+        bodies = {*contacts.body.tolist(), *contacts.other.tolist()}
+        return np.array([body in bodies for ids in self._ids.values() for body in ids.tolist()], dtype=bool)
 
     def _require_own_parts(self, vehicle: Multirotor) -> None:
         """Raise a ConfigError if a vehicle shares a stateful backend or sensor with another."""
@@ -294,6 +309,8 @@ class VehicleManager(Collection[Multirotor]):
         columns["last_velocity"][...] = self._bodies.velocity
         columns["last_angular_velocity"][...] = self._bodies.angular_velocity
         columns["rotation"][...] = matrix_from_quaternion(self._bodies.orientation)
+        columns["start_position"][...] = self._bodies.position
+        columns["start_orientation"][...] = self._bodies.orientation
         self._samples = Samples(
             wind_velocity=columns["wind"],
             air_density=columns["air_density"],

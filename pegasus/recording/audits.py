@@ -2,18 +2,18 @@
 
 import math
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray, row_product
-from pegasus.base.frames import cross, matrix_from_quaternion, rotate
+from pegasus.base.arrays import Array, BoolArray
 from pegasus.core.multirotor import Multirotor
+from pegasus.core.plant_energy import ENTRIES
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import Reference
 from pegasus.recording.rows import Rows, packed
+
+_BLOCK_ROWS = 512
+"""Number of rows of a block, for all copies together."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class _Stretch:
 
     def __init__(self, vehicle: Multirotor, reference: Reference) -> None:
         self.vehicle, self.segment = vehicle, reference.segment
-        self.limit = _rows_of(vehicle)
+        self.limit = max(1, _BLOCK_ROWS // vehicle.count)
         self.position, self.idle = reference.position, reference.idle
-        self.rows: Rows[None] = Rows(
+        self.rows = Rows(
             {"position": vehicle.state.position, "wanted": reference.position, "idle": reference.idle}
         )
 
@@ -125,7 +125,7 @@ class TrackingAudit:
                 self._evaluate(vehicle.name)
                 stretch = self._stretches[vehicle.name] = _Stretch(vehicle, reference)
             rows = stretch.rows.rows
-            rows.append((None, packed((vehicle.state.position, position, idle))))
+            rows.append(packed((vehicle.state.position, position, idle)))
             if len(rows) >= stretch.limit:
                 self._evaluate(vehicle.name)
 
@@ -152,7 +152,7 @@ class TrackingAudit:
     def _evaluate(self, name: str) -> None:
         """Add the copied steps of a vehicle to the tally of their segment."""
         stretch = self._stretches.get(name)
-        if stretch is None or not len(stretch.rows):
+        if stretch is None or not stretch.rows.rows:
             return
         block = stretch.rows.block()
         flying = ~block["idle"]
@@ -160,36 +160,7 @@ class TrackingAudit:
             error = block["position"] - block["wanted"]
             segments = self._tallies.setdefault(name, {})
             segments.setdefault(stretch.segment, _Tally()).add((error * error).sum(axis=-1), flying)
-        stretch.rows.drop(len(stretch.rows))
-
-
-def kinetic_energy(velocity: Array, angular_velocity: Array, *, mass: float, inertia: Array) -> Array:
-    """Return the kinetic energy of rigid bodies [J], shape (N,).
-
-    Args:
-        velocity: Velocity of the centre of mass [m/s], shape (N, 3).
-        angular_velocity: Angular velocity in the body frame [rad/s], shape (N, 3).
-        mass: Mass [kg].
-        inertia: Inertia tensor about the centre of mass in the body frame [kg m^2], shape (3, 3).
-
-    Source: Koenig's theorem, T = m v^2 / 2 + w . J w / 2.
-    """
-    twice = mass * (velocity * velocity) + angular_velocity * row_product(angular_velocity, inertia)
-    energy: Array = 0.5 * twice.sum(axis=-1)
-    return energy
-
-
-def wrench_work(force: Array, torque: Array, displacement: Array, rotation: Array) -> Array:
-    """Return the work of a force held in the world and a torque held in the body [J], shape (N,).
-
-    Args:
-        force: Force at the centre of mass in the world [N], shape (N, 3).
-        torque: Torque about the centre of mass in the body frame [N m], shape (N, 3).
-        displacement: Displacement of the centre of mass in the world [m], shape (N, 3).
-        rotation: Time integral of the angular velocity in the body frame [rad], shape (N, 3).
-    """
-    work: Array = (force * displacement + torque * rotation).sum(axis=-1)
-    return work
+        stretch.rows.rows.clear()
 
 
 @dataclass(frozen=True)
@@ -220,53 +191,13 @@ class EnergyBalance:
         return abs(self.residual) / self.gross if self.gross else 0.0
 
 
-_COLUMNS = (
-    *("position", "orientation", "velocity", "angular_velocity"),
-    *("force", "torque", "rotor_force", "rotor_torque", "drag_force", "drag_torque"),
-)
-"""Columns of a vehicle: its state, and the mean wrenches over the coming step."""
-# By name among all columns: ten attributes of the vehicle would take three times as long.
-_columns_of = itemgetter(*_COLUMNS)
-
-
-class _Motion:
-    """Motion of a vehicle at successive steps, and the wrenches that act during the next one of each."""
-
-    def __init__(self, vehicle: Multirotor) -> None:
-        self.vehicle, self.limit = vehicle, _rows_of(vehicle)
-        arrays = *_columns_of(vehicle.columns), vehicle.in_contact
-        self.rows: Rows[float] = Rows(dict(zip((*_COLUMNS, "in_contact"), arrays, strict=True)))
-        """Columns and contacts, by time [s]."""
-
-    def balance(self) -> Array:
-        """Return the entries of an `EnergyBalance` over the copied steps, shape (7,); the last is kept."""
-        times, motion = np.array(self.rows.keys), self.rows.block()
-        balance = _balance(self.vehicle, np.diff(times)[:, None, None], motion)
-        self.rows.drop(len(times) - 1)
-        return balance
-
-
-_BLOCK_ROWS = 512
-"""Number of rows of a block, for all copies together."""
-
-
-def _rows_of(vehicle: Multirotor) -> int:
-    """Return the number of steps of a vehicle to evaluate together."""
-    return max(1, _BLOCK_ROWS // vehicle.count)
-
-
 class EnergyAudit:
-    """Observer of the energy balance of every vehicle.
-
-    During a step the force is constant in the world and the torque in the body, so their work is force times
-    displacement of the centre of mass plus torque times the integral of the angular velocity (trapezoidal).
-    Gravity is evaluated midway, which is exact to second order in displacement over the Earth's radius. The
-    remainder is the integration error in a step without contact, and the work of the contact otherwise.
-    """
+    """Observer of the energy balance of every vehicle; the step adds it up, see `core.plant_energy`."""
 
     def __init__(self) -> None:
-        self._motions: dict[str, _Motion] = {}
-        self._sums: dict[str, Array] = {}
+        self._present: dict[Multirotor, Array] = {}
+        self._totals: dict[str, Array] = {}
+        self._balances: dict[str, EnergyBalance] | None = {}
 
     def start(self, simulation: Simulation) -> None:
         """Reset the audit.
@@ -274,71 +205,43 @@ class EnergyAudit:
         Args:
             simulation: The simulation.
         """
-        self._motions, self._sums = {}, {}
+        simulation.vehicles.audit_energy()
+        self._simulation, self._first, self._balances = simulation, simulation.step_count, None
+        self._bodies = simulation.vehicles.bodies
+        self._present = {vehicle: _energy(vehicle) for vehicle in simulation.vehicles}
+        self._totals = {vehicle.name: np.zeros(len(ENTRIES)) for vehicle in simulation.vehicles}
 
     def record(self, simulation: Simulation) -> None:
-        """Copy the motion of this step, with which the one before has ended.
+        """Follow the vehicles that are added and removed.
 
         Args:
-            simulation: The simulation, before the wrenches of the next step are applied.
+            simulation: The simulation.
         """
-        time = simulation.time
-        for vehicle in simulation.vehicles:
-            motion = self._motions.get(vehicle.name)
-            if motion is None or motion.vehicle is not vehicle or time <= motion.rows.rows[-1][0]:
-                self._evaluate(vehicle.name)
-                motion = _Motion(vehicle)
-            rows = motion.rows.rows
-            rows.append((time, packed((*_columns_of(vehicle.columns), vehicle.in_contact))))
-            self._motions[vehicle.name] = motion
-            if len(rows) > motion.limit:
-                self._evaluate(vehicle.name)
+        bodies = simulation.vehicles.bodies
+        if bodies is not self._bodies:
+            self._bodies, before, zero = bodies, self._present, np.zeros(len(ENTRIES))
+            self._present = {vehicle: before.pop(vehicle, zero) for vehicle in simulation.vehicles}
+            for vehicle in self._present:
+                self._totals.setdefault(vehicle.name, zero)
+            for vehicle, energy in before.items():
+                self._totals[vehicle.name] = self._totals[vehicle.name] + _energy(vehicle) - energy
 
     def stop(self) -> None:
         """End the run; the balances remain."""
+        self._balances = self.balances()
 
     def balances(self) -> dict[str, EnergyBalance]:
         """Return the balance of each vehicle, summed over copies and steps."""
-        for name in self._motions:
-            self._evaluate(name)
-        # In the order of the vehicles, not in that of evaluation.
-        known = (name for name in self._motions if name in self._sums)
-        return {name: EnergyBalance(*self._sums[name].tolist()) for name in known}
-
-    def _evaluate(self, name: str) -> None:
-        """Add the balance of the copied steps of a vehicle."""
-        motion = self._motions.get(name)
-        if motion is not None and len(motion.rows) > 1:
-            self._sums[name] = self._sums.get(name, 0.0) + motion.balance()
+        if self._balances is not None:
+            return self._balances
+        if self._simulation.step_count == self._first:
+            return {}
+        totals = dict(self._totals)
+        for vehicle, before in self._present.items():
+            totals[vehicle.name] = totals[vehicle.name] + _energy(vehicle) - before
+        return {name: EnergyBalance(*total.tolist()) for name, total in totals.items()}
 
 
-def _balance(vehicle: Multirotor, dt: Array, motion: dict[str, npt.NDArray[Any]]) -> Array:
-    """Return the entries of an `EnergyBalance`, shape (7,).
-
-    Args:
-        vehicle: The vehicle.
-        dt: Lengths of the steps [s], shape (T, 1, 1).
-        motion: Motion at their T + 1 ends, and wrenches from each of these on, shape (T + 1, N, ...).
-    """
-    position, velocity, spin = motion["position"], motion["velocity"], motion["angular_velocity"]
-    center = vehicle.center_of_mass
-    if center.any():
-        rotation = matrix_from_quaternion(motion["orientation"])
-        position = position + rotate(rotation, center)
-        velocity = velocity + rotate(rotation, cross(spin, center))
-    kinetic = kinetic_energy(velocity, spin, mass=vehicle.mass, inertia=vehicle.inertia)
-    displacement, turn = np.diff(position, axis=0), 0.5 * dt * (spin[1:] + spin[:-1])
-    midway = 0.5 * (position[1:] + position[:-1])
-    gravity = vehicle.environment.gravity_vector(midway.reshape(-1, 3)).reshape(midway.shape)
-    weight: Array = vehicle.mass * (gravity * displacement).sum(axis=-1)
-    applied, rotors, drag = (
-        wrench_work(motion[f"{part}force"][:-1], motion[f"{part}torque"][:-1], displacement, turn)
-        for part in ("", "rotor_", "drag_")
-    )
-    others = applied - rotors - drag
-    gained = np.diff(kinetic, axis=0) - weight
-    excess = gained - applied
-    free = excess * ~motion["in_contact"][1:]
-    gross = np.abs(rotors) + np.abs(drag) + np.abs(others) + np.abs(weight)
-    balance: Array = np.array([gained, rotors, drag, others, free - excess, free, gross]).sum(axis=(1, 2))
-    return balance
+def _energy(vehicle: Multirotor) -> Array:
+    """Return the sums over the copies of a vehicle, in the order of `ENTRIES` [J]."""
+    return np.array([vehicle.columns[f"energy_{entry}"].sum() for entry in ENTRIES])

@@ -1,15 +1,13 @@
 """Rows of arrays, copied at each step and evaluated as blocks."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-K = TypeVar("K")
 
-
-class Rows(Generic[K]):
+class Rows:
     """Copies of the same arrays at successive instants, as one array of each with the instants first.
 
     Args:
@@ -18,30 +16,13 @@ class Rows(Generic[K]):
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self._layout = np.dtype([(name, array.dtype, array.shape) for name, array in arrays.items()])
-        self.rows: list[tuple[K, bytes]] = []
-        """Key of each row, such as a time, and its arrays by `packed`."""
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def keys(self) -> list[K]:
-        """Keys of the rows."""
-        return [key for key, _ in self.rows]
+        self.rows: list[bytes] = []
+        """Arrays of each row by `packed`."""
 
     def block(self) -> dict[str, npt.NDArray[Any]]:
         """Return the contiguous arrays of all rows by name, shape (T, ...)."""
-        content = b"".join([row for _, row in self.rows])
-        table: npt.NDArray[np.void] = np.ndarray(len(self.rows), self._layout, content)
+        table: npt.NDArray[np.void] = np.ndarray(len(self.rows), self._layout, b"".join(self.rows))
         return {name: np.ascontiguousarray(table[name]) for name in self._layout.names or ()}
-
-    def drop(self, count: int) -> None:
-        """Remove the first rows.
-
-        Args:
-            count: Their number.
-        """
-        del self.rows[:count]
 
 
 def packed(arrays: Iterable[npt.NDArray[Any]]) -> bytes:

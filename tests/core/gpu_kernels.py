@@ -11,6 +11,7 @@ import warp as wp
 from pegasus import Multirotor, Simulation
 from pegasus.base import compiler
 from pegasus.control import GeometricController
+from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
 SENSORS = {"imu": IMU(), "gps": GPS(), "baro": Barometer(), "mag": Magnetometer(), "speed": Airspeed()}
@@ -24,7 +25,7 @@ def kept(function, *arguments):
 
 
 compiler.kernel_of = kept
-with Simulation("hills") as sim:
+with Simulation("hills", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
     sim.run(1.2)

@@ -54,7 +54,7 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
     lines = dict(line.split() for line in made.stdout.splitlines())
     for part in (
         "plant_advance",
-        "plant_observe",
+        "observe_energy",
         "imu_imu",
         "gps_gps",
         "mission_step",

@@ -38,15 +38,6 @@ class FixReading(Reading):
     healthy: bool = True
 
 
-class UniformGravity:
-    """Gravity that is the same everywhere."""
-
-    def gravity_vector(self, position: Array) -> Array:
-        vectors = np.zeros_like(position)
-        vectors[:, 2] = -9.81
-        return vectors
-
-
 class Vehicle:
     """A vehicle of N copies, at rest until its state is set."""
 
@@ -57,25 +48,6 @@ class Vehicle:
         self.reference: Reference | None = None
         self.estimate = None
         self.new_readings: Mapping[str, Reading] = {}
-        self.mass, self.inertia = 1.5, np.diag([0.03, 0.03, 0.055])
-        self.center_of_mass = np.zeros(3)
-        self.environment = UniformGravity()
-        self.in_contact = np.zeros(count, dtype=bool)
-        for part in ("applied", "rotor", "drag"):
-            setattr(self, f"{part}_force", np.zeros((count, 3)))
-            setattr(self, f"{part}_torque", np.zeros((count, 3)))
-
-    @property
-    def columns(self) -> dict[str, Array]:
-        """State and wrenches, with the names of the rows of the step."""
-        wrenches = {name: getattr(self, name) for name in ("rotor_force", "rotor_torque")}
-        wrenches |= {name: getattr(self, name) for name in ("drag_force", "drag_torque")}
-        return {
-            **vars(self.state),
-            **wrenches,
-            "force": self.applied_force,
-            "torque": self.applied_torque,
-        }
 
 
 @dataclass

@@ -6,9 +6,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from recording_stand_ins import Simulation, Vehicle
 from rich.console import Console
 
+from pegasus import Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.core.backend import Failure
 from pegasus.recording import (
@@ -87,13 +87,11 @@ def test_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_summary_of_a_run_without_flight() -> None:
     """A run in which nothing flew would end with an error."""
-    simulation = Simulation([Vehicle()], step_count=500)
+    pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
     tracking, energy = TrackingAudit(), EnergyAudit()
-    for observer in (tracking, energy):
-        observer.start(simulation)
-        observer.record(simulation)
-        observer.stop()
-    summary = summarize(simulation, tracking, energy, wall_time=0.0)
+    with Simulation("flat", seed=7, observers=[tracking, energy]) as simulation:
+        simulation.step(500)
+        summary = summarize(simulation, tracking, energy, wall_time=0.0)
     assert (summary.world, summary.seed, summary.rate, summary.simulated_time) == ("flat", 7, 250.0, 2.0)
     assert summary.real_time_factor == 0.0
     assert "simulated [s]" in shown(summary)
