@@ -55,17 +55,24 @@ class Solution:
     """Velocities at the end of a step with contacts, and the contact forces."""
 
     velocity: Array
-    """Velocity of the free joints at the end of the step, shape (M, 6)."""
+    """Velocity of the free joints at the end of the step, shape (M, 6).
+
+    Of bodies that collide with each other: after all impulses, which act in the pose at the start.
+    """
     motion: Array
     """Velocity with which poses move during the step, shape (M, 6)."""
+    separation: Array
+    """Velocity added to that motion by which overlapping bodies are separated, shape (M, 6)."""
     force: Array
     """Mean contact force in the contact frame [N], shape (K, 3)."""
     touching: BoolArray
     """Whether a contact acts on a body, shape (M,)."""
+    colliding: BoolArray
+    """Whether a body may touch other bodies, shape (M,)."""
 
 
 def solve(
-    model: Any, data: Any, dt: float, free: Array, wrench: Array, passing: BoolArray
+    model: Any, data: Any, dt: float, free: Array, wrench: Array, passing: BoolArray, colliding: BoolArray
 ) -> Solution | None:
     """Return the velocities at the end of a step, or None if no contact acts.
 
@@ -76,6 +83,7 @@ def solve(
         free: Velocity of the free joints at the end of the step without contacts, shape (M, 6).
         wrench: Force and torque on the free joints without gyroscopic terms, shape (M, 6).
         passing: Bodies that are known to pass by all obstacles, shape (M,).
+        colliding: Bodies that may touch other bodies, shape (M,); `free` is in their pose at the start.
     """
     bodies = model.geom_bodyid[data.contact.geom] - 1
     step = _Step(model, data, dt, free, ignored=np.append(passing, False)[bodies].any(axis=1))
@@ -85,20 +93,29 @@ def solve(
     acting = force[:, 0] > 0.0
     touching = np.zeros(model.nbody, dtype=bool)
     touching[bodies[acting]] = True
-    motion = step.second_order(resting, acting, bodies)
+    at_start, early = colliding[:, None], np.append(colliding, False)[bodies].any(axis=1)
+    motion = np.where(at_start, resting, step.second_order(resting, acting, bodies))
+    separation = np.zeros_like(motion)
     if step.deepest < -_SLOP:
-        corrected, _ = step.solve(step.corrected())
-        resting *= step.paying(resting, dt * (wrench * (corrected - motion)).sum(axis=1))
-        motion = corrected
+        corrected, push = step.solve(step.corrected())
+        # Both bodies are moved, though their contact may not act: they may be moving apart.
+        touching[bodies[(push[:, 0] > 0.0) & early]] = True
+        separation = corrected - motion
+        resting *= step.paying(resting, dt * (wrench * separation).sum(axis=1))
+        separation[~colliding] = 0.0
+        motion = np.where(at_start, resting, corrected)
     velocity = resting
-    rebound = step.rebound(acting)
+    rebound = step.rebound(acting, early)
     if rebound is not None:
         bounced, impulse = step.solve(rebound)
-        share = step.share(resting, bounced, motion, wrench)
-        velocity = resting + share[:, None] * (bounced - resting)
+        touching[bodies[impulse[:, 0] > 0.0]] = True
+        change = bounced - resting
+        share = step.share(resting, bounced, motion, np.where(at_start, change, 0.0), wrench)
+        velocity = resting + share[:, None] * change
+        motion = np.where(at_start, velocity, motion)
         of_contact = share[np.max(bodies, axis=1)][:, None]
         force = force + of_contact * (impulse - force)
-    return Solution(velocity, motion, force, touching[:-1])
+    return Solution(velocity, motion, separation, force, touching[:-1], colliding)
 
 
 class _Step:
@@ -174,36 +191,51 @@ class _Step:
     def paying(self, velocity: Array, work: Array) -> Array:
         """Return factors of velocities that take the energy of a correction from the motion, shape (M, 1).
 
+        Bodies that touch each other share it.
+
         Args:
             velocity: Velocity of the free joints, shape (M, 6).
             work: Work of the wrench along the correction [J], shape (M,).
         """
-        energy = _energies(self._model, self._data, velocity)
-        left = np.maximum(energy + np.minimum(work, 0.0), 0.0)
-        factor: Array = np.sqrt(left / np.maximum(energy, 1e-300))[:, None]
+        group = self._data.tree_island + 1
+        energy = group_sums(group, _energies(self._model, self._data, velocity))
+        left = np.maximum(energy + np.minimum(group_sums(group, work), 0.0), 0.0)
+        factor: Array = np.sqrt(left / np.maximum(energy, 1e-300))[group, None]
         return factor
 
-    def rebound(self, acting: BoolArray) -> Array | None:
+    def rebound(self, acting: BoolArray, early: BoolArray) -> Array | None:
         """Return the least normal velocities after rebounds, shape (K,); None if nothing rebounds.
 
         The velocity of an impact is that with which the gap closes under the free acceleration, so that the
         instant of the impact within the step makes no energy.
+
+        Args:
+            acting: Contacts with a force, shape (K,).
+            early: Contacts whose impulses act at the start of the step, before the gap is closed, (K,).
         """
         if not self._restitution.any():
             return None
         start, acceleration = self._start[:, 0], self._acceleration[:, 0]
         approaching = acting & (self._restitution > 0.0) & (start + self._dt * acceleration < 0.0)
-        impact = np.sqrt(np.maximum(start**2 - 2.0 * acceleration * np.maximum(self._gap, 0.0), 0.0))
+        way = np.where(early, 0.0, np.maximum(self._gap, 0.0))
+        impact = np.sqrt(np.maximum(start**2 - 2.0 * acceleration * way, 0.0))
         # The contact yields by its regularisation.
         speed = (self._restitution + _YIELDING * (1.0 + self._restitution)) * impact
         rebounding = approaching & (impact > _SLOWEST_REBOUND)
         return np.where(rebounding, speed, self.allowed) if rebounding.any() else None
 
-    def share(self, resting: Array, bounced: Array, motion: Array, wrench: Array) -> Array:
+    def share(self, resting: Array, bounced: Array, motion: Array, change: Array, wrench: Array) -> Array:
         """Return the part of the rebound of each body that makes no energy, shape (M,).
 
         Newton's law of restitution with friction can make energy (Kane 1984). Any mixture with the motion
         without rebound, which only loses energy, is a solution too.
+
+        Args:
+            resting: Velocity without rebound, shape (M, 6).
+            bounced: Velocity with the whole rebound, shape (M, 6).
+            motion: Velocity with which poses move without rebound, shape (M, 6).
+            change: Change of that velocity by the whole rebound, shape (M, 6).
+            wrench: Force and torque, shape (M, 6).
         """
         model, data = self._model, self._data
         group = data.tree_island + 1
@@ -211,7 +243,11 @@ class _Step:
         budget += self._dt * (wrench * motion).sum(axis=1)
         half = _energies(model, data, 0.5 * (resting + bounced))
         least, most = _energies(model, data, resting), _energies(model, data, bounced)
-        budget, low, high, half = (_sums(group, energy) for energy in (budget, least, most, half))
+        # Work of the wrench along the change of the motion is done as well.
+        gain = self._dt * (wrench * change).sum(axis=1)
+        half -= 0.5 * gain
+        most -= gain
+        budget, low, high, half = (group_sums(group, energy) for energy in (budget, least, most, half))
         # Kinetic energy is quadratic in the share: low + b s + c s^2.
         c = 2.0 * (low + high) - 4.0 * half
         b = high - low - c
@@ -227,7 +263,7 @@ class _Step:
         return result.reshape(-1, 3)
 
 
-def _sums(group: IntArray, values: Array) -> Array:
+def group_sums(group: IntArray, values: Array) -> Array:
     """Return the sum of the values of each group."""
     return np.asarray(np.bincount(group, weights=values), dtype=float)
 

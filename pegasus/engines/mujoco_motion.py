@@ -1,22 +1,20 @@
 """Motion of the free bodies of a MuJoCo model: given free flight, and rigid contacts where bodies touch."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import mujoco
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.base.frames import (
-    cross,
-    matrix_from_quaternion,
-    matrix_product,
-    normalize,
-    rotate,
-    rotate_inverse,
-)
+from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.core.engine import BodyState
-from pegasus.engines.mujoco_contacts import Solution, solve
+from pegasus.engines.mujoco_contacts import Solution, group_sums, solve
 from pegasus.engines.mujoco_proximity import OVERLAP, Proximity
+from pegasus.engines.mujoco_tumbling import Tumbling
+
+_Motion: TypeAlias = tuple[Array, Array, Array, Array]
+"""Positions of the centres of mass, orientations, velocities of the centres, angular velocities, (M, ...)."""
 
 _NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
@@ -42,8 +40,7 @@ class BodyMotion:
         self._rest: _Rest | None = None
         self._center_of_mass = model.body_ipos[1:]
         self._mass = model.body_mass[1:, None].copy()
-        axes = matrix_from_quaternion(model.body_iquat[1:, [1, 2, 3, 0]])
-        self._inertia = matrix_product(axes * model.body_inertia[1:, None, :], axes.transpose(0, 2, 1))
+        self._tumbling = Tumbling(model)
         self._has_offset = bool(self._center_of_mass.any())
         self._in_model = False
         self._proximity = Proximity(model, data, self.state, self._end)
@@ -109,11 +106,9 @@ class BodyMotion:
             return False
         start, end = self._central(state), self._central(free)
         if swept:
+            path = self._free_path(start, end, dt)
             part, blocked = proximity.travelled(
-                fast,
-                motion,
-                lambda part: self._place(*self._on_free_path(start, end, part)),
-                overlap=_TOUCH,
+                fast, motion, lambda part: self._place(*path(part)[:2]), overlap=_TOUCH
             )
             self._detect(near)
         solution = self._solved(start, end, dt, passing=fast & ~blocked) if self._data.ncon else None
@@ -122,13 +117,7 @@ class BodyMotion:
         touching = self._no_body if solution is None else solution.touching
         stopped = blocked & ~touching
         if stopped.any():
-            way = part[:, None]
-            self._set(
-                stopped,
-                *self._on_free_path(start, end, part),
-                start.velocity + way * (end.velocity - start.velocity),
-                start.angular_velocity + way * (end.angular_velocity - start.angular_velocity),
-            )
+            self._set(stopped, *path(part))
         if solution is None or not touching.any():
             return False
         self._move(solution, start, dt)
@@ -145,25 +134,34 @@ class BodyMotion:
 
     def _solved(self, start: BodyState, end: BodyState, dt: float, *, passing: BoolArray) -> Solution | None:
         """Return the solution of the contacts at the start, with velocities of the centres of mass."""
+        model, data, tumbling = self._model, self._data, self._tumbling
+        pairs = model.geom_bodyid[data.contact.geom]
+        colliding = np.zeros(model.nbody, dtype=bool)
+        colliding[pairs[(pairs > 0).all(axis=1)]] = True
+        colliding = colliding[1:]
+        # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
+        spin = end.angular_velocity
+        if colliding.any():
+            momentum = tumbling.momentum(end.orientation, spin)
+            spin = np.where(colliding[:, None], tumbling.spin(start.orientation, momentum), spin)
         # MuJoCo's velocities are those of the origins of the body frames.
-        free = np.hstack([end.velocity, end.angular_velocity])
+        free = np.hstack([end.velocity, spin])
         wrench = np.hstack([self._force, self._torque])
         if self._has_offset:
             rotation = matrix_from_quaternion(start.orientation)
-            free[:, :3] -= rotate(rotation, cross(end.angular_velocity, self._center_of_mass))
+            free[:, :3] -= rotate(rotation, cross(spin, self._center_of_mass))
             wrench[:, 3:] += cross(self._center_of_mass, rotate_inverse(rotation, self._force))
-        model, data = self._model, self._data
         self._put_velocity()
         mujoco.mj_comPos(model, data)
         mujoco.mj_makeM(model, data)
         mujoco.mj_factorM(model, data)
         mujoco.mj_makeConstraint(model, data)
         mujoco.mj_island(model, data)
-        solution = solve(model, data, dt, free, wrench, passing)
+        solution = solve(model, data, dt, free, wrench, passing, colliding)
         force = np.zeros((data.ncon, 3)) if solution is None else solution.force
         self.contacts = ContactRecord(model, data, force)
         if solution is not None and self._has_offset:
-            for velocity in (solution.velocity, solution.motion):
+            for velocity in (solution.velocity, solution.motion, solution.separation):
                 velocity[:, :3] += rotate(rotation, cross(velocity[:, 3:], self._center_of_mass))
         return solution
 
@@ -171,13 +169,22 @@ class BodyMotion:
         """Set the state of the touching bodies after a step."""
         moved = solution.motion[:, :3]
         velocity, spin = solution.velocity[:, :3], solution.velocity[:, 3:]
+        colliding = (solution.colliding & solution.touching)[:, None]
+        position = start.position
+        if colliding.any():
+            apart, momentum = self._apart(solution, start, dt)
+            position = position + apart
 
         def on_path(part: Array) -> tuple[Array, Array]:
             way = part[:, None] * dt
             self._pose[:, 3], self._pose[:, 4:] = start.orientation[:, 3], start.orientation[:, :3]
             # MuJoCo's exponential map: the bits of NumPy's sine may depend on the number of rows.
             mujoco.mj_integratePos(self._model, self._data.qpos, (way * solution.motion).ravel(), 1.0)
-            return start.position + way * moved, self._pose[:, [4, 5, 6, 3]]
+            orientation = self._pose[:, [4, 5, 6, 3]]
+            if colliding.any():
+                turned = self._tumbling.turned(start.orientation, momentum, part * dt)
+                orientation = np.where(colliding, turned, orientation)
+            return position + way * moved, orientation
 
         part = np.ones(self._count)
         motion = self._proximity.motion_of(moved, solution.motion[:, 3:], dt)
@@ -186,14 +193,41 @@ class BodyMotion:
             part, _ = self._proximity.travelled(
                 fast, motion, lambda part: self._place(*on_path(part)), overlap=OVERLAP
             )
+        placed = on_path(part)
+        if colliding.any():
+            spin = np.where(colliding, self._tumbling.spin(placed[1], momentum), spin)
+        if fast.any():
             scale = self._spent(solution, (1.0 - part) * dt)[:, None]
             velocity, spin = scale * velocity, scale * spin
-        self._set(solution.touching, *on_path(part), velocity, spin)
+        self._set(solution.touching, *placed, velocity, spin)
+
+    def _apart(self, solution: Solution, start: BodyState, dt: float) -> tuple[Array, Array]:
+        """Return ways that separate overlapping bodies [m], and angular momenta [N m s], shape (M, 3) each.
+
+        Bodies that move gain angular momentum by being moved apart. It is taken from their spin; they are not
+        moved if that would make energy.
+        """
+        tumbling, velocity, spin = self._tumbling, solution.velocity[:, :3], solution.velocity[:, 3:]
+        momentum = tumbling.momentum(start.orientation, spin)
+        way = dt * solution.separation[:, :3]
+        if not way.any():
+            return way, momentum
+        group = np.where(solution.touching, self._data.tree_island + 1, 0)
+        total = [group_sums(group, axis) for axis in (self._mass * velocity).T]
+        mass = np.maximum(group_sums(group, self._mass[:, 0]), 1e-300)
+        common = np.stack(total, axis=-1) / mass[:, None]
+        left = momentum - self._mass * cross(way, velocity - common[group])
+        before, after = (
+            group_sums(group, tumbling.energies(rate))
+            for rate in (spin, tumbling.spin(start.orientation, left))
+        )
+        moved = (after <= before)[group, None]
+        return np.where(moved, way, 0.0), np.where(moved, left, momentum)
 
     def _spent(self, solution: Solution, unused: Array) -> Array:
         """Return factors of velocities without the work of the wrench in unused time [s], shape (M,)."""
         velocity, spin = solution.velocity[:, :3], solution.velocity[:, 3:]
-        energy = 0.5 * (self._mass * velocity * velocity + spin * rotate(self._inertia, spin)).sum(axis=1)
+        energy = 0.5 * (self._mass * velocity * velocity).sum(axis=1) + self._tumbling.energies(spin)
         power = (self._force * solution.motion[:, :3] + self._torque * solution.motion[:, 3:]).sum(axis=1)
         work = np.maximum(unused * power, 0.0)
         scale: Array = np.sqrt(np.maximum(energy - work, 0.0) / np.maximum(energy, 1e-300))
@@ -227,11 +261,24 @@ class BodyMotion:
             position = position - rotate(matrix_from_quaternion(orientation), self._center_of_mass)
         self._put(position, orientation)
 
-    def _on_free_path(self, start: BodyState, end: BodyState, part: Array) -> tuple[Array, Array]:
-        """Return positions and orientations after a part of free flight, shape (M,)."""
-        way = part[:, None]
-        position = start.position + way * (end.position - start.position)
-        return position, _between(start.orientation, end.orientation, way)
+    def _free_path(self, start: BodyState, end: BodyState, dt: float) -> Callable[[Array], _Motion]:
+        """Return a function that gives the motion of all bodies after a part of free flight (M,)."""
+        tumbling = self._tumbling
+        before = tumbling.momentum(start.orientation, start.angular_velocity)
+        change = tumbling.momentum(end.orientation, end.angular_velocity) - before
+
+        def at(part: Array) -> _Motion:
+            way = part[:, None]
+            momentum = before + way * change
+            orientation = tumbling.turned(start.orientation, 0.5 * (before + momentum), part * dt)
+            return (
+                start.position + way * (end.position - start.position),
+                orientation,
+                start.velocity + way * (end.velocity - start.velocity),
+                tumbling.spin(orientation, momentum),
+            )
+
+        return at
 
     def _integrate(self, dt: float) -> None:
         """Compute the state at the end of a step without contacts, by RK4 with the wrench held."""
@@ -320,7 +367,7 @@ def _copy(state: BodyState, source: BodyState) -> None:
 
 def _still(start: BodyState, solution: Solution) -> BoolArray:
     """Return which bodies are at rest during a step, shape (M,)."""
-    speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion
+    speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion, solution.separation
     moving = np.zeros(len(start.velocity), dtype=bool)
     for speed in speeds:
         moving |= (np.abs(speed) >= _STILL).any(axis=1)
@@ -335,10 +382,3 @@ _STILL = 1e-8
 """Velocity below which a body at rest remains where it is [m/s, rad/s]."""
 _TOUCH = 1e-9
 """Growth of an overlap above which free flight is not free [m]."""
-
-
-def _between(a: Array, b: Array, part: Array) -> Array:
-    """Return unit quaternions on the way from a to b, shape (M, 4)."""
-    x, y, z, w = (a[:, k] * b[:, k] for k in range(4))
-    nearest = np.where(x + y + z + w < 0.0, -1.0, 1.0)[:, None] * b
-    return normalize(a + part * (nearest - a))

@@ -1,0 +1,120 @@
+"""Angular momentum of free bodies, and their rotation while it stays."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.compiler import Rows, shared_kernel
+from pegasus.base.frames import matrix_from_quaternion, matrix_product, rotate, rotate_inverse
+from pegasus.base.step_math import (
+    Column,
+    Quat,
+    Real,
+    Vec3,
+    conjugated,
+    normalized,
+    quaternion_product,
+)
+from pegasus.base.step_math import rotate_inverse as body_vector
+
+
+@dataclass
+class TumblingRows:
+    """Bodies that turn freely."""
+
+    axes: Column[Quat]
+    """Principal axes of inertia in the body frame."""
+    inertia: Column[Vec3]
+    """Principal moments of inertia [kg m^2]."""
+    momentum: Column[Vec3]
+    """Angular momentum about the centre of mass, world [N m s]."""
+    time: Column[Real]
+    """Time for which the body turns [s]."""
+    orientation: Column[Quat]
+    """Orientation, before and after."""
+
+
+def tumble(i: int, rows: TumblingRows) -> None:
+    """Turn one body, whose angular momentum in the world stays, by the classical Runge-Kutta method.
+
+    Eight parts keep the energy of a step of 4 ms at 100 rad/s to a millionth.
+    """
+    axes = rows.axes[i]
+    inertia = rows.inertia[i]
+    momentum = rows.momentum[i]
+    h = 0.125 * rows.time[i]
+    q = quaternion_product(rows.orientation[i], axes)
+    for _ in range(8):
+        a = turning(q, momentum, inertia)
+        b = turning(normalized(q + a * (0.5 * h)), momentum, inertia)
+        c = turning(normalized(q + b * (0.5 * h)), momentum, inertia)
+        d = turning(normalized(q + c * h), momentum, inertia)
+        q = normalized(q + (a + (b + c) * 2.0 + d) * (h / 6.0))
+    rows.orientation[i] = quaternion_product(q, conjugated(axes))
+
+
+def turning(q: Quat, momentum: Vec3, inertia: Vec3) -> Quat:
+    """Return the rate of the orientation of principal axes [1/s].
+
+    Args:
+        q: Orientation of the principal axes.
+        momentum: Angular momentum, world [N m s].
+        inertia: Principal moments of inertia [kg m^2].
+    """
+    spin = body_vector(q, momentum)
+    return quaternion_product(
+        q, Quat(0.5 * spin[0] / inertia[0], 0.5 * spin[1] / inertia[1], 0.5 * spin[2] / inertia[2], 0.0)
+    )
+
+
+class Tumbling:
+    """Rotation of the free bodies of a model.
+
+    Args:
+        model: The model; body 0 is the world, all others are free.
+    """
+
+    def __init__(self, model: Any) -> None:
+        count = model.nbody - 1
+        turned, principal = model.body_iquat[1:, [1, 2, 3, 0]], model.body_inertia[1:]
+        axes = matrix_from_quaternion(turned)
+        self.inertia = matrix_product(axes * principal[:, None, :], axes.transpose(0, 2, 1))
+        """Inertia of each body about its centre of mass, body frame [kg m^2], shape (M, 3, 3)."""
+        self._inverse = matrix_product(axes / principal[:, None, :], axes.transpose(0, 2, 1))
+        self._orientation, self._momentum = np.zeros((count, 4)), np.zeros((count, 3))
+        self._time = np.zeros(count)
+        columns = {"axes": turned.copy(), "inertia": principal.copy(), "momentum": self._momentum}
+        columns |= {"time": self._time, "orientation": self._orientation}
+        if count:
+            self._launch = shared_kernel(tumble).launch(Rows(TumblingRows, columns), count)
+
+    def momentum(self, orientation: Array, spin: Array) -> Array:
+        """Return the angular momenta about the centres of mass, world [N m s], shape (M, 3).
+
+        Args:
+            orientation: Unit quaternions xyzw, shape (M, 4).
+            spin: Angular velocities, body frame [rad/s], shape (M, 3).
+        """
+        return rotate(matrix_from_quaternion(orientation), rotate(self.inertia, spin))
+
+    def spin(self, orientation: Array, momentum: Array) -> Array:
+        """Return the angular velocities, body frame [rad/s], shape (M, 3).
+
+        Args:
+            orientation: Unit quaternions xyzw, shape (M, 4).
+            momentum: Angular momenta about the centres of mass, world [N m s], shape (M, 3).
+        """
+        return rotate(self._inverse, rotate_inverse(matrix_from_quaternion(orientation), momentum))
+
+    def energies(self, spin: Array) -> Array:
+        """Return the energy of the rotation of each body [J], given angular velocities (M, 3), shape (M,)."""
+        energy: Array = 0.5 * (spin * rotate(self.inertia, spin)).sum(axis=1)
+        return energy
+
+    def turned(self, orientation: Array, momentum: Array, time: Array) -> Array:
+        """Return the orientations of bodies that turn freely for a time [s] (M,), shape (M, 4)."""
+        self._orientation[:], self._momentum[:], self._time[:] = orientation, momentum, time
+        self._launch()
+        return self._orientation.copy()
