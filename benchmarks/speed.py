@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pegasus.cli.benchmark import report
-from pegasus.cli.run import Flight
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
+from pegasus.experiments import Flight
 from pegasus.recording import EnergyAudit, McapRecorder, TrackingAudit
 
 _PARTS = {

@@ -11,7 +11,7 @@ import numpy as np
 from flyers import Listener
 
 from pegasus import Multirotor, Simulation
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.control import CascadedPIDController, GeometricController, trajectories
 from pegasus.dynamics import GroundEffect
 from pegasus.sensors import IMU, Airspeed, Odometry, OpticalFlow, Rangefinder, Vibration

@@ -12,7 +12,7 @@ import pytest
 from flyers import HIGH, Constant, Listener
 
 from pegasus import Multirotor, Playback, Simulation
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.control import GeometricController, trajectories
 from pegasus.environment.wind import Wind
 

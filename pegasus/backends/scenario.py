@@ -5,13 +5,38 @@ from typing import Any
 
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import Component, ScenarioSpec
-from pegasus.config.settings import find_beside
+from pegasus.config.files import scenario_model, scenario_world
+from pegasus.config.scenario import Component, ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec
 from pegasus.control.trajectories import located
 from pegasus.core.backend import build_backends
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import build_sensors
 from pegasus.core.simulation import Simulation
+
+
+def scenario_simulation(spec: ScenarioSpec, file: Path, *, ros2: bool = False) -> Simulation:
+    """Return the simulation of a scenario: its world with its vehicles.
+
+    Args:
+        spec: The scenario.
+        file: Its file, which the paths in it are relative to.
+        ros2: Give a ROS 2 backend to vehicles that have none.
+
+    Raises:
+        ConfigError: If the world, a vehicle, or anything that they name, is wrong.
+    """
+    world = scenario_world(spec, file)
+    try:
+        simulation = Simulation(world, rate=spec.rate, seed=spec.seed)
+    except ConfigError as error:
+        described = isinstance(world, WorldSpec) and _first(error) in WorldSpec.model_fields
+        raise error.within(field="world") if described else error from None
+    try:
+        add_vehicles(simulation, spec, file, ros2=ros2)
+    except BaseException:
+        simulation.close()
+        raise
+    return simulation
 
 
 def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2: bool = False) -> None:
@@ -29,7 +54,7 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
     vehicles: list[Multirotor] = []
     for i, entry in enumerate(spec.vehicles):
         try:
-            model = find_beside("vehicles", entry.model, beside=file, field="model")
+            model = scenario_model(entry, file)
             backends = build_backends(_beside(file, backend) for backend in entry.backends)
             if ros2 and not any(isinstance(backend, ROS2) for backend in backends):
                 drives = not any(backend.drives for backend in backends)
@@ -46,12 +71,23 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
             )
             vehicles.append(vehicle)
         except ConfigError as error:
-            raise error.within(field=f"vehicles.{i}") from None
+            raise _of_entry(error, entry).within(field=f"vehicles.{i}") from None
     for i, vehicle in enumerate(vehicles):
         try:
             simulation.add(vehicle, before=vehicles[i:])
         except ConfigError as error:
-            raise error.within(field=f"vehicles.{i}") from None
+            raise _of_entry(error, spec.vehicles[i]).within(field=f"vehicles.{i}") from None
+
+
+def _of_entry(error: ConfigError, entry: ScenarioVehicle) -> ConfigError:
+    """Return an error with its field in an entry, whose model may be described there."""
+    first = _first(error)
+    of_model = first in VehicleSpec.model_fields and first not in ScenarioVehicle.model_fields
+    return error.within(field="model") if of_model and isinstance(entry.model, VehicleSpec) else error
+
+
+def _first(error: ConfigError) -> str:
+    return (error.field or "").partition(".")[0]
 
 
 def _beside(file: Path, backend: Component) -> Component:

@@ -68,9 +68,10 @@ def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
         return ConfigError(
             "required field is missing", field=field, remedy=f"also missing: {others}" if others else None
         )
-    if isinstance(cause := first.get("ctx", {}).get("error"), ConfigError):
-        return cause.within(field=field)
     same = [item for item, place in zip(details, paths, strict=True) if place == path]
+    for item in same:
+        if isinstance(cause := item.get("ctx", {}).get("error"), ConfigError):
+            return cause.within(field=field)
     problems = list(dict.fromkeys(map(_problem, same)))
     if "must be a number" in problems:
         problems = [problem for problem in problems if problem != "must be a whole number"]

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from pegasus.base.errors import AutopilotError, ConfigError, standalone_error
 from pegasus.cli.make import dataset, make
+from pegasus.cli.settings import Settings, naming_options, parse_settings
 from pegasus.cli.terminal import import_from_beside, showing_preparation
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser, view
 from pegasus.isaac import command as isaac_command
@@ -84,13 +85,14 @@ def run(
         bool,
         typer.Option("--view", help="Show it in the browser, in real time unless --speed is given."),
     ] = False,
+    settings: Settings = None,
     host: Host = LOCAL,
     port: Port = PORT,
 ) -> None:
     """Fly a scenario and report the results."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from pegasus.cli.run import Flight, Overrides
+    from pegasus.experiments import Flight
 
     import_from_beside(scenario)
     if view:
@@ -100,11 +102,17 @@ def run(
     if view or ros2:
         # Viewers and external controllers need real time.
         speed = speed or "1"
-    changes = Overrides(
-        duration=duration, rate=rate, seed=seed, speed=_speed(speed), vehicles=vehicles, ros2=ros2
-    )
-    with showing_preparation(f"preparing {scenario}"):
-        flight = Flight(scenario, changes)
+    given = {
+        "duration": duration,
+        "rate": rate,
+        "seed": seed,
+        "speed": _speed(speed),
+        "vehicles.*.count": vehicles,
+    }
+    changes = {path: value for path, value in given.items() if value is not None}
+    options = {path: f"--{path.partition('.')[0]}" for path in changes}
+    with naming_options(options), showing_preparation(f"preparing {scenario}"):
+        flight = Flight(scenario, changes | parse_settings(settings), ros2=ros2)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -144,14 +152,14 @@ def isaac(context: typer.Context) -> None:
 def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     """List worlds, vehicles, scenarios or backends."""
     from pegasus.backends import BACKENDS
-    from pegasus.config import settings
-    from pegasus.config.scenario import (
+    from pegasus.config import (
         ScenarioSpec,
         VehicleSpec,
         WorldSpec,
         load_scenario,
         load_vehicle,
         load_world,
+        settings,
     )
 
     table = Table("name", "description", box=None)
@@ -210,7 +218,7 @@ def plot(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or its log.", metavar="RUN")],
 ) -> None:
     """Plot the flight of a recorded run again."""
-    from pegasus.cli.run import plot_run
+    from pegasus.experiments import plot_run
 
     print(plot_run(run))
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pegasus.base.errors import ConfigError
+from pegasus.cli.settings import Settings, naming_options, parse_settings
 from pegasus.cli.terminal import import_from_beside
 
 make = typer.Typer(help="Create files: vehicles, worlds, thumbnails.", no_args_is_help=True)
@@ -201,6 +202,7 @@ def dataset(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the dataset (default: the scenario's).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an existing dataset.")] = False,
+    settings: Settings = None,
 ) -> None:
     """Create a labelled dataset from flights through randomised scenes."""
     from pegasus.dataset.generation import make_dataset
@@ -215,7 +217,8 @@ def dataset(
     )
     terminal = Console(stderr=True)
     reported = 0
-    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
+    shown = Progress(*columns, console=terminal, disable=not terminal.is_terminal)
+    with naming_options(), shown as bar:
         task = bar.add_task(out.name, total=frames)
 
         def show(done: int, total: int) -> None:
@@ -236,6 +239,7 @@ def dataset(
                 ray=ray,
                 seed=seed,
                 resume=resume,
+                changes=parse_settings(settings),
                 progress=show,
             )
         except KeyboardInterrupt:

@@ -18,7 +18,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.system import resource
 from pegasus.cameras.imaging import Imaging, automatic_exposure
 from pegasus.config import settings
-from pegasus.config.scenario import WorldSpec, load_vehicle, load_world
+from pegasus.config.files import load_vehicle, load_world
+from pegasus.config.scenario import WorldSpec
 from pegasus.core.renderer import Renderer, RenderObject, View
 from pegasus.optics.lens import Pinhole
 from pegasus.scene.scene import (

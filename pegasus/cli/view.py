@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pegasus.base.errors import ConfigError
+from pegasus.cli.settings import Settings, naming_options, parse_settings
 from pegasus.cli.terminal import import_from_beside
+from pegasus.config.changes import Changes
 from pegasus.panel.viser import LOCAL, PORT
 
 if TYPE_CHECKING:
-    from pegasus.cli.run import Flight
+    from pegasus.experiments import Flight
 
 Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for access from the network.")]
 Port = Annotated[int, typer.Option(help="Port to listen at; 0 for a free one.")]
@@ -29,6 +31,7 @@ def view(
     out: Annotated[
         Path | None, typer.Option(help="Folder for recorded runs and screenshots (default: runs).")
     ] = None,
+    settings: Settings = None,
 ) -> None:
     """Open the control panel in the browser."""
     require_viser()
@@ -42,9 +45,14 @@ def view(
         with WebView(lambda: session.snapshot, panel.view, host=host, port=port) as page:
             if scenario is not None:
                 import_from_beside(scenario)
-            loaded = panel.world.load() if scenario is None else panel.world.load_scenario(scenario)
-            if not loaded and panel.failure is not None:
-                raise panel.failure
+            if scenario is None and settings:
+                raise ConfigError("requires a scenario", field="--set", remedy="name one")
+            with naming_options():
+                changes = Changes(parse_settings(settings))
+                world = panel.world
+                loaded = world.load() if scenario is None else world.load_scenario(scenario, changes)
+                if not loaded and panel.failure is not None:
+                    raise panel.failure
             # An unlimited speed cannot be watched.
             if session.snapshot.speed is None:
                 panel.simulation.set_speed(1.0)

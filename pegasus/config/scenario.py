@@ -18,7 +18,6 @@ from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
 from pegasus.base.validation import config_error
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
-from pegasus.config.settings import find, read_yaml
 
 Component = dict[str, Any]
 """A mapping with `model` and that model's parameters; see `pegasus.base.components.build`."""
@@ -231,10 +230,16 @@ class WorldSpec(StrictModel):
     atmosphere: Component = {"model": "us_standard_1976"}
     magnetic_field: Component = {"model": "wmm2025"}
     wind: Component = {"model": "none"}
+    """Wind; a constant one if it has no `model`."""
     spawn_points: list[SpawnPoint] | None = None
     """Free places to start from; those of the generator, else one above the origin, when left out."""
     paths: dict[str, list[Vec3]] = {}
     """Ways through the world by name, free of obstacles [m]."""
+
+    @field_validator("wind")
+    @classmethod
+    def _constant_wind(cls, wind: Component) -> Component:
+        return {"model": "constant", **wind}
 
     @model_validator(mode="after")
     def _one_scene(self) -> Self:
@@ -250,8 +255,8 @@ class WorldSpec(StrictModel):
 class ScenarioVehicle(StrictModel):
     """One entry of a scenario's vehicles."""
 
-    model: str
-    """Name of a shipped vehicle, or the path of a YAML file."""
+    model: str | VehicleSpec
+    """Name of a vehicle, the path of a YAML file, or a description."""
     name: str | None = None
     count: Annotated[int, Field(ge=1)] = 1
     position: Vec3 | None = None
@@ -302,7 +307,8 @@ class ScenarioSpec(StrictModel):
 
     name: str
     description: str = ""
-    world: str = "courtyard"
+    world: str | WorldSpec = "courtyard"
+    """Name of a world, the path of a YAML or USD file, or a description."""
     vehicles: list[ScenarioVehicle] = Field(min_length=1)
     rate: Annotated[float, Field(gt=0, le=1e5)] = 250.0
     """Physics steps per simulated second [Hz]."""
@@ -329,22 +335,6 @@ def inertia_tensor(inertia: tuple[float, ...]) -> Array:
     return tensor
 
 
-def read_file(path: Path, model: type[M]) -> M:
-    """Return the content of a YAML file as a model.
-
-    Args:
-        path: The file.
-        model: Model of the content.
-
-    Raises:
-        ConfigError: If the file cannot be read, is not YAML, or does not match the model.
-    """
-    try:
-        return parse(read_yaml(path), model)
-    except ConfigError as error:
-        raise error.within(file=path) from None
-
-
 def parse(content: Mapping[str, Any], model: type[M]) -> M:
     """Return the content of a file, or an equal mapping made in Python, as a model.
 
@@ -359,39 +349,3 @@ def parse(content: Mapping[str, Any], model: type[M]) -> M:
         return model.model_validate(dict(content))
     except ValidationError as error:
         raise config_error(error, model) from None
-
-
-def load_vehicle(name: str | Path) -> tuple[VehicleSpec, Path]:
-    """Return a vehicle's description, its paths made absolute, and the file that it came from.
-
-    Args:
-        name: Name of a vehicle, or the path of its YAML file.
-    """
-    path = find("vehicles", name)
-    spec = read_file(path, VehicleSpec)
-    if spec.usd is not None:
-        spec = spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()})
-    return spec, path
-
-
-def load_world(name: str | Path) -> tuple[WorldSpec, Path]:
-    """Return a world's description, its paths made absolute, and the file that it came from.
-
-    Args:
-        name: Name of a world, or the path of its YAML file.
-    """
-    path = find("worlds", name)
-    spec = read_file(path, WorldSpec)
-    if spec.usd is not None:
-        spec = spec.model_copy(update={"usd": (path.parent / spec.usd).resolve()})
-    return spec, path
-
-
-def load_scenario(name: str | Path) -> tuple[ScenarioSpec, Path]:
-    """Return a scenario and the file that it came from.
-
-    Args:
-        name: Name of a scenario, or the path of its YAML file.
-    """
-    path = find("scenarios", name)
-    return read_file(path, ScenarioSpec), path

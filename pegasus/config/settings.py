@@ -1,7 +1,7 @@
 """Lookup of shipped and user files (user files take precedence), and settings of autopilots and panel."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -197,12 +197,13 @@ def names(kind: str) -> list[str]:
     return sorted({path.stem for folder in _folders(kind) for path in folder.glob("*.yaml")})
 
 
-def find(kind: str, name: str | Path) -> Path:
+def find(kind: str, name: str | Path, *, other_than: Collection[Path] = ()) -> Path:
     """Return the YAML file of a name, or the path itself when one is given.
 
     Args:
         kind: `vehicles`, `worlds` or `scenarios`.
         name: Name of a shipped or user's own file, or the path of one (it has a suffix or a separator).
+        other_than: Files, resolved, to which a name leads only if there is no other file of this name.
 
     Raises:
         ConfigError: If there is no such name or file.
@@ -213,9 +214,9 @@ def find(kind: str, name: str | Path) -> Path:
         if not path.is_file():
             raise ConfigError("no such file", field=singular, value=str(name), remedy="check the path")
         return path
-    for folder in _folders(kind):
-        if (candidate := folder / f"{name}.yaml").is_file():
-            return candidate
+    found = [place for folder in _folders(kind) if (place := folder / f"{name}.yaml").is_file()]
+    if found:
+        return next((place for place in found if place.resolve() not in other_than), found[0])
     raise ConfigError(
         f"no such {singular}; known are {', '.join(names(kind))}",
         field=singular,
@@ -325,7 +326,7 @@ def _folders(kind: str) -> list[Path]:
     return [user_config() / kind, resource("config", kind)]
 
 
-def find_beside(kind: str, name: str, *, beside: Path, field: str) -> Path:
+def find_beside(kind: str, name: str, *, beside: Path, field: str, other_than: Collection[Path] = ()) -> Path:
     """Return the file for a name, or for a path relative to another file.
 
     Args:
@@ -333,12 +334,13 @@ def find_beside(kind: str, name: str, *, beside: Path, field: str) -> Path:
         name: The name or path.
         beside: File that contains the name.
         field: Field of that file with the name.
+        other_than: See `find`.
 
     Raises:
         ConfigError: If there is no such file.
     """
     path = Path(name).expanduser()
     try:
-        return find(kind, beside.parent / path if path.suffix else name)
+        return find(kind, beside.parent / path if path.suffix else name, other_than=other_than)
     except ConfigError as error:
         raise ConfigError(error.problem, field=field, value=name, remedy=error.remedy) from None

@@ -6,7 +6,8 @@ from typing import Any
 
 from pegasus.base.errors import ConfigError, standalone_error
 from pegasus.base.system import USD_SUFFIXES
-from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec, load_vehicle, load_world, parse
+from pegasus.config.files import described_vehicle, load_vehicle, load_world
+from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec
 from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
 from pegasus.core.host import HOSTS, Host, running_host
 from pegasus.scene.scene import Scene
@@ -35,7 +36,7 @@ def vehicle_of(model: str | Path | Mapping[str, Any] | VehicleSpec) -> tuple[Veh
     if isinstance(model, VehicleSpec):
         return model, None
     if isinstance(model, Mapping):
-        return parse(model, VehicleSpec), None
+        return described_vehicle(model), None
     return load_vehicle(model)
 
 

@@ -11,8 +11,8 @@ from pegasus.backends.scenario import add_vehicles
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.cameras.camera import Camera
+from pegasus.config.files import scenario_world
 from pegasus.config.scenario import ScenarioSpec, WorldSpec
-from pegasus.config.settings import find_beside
 from pegasus.core.assembly import world_of
 from pegasus.core.renderer import Renderer
 from pegasus.core.simulation import Simulation
@@ -109,8 +109,7 @@ class Episode:
 
     def _world(self) -> WorldSpec:
         recipe = self._recipe
-        path = find_beside("worlds", recipe.scenario.world, beside=recipe.file, field="world")
-        world, _ = world_of(path)
+        world, _ = world_of(scenario_world(recipe.scenario, recipe.file))
         for name, randomizer in self._randomizers.items():
             try:
                 world = randomizer.world(world, self._stream(name))

@@ -3,15 +3,18 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import processor_count
-from pegasus.config.scenario import load_scenario
+from pegasus.base.workers import kept_warnings, run_in_processes, run_on_ray
+from pegasus.config import Changes, load_scenario
 from pegasus.dataset.episode import plan_of
 from pegasus.dataset.recipe import Recipe, manifest_of, write_manifest
-from pegasus.dataset.workers import Job, Made, kept_warnings, run_in_processes, run_on_ray
+from pegasus.dataset.workers import Job, Made, make_job
 from pegasus.dataset.writer import FrameFolder
 
 _log = logging.getLogger(__name__)
@@ -42,6 +45,7 @@ def make_dataset(
     ray: str | None = None,
     seed: int | None = None,
     resume: bool = False,
+    changes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
     """Make a labelled dataset from flights through randomised scenes.
@@ -59,6 +63,7 @@ def make_dataset(
         ray: Address of a Ray cluster in place of processes; `local` for one on this machine.
         seed: Seed of the dataset; that of the scenario when None.
         resume: Continue the dataset in the folder.
+        changes: Values for fields of the scenario, by their paths; see `pegasus.config.Changes`.
         progress: Called as frames are made.
 
     Raises:
@@ -69,7 +74,8 @@ def make_dataset(
     if workers is not None and (workers < 1 or ray is not None):
         problem = "must be 1 or more" if workers < 1 else "must not be given together with ray"
         raise ConfigError(problem, field="workers", value=workers)
-    spec, file = load_scenario(scenario)
+    given = Changes(changes or {})
+    spec, file = load_scenario(scenario, given)
     recipe = Recipe(
         scenario=spec,
         file=file.resolve(),
@@ -92,7 +98,7 @@ def make_dataset(
         warn(warnings)
         content = manifest_of(recipe, plan)
     except ConfigError as error:
-        raise error.within(file=file) from None
+        raise given.blamed(error).within(file=file) from None
     try:
         recipe.make_writer(folder, plan.cameras, resume=resume)
     except ConfigError as error:
@@ -113,13 +119,13 @@ def make_dataset(
             progress(ready, frames)
 
     finished(Made(0, {}))
-    begun = ready
+    begun, task = ready, partial(make_job, recipe, folder, plan)
     try:
         if jobs and ray is not None:
-            run_on_ray(recipe, folder, plan, jobs, address=ray, finished=finished)
+            run_on_ray(task, jobs, address=ray, finished=finished)
         elif jobs:
             count = min(workers or processor_count(), len(jobs))
-            run_in_processes(recipe, folder, plan, jobs, count=count, finished=finished)
+            run_in_processes(task, jobs, count=count, finished=finished)
     except ConfigError as error:
         raise error if error.field in ("out", "workers", "ray") else error.within(file=file) from None
     output.finish()

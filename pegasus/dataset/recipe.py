@@ -11,8 +11,9 @@ import orjson
 
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import ScenarioSpec, load_vehicle, load_world
-from pegasus.config.settings import find_beside
+from pegasus.base.system import USD_SUFFIXES
+from pegasus.config.files import files_of, load_vehicle, load_world, scenario_model, scenario_world
+from pegasus.config.scenario import ScenarioSpec, VehicleSpec, WorldSpec
 from pegasus.dataset.basic import ANNOTATORS, BasicWriter
 from pegasus.dataset.coco import CocoWriter
 from pegasus.dataset.kitti import KittiWriter
@@ -185,22 +186,26 @@ def _versions(renderer: str) -> dict[str, str]:
 def _file_hashes(recipe: Recipe) -> dict[str, str]:
     """Return the hashes of the files of world and vehicles, and of their USD files."""
     scenario, file = recipe.scenario, recipe.file
-    named = [("worlds", scenario.world), *(("vehicles", entry.model) for entry in scenario.vehicles)]
-    hashes = {}
-    for kind, name in named:
-        path = find_beside(kind, name, beside=file, field=kind)
-        for part in (path, _model_file(kind, path)):
-            if part is not None:
-                hashes[f"{kind}/{part.name}"] = hashlib.sha256(part.read_bytes()).hexdigest()
-    return hashes
+    named: list[tuple[str, Path | VehicleSpec | WorldSpec]] = [
+        ("worlds", scenario_world(scenario, file)),
+        *(("vehicles", scenario_model(entry, file)) for entry in scenario.vehicles),
+    ]
+    return {
+        f"{kind}/{part.name}": hashlib.sha256(part.read_bytes()).hexdigest()
+        for kind, described in named
+        for part in _files(kind, described)
+    }
 
 
-def _model_file(kind: str, path: Path) -> Path | None:
-    """Return the USD file of a world or a vehicle, or None."""
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        return None
-    model = load_world(path)[0].usd if kind == "worlds" else load_vehicle(path)[0].usd
-    return None if model is None else Path(model)
+def _files(kind: str, described: Path | VehicleSpec | WorldSpec) -> list[Path]:
+    """Return the files of a world or a vehicle: its own, those that it extends, and its USD file."""
+    if isinstance(described, Path) and described.suffix.lower() in USD_SUFFIXES:
+        return [described]
+    files: list[Path] = []
+    if isinstance(described, Path):
+        files = files_of(kind, described)
+        described = load_world(described)[0] if kind == "worlds" else load_vehicle(described)[0]
+    return files if described.usd is None else [*files, described.usd]
 
 
 def _difference(earlier: Any, now: Any, place: str = "") -> tuple[str, Any, Any] | None:

@@ -10,7 +10,8 @@ from pegasus.backends.ardupilot.program import Program
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import USD_SUFFIXES, resource, user_config
 from pegasus.config import settings
-from pegasus.config.scenario import VehicleSpec, WorldSpec, load_vehicle, load_world
+from pegasus.config.files import load_vehicle, load_world
+from pegasus.config.scenario import VehicleSpec, WorldSpec
 from pegasus.control import Controller
 
 BUILT_IN, PX4, ARDUPILOT, ROS2 = "built-in", "px4", "ardupilot", "ros2"

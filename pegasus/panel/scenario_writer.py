@@ -14,7 +14,8 @@ from pegasus.base.components import describe
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import euler_from_quaternion
 from pegasus.base.system import user_config
-from pegasus.config.scenario import Component, ScenarioSpec, WorldSpec, load_world, parse
+from pegasus.config.files import load_world
+from pegasus.config.scenario import Component, ScenarioSpec, WorldSpec, parse
 from pegasus.config.settings import find, names
 from pegasus.control import Controller
 from pegasus.core.backend import BACKENDS, Backend, build_backends

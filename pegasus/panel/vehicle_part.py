@@ -6,7 +6,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import load_vehicle
+from pegasus.config.files import load_vehicle
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import ground_below
 from pegasus.core.simulation import Simulation

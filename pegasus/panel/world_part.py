@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from pegasus.backends.scenario import add_vehicles
+from pegasus.backends.scenario import scenario_simulation
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config import settings
-from pegasus.config.scenario import OriginSpec, ScenarioSpec, WorldSpec, load_scenario, parse
-from pegasus.config.settings import find_beside
+from pegasus.config.changes import Changes
+from pegasus.config.files import load_scenario, scenario_world
+from pegasus.config.scenario import OriginSpec, ScenarioSpec, WorldSpec, parse
 from pegasus.core.simulation import Simulation
 from pegasus.panel.board import Board, Part, Topic, action, number
 from pegasus.panel.choices import Choice, describe_world, world_choices
@@ -18,33 +19,26 @@ HIGHEST_RATE = 100_000.0
 """Maximum physics rate [Hz]."""
 
 
-def load_into(session: Session, name: str | Path) -> tuple[ScenarioSpec, Path]:
-    """Load a scenario's world and vehicles into a session; return the scenario and its world file.
+def load_into(
+    session: Session, name: str | Path, changes: Changes | None = None
+) -> tuple[ScenarioSpec, Path | WorldSpec]:
+    """Load a scenario's world and vehicles into a session; return the scenario and its world.
 
     Args:
         session: The session.
         name: Name of a scenario, or the path of its YAML file.
+        changes: Changes of its fields.
 
     Raises:
         ConfigError: If the scenario, or anything that it names, is invalid.
     """
-    spec, file = load_scenario(name)
+    changes = changes or Changes({})
+    spec, file = load_scenario(name, changes)
     try:
-        world = find_beside("worlds", spec.world, beside=file, field="world")
-        session.exchange(lambda: _made(spec, world, file))
+        session.exchange(lambda: scenario_simulation(spec, file))
+        return spec, scenario_world(spec, file)
     except ConfigError as error:
-        raise error.within(file=file) from None
-    return spec, world
-
-
-def _made(spec: ScenarioSpec, world: Path, file: Path) -> Simulation:
-    simulation = Simulation(world, rate=spec.rate, seed=spec.seed)
-    try:
-        add_vehicles(simulation, spec, file)
-    except BaseException:
-        simulation.close()
-        raise
-    return simulation
+        raise changes.blamed(error).within(file=file) from None
 
 
 class WorldPart(Part):
@@ -153,19 +147,24 @@ class WorldPart(Part):
         self.board.report(f"{spec.name} is loaded")
 
     @action(Topic.WORLD, "loading the scenario")
-    def load_scenario(self, name: str | Path) -> None:
+    def load_scenario(self, name: str | Path, changes: Changes | None = None) -> None:
         """Load a scenario's world and add its vehicles.
 
         Args:
             name: Name of a scenario, or the path of its YAML file.
+            changes: Changes of its fields.
         """
-        spec, world = load_into(self._session, name)
+        spec, world = load_into(self._session, name, changes)
         if spec.speed != "max":  # An unlimited speed cannot be watched.
             self._session.set_speed(float(spec.speed))
-        self._spec, self._file = describe_world(world)
-        known = any(choice.name == spec.world for choice in self.choices)
         self.rate = spec.rate
-        self.chosen, self.origin = spec.world if known else str(world), self._spec.origin
+        if isinstance(world, WorldSpec):
+            self._spec, self._file, self.chosen = world, None, world.name
+        else:
+            self._spec, self._file = describe_world(world)
+            known = any(choice.name == spec.world for choice in self.choices)
+            self.chosen = str(spec.world if known else world)
+        self.origin = self._spec.origin
         self.board.report(f"{spec.name} is loaded")
 
     @action(Topic.WORLD, "clearing the world")

@@ -22,7 +22,8 @@ from pegasus.base.components import Vec3, build, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
 from pegasus.base.system import free_memory, user_cache
-from pegasus.config.scenario import SpawnPoint, WorldSpec, read_file
+from pegasus.config.files import read_file
+from pegasus.config.scenario import SpawnPoint, WorldSpec
 
 _log = logging.getLogger(__name__)
 

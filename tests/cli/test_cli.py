@@ -68,6 +68,18 @@ def test_flight(pegasus, tmp_path):
     assert list(read_log(folder).vehicles.items()) == [("iris", 2)]
 
 
+def test_set(pegasus, tmp_path):
+    """A field that is set by its path would not reach the run."""
+    write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC]}))
+    options = ["--duration", "3", "--set", "vehicles.iris.model.mass=1.7"]
+    wind = ["--set", "world.wind.mean_velocity=[4, 0, 0]"]
+    assert pegasus("run", "s.yaml", "--out", "out", *options, *wind)[0] == 0
+    assert pegasus("run", "s.yaml", "--out", "plain", *options)[0] == 0
+    (changed,), (plain,) = ((tmp_path / name).glob("*") for name in ("out", "plain"))
+    position = [read_log(folder)["iris/state"].position[-1, 0] for folder in (changed, plain)]
+    assert position[0][0] > position[1][0] + 0.01
+
+
 def test_no_record(pegasus, tmp_path):
     """A run without recording would leave files."""
     write(tmp_path, s__yaml=SCENARIO)

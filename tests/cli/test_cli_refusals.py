@@ -170,6 +170,16 @@ BAD_OPTIONS = {
     "seed negative": (["--seed", "-1"], ["--seed = -1"]),
     "port without a page": (["--port", "8081"], ["--port: requires --view; add --view"]),
     "host without a page": (["--host", "0.0.0.0"], ["--host: requires --view"]),
+    "set nothing": (["--set", "seed"], ["--set = 'seed': must be PATH=VALUE; such as --set seed=3"]),
+    "set no YAML": (["--set", "seed=[1"], ["--set = 'seed=[1': must be PATH=VALUE"]),
+    "set an unknown field": (
+        ["--set", "world.wnd.x=1"],
+        ["--set world.wnd: unknown field; did you mean wind?"],
+    ),
+    "set a wrong value": (
+        ["--set", "vehicles.iris.model.mass=x"],
+        ["--set vehicles.iris.model.mass = 'x': must be a number"],
+    ),
     "seed too large": (["--seed", str(10**30)], ["--seed = 1000", "must be below"]),
 }
 

@@ -4,16 +4,9 @@ import numpy as np
 import pytest
 
 from pegasus.base.errors import ConfigError
+from pegasus.config.files import load_scenario, load_vehicle, load_world, read_file
 from pegasus.config.rotor_specs import RotorRing
-from pegasus.config.scenario import (
-    VehicleSpec,
-    inertia_tensor,
-    load_scenario,
-    load_vehicle,
-    load_world,
-    parse,
-    read_file,
-)
+from pegasus.config.scenario import VehicleSpec, inertia_tensor, parse
 from pegasus.config.settings import names
 
 MINIMAL = {

@@ -9,7 +9,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import cross
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.control import (
     CascadedPIDController,
     Controller,

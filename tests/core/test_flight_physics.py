@@ -5,7 +5,8 @@ import pytest
 from flyers import HIGH, Constant, hovering, quiet_imu
 
 from pegasus import ConfigError, Multirotor, Simulation
-from pegasus.config.scenario import OriginSpec, load_world
+from pegasus.config.files import load_world
+from pegasus.config.scenario import OriginSpec
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import IdealMotor, QuadraticDrag
 from pegasus.recording import EnergyAudit

@@ -6,8 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from pegasus.base.errors import ConfigError
-from pegasus.dataset.recipe import Plan
-from pegasus.dataset.workers import Job, run_on_ray
+from pegasus.base.workers import run_on_ray
 
 
 class RayError(Exception):
@@ -26,7 +25,7 @@ class WorkerCrashedError(RayError):
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(monkeypatch):
     """Run one job on a stand-in for Ray whose `get` raises an error."""
 
     def run(error):
@@ -45,7 +44,7 @@ def run(monkeypatch, tmp_path):
         ray.get = get
         monkeypatch.setitem(sys.modules, "ray", ray)
         try:
-            run_on_ray(None, tmp_path, Plan((), ()), [Job(0, (0,))], address="auto", finished=lambda _: None)
+            run_on_ray(len, [()], address="auto", finished=lambda _: None)
         finally:
             assert ended == [True]
 

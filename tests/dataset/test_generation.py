@@ -9,7 +9,7 @@ import pytest
 from dataset_runs import SCENARIO, contents, write_scenario
 
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import load_scenario
+from pegasus.config.files import load_scenario
 from pegasus.dataset import CocoWriter
 from pegasus.dataset.episode import Episode, plan_of
 from pegasus.dataset.generation import make_dataset, open_jobs

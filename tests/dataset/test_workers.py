@@ -10,7 +10,7 @@ import pytest
 from dataset_runs import contents, frame_count, start, write_scenario
 
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import load_scenario
+from pegasus.config.files import load_scenario
 from pegasus.dataset.episode import plan_of
 from pegasus.dataset.generation import make_dataset, open_jobs
 from pegasus.dataset.recipe import Recipe, manifest_of, write_manifest

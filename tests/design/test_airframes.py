@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.step_math import Vec3, rotate_inverse
-from pegasus.config.scenario import inertia_tensor, load_vehicle
+from pegasus.config.files import load_vehicle
+from pegasus.config.scenario import inertia_tensor
 from pegasus.config.settings import names
 from pegasus.control import Allocation, Body, GeometricController, Setpoint, trajectories
 from pegasus.control.geometric import attitude_torque

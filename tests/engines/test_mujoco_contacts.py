@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pegasus import Multirotor
-from pegasus.config.scenario import load_vehicle
+from pegasus.config.files import load_vehicle
 from pegasus.engines import BodyState, RigidBody
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene import vehicle_scene

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pegasus.config.scenario import load_vehicle
+from pegasus.config.files import load_vehicle
 from pegasus.engines import BodyState, RigidBody
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.scene import decomposition, vehicle_scene

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pegasus import Backend, Multirotor
-from pegasus.config.scenario import load_scenario
+from pegasus.config.files import load_scenario
 from tests.panel.panel_rig import last_error
 
 

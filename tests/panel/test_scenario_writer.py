@@ -8,11 +8,11 @@ from pegasus import Multirotor, Simulation
 from pegasus.base.components import build, describe
 from pegasus.base.errors import ConfigError
 from pegasus.cameras import Camera, Imaging
-from pegasus.cli.run import Flight
-from pegasus.config.scenario import load_scenario
+from pegasus.config.files import load_scenario
 from pegasus.control import GeometricController, trajectories
 from pegasus.core.backend import BACKENDS, Backend
 from pegasus.environment import Environment
+from pegasus.experiments import Flight
 from pegasus.panel.scenario_writer import save_scenario
 from pegasus.sensors import SENSORS, Sensor
 

@@ -11,7 +11,7 @@ from panel_rig import wait_until
 
 from pegasus import Backend, Multirotor, Simulation
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.core.simulation import Playback
 from pegasus.panel import Session
 from pegasus.recording.reader import read_log

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pegasus.config.scenario import VehicleSpec, load_vehicle
+from pegasus.config.files import load_vehicle
+from pegasus.config.scenario import VehicleSpec
 from pegasus.config.settings import names
 from pegasus.scene.airframe import feet_height, footprint, partner_above
 from pegasus.scene.authoring import rotation_to

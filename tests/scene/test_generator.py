@@ -9,7 +9,8 @@ import pytest
 
 import pegasus.worlds
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import WorldSpec, parse, read_file
+from pegasus.config.files import read_file
+from pegasus.config.scenario import WorldSpec, parse
 from pegasus.scene import generator
 from pegasus.scene.authoring import block, group, sun_and_sky
 from pegasus.scene.translation import translate

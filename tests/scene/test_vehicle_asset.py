@@ -12,8 +12,9 @@ from pegasus import Multirotor
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.base.system import resource
+from pegasus.config.files import load_vehicle
 from pegasus.config.rotor_specs import rotor_of
-from pegasus.config.scenario import VehicleSpec, inertia_tensor, load_vehicle, parse
+from pegasus.config.scenario import VehicleSpec, inertia_tensor, parse
 from pegasus.scene.airframe import build_vehicle_stage
 from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import ColliderShape, Scene

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.scene.colliders import bounds
 from pegasus.scene.scene import Collider, ColliderShape, Scene
 from pegasus.scene.translation import translate

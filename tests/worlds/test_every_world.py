@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from pegasus import Multirotor, Simulation
 from pegasus.base.frames import rotate_inverse
 from pegasus.base.system import resource
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.control import GeometricController, trajectories
 from pegasus.worlds import GENERATORS, make_world
 from pegasus.worlds.check import check_world

@@ -7,8 +7,9 @@ import pytest
 from pxr import Usd, UsdPhysics, UsdShade
 
 from pegasus.base.system import resource
+from pegasus.config.files import load_vehicle
 from pegasus.config.rotor_specs import rotor_of
-from pegasus.config.scenario import VehicleSpec, inertia_tensor, load_vehicle
+from pegasus.config.scenario import VehicleSpec, inertia_tensor
 from pegasus.scene.scene import Scene
 from pegasus.scene.vehicle_asset import vehicle_scene
 from pegasus.worlds.pegasus_drone import BLADE_TIP_RING, arm, canopy, hull, leg, propeller, skin_height, wings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pegasus.base.errors import ConfigError
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.control import trajectories
 from pegasus.control.trajectories.race_line import Gate
 from pegasus.engines.mujoco_engine import MujocoEngine

@@ -17,7 +17,8 @@ from pegasus.base.frames import (
     quaternion_from_matrix,
 )
 from pegasus.base.system import USD_SUFFIXES
-from pegasus.config.scenario import WorldSpec, load_vehicle
+from pegasus.config.files import load_vehicle
+from pegasus.config.scenario import WorldSpec
 from pegasus.dataset.randomizers.clearance import Clearance
 from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
 from pegasus.labels.entities import whole_shape

@@ -57,7 +57,10 @@ class Flights(Randomizer):
         self, spec: ScenarioSpec, world: WorldSpec, clearance: Clearance, rng: np.random.Generator
     ) -> ScenarioSpec:
         """Return the scenario with random flights."""
-        names = [entry.name or entry.model for entry in spec.vehicles]
+        names = [
+            entry.name or (entry.model if isinstance(entry.model, str) else entry.model.name)
+            for entry in spec.vehicles
+        ]
         chosen = names if self.vehicles is None else self.vehicles
         unknown = [name for name in chosen if name not in names]
         require(not unknown, "vehicles", unknown, f"must be among {', '.join(names)}")

@@ -15,7 +15,8 @@ from pegasus.backends.ardupilot.ardupilot import ArduPilot
 from pegasus.backends.ardupilot.motor_frames import FRAMES, fit_frame, scaled_angles
 from pegasus.backends.mavlink.airframe import rotor_map
 from pegasus.base.system import resource
-from pegasus.config.scenario import ArduPilotSpec, load_vehicle
+from pegasus.config.files import load_vehicle
+from pegasus.config.scenario import ArduPilotSpec
 from pegasus.config.settings import names
 from pegasus.environment import Environment
 

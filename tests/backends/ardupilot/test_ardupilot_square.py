@@ -7,8 +7,8 @@ import pytest
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends import ArduPilot
-from pegasus.cli.run import Flight, Overrides
-from pegasus.config.scenario import load_scenario, load_vehicle
+from pegasus.config.files import load_scenario, load_vehicle
+from pegasus.experiments import Flight
 from pegasus.recording import read_log
 
 pytestmark = [
@@ -21,7 +21,7 @@ pytestmark = [
 
 def test_ardupilot_flies_the_square_of_its_scenario(tmp_path):
     """ArduPilot would not arm, not follow its set-points, or not land and stop its rotors."""
-    flight = Flight("ardupilot_square", Overrides(vehicles=2))
+    flight = Flight("ardupilot_square", {"vehicles.*.count": 2})
     vehicle = flight.simulation.vehicles["iris"]
     run = flight.fly(out=tmp_path)
     errors = run.summary.tracking["iris"].segments

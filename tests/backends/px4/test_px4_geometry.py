@@ -10,7 +10,8 @@ from pegasus.backends import PX4
 from pegasus.backends.mavlink.airframe import rotor_map
 from pegasus.backends.px4.geometry import geometry_parameters
 from pegasus.base.system import resource
-from pegasus.config.scenario import PX4Spec, load_vehicle
+from pegasus.config.files import load_vehicle
+from pegasus.config.scenario import PX4Spec
 from pegasus.config.settings import names
 from pegasus.control import Allocation
 

@@ -14,7 +14,8 @@ from pegasus.backends import PX4
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.lockstep import Phase
 from pegasus.backends.px4.program import PX4Program
-from pegasus.config.scenario import PX4Spec, load_scenario, load_vehicle
+from pegasus.config.files import load_scenario, load_vehicle
+from pegasus.config.scenario import PX4Spec
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
 
 DIRECTORY = os.environ.get("PX4_DIR")

@@ -4,18 +4,18 @@ import contextlib
 import math
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pegasus.backends.ros2.remote_control import RemoteControl
 from pegasus.backends.ros2.rosbag import RosbagRecorder
-from pegasus.backends.scenario import add_vehicles, ros2_graph
+from pegasus.backends.scenario import ros2_graph, scenario_simulation
 from pegasus.base.errors import AutopilotError, ConfigError
-from pegasus.config.scenario import ScenarioSpec, load_scenario, parse
-from pegasus.config.settings import find_beside
+from pegasus.config import Changes, load_scenario
 from pegasus.control import Controller
-from pegasus.core.simulation import Playback, Simulation
+from pegasus.core.simulation import Playback
 from pegasus.recording import (
     EnergyAudit,
     McapRecorder,
@@ -37,46 +37,6 @@ _PROGRESS_COUNT = 200
 
 
 @dataclass(frozen=True)
-class Overrides:
-    """Changes of a scenario by the command line; None keeps a value."""
-
-    duration: float | None = None
-    rate: float | None = None
-    seed: int | None = None
-    speed: float | str | None = None
-    vehicles: int | None = None
-    """Number of copies of every vehicle."""
-    ros2: bool = False
-    """Give every vehicle a ROS 2 backend."""
-
-    def apply(self, spec: ScenarioSpec) -> ScenarioSpec:
-        """Return the scenario with these changes, checked like a file.
-
-        Raises:
-            ConfigError: If a value is not allowed.
-        """
-        changes = {name: value for name, value in vars(self).items() if value is not None}
-        del changes["ros2"]  # Not a field of a scenario, but a backend of its vehicles.
-        content = spec.model_dump(exclude_unset=True)
-        if (count := changes.pop("vehicles", None)) is not None:
-            if count < 1:
-                raise ConfigError(
-                    "must be at least 1", field="--vehicles", value=count, remedy="give a number"
-                )
-            changes["vehicles"] = [vehicle | {"count": count} for vehicle in content["vehicles"]]
-        try:
-            return parse(content | changes, ScenarioSpec)
-        except ConfigError as error:
-            # The scenario itself was valid, so the fault is in an option.
-            raise ConfigError(
-                error.problem,
-                field=f"--{error.field}",
-                value=error.value,
-                remedy=error.remedy or "see pegasus run --help",
-            ) from None
-
-
-@dataclass(frozen=True)
 class Run:
     """Result of a run."""
 
@@ -92,27 +52,28 @@ class Flight:
 
     Args:
         scenario: Name of a scenario, or the path of its YAML file.
-        overrides: Changes of the scenario.
+        changes: Values for fields of the scenario, by their paths; see `pegasus.config.Changes`.
+        ros2: Give every vehicle a ROS 2 backend.
 
     Raises:
         ConfigError: If the scenario, or a file or component that it names, is invalid.
     """
 
-    def __init__(self, scenario: str | Path, overrides: Overrides | None = None) -> None:
-        loaded, file = load_scenario(scenario)
-        overrides = overrides or Overrides()
-        self.spec, self._ros2 = overrides.apply(loaded), overrides.ros2
+    def __init__(
+        self, scenario: str | Path, changes: Mapping[str, Any] | None = None, *, ros2: bool = False
+    ) -> None:
+        given = Changes(changes or {})
+        self.spec, file = load_scenario(scenario, given)
+        self._ros2 = ros2
         try:
-            world = find_beside("worlds", self.spec.world, beside=file, field="world")
-            self.simulation = Simulation(world, rate=self.spec.rate, seed=self.spec.seed)
+            self.simulation = scenario_simulation(self.spec, file, ros2=ros2)
             try:
-                add_vehicles(self.simulation, self.spec, file, ros2=self._ros2)
                 self._require_an_end()
             except BaseException:
                 self.simulation.close()
                 raise
         except ConfigError as error:
-            raise error.within(file=file) from None
+            raise given.blamed(error).within(file=file) from None
 
     @property
     def duration(self) -> float:

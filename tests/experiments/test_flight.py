@@ -9,9 +9,8 @@ import yaml
 from pegasus import Backend, ConfigError, Playback, read_log
 from pegasus.backends import BACKENDS
 from pegasus.base.system import resource
-from pegasus.cli.run import Flight, Overrides, plot_run
-from pegasus.config.scenario import ScenarioSpec
 from pegasus.core.backend import BackendGroup
+from pegasus.experiments import Flight, plot_run
 from pegasus.worlds import GENERATORS, make_world
 
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
@@ -95,17 +94,15 @@ def test_spawn_points(scenario):
         Flight(crowd)
 
 
-def test_overrides(scenario):
+def test_changes(scenario):
     """An option would not reach the run, or bypass a check of the file."""
     path = scenario({"model": "iris"}, rate=250.0, seed=1, speed=2.0, record={"readings": False})
-    flight = Flight(path, Overrides(duration=0.5, rate=500.0, seed=7, speed="max"))
+    flight = Flight(path, {"duration": 0.5, "rate": 500.0, "seed": 7, "speed": "max"})
     assert (flight.duration, flight.spec.speed) == (0.5, "max")
     assert (flight.simulation.rate, flight.simulation.seed) == (500.0, 7)
     assert not flight.spec.record.readings
-    spec = ScenarioSpec(name="test", vehicles=[{"model": "iris"}])
-    assert Overrides().apply(spec) == spec
-    with pytest.raises(ConfigError, match=r"^--seed = -1: "):
-        Overrides(seed=-1).apply(spec)
+    with pytest.raises(ConfigError, match=r"^changes: seed = -1: must be at least 0"):
+        Flight(path, {"seed": -1})
 
 
 def test_duration_of_a_mission(scenario, tmp_path):
@@ -210,7 +207,7 @@ def test_interrupt(scenario, tmp_path):
 def test_a_scenario_that_cannot_be_built_closes_its_simulation(scenario, monkeypatch):
     """A world's physics would stay in memory after an invalid vehicle."""
     closed = []
-    monkeypatch.setattr("pegasus.cli.run.Simulation.close", lambda self: closed.append(self))
+    monkeypatch.setattr("pegasus.core.simulation.Simulation.close", lambda self: closed.append(self))
     with pytest.raises(ConfigError, match="irsi"):
         Flight(scenario({"model": "iris"}, {"model": "irsi"}))
     assert len(closed) == 1
@@ -225,7 +222,7 @@ def test_every_backend_can_be_named(scenario):
         # The ROS 2 backend follows no trajectory.
         own = {"localhost_only": True} if name == "ros2" else TAKEOFF
         backend = own | {"model": name} | given.get(name, {})
-        flight = Flight(scenario({"model": "iris", "backends": [backend]}), Overrides(duration=5.0))
+        flight = Flight(scenario({"model": "iris", "backends": [backend]}), {"duration": 5.0})
         with flight.simulation:
             assert isinstance(flight.simulation.vehicles["iris"].backends[0], BACKENDS[name])
 
@@ -250,7 +247,7 @@ def test_every_vehicle_on_the_graph(scenario, monkeypatch):
         {"model": "iris"},
         world="courtyard",
     )
-    flight = Flight(path, Overrides(ros2=True))
+    flight = Flight(path, ros2=True)
     with flight.simulation as simulation:
         found = [[b for b in v.backends if isinstance(b, BACKENDS["ros2"])] for v in simulation.vehicles]
         assert [[(b.namespaces, b.drives) for b in backends] for backends in found] == [
@@ -265,7 +262,7 @@ def test_the_graph_of_a_scenario_is_that_of_the_option(scenario, tmp_path):
     pytest.importorskip("cyclonedds")
     own = {"model": "ros2", "namespace": "own", "domain_id": 77, "localhost_only": True}
     path = scenario({"model": "iris"}, {"model": "iris", "backends": [own]}, world="courtyard", duration=0.02)
-    flight = Flight(path, Overrides(ros2=True))
+    flight = Flight(path, ros2=True)
     backends = [backend for vehicle in flight.simulation.vehicles for backend in vehicle.backends]
     assert [(b.domain_id, b.localhost_only) for b in backends] == [(77, True), (77, True)]
     assert not flight.fly(out=tmp_path, record=False).interrupted

@@ -1,0 +1,55 @@
+"""The option --set, and errors in options."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from pegasus.base.errors import ConfigError
+from pegasus.config.changes import CHANGES
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Set a field of the scenario, such as world.wind.mean_velocity=[4,0,0]; repeatable.",
+    ),
+]
+
+
+def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of --set by path.
+
+    Raises:
+        ConfigError: If one is not PATH=VALUE, or the value is not YAML.
+    """
+    found: dict[str, Any] = {}
+    for setting in settings or ():
+        path, equals, value = setting.partition("=")
+        try:
+            found[path.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not (equals and path.strip()):
+            remedy = "such as --set seed=3 or --set 'world.wind.mean_velocity=[4,0,0]'"
+            raise ConfigError("must be PATH=VALUE", field="--set", value=setting, remedy=remedy)
+    return found
+
+
+@contextmanager
+def naming_options(options: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Name the option in errors about changes of a scenario.
+
+    Args:
+        options: Options by the paths of the fields that they set, other than --set.
+    """
+    try:
+        yield
+    except ConfigError as error:
+        if error.file != CHANGES:
+            raise
+        option = (options or {}).get(str(error.field), f"--set {error.field}")
+        raise ConfigError(error.problem, field=option, value=error.value, remedy=error.remedy) from None
