@@ -46,7 +46,7 @@ class EnergyRows(MotionRows):
     drag_force: Column[Vec3]
     drag_torque: Column[Vec3]
     touched: Column[int]
-    """1 where the copy touched something during the step."""
+    """1 where the copy touched something during the step; set to 0 for the next one."""
     energy_gained: Column[Real]
     """Sums over the steps, see `pegasus.recording.EnergyBalance` [J]."""
     energy_rotors: Column[Real]
@@ -133,6 +133,7 @@ def add_energy(i: int, rows: EnergyRows, dt: Real, origin_altitude: Real, shippe
     rows.energy_others[i] = rows.energy_others[i] + others
     if rows.touched[i] == 1:
         rows.energy_contacts[i] = rows.energy_contacts[i] - excess
+        rows.touched[i] = 0
     else:
         rows.energy_residual[i] = rows.energy_residual[i] + excess
     work = magnitude(rotors) + magnitude(drag) + magnitude(others) + magnitude(weight)

@@ -194,8 +194,8 @@ class VehicleManager(Collection[Multirotor]):
         self._engine.read(self._bodies)
         if self._plant.audited:
             contacts = self._engine.contacts()
-            touched = self._involved(contacts) if len(contacts.body) else 0
-            self._plant.columns["touched"][...] = touched
+            if len(contacts.body):
+                self._plant.columns["touched"][...] = self._involved(contacts)
         self._plant.observe(1.0 / self.rate)
 
     def in_contact(self, vehicle: Multirotor) -> BoolArray:

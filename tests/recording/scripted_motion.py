@@ -6,7 +6,7 @@ import numpy as np
 from recording_stand_ins import Vehicle
 
 from pegasus import Multirotor, Simulation
-from pegasus.config.scenario import load_world
+from pegasus.config.files import load_world
 from pegasus.core.engine import BodyState, Contacts
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.recording import EnergyAudit, EnergyBalance
