@@ -167,14 +167,16 @@ def finite_angles(field: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> A
         value: One or more angles [rad].
         shape: The shape.
     """
-    allowed, remedy = "must be an angle in radians, from -4 pi to 4 pi", None
+    allowed = "must be an angle in radians, from -4 pi to 4 pi"
     try:
         angles = finite_numbers(field, value, shape)
     except ConfigError:
+        if np.ndim(value):
+            raise
         raise ConfigError(allowed, field=field, value=value) from None
-    if (largest := float(np.abs(angles).max(initial=0.0))) > 4.0 * math.pi:
-        remedy = f"{largest:g} degrees are {math.radians(largest):.4f} rad"
-    require(remedy is None, field, value, allowed, remedy)
+    largest = float(np.abs(angles).max(initial=0.0))
+    remedy = f"{largest:g} degrees are {math.radians(largest):.4f} rad"
+    require(largest <= 4.0 * math.pi, field, value, allowed, remedy)
     return angles
 
 

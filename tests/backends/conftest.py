@@ -66,10 +66,15 @@ def own_settings(tmp_path, monkeypatch, settings_of_this_run):
     return folder
 
 
-@pytest.fixture
-def nothing_left(tmp_path, own_settings):  # noqa: ARG001
-    """Assert that after the test no process, open file, socket or thread of it is left."""
+@pytest.fixture(scope="module")
+def tidy():
+    """Free what other files of tests have left: once, as it takes up to a second."""
     gc.collect()
+
+
+@pytest.fixture
+def nothing_left(tmp_path, own_settings, tidy):  # noqa: ARG001
+    """Assert that after the test no process, open file, socket or thread of it is left."""
     files, running = Counter(open_files()), Counter(processes(tmp_path))
     threads = set(threading.enumerate())
     yield

@@ -143,7 +143,9 @@ def test_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path))
     with pytest.raises(ConfigError, match=r"generator\.model = 'twon': must be one of .*courtyard"):
         made_world(parse({"name": "x", "generator": {"model": "twon"}}, WorldSpec))
-    with pytest.raises(ConfigError, match=r"generator\.cuont: unknown field; allowed here: count, seed"):
+    with pytest.raises(
+        ConfigError, match=r"generator\.cuont: unknown field; did you mean count\? allowed here: count, seed"
+    ):
         made_world(world(cuont=4))
     with pytest.raises(ConfigError, match=r"generator\.seed = -1: must be from 0"):
         made_world(world(seed=-1))

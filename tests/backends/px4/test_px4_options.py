@@ -218,7 +218,9 @@ def test_wrong_option(options, message):
 def test_options_of_a_scenario():
     """A misspelt option in a scenario would be ignored."""
     assert build(Backend, BACKENDS, {"model": "px4", "instance": 3}, field="backends.0").instance == 3
-    with pytest.raises(ConfigError, match=r"^backends\.0\.insatnce: unknown field; allowed here: airframe, "):
+    with pytest.raises(
+        ConfigError, match=r"^backends\.0\.insatnce: unknown field; did you mean instance\? allowed "
+    ):
         build(Backend, BACKENDS, {"model": "px4", "insatnce": 3}, field="backends.0")
 
 

@@ -1,6 +1,5 @@
 """Fixtures of ROS 2 tests: a separate domain, another process on it, and a check for leaks."""
 
-import gc
 import socket
 import threading
 from contextlib import suppress
@@ -49,9 +48,8 @@ def peer(domain):
 
 
 @pytest.fixture
-def nothing_stays(peer):  # noqa: ARG001
+def nothing_stays(peer, tidy):  # noqa: ARG001
     """Assert that after the test no thread or open file of it is left; the peer stays."""
-    gc.collect()
     before = _threads(), _files()
     yield
     until(lambda: (_threads(), _files()) == before)
