@@ -26,9 +26,12 @@ _YIELDING = 1.0 - SOLVER_PARAMETERS[0]
 FRICTION_STIFFNESS = 100.0
 """Stiffness of friction relative to the normal direction (MuJoCo's impratio)."""
 
-# Fixed-point iteration between slip and lift-off: largest number, and tolerances of the velocity.
+# Fixed-point iteration between slip and lift-off: largest number, and tolerances of the velocity. In sliding
+# the error decreases by mu^2 / (1 + mu^2) a round: small changes in the first rounds are enlarged for it.
 _ROUNDS = 25
 _UNDAMPED_ROUNDS = 6
+_ENLARGED_ROUNDS = 3
+_SMALL_CHANGE = 0.02
 _RELATIVE_TOLERANCE, _TOLERANCE = 1e-5, 1e-9  # -, m/s
 # Depth that is not corrected [m], part of a greater depth that is corrected in a step, and its largest speed.
 _SLOP = 1e-5
@@ -71,6 +74,35 @@ class Solution:
     """Whether a body may touch other bodies, shape (M,)."""
 
 
+class ContactRecord:
+    """Contacts with a force or an overlap.
+
+    Args:
+        model: The model.
+        geom: The two geoms of each contact, shape (N, 2).
+        distance: Gaps between the surfaces [m], shape (N,).
+        position: Contact points in the world [m], shape (N, 3).
+        frame: Unit normal and tangents, shape (N, 9).
+        force: Forces in these frames [N], shape (N, 3).
+    """
+
+    def __init__(
+        self, model: Any, geom: IntArray, distance: Array, position: Array, frame: Array, force: Array
+    ) -> None:
+        kept = (force[:, 0] > 0.0) | (distance <= 0.0)
+        axes = frame[kept].reshape(-1, 3, 3)
+        self.body = model.geom_bodyid[geom[kept]]
+        """The two bodies of each contact, 0 for the world, shape (K, 2)."""
+        self.position = position[kept]
+        """Contact points in the world [m], shape (K, 3)."""
+        self.normal = axes[:, 0]
+        """Unit normals from the first body to the second, shape (K, 3)."""
+        self.force = (force[kept][:, :, None] * axes).sum(axis=1)
+        """Forces on the second body in the world [N], shape (K, 3)."""
+        self.distance = distance[kept]
+        """Gaps between the surfaces, negative when they overlap [m], shape (K,)."""
+
+
 def solve(
     model: Any, data: Any, dt: float, free: Array, wrench: Array, passing: BoolArray, colliding: BoolArray
 ) -> Solution | None:
@@ -86,20 +118,22 @@ def solve(
         colliding: Bodies that may touch other bodies, shape (M,); `free` is in their pose at the start.
     """
     bodies = model.geom_bodyid[data.contact.geom] - 1
-    step = _Step(model, data, dt, free, ignored=np.append(passing, False)[bodies].any(axis=1))
+    early = _of_contacts(colliding, bodies)
+    step = _Step(model, data, dt, free, _of_contacts(passing, bodies), None if early is None else colliding)
     if not step.closing():
         return None
     resting, force = step.solve(step.allowed)
     acting = force[:, 0] > 0.0
     touching = np.zeros(model.nbody, dtype=bool)
     touching[bodies[acting]] = True
-    at_start, early = colliding[:, None], np.append(colliding, False)[bodies].any(axis=1)
-    motion = np.where(at_start, resting, step.second_order(resting, acting, bodies))
-    separation = np.zeros_like(motion)
+    at_start = colliding[:, None]
+    motion = step.second_order(resting, acting, bodies, at_start)
+    separation = np.zeros(motion.shape)
     if step.deepest < -_SLOP:
         corrected, push = step.solve(step.corrected())
-        # Both bodies are moved, though their contact may not act: they may be moving apart.
-        touching[bodies[(push[:, 0] > 0.0) & early]] = True
+        if early is not None:
+            # Both bodies are moved, though their contact may not act: they may be moving apart.
+            touching[bodies[(push[:, 0] > 0.0) & early]] = True
         separation = corrected - motion
         resting *= step.paying(resting, dt * (wrench * separation).sum(axis=1))
         separation[~colliding] = 0.0
@@ -118,11 +152,27 @@ def solve(
     return Solution(velocity, motion, separation, force, touching[:-1], colliding)
 
 
+def _of_contacts(chosen: BoolArray, bodies: npt.NDArray[np.int32]) -> BoolArray | None:
+    """Return which contacts some bodies (M,) have, given both bodies of each, shape (K,); None if none."""
+    if not chosen.any():
+        return None
+    found: BoolArray = np.append(chosen, False)[bodies]
+    return np.asarray(found.any(axis=1))
+
+
 class _Step:
     """One step of contact dynamics: its free motion, its contacts, and solutions for wanted velocities."""
 
-    def __init__(self, model: Any, data: Any, dt: float, free: Array, ignored: BoolArray) -> None:
-        self._model, self._data, self._dt = model, data, dt
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        dt: float,
+        free: Array,
+        ignored: BoolArray | None,
+        colliding: BoolArray | None,
+    ) -> None:
+        self._model, self._data, self._dt, self._colliding = model, data, dt, colliding
         contact = data.contact
         self._count = data.ncon
         self._velocity = data.qvel.copy()
@@ -132,7 +182,8 @@ class _Step:
         self._gap = contact.dist.copy()
         self._start = self._project(self._velocity)
         self._acceleration = self._project(self._free)
-        self._gap[ignored] = _NO_OBSTACLE
+        if ignored is not None:
+            self._gap[ignored] = _NO_OBSTACLE
         self.deepest = float(self._gap.min())
         self.allowed = np.where(
             self._gap > 0.0, -self._gap / dt, np.minimum(-_CORRECTION * self._gap / dt, _SETTLING * dt)
@@ -149,6 +200,7 @@ class _Step:
         reference = data.efc_aref.reshape(-1, 3)
         reference[:, 1:] = self._start[:, 1:] / -dt
         lift = self._lift(self._start + dt * self._acceleration)
+        enlarged = np.minimum(self._friction * self._friction, 0.5)
         data.qacc_smooth[:] = self._free
         mujoco.mj_mulM(self._model, data, data.qfrc_smooth, data.qacc_smooth)
         for round_number in range(_ROUNDS):
@@ -160,8 +212,18 @@ class _Step:
             if not moving.any():
                 break
             change[~moving] = 0.0
-            lift += change if round_number < _UNDAMPED_ROUNDS else 0.5 * change
+            if round_number < _ENLARGED_ROUNDS:
+                change += np.where(np.abs(change) < _SMALL_CHANGE * wished, enlarged * change, 0.0)
+            elif round_number >= _UNDAMPED_ROUNDS:
+                change *= 0.5
+            lift += change
         velocity: Array = (self._velocity + dt * data.qacc).reshape(-1, 6)
+        if self._colliding is not None:
+            # Its accelerations agree with its forces, which keep the momentum, to the tolerance only.
+            change = np.zeros((1, self._velocity.size))
+            mujoco.mj_solveM(self._model, data, change, data.qfrc_constraint[None])
+            kept = (self._velocity + dt * (self._free + change[0])).reshape(-1, 6)
+            velocity[self._colliding] = kept[self._colliding]
         return velocity, data.efc_force.reshape(-1, 3).copy()
 
     def _lift(self, velocity: Array) -> Array:
@@ -170,8 +232,17 @@ class _Step:
         lift: Array = self._friction * np.sqrt(x * x + y * y)
         return lift
 
-    def second_order(self, end: Array, acting: BoolArray, bodies: npt.NDArray[np.int32]) -> Array:
-        """Return the mean velocity of bodies whose contacts last, of others that at the end, shape (M, 6)."""
+    def second_order(
+        self, end: Array, acting: BoolArray, bodies: npt.NDArray[np.int32], first_order: BoolArray
+    ) -> Array:
+        """Return the mean velocity of bodies whose contacts last, of others that at the end, shape (M, 6).
+
+        Args:
+            end: Velocity at the end of the step, shape (M, 6).
+            acting: Contacts with a force, shape (K,).
+            bodies: Both bodies of each contact, shape (K, 2).
+            first_order: Bodies that move with the velocity at the end in any case, shape (M, 1).
+        """
         mean = 0.5 * (self._velocity.reshape(-1, 6) + end)
         gap = self._dt * self._project(mean.ravel())[:, 0]
         ends = (gap < self.allowed * self._dt - _SMALL_GAP) | (
@@ -179,7 +250,7 @@ class _Step:
         )
         late = np.zeros(self._model.nbody, dtype=bool)
         late[bodies[ends]] = True
-        motion: Array = np.where(late[:-1, None], end, mean)
+        motion: Array = np.where(late[:-1, None] | first_order, end, mean)
         return motion
 
     def corrected(self) -> Array:
@@ -203,7 +274,7 @@ class _Step:
         factor: Array = np.sqrt(left / np.maximum(energy, 1e-300))[group, None]
         return factor
 
-    def rebound(self, acting: BoolArray, early: BoolArray) -> Array | None:
+    def rebound(self, acting: BoolArray, early: BoolArray | None) -> Array | None:
         """Return the least normal velocities after rebounds, shape (K,); None if nothing rebounds.
 
         The velocity of an impact is that with which the gap closes under the free acceleration, so that the
@@ -217,7 +288,9 @@ class _Step:
             return None
         start, acceleration = self._start[:, 0], self._acceleration[:, 0]
         approaching = acting & (self._restitution > 0.0) & (start + self._dt * acceleration < 0.0)
-        way = np.where(early, 0.0, np.maximum(self._gap, 0.0))
+        way = np.maximum(self._gap, 0.0)
+        if early is not None:
+            way[early] = 0.0
         impact = np.sqrt(np.maximum(start**2 - 2.0 * acceleration * way, 0.0))
         # The contact yields by its regularisation.
         speed = (self._restitution + _YIELDING * (1.0 + self._restitution)) * impact

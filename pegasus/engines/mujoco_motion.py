@@ -9,7 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.core.engine import BodyState
-from pegasus.engines.mujoco_contacts import Solution, group_sums, solve
+from pegasus.engines.mujoco_contacts import ContactRecord, Solution, group_sums, solve
 from pegasus.engines.mujoco_proximity import OVERLAP, Proximity
 from pegasus.engines.mujoco_tumbling import Tumbling
 
@@ -45,9 +45,13 @@ class BodyMotion:
         self._in_model = False
         self._proximity = Proximity(model, data, self.state, self._end)
         self._no_body = np.zeros(self._count, dtype=bool)
-        self.contacts: ContactRecord | None = None
-        """Contacts of the last step, or of the initial poses; None if there are none."""
+        self._contacts: tuple[Any, ...] | None = None
         self._record_overlaps()
+
+    @property
+    def contacts(self) -> ContactRecord | None:
+        """Contacts of the last step, or of the initial poses; None if there are none."""
+        return None if self._contacts is None else ContactRecord(self._model, *self._contacts)
 
     def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
         """Set the wrench of the next steps, and the state at the end of the next one without contacts."""
@@ -86,7 +90,7 @@ class BodyMotion:
             self._integrate(dt)
         else:
             _copy(self._end, free)
-        self.contacts, self._in_model = None, False
+        self._contacts, self._in_model = None, False
         if self._proximity.far(dt):
             return
         near = self._proximity.near(at_start=self._put_state)
@@ -112,18 +116,19 @@ class BodyMotion:
             )
             self._detect(near)
         solution = self._solved(start, end, dt, passing=fast & ~blocked) if self._data.ncon else None
-        position, orientation = state.position.copy(), state.orientation.copy()
-        _copy(state, free)
         touching = self._no_body if solution is None else solution.touching
+        still = self._no_body if solution is None else _still(start, solution)
+        rest = (state.position[still], state.orientation[still]) if still.any() else None
+        _copy(state, free)
         stopped = blocked & ~touching
         if stopped.any():
             self._set(stopped, *path(part))
         if solution is None or not touching.any():
             return False
         self._move(solution, start, dt)
-        still = touching & _still(start, solution)
-        state.position[still], state.orientation[still] = position[still], orientation[still]
-        state.velocity[still] = state.angular_velocity[still] = 0.0
+        if rest is not None:
+            state.position[still], state.orientation[still] = rest
+            state.velocity[still] = state.angular_velocity[still] = 0.0
         return bool(still.all())
 
     def _detect(self, near: BoolArray) -> int:
@@ -136,12 +141,11 @@ class BodyMotion:
         """Return the solution of the contacts at the start, with velocities of the centres of mass."""
         model, data, tumbling = self._model, self._data, self._tumbling
         pairs = model.geom_bodyid[data.contact.geom]
-        colliding = np.zeros(model.nbody, dtype=bool)
-        colliding[pairs[(pairs > 0).all(axis=1)]] = True
-        colliding = colliding[1:]
-        # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
-        spin = end.angular_velocity
-        if colliding.any():
+        two = pairs.min(axis=1) > 0
+        colliding, spin = self._no_body, end.angular_velocity
+        if two.any():
+            # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
+            colliding = np.isin(np.arange(1, model.nbody), pairs[two])
             momentum = tumbling.momentum(end.orientation, spin)
             spin = np.where(colliding[:, None], tumbling.spin(start.orientation, momentum), spin)
         # MuJoCo's velocities are those of the origins of the body frames.
@@ -158,8 +162,7 @@ class BodyMotion:
         mujoco.mj_makeConstraint(model, data)
         mujoco.mj_island(model, data)
         solution = solve(model, data, dt, free, wrench, passing, colliding)
-        force = np.zeros((data.ncon, 3)) if solution is None else solution.force
-        self.contacts = ContactRecord(model, data, force)
+        self._record(np.zeros((data.ncon, 3)) if solution is None else solution.force)
         if solution is not None and self._has_offset:
             for velocity in (solution.velocity, solution.motion, solution.separation):
                 velocity[:, :3] += rotate(rotation, cross(velocity[:, 3:], self._center_of_mass))
@@ -320,26 +323,13 @@ class BodyMotion:
         self.update_model()
         self._proximity.detect(~self._no_body)
         if self._data.ncon:
-            self.contacts = ContactRecord(self._model, self._data, np.zeros((self._data.ncon, 3)))
+            self._record(np.zeros((self._data.ncon, 3)))
 
-
-class ContactRecord:
-    """Contacts with a force or an overlap, kept from the data of a model."""
-
-    def __init__(self, model: Any, data: Any, force: Array) -> None:
-        contact = data.contact
-        kept = (force[:, 0] > 0.0) | (contact.dist <= 0.0)
-        self.body = model.geom_bodyid[contact.geom[kept]]
-        """The two bodies of each contact, 0 for the world, shape (K, 2)."""
-        self.position = contact.pos[kept]
-        """Contact points in the world [m], shape (K, 3)."""
-        frame = contact.frame[kept].reshape(-1, 3, 3)
-        self.normal = frame[:, 0]
-        """Unit normals from the first body to the second, shape (K, 3)."""
-        self.force = (force[kept][:, :, None] * frame).sum(axis=1)
-        """Forces on the second body in the world [N], shape (K, 3)."""
-        self.distance = contact.dist[kept]
-        """Gaps between the surfaces, negative when they overlap [m], shape (K,)."""
+    def _record(self, force: Array) -> None:
+        """Keep the present contacts and their forces, shape (K, 3)."""
+        contact = self._data.contact
+        found = contact.geom, contact.dist, contact.pos, contact.frame
+        self._contacts = *(values.copy() for values in found), force
 
 
 class _Rest:
@@ -366,12 +356,11 @@ def _copy(state: BodyState, source: BodyState) -> None:
 
 
 def _still(start: BodyState, solution: Solution) -> BoolArray:
-    """Return which bodies are at rest during a step, shape (M,)."""
+    """Return which touching bodies are at rest during a step, shape (M,)."""
     speeds = start.velocity, start.angular_velocity, solution.velocity, solution.motion, solution.separation
-    moving = np.zeros(len(start.velocity), dtype=bool)
-    for speed in speeds:
-        moving |= (np.abs(speed) >= _STILL).any(axis=1)
-    return ~moving
+    fastest = np.abs(np.hstack(speeds)).max(axis=1)
+    still: BoolArray = solution.touching & (fastest < _STILL)
+    return still
 
 
 def _fields(state: BodyState) -> tuple[Array, Array, Array, Array]:
