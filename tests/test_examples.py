@@ -105,6 +105,16 @@ def test_own_wind(example):
     assert wind.velocity(np.array([[0.0, 0.0, 1.0]]), 0.0)[0, 0] == pytest.approx(expected)
 
 
+def test_landing_sweep(example, tmp_path):
+    """A flight would have no row, or stronger gusts would not move the landings."""
+    rows = example("landing_sweep").main(seeds=3, winds=(1.0, 8.0), jobs=1, plot=tmp_path / "plot.png")
+    assert [row["seed"] for row in rows] == [0, 1, 2] * 2
+    assert all(row["iris.outcome"] == "landed" for row in rows)
+    scatter = [np.std([row["iris.x"] for row in part]) for part in (rows[:3], rows[3:])]
+    assert 0.0 < scatter[0] < scatter[1]
+    assert (tmp_path / "plot.png").stat().st_size > 5_000
+
+
 def test_own_world(example):
     """The generator would not be found by its name, or would ignore its parameter."""
     assert example("own_world").main() == 8

@@ -1,6 +1,7 @@
 """Jobs shared out among processes of this machine, or among the nodes of a Ray cluster."""
 
 import contextlib
+import gc
 import importlib
 import logging
 import multiprocessing
@@ -183,6 +184,7 @@ def _serve(connection: Connection, task: Callable[[Any], Any]) -> None:
     threading.Thread(target=watch, daemon=True).start()
     with contextlib.suppress(EOFError, BrokenPipeError):
         connection.send((_READY, None))
+        frozen = False
         while True:
             job = connection.recv()
             try:
@@ -190,6 +192,11 @@ def _serve(connection: Connection, task: Callable[[Any], Any]) -> None:
             except Exception as error:
                 answer = _FAILED, _sendable(error)
             connection.send(answer)
+            if not frozen:
+                # What the first job has loaded stays, and need not be searched for garbage again.
+                frozen = True
+                gc.collect()
+                gc.freeze()
 
 
 def _sendable(error: Exception) -> Exception:

@@ -1,6 +1,7 @@
 """Diagnosis of the installation: packages, autopilots, ROS 2, GPU and ports."""
 
 import importlib.metadata
+import json
 import os
 import platform
 import shutil
@@ -8,14 +9,19 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from packaging.requirements import Requirement
+from rich.table import Table
+from rich.text import Text
 
 from pegasus.base.errors import ConfigError
+from pegasus.cli.terminal import console
 from pegasus.config.settings import ardupilot_directory, px4_directory
 from pegasus.version import __version__
 from pegasus_multirotor import other_package
@@ -53,6 +59,39 @@ class Finding:
     subject: str
     found: str
     remedy: str = ""
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
+) -> None:
+    """Report what is installed, and the remedy for what is missing; in a pipe, only what is missing."""
+    findings = examine()
+    missing = [finding for finding in findings if finding.status is Status.MISSING]
+    terminal = console()
+    if as_json:
+        content = [asdict(finding) | {"status": finding.status.name.lower()} for finding in findings]
+        print(json.dumps(content, indent=2))
+    elif terminal.is_terminal:
+        terminal.print(_table(findings))
+    else:
+        for finding in missing:
+            print(f"missing: {finding.subject}: {finding.found}; {finding.remedy}")
+        print(f"Pegasus {__version__}: {f'{len(missing)} parts are missing' if missing else 'ready to fly'}")
+    if missing:
+        raise typer.Exit(1)
+
+
+def _table(findings: Iterable["Finding"]) -> Table:
+    """Return findings as a table for the terminal."""
+    table = Table("", "check", "result", box=None)
+    table.columns[2].overflow = "fold"
+    styles = {Status.OK: "green", Status.OPTIONAL: "yellow", Status.MISSING: "red"}
+    for finding in findings:
+        found = "; ".join(part for part in (finding.found, finding.remedy) if part)
+        table.add_row(
+            Text(finding.status.value, style=styles[finding.status]), Text(finding.subject), Text(found)
+        )
+    return table
 
 
 def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:

@@ -4,21 +4,21 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Callable
-from enum import StrEnum
+import time
+import traceback
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from pegasus.base.errors import AutopilotError, ConfigError, standalone_error
+from pegasus.cli.catalogue import check, list_, show
+from pegasus.cli.doctor import doctor
 from pegasus.cli.make import dataset, make
-from pegasus.cli.settings import Settings, naming_options, parse_settings
-from pegasus.cli.terminal import import_from_beside, showing_preparation
+from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_settings
+from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser, view
 from pegasus.isaac import command as isaac_command
 from pegasus.panel.viser import LOCAL, PORT
@@ -28,39 +28,36 @@ app = typer.Typer(
     name="pegasus",
     help="Multirotor simulator: accurate dynamics, realistic sensors, many vehicles.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-show = typer.Typer(help="Show the properties of a vehicle.", no_args_is_help=True)
 app.add_typer(show, name="show")
+app.add_typer(check, name="check")
 app.add_typer(make, name="make")
+app.command("list")(list_)
+app.command()(doctor)
 app.command()(dataset)
 app.command()(view)
-check = typer.Typer(help="Check the files of a world.", no_args_is_help=True)
-app.add_typer(check, name="check")
 
 _EXIT_INPUT = 2
 _EXIT_AUTOPILOT = 3
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
 _EXIT_TERMINATED = 128 + signal.SIGTERM
-_WIDE = 10_000
-
-
-class Kind(StrEnum):
-    """Kinds of items that can be listed."""
-
-    WORLDS = "worlds"
-    VEHICLES = "vehicles"
-    SCENARIOS = "scenarios"
-    BACKENDS = "backends"
+_LOG = logging.getLogger("pegasus")
 
 
 @app.callback(invoke_without_command=True)
 def options(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("-v", "--verbose", help="Log what is done, and show where errors come from."),
+    ] = False,
 ) -> None:
     """Multirotor simulator: accurate dynamics, realistic sensors, many vehicles."""
+    if verbose:
+        _LOG.setLevel(logging.DEBUG)
     if version:
         print(__version__)
         raise typer.Exit
@@ -69,7 +66,7 @@ def options(
 @app.command()
 def run(
     context: typer.Context,
-    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a YAML file.")] = "first_flight",
+    scenario: ScenarioName = "first_flight",
     duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
     rate: Annotated[float | None, typer.Option(help="Physics steps per simulated second [Hz].")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.")] = None,
@@ -128,7 +125,7 @@ def run(
             record=record,
             progress=lambda now: bar.update(task, completed=now, total=flight.duration),
         )
-    _console().print(result.summary)
+    console().print(result.summary)
     if result.folder is not None:
         print(f"{result.folder}: {', '.join(sorted(path.name for path in result.folder.iterdir()))}")
     for failure in result.summary.failures:
@@ -140,77 +137,63 @@ def run(
         raise typer.Exit(_EXIT_AUTOPILOT)
 
 
+@app.command()
+def sweep(
+    scenario: ScenarioName,
+    seeds: Annotated[int, typer.Option(help="Number of seeds, from 0 up.")] = 1,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUES",
+            help="Values of a field: PATH=[A,B,...], PATH=uniform(A,B) or PATH=normal(A,B); repeatable.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes (default: one per processor).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Table, .csv or .parquet (default: SCENARIO_sweep.csv).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an existing table.")] = False,
+) -> None:
+    """Fly a scenario with many seeds and settings, and write a table of the results."""
+    from pegasus.experiments import sweep as flown
+
+    import_from_beside(scenario)
+    table = Path(f"{Path(scenario).stem}_sweep.csv") if out is None else out
+    values = parse_settings(settings)
+    began = time.perf_counter()
+    with naming_options(), showing_progress(table.name, "flights") as progress:
+        try:
+            rows = flown(
+                scenario,
+                seeds=seeds,
+                settings=values,
+                jobs=jobs,
+                out=table,
+                resume=resume,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            print(f"pegasus: interrupted; continue with --resume --out {table}", file=sys.stderr)
+            raise typer.Exit(_EXIT_INTERRUPTED) from None
+    failed = [row for row in rows if row.get("failure")]
+    stepped = sum(row.get("step_time", 0.0) for row in rows)
+    print(
+        f"{table}: {len(rows)} flights, {len(failed)} failed; "
+        f"steps of {stepped:.1f} s in {time.perf_counter() - began:.1f} s"
+    )
+    for failure in dict.fromkeys(row["failure"] for row in failed):
+        print(f"pegasus: {failure}", file=sys.stderr)
+
+
 @app.command(
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )
 def isaac(context: typer.Context) -> None:
     """Fly a scenario in Isaac Sim; takes the options of pegasus run."""
     raise typer.Exit(isaac_command.run(context.args))
-
-
-@app.command("list")
-def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List worlds, vehicles, scenarios or backends."""
-    from pegasus.backends import BACKENDS
-    from pegasus.config import (
-        ScenarioSpec,
-        VehicleSpec,
-        WorldSpec,
-        load_scenario,
-        load_vehicle,
-        load_world,
-        settings,
-    )
-
-    table = Table("name", "description", box=None)
-    if kind is Kind.BACKENDS:
-        for name, backend in sorted(BACKENDS.items()):
-            table.add_row(Text(name), Text((backend.__doc__ or "").strip().splitlines()[0]))
-    else:
-        load: dict[Kind, Callable[[str], tuple[WorldSpec | VehicleSpec | ScenarioSpec, Path | None]]]
-        load = {Kind.WORLDS: load_world, Kind.VEHICLES: load_vehicle, Kind.SCENARIOS: load_scenario}
-        for name in settings.names(kind.value):
-            try:
-                description = Text(load[kind](name)[0].description)
-            except ConfigError as error:
-                # An invalid file must not prevent the listing of the others.
-                description = Text(f"cannot be used: {error}", style="red")
-            table.add_row(Text(name), description)
-    _console().print(table)
-
-
-@show.command()
-def vehicle(name: Annotated[str, typer.Argument(help="Name of a vehicle, or a YAML file.")]) -> None:
-    """Show a vehicle's parameters, and the performance derived from them."""
-    from pegasus.design.vehicle_sheet import vehicle_sheet
-
-    import_from_beside(name)
-    table = Table("", "", show_header=False, box=None)
-    table.columns[1].overflow = "fold"
-    for label, value in vehicle_sheet(name):
-        table.add_row(Text(label), Text(value))
-    _console().print(table)
-
-
-@check.command()
-def world(name: Annotated[str, typer.Argument(help="Name of a world, or a YAML or USD file.")]) -> None:
-    """Check a world: units, colliders, labels, lights, spawn points, paths."""
-    from pegasus.core.simulation import Simulation
-    from pegasus.worlds.check import check_world
-
-    import_from_beside(name)
-    with showing_preparation(f"loading {name}"):
-        loaded = Simulation(name)
-    with loaded as simulation:
-        findings = check_world(simulation.world, simulation.scene, simulation.engine)
-    table = Table("", "check", "result", box=None)
-    table.columns[2].overflow = "fold"
-    for finding in findings:
-        mark = Text("fails", style="red") if finding.problems else Text("ok", style="green")
-        table.add_row(mark, Text(finding.subject), Text("\n".join(finding.problems)))
-    _console().print(table)
-    if any(finding.problems for finding in findings):
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -221,24 +204,6 @@ def plot(
     from pegasus.experiments import plot_run
 
     print(plot_run(run))
-
-
-@app.command()
-def doctor() -> None:
-    """Report what is installed, and the remedy for what is missing."""
-    from pegasus.cli.doctor import Status, examine
-
-    table = Table("", "check", "result", box=None)
-    table.columns[2].overflow = "fold"
-    styles = {Status.OK: "green", Status.OPTIONAL: "yellow", Status.MISSING: "red"}
-    findings = examine()
-    for finding in findings:
-        mark = Text(finding.status.value, style=styles[finding.status])
-        found = "; ".join(part for part in (finding.found, finding.remedy) if part)
-        table.add_row(mark, Text(finding.subject), Text(found))
-    _console().print(table)
-    if any(finding.status is Status.MISSING for finding in findings):
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -261,7 +226,7 @@ def bench(
             value=vehicles,
             remedy="such as 1,10,100",
         ) from None
-    report(counts, seconds=seconds, json=json, console=_console())
+    report(counts, seconds=seconds, json=json, console=console())
 
 
 def main() -> None:
@@ -277,11 +242,14 @@ def main() -> None:
         interrupt(number, frame)
 
     logging.basicConfig(format="pegasus: %(levelname)s: %(message)s")
+    level = _LOG.level
     # A terminated run saves what was flown until then, as after Ctrl-C.
     before = signal.signal(signal.SIGTERM, terminate)
     try:
         app(prog_name="pegasus")
     except ConfigError as error:
+        if _LOG.isEnabledFor(logging.DEBUG):
+            traceback.print_exc()
         print("pegasus:", "; ".join([str(error), *getattr(error, "__notes__", ())]), file=sys.stderr)
         sys.exit(_EXIT_AUTOPILOT if isinstance(error, AutopilotError) else _EXIT_INPUT)
     except ModuleNotFoundError as error:
@@ -292,13 +260,8 @@ def main() -> None:
             sys.exit(_EXIT_TERMINATED)
         raise
     finally:
+        _LOG.setLevel(level)
         signal.signal(signal.SIGTERM, before)
-
-
-def _console() -> Console:
-    """Return the console for results, without line wrapping if the output is not a terminal."""
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDE)
 
 
 def _require_default(context: typer.Context, *names: str, needed: str) -> None:

@@ -8,12 +8,10 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 import yaml
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pegasus.base.errors import ConfigError
-from pegasus.cli.settings import Settings, naming_options, parse_settings
-from pegasus.cli.terminal import import_from_beside
+from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_settings
+from pegasus.cli.terminal import import_from_beside, showing_progress
 
 make = typer.Typer(help="Create files: vehicles, worlds, thumbnails.", no_args_is_help=True)
 
@@ -189,7 +187,7 @@ def _asked(value: T | None, option: str, question: str, kind: type[T]) -> T:
 
 
 def dataset(
-    scenario: Annotated[str, typer.Argument(help="Name of a scenario, or a YAML file.")],
+    scenario: ScenarioName,
     out: Annotated[Path, typer.Option(help="Folder of the dataset.")],
     frames: Annotated[int, typer.Option(help="Number of frames.")] = 100,
     writer: Annotated[str, typer.Option(help="Layout: basic, coco or kitti.")] = "basic",
@@ -208,26 +206,7 @@ def dataset(
     from pegasus.dataset.generation import make_dataset
 
     import_from_beside(scenario)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("frames"),
-        TimeRemainingColumn(),
-    )
-    terminal = Console(stderr=True)
-    reported = 0
-    shown = Progress(*columns, console=terminal, disable=not terminal.is_terminal)
-    with naming_options(), shown as bar:
-        task = bar.add_task(out.name, total=frames)
-
-        def show(done: int, total: int) -> None:
-            nonlocal reported
-            bar.update(task, completed=done, total=total)
-            if not terminal.is_terminal and (quarter := 4 * done // total) > reported:
-                reported = quarter
-                print(f"pegasus: {done} of {total} frames", file=sys.stderr)
-
+    with naming_options(), showing_progress(out.name, "frames") as progress:
         try:
             made = make_dataset(
                 scenario,
@@ -240,10 +219,9 @@ def dataset(
                 seed=seed,
                 resume=resume,
                 changes=parse_settings(settings),
-                progress=show,
+                progress=progress,
             )
         except KeyboardInterrupt:
-            bar.stop()
             print(f"pegasus: interrupted; continue with --resume --out {out}", file=sys.stderr)
             raise typer.Exit(_EXIT_INTERRUPTED) from None
     print(f"{made.folder}: {made.frame_count} frames, {made.made} of them new")

@@ -1,4 +1,4 @@
-"""The option --set, and errors in options."""
+"""The argument SCENARIO, the option --set, and errors in options."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +10,16 @@ import yaml
 from pegasus.base.errors import ConfigError
 from pegasus.config.changes import CHANGES
 
+
+def _scenario_names() -> list[str]:
+    from pegasus.config import settings
+
+    return settings.names("scenarios")
+
+
+ScenarioName = Annotated[
+    str, typer.Argument(help="Name of a scenario, or a YAML file.", autocompletion=_scenario_names)
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

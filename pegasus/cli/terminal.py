@@ -2,14 +2,23 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
+_WIDE = 10_000
 _MAKER = "pegasus.scene.generator"
 """Logger that reports the generation of a world, which may take minutes."""
 
@@ -26,6 +35,12 @@ class _ProgressHandler(logging.Handler):
             self._bar.update(self._bar.task_ids[0], description=record.getMessage())
         else:
             self._terminal.print(f"pegasus: {escape(record.getMessage())}", soft_wrap=True, highlight=False)
+
+
+def console() -> Console:
+    """Return the console for results, without line wrapping if the output is not a terminal."""
+    found = Console()
+    return found if found.is_terminal else Console(width=_WIDE)
 
 
 @contextmanager
@@ -49,6 +64,30 @@ def showing_preparation(text: str) -> Iterator[None]:
             logger.removeHandler(handler)
             logger.setLevel(level)
             logger.propagate = propagates
+
+
+@contextmanager
+def showing_progress(text: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function of the numbers of finished and of all units: a bar, or a line at each quarter."""
+    terminal, reported = Console(stderr=True), 0
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=terminal, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task(text, total=None)
+
+        def show(done: int, total: int) -> None:
+            nonlocal reported
+            bar.update(task, completed=done, total=total)
+            if not terminal.is_terminal and (quarter := 4 * done // total) > reported:
+                reported = quarter
+                print(f"pegasus: {done} of {total} {unit}", file=sys.stderr)
+
+        yield show
 
 
 def import_from_beside(name: str) -> None:

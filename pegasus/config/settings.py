@@ -13,6 +13,9 @@ from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.system import at_home, resource, user_config
 from pegasus.base.validation import config_error
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Loader of YAML; that of libyaml is ten times as fast."""
+
 Instance = Annotated[int, Field(ge=0, lt=250)]
 
 
@@ -237,7 +240,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ConfigError: If the file cannot be read, is no YAML, or holds something else.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError:

@@ -8,8 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 
 from pegasus import read_log
+from pegasus.cli import doctor
+from pegasus.version import __version__
 from tests.cli_rig import (
     COMPONENTS,
     GEOMETRIC,
@@ -95,7 +98,12 @@ def test_no_record(pegasus, tmp_path):
         ("worlds", {"courtyard", "flat"}),
         ("vehicles", {"iris", "typhoon_h", "x500", "crazyflie", "pegasus"}),
         ("scenarios", {"first_flight"}),
-        ("backends", {"geometric", "cascaded_pid"}),
+        ("backends", {"geometric", "cascaded_pid", "px4", "ros2"}),
+        ("controllers", {"geometric", "cascaded_pid"}),
+        ("trajectories", {"takeoff", "square", "race_line"}),
+        ("sensors", {"imu", "gps", "camera", "lidar"}),
+        ("generators", {"town", "flat"}),
+        ("winds", {"constant", "gusts", "none"}),
     ],
 )
 def test_list(pegasus, kind, known):
@@ -106,6 +114,12 @@ def test_list(pegasus, kind, known):
     assert known <= {name for name, _ in rows}
     assert all(description.strip() for _, description in rows)
     assert "\x1b" not in out
+
+
+def test_controllers_are_backends_that_control(pegasus):
+    """An autopilot would be listed as a controller."""
+    _, out, _ = pegasus("list", "controllers")
+    assert not {"px4", "ardupilot", "ros2"} & {line.split()[0] for line in out.splitlines()[1:]}
 
 
 def test_list_beside_a_broken_file(pegasus, tmp_path, monkeypatch):
@@ -150,8 +164,97 @@ def test_doctor(pegasus):
     """`pegasus doctor` would fail on this machine, or wrap its lines in a pipe."""
     code, out, _ = pegasus("doctor")
     assert code == 0
-    for subject in "Python", "mujoco", "[dev]", "GPU", "PX4", "ROS 2", "4560":
-        assert subject in out
+    assert out == f"Pegasus {__version__}: ready to fly\n"
+    code, out, _ = pegasus("doctor", "--json")
+    assert code == 0
+    found = {finding["subject"]: finding for finding in json.loads(out)}
+    assert found["Python"]["status"] == "ok"
+    assert {"mujoco", "extra [dev]", "NVIDIA GPU", "PX4", "ROS 2", "PX4 link, TCP 4560"} <= found.keys()
+
+
+def test_doctor_misses_a_package(pegasus, monkeypatch):
+    """A missing part would drown in the list, or not fail a script."""
+    lacking = doctor.Finding(doctor.Status.MISSING, "mujoco", "not installed", 'pip install "mujoco"')
+    monkeypatch.setattr(doctor, "examine", lambda: [lacking])
+    code, out, _ = pegasus("doctor")
+    assert code == 1
+    first = 'missing: mujoco: not installed; pip install "mujoco"'
+    assert out == f"{first}\nPegasus {__version__}: 1 parts are missing\n"
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["show", "vehicle"], ["check", "scenario"], ["sweep"]])
+def test_short_help(pegasus, command):
+    """`-h`, which most commands have, would be an error."""
+    code, out, err = pegasus(*command, "-h")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: pegasus {' '.join(command)}".strip())
+    assert out == pegasus(*command, "--help")[1]
+
+
+def test_verbose(pegasus, tmp_path):
+    """The place of an error in the code would be out of reach, or show without being asked for."""
+    write(tmp_path, s__yaml=flying({"model": "irsi"}))
+    code, _, err = pegasus("-v", "run", "s.yaml")
+    assert code == 2
+    assert err.startswith("Traceback")
+    assert err.splitlines()[-1].startswith("pegasus: s.yaml: vehicles.0.model = 'irsi': no such vehicle")
+    one_line(pegasus("run", "s.yaml"), "irsi")
+
+
+@pytest.mark.parametrize(
+    ("shell", "words", "known"),
+    [
+        ("bash", "pegasus run first", "first_flight"),
+        ("bash", "pegasus show vehicle x5", "x500"),
+        ("bash", "pegasus list traj", "trajectories"),
+        ("zsh", "pegasus check world cou", "courtyard"),
+        ("fish", "pegasus swe", "sweep"),
+    ],
+)
+def test_completion(tmp_path, shell, words, known):
+    """The shell would complete no command, or no name of a scenario, a vehicle or a world."""
+    script = command(tmp_path, "--show-completion", shell)
+    assert "_PEGASUS_COMPLETE" in script.stdout
+    last = str(len(words.split()) - 1)
+    given = {"bash": {"COMP_WORDS": words, "COMP_CWORD": last}}.get(shell, {"_TYPER_COMPLETE_ARGS": words})
+    if shell == "fish":
+        given["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    ended = subprocess.run(
+        [sys.executable, "-m", "pegasus"],
+        env=environment() | given | {"_PEGASUS_COMPLETE": f"complete_{shell}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert known in ended.stdout
+
+
+def test_show_scenario(pegasus, tmp_path):
+    """What is printed would differ from what is flown, or could not be used as a file."""
+    write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC]}) | {"seed": 3})
+    code, out, err = pegasus("show", "scenario", "s.yaml", "--set", "vehicles.iris.model.mass=1.7")
+    assert (code, err) == (0, "")
+    content = yaml.safe_load(out)
+    assert (content["seed"], content["rate"], content["vehicles"][0]["model"]["mass"]) == (3, 250.0, 1.7)
+    write(tmp_path, again__yaml=out)
+    assert pegasus("show", "scenario", "again.yaml")[1].splitlines()[1:] == out.splitlines()[1:]
+    code, out, _ = pegasus("show", "world", "courtyard")
+    assert yaml.safe_load(out)["generator"] == {"model": "courtyard"}
+
+
+def test_check_scenario(pegasus, tmp_path):
+    """A mistake would come to light in a flight only."""
+    write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC]}))
+    code, out, err = pegasus("check", "scenario", "s.yaml", "--set", "duration=3")
+    assert (code, err) == (0, "")
+    rows = [line.strip().split(maxsplit=2) for line in out.splitlines()[1:]]
+    assert rows[0] == ["ok", "world", "flat"]
+    assert rows[1] == ["ok", "duration", "3.0 s"]
+    assert rows[2][:2] == ["ok", "vehicle"]
+    assert "GeometricController" in rows[2][2]
+    one_line(
+        pegasus("check", "scenario", "s.yaml", "--set", "world=falt"), "--set world = 'falt'", "mean flat?"
+    )
 
 
 def test_process_warns(tmp_path):
