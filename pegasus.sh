@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run Pegasus from a clone: makes .venv on first use, then hands over to the `pegasus` command.
 #   ./pegasus.sh run [SCENARIO]   fly
-#   ./pegasus.sh install EXTRA    add an optional part: view, render, photo, ros2, cluster, hitl
+#   ./pegasus.sh install EXTRA    add an optional part: view, render, photo, ros2, cluster, hitl, meshes, parquet
 #   ./pegasus.sh test [ARGS]      run the test suite
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -84,7 +84,7 @@ find_python() {
 # Install the standalone simulator and the named extra, unless this very state of the project has them already.
 ensure() {
     local extra="$1" wanted stamp python clear=""
-    # The path counts too, since the package is installed as a link to it.
+    # A run draws a plot. The path counts too, since the package is installed as a link to it.
     wanted="$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum) $root"
     for stamp in "$venv/.pegasus-${extra:-core}" "$venv/.pegasus-dev"; do
         if [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
@@ -99,7 +99,7 @@ ensure() {
     fi
     if ! working "installing into .venv" \
         "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-color --progress-bar off \
-        --constraint "$root/constraints.txt" --editable "${root}[standalone${extra:+,$extra}]"; then
+        --constraint "$root/constraints.txt" --editable "${root}[standalone,plot${extra:+,$extra}]"; then
         echo "pegasus.sh: the installation failed; check the network and run it again" >&2
         return 1
     fi
@@ -110,7 +110,7 @@ ensure() {
 # Optional parts of the standalone simulator.
 extras() {
     sed -n '/^\[project.optional-dependencies\]/,/^\[project.scripts\]/s/^\([a-z0-9]*\) = \[.*/\1/p' "$root/pyproject.toml" |
-        grep -vx -e standalone -e isaac
+        grep -vx -e standalone -e isaac -e plot
 }
 
 if [ "${1:-}" = test ]; then

@@ -152,9 +152,7 @@ def test_without_the_standalone_simulator(module, package):
 
 def test_a_module_that_is_wrong_keeps_its_traceback():
     """A missing module of the user's own code would be reported without a traceback."""
-    wrong = (
-        "from pegasus.base.errors import standalone_error as fail; fail(ModuleNotFoundError(name='no_such'))"
-    )
+    wrong = "from pegasus.base.errors import package_error as fail; fail(ModuleNotFoundError(name='no_such'))"
     ended = without(line=wrong)
     assert ended.returncode == 1
     assert "Traceback" in ended.stderr
@@ -193,7 +191,7 @@ def test_script_installs_once(clone):
     """The script would install at every call, or would not install after the dependencies have changed."""
     ended, calls = clone("run", "a b", "--seed", "1")
     assert ended.returncode == 0
-    install = f"--constraint {clone.root}/constraints.txt --editable {clone.root}[standalone]"
+    install = f"--constraint {clone.root}/constraints.txt --editable {clone.root}[standalone,plot]"
     assert [line for line in calls if "pip install" in line] == [
         "elsewhere: -m pip install --disable-pip-version-check --no-input --no-color --progress-bar off "
         + install
@@ -208,7 +206,7 @@ def test_script_installs_once(clone):
 def test_script_tests(clone):
     """Tests would run in another folder or without their tools, or the next command would install again."""
     _, calls = clone("test", "tests/test_x.py", "-k", "a b")
-    assert any(line.endswith(f"--editable {clone.root}[standalone,dev]") for line in calls)
+    assert any(line.endswith(f"--editable {clone.root}[standalone,plot,dev]") for line in calls)
     assert calls[-1] == "my clone: -m pytest tests/test_x.py -k a b"
     assert clone("run")[1] == ["elsewhere: -P -m pegasus run"]
 
@@ -219,7 +217,7 @@ def test_script_of_a_moved_clone(clone, tmp_path):
     moved = clone.root.rename(tmp_path / "moved")
     ended, calls = clone("run", at=moved)
     assert ended.returncode == 0
-    assert any(line.endswith(f"--editable {moved}[standalone]") for line in calls)
+    assert any(line.endswith(f"--editable {moved}[standalone,plot]") for line in calls)
     assert clone("run", at=moved)[1] == ["elsewhere: -P -m pegasus run"]
 
 

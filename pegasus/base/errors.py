@@ -4,8 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-_STANDALONE = {"coacd": "coacd", "mujoco": "mujoco", "pxr": "usd-core"}
-"""Packages of the extra [standalone] by their modules."""
+_EXTRAS = {
+    "coacd": ("coacd", "meshes", "the decomposition of meshes into convex parts"),
+    "matplotlib": ("matplotlib", "plot", "the plot"),
+    "mujoco": ("mujoco", "standalone", "the standalone simulator"),
+    "pxr": ("usd-core", "standalone", "the standalone simulator"),
+    "warp": ("warp-lang", "standalone", "the standalone simulator"),
+}
+"""Packages by their modules, with the extra that installs each and what needs it."""
 
 
 class ConfigError(ValueError):
@@ -98,19 +104,20 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> UnknownNameEr
     return UnknownNameError(problem, field=what, value=name, remedy=remedy or None)
 
 
-def standalone_error(error: ModuleNotFoundError) -> ConfigError:
-    """Return the error for a missing package of the extra [standalone].
+def package_error(error: ModuleNotFoundError) -> ConfigError:
+    """Return the error for a missing package of an extra.
 
     Raises:
         ModuleNotFoundError: If it is another package.
     """
-    package = _STANDALONE.get((error.name or "").partition(".")[0])
-    if package is None:
+    found = _EXTRAS.get((error.name or "").partition(".")[0])
+    if found is None:
         raise error
-    return ConfigError(
-        f"the standalone simulator needs the package {package}, which is not installed",
-        remedy="pip install 'pegasus-multirotor[standalone]', or fly in Isaac Sim by pegasus isaac",
-    )
+    package, extra, user = found
+    remedy = f"pip install 'pegasus-multirotor[{extra}]'"
+    if extra == "standalone":
+        remedy += ", or fly in Isaac Sim by pegasus isaac"
+    return ConfigError(f"{user} needs the package {package}, which is not installed", remedy=remedy)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from pegasus.base.errors import ConfigError, standalone_error, unknown_name
+from pegasus.base.errors import ConfigError, package_error, unknown_name
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -80,7 +80,7 @@ class Registry(Mapping[str, type[T]]):
             try:
                 known = cast("type[T]", getattr(importlib.import_module(module), attribute))
             except ModuleNotFoundError as error:
-                raise standalone_error(error) from None
+                raise package_error(error) from None
         self._kinds[name] = known
         return known
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from packaging.requirements import Requirement
 from rich.table import Table
 from rich.text import Text
 
 from pegasus.base.errors import ConfigError
+from pegasus.cli.requirements import Requirement
 from pegasus.cli.terminal import console
 from pegasus.config.settings import ardupilot_directory, px4_directory
 from pegasus.version import __version__
@@ -134,28 +134,20 @@ def _packages() -> list[Finding]:
         return [
             Finding(Status.MISSING, "packages", "Pegasus is not installed", "pip install . in its folder")
         ]
-    requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
+    lines = metadata.get_all("Requires-Dist", [])
+    requirements = [item for line in lines if (item := Requirement.parse(line)).applies]
     extras = metadata.get_all("Provides-Extra", [])
-    needed = [item for item in requirements if _applies(item, "")]
     home = "standalone" if find_spec("isaacsim") is None else "isaac"
-    needed += [item for item in requirements if _applies(item, home)]
-    found = [_package(item) for item in needed]
+    found = [_package(item) for item in requirements if item.extra in (None, home)]
     further = sorted({*extras} - {"standalone", "isaac"})
-    return found + [_extra(name, [r for r in requirements if _applies(r, name)]) for name in further]
-
-
-def _applies(requirement: Requirement, extra: str) -> bool:
-    """Return whether a package is required by Pegasus itself, or only by an extra."""
-    marker = requirement.marker
-    by_core = marker is None or marker.evaluate({"extra": ""})
-    return by_core if not extra else not by_core and marker is not None and marker.evaluate({"extra": extra})
+    return found + [_extra(name, [item for item in requirements if item.extra == name]) for name in further]
 
 
 def _package(requirement: Requirement) -> Finding:
     version = _version(requirement)
-    if version is not None and requirement.specifier.contains(version, prereleases=True):
+    if version is not None and requirement.allows(version):
         return Finding(Status.OK, requirement.name, version)
-    needed = f"{requirement.name}{requirement.specifier}"
+    needed = f"{requirement.name}{requirement.bounds}"
     found = f"{version}, too old or too new" if version else "not installed"
     return Finding(Status.MISSING, requirement.name, found, f'pip install "{needed}"')
 

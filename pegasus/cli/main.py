@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import traceback
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -13,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pegasus.base.errors import AutopilotError, ConfigError, standalone_error
+from pegasus.base.errors import AutopilotError, ConfigError, package_error
 from pegasus.cli.catalogue import check, list_, show
 from pegasus.cli.doctor import doctor
 from pegasus.cli.make import dataset, make
@@ -128,6 +129,8 @@ def run(
     console().print(result.summary)
     if result.folder is not None:
         print(f"{result.folder}: {', '.join(sorted(path.name for path in result.folder.iterdir()))}")
+        if find_spec("matplotlib") is None:
+            print("no plot, for lack of matplotlib: pip install 'pegasus-multirotor[plot]'")
     for failure in result.summary.failures:
         print(f"pegasus: {failure}", file=sys.stderr)
     if result.interrupted:
@@ -253,7 +256,7 @@ def main() -> None:
         print("pegasus:", "; ".join([str(error), *getattr(error, "__notes__", ())]), file=sys.stderr)
         sys.exit(_EXIT_AUTOPILOT if isinstance(error, AutopilotError) else _EXIT_INPUT)
     except ModuleNotFoundError as error:
-        print("pegasus:", standalone_error(error), file=sys.stderr)
+        print("pegasus:", package_error(error), file=sys.stderr)
         sys.exit(_EXIT_INPUT)
     except SystemExit as end:
         if terminated and end.code == _EXIT_INTERRUPTED:

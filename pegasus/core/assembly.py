@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pegasus.base.errors import ConfigError, standalone_error
+from pegasus.base.errors import ConfigError, package_error
 from pegasus.base.system import USD_SUFFIXES
 from pegasus.config.files import described_vehicle, load_vehicle, load_world
 from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec
@@ -54,7 +54,7 @@ def placed_world(world: WorldSpec, file: Path | None) -> WorldSpec:
     try:
         from pegasus.scene.generator import made_world
     except ModuleNotFoundError as error:
-        raise standalone_error(error) from None
+        raise package_error(error) from None
 
     try:
         return made_world(world)
@@ -87,7 +87,7 @@ def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | N
 
         return translate(usd)
     except ModuleNotFoundError as error:
-        raise standalone_error(error) from None
+        raise package_error(error) from None
     except MemoryError:
         raise ConfigError("does not fit into memory", file=usd, remedy="open a smaller world") from None
 

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ class Run:
     """Result of a run."""
 
     folder: Path | None
-    """Folder with `flight.mcap`, `summary.json` and `flight.png`; None for a run that is not recorded."""
+    """Folder with `flight.mcap`, `summary.json` and, with matplotlib, `flight.png`; None if not recorded."""
     summary: Summary
     interrupted: bool
     """Ctrl-C ended the run early."""
@@ -141,7 +142,7 @@ class Flight:
             summary = summarize(simulation, tracking, energy, wall_time=time.perf_counter() - began)
         if folder is not None:
             summary.write(folder / "summary.json")
-            if simulation.step_count > 0:
+            if simulation.step_count > 0 and find_spec("matplotlib") is not None:
                 plot_run(folder)
         if ended_by is not None and not isinstance(ended_by, KeyboardInterrupt):
             if folder is not None:

@@ -82,7 +82,7 @@ _OF_THE_COMMAND = {
     "typer": "typer==0.29.1",
 }
 """Requirements by module that `pegasus run` needs and the window does not."""
-_OF_ISAAC_SIM = ("PIL", "matplotlib", "numpy", "packaging", "pydantic", "yaml")
+_OF_ISAAC_SIM = ("PIL", "numpy", "pydantic", "yaml")
 """Modules that Isaac Sim includes."""
 _OPENUSD = "usd-core"
 _LOOK = """

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import standalone_error
+from pegasus.base.errors import package_error
 from pegasus.base.system import user_cache
 from pegasus.scene.plates import plates
 from pegasus.scene.surfaces import Faces, areas, components, is_closed, is_convex, weld
@@ -250,7 +250,7 @@ def _solve(points: Array, faces: Faces, name: str) -> tuple[list[Array], float]:
     try:
         import coacd  # imported on use: 13 MB that most worlds do not need
     except ModuleNotFoundError as error:
-        raise standalone_error(error) from None
+        raise package_error(error) from None
 
     surface = points[faces]
     coarse, triangles, off = points, faces, 0.0

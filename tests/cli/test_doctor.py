@@ -1,15 +1,17 @@
 """Tests of `pegasus doctor`: what it finds, what it misses and the remedies it names."""
 
+import importlib.metadata
+import platform
 import socket
 import stat
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from pegasus.base.errors import ConfigError
 from pegasus.cli import doctor
 from pegasus.cli.doctor import Status, examine
+from pegasus.cli.requirements import Requirement
 from pegasus.render.photo import renderer
 
 
@@ -46,19 +48,21 @@ def test_this_machine_is_fit():
 
 def test_packages():
     """A missing or outdated package would pass, or be reported without its remedy."""
-    found = doctor._package(Requirement("numpy>=1.0"))
+    found = doctor._package(Requirement.parse("numpy>=1.0"))
     assert found.status is Status.OK
-    old = doctor._package(Requirement("numpy>=99.0"))
+    old = doctor._package(Requirement.parse("numpy>=99.0"))
     assert old.status is Status.MISSING
     assert "too old" in old.found
     assert old.remedy == 'pip install "numpy>=99.0"'
-    missing = doctor._package(Requirement("no-such-package-as-this"))
+    missing = doctor._package(Requirement.parse("no-such-package-as-this"))
     assert (missing.status, missing.found) == (Status.MISSING, "not installed")
 
 
 def test_extras():
     """An incomplete extra would count as installed, or as an error."""
-    requirements = [Requirement(f'{name}; extra == "view"') for name in ("numpy", "no-such-package-as-this")]
+    requirements = [
+        Requirement.parse(f'{name}; extra == "view"') for name in ("numpy", "no-such-package-as-this")
+    ]
     found = doctor._extra("view", requirements)
     assert found.status is Status.OPTIONAL
     assert found.found == "no-such-package-as-this not installed"
@@ -66,12 +70,31 @@ def test_extras():
     assert doctor._extra("view", requirements[:1]).status is Status.OK
 
 
-def test_which_requirement_belongs_to_which_extra():
-    """Packages of an extra, or of another operating system, would be required of all users."""
-    plain, extra = Requirement("numpy"), Requirement('viser>=1; extra == "view"')
-    other = Requirement('winthing; sys_platform == "no-such-system"')
-    assert [doctor._applies(item, "") for item in (plain, extra, other)] == [True, False, False]
-    assert [doctor._applies(item, "view") for item in (plain, extra, other)] == [False, True, False]
+def test_requirements():
+    """Packages of an extra, or of another processor, would be required of all users, or versions misread."""
+    plain, extra = Requirement.parse("numpy"), Requirement.parse('viser<2,>=1.1; extra == "view"')
+    assert (plain.extra, extra.extra, extra.bounds) == (None, "view", "<2,>=1.1")
+    assert [extra.allows(version) for version in ("1.0.9", "1.1", "1.10.0", "1.1.0rc1", "2.0", "2")] == [
+        *(False, True, True, True, False, False)
+    ]
+    other = Requirement.parse('embreex>=4.4; platform_machine != "PROCESSOR" and extra == "render"')
+    here = Requirement.parse(
+        f'embreex>=4.4; platform_machine != "{platform.machine()}" and extra == "render"'
+    )
+    assert (other.applies, other.extra, here.applies) == (True, "render", False)
+
+
+def test_requirements_are_those_of_pip():
+    """A line of Pegasus's own metadata would be read otherwise than by pip."""
+    packaging = pytest.importorskip("packaging.requirements", reason="needs packaging")
+    for line in importlib.metadata.metadata("pegasus-multirotor").get_all("Requires-Dist"):
+        ours, theirs = Requirement.parse(line), packaging.Requirement(line)
+        assert ours.name == theirs.name
+        assert str(theirs.marker is None or theirs.marker.evaluate({"extra": ours.extra or ""})) == str(
+            ours.applies
+        )
+        for version in "0.1", "1.2.1", "4.0", "5.0", "26.11", "2024.2":
+            assert ours.allows(version) == theirs.specifier.contains(version), (line, version)
 
 
 def test_bare_machine(machine):
