@@ -19,7 +19,9 @@ from pegasus.core.backend import Backend, BackendGroup
 from pegasus.core.dynamics_models import DynamicsModels
 from pegasus.core.engine import RayHits, RigidBody
 from pegasus.core.placement import StartPlacement, placed_state
-from pegasus.core.plant import ColumnView, own_columns
+from pegasus.core.plant import ColumnView, StateView, own_columns
+from pegasus.core.readings import NewReadings, Readings
+from pegasus.core.reprs import vehicle_line
 from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
 from pegasus.core.sensor import Reading, Sensor, build_sensors, require_sensors
 from pegasus.core.sensor_suite import SensorSuite
@@ -64,6 +66,10 @@ class Multirotor:
 
     environment: Environment
     """Gravity, air, wind and magnetic field; set when the vehicle joins a simulation."""
+    position, orientation = StateView("position"), StateView("orientation")
+    """Position and orientation of `state`."""
+    velocity, angular_velocity = StateView("velocity"), StateView("angular_velocity")
+    """Velocity and angular velocity of `state`."""
     command = ColumnView("command")
     """Rotor speeds commanded by the driving backend [rad/s], shape (N, R)."""
     rotor_command = ColumnView("limited_command")
@@ -163,13 +169,16 @@ class Multirotor:
         self.actuation.reset(self)
         self._manager: VehicleManager | None = None
 
+    def __repr__(self) -> str:
+        return vehicle_line(self)
+
     @property
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> Readings:
         """Last reading of each sensor, by sensor name."""
         return self.sensors.readings
 
     @property
-    def new_readings(self) -> dict[str, Reading]:
+    def new_readings(self) -> NewReadings:
         """Readings that are new at this step, by sensor name."""
         return self.sensors.new_readings
 
@@ -331,7 +340,7 @@ class Multirotor:
             t: Simulation time [s].
             backends: The backends.
         """
-        readings = self.new_readings if self.backends.reads_sensors else {}
+        readings: Mapping[str, Reading] = self.new_readings if self.backends.reads_sensors else {}
         for backend in backends:
             backend.publish(t, self.state, readings)
 
@@ -344,7 +353,8 @@ class Multirotor:
         self.columns = columns
         if self.battery is not None:
             self.battery.columns = columns
-        self.state = VehicleState(**{field.name: columns[field.name] for field in fields(VehicleState)})
+        state = VehicleState(**{field.name: columns[field.name] for field in fields(VehicleState)})
+        self.state = state.read_only()
 
     def join(self, manager: "VehicleManager", environment: Environment) -> None:
         """Join a simulation in which the rotors can carry the weight: bind sensors and backends.

@@ -61,6 +61,27 @@ class ColumnView:
         vehicle.columns[self._name][...] = values
 
 
+class StateView:
+    """Attribute of a vehicle: an array of its state, which is only read.
+
+    Args:
+        name: Name of the field of the state.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, vehicle: "Multirotor", owner: type) -> Array:
+        array: Array = getattr(vehicle.state, self._name)
+        return array
+
+    def __set__(self, vehicle: "Multirotor", values: object) -> None:
+        raise AttributeError(
+            f"{self._name} of vehicle {vehicle.name!r} is only read; move the vehicle by vehicle.place"
+            f"({self._name}=...), or give its start to Multirotor"
+        )
+
+
 class Plant:
     """Rows of all copies of all vehicles, in the order of the vehicles, and their step."""
 

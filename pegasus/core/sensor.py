@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import build, require, require_instance
+from pegasus.base.field_docs import fields_text
 from pegasus.base.registry import Registry
 from pegasus.core.state import VehicleState
 
@@ -24,6 +25,15 @@ class Reading:
 
     stamp: float
     """Simulation time of the reading [s]."""
+
+    def __init_subclass__(cls) -> None:
+        # Otherwise each subclass would get the method of dataclasses, which prints whole arrays.
+        if "__repr__" not in vars(cls):
+            setattr(cls, "__repr__", Reading.__repr__)  # noqa: B010
+
+    def __repr__(self) -> str:
+        """Return one line: the values with their units."""
+        return f"{type(self).__name__}({fields_text(self)})"
 
 
 _BLOCK = 1024

@@ -8,6 +8,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.streams import stream
 from pegasus.core.compiled_sensor import CompiledSensor
+from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.schedule import Schedule
 from pegasus.core.sensor import Reading, Sensor
 from pegasus.core.state import VehicleState
@@ -29,7 +30,7 @@ class SensorSuite(Mapping[str, Sensor]):
         self._compiled = {n: s for n, s in self._sensors.items() if isinstance(s, CompiledSensor)}
         self._each = [(name, self._compiled.get(name)) for name in self._sensors]
         self._given: dict[str, Reading] = {}
-        self._new: tuple[float, dict[str, Reading]] | None = None
+        self._new: tuple[float, NewReadings] | None = None
         self.time: Array | None = None
         """Time of the bank, which `SensorBank` sets; None before the first step."""
 
@@ -87,9 +88,9 @@ class SensorSuite(Mapping[str, Sensor]):
             sensor.place()
 
     @property
-    def readings(self) -> dict[str, Reading]:
+    def readings(self) -> Readings:
         """Last reading of each sensor that has given one."""
-        found: dict[str, Reading] = {}
+        found = Readings(self)
         for name in self._sensors:
             if name in self._given:
                 found[name] = self._given[name]
@@ -98,13 +99,13 @@ class SensorSuite(Mapping[str, Sensor]):
         return found
 
     @property
-    def new_readings(self) -> dict[str, Reading]:
+    def new_readings(self) -> NewReadings:
         """Readings of the last step."""
         if self.time is None:
-            return {}
+            return NewReadings(self)
         now, _, number = self.time.tolist()
         if self._new is None or self._new[0] != number:
-            new: dict[str, Reading] = {}
+            new = NewReadings(self)
             for name, sensor in self._each:
                 reading = self._given.get(name) if sensor is None else sensor.given_at(now)
                 if reading is not None and reading.stamp == now:

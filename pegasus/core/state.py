@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.field_docs import fields_text
 from pegasus.core.trajectory import Trajectory
 
 
@@ -14,7 +15,8 @@ from pegasus.core.trajectory import Trajectory
 class VehicleState:
     """State of N identical vehicles at one instant; world ENU, body FLU, SI units.
 
-    The arrays are live: the simulation writes into them at every step. Take a `copy()` to keep one.
+    The arrays are live: the simulation writes into them at every step. Take a `copy()` to keep one. Those of
+    a vehicle are read-only.
     """
 
     position: Array
@@ -54,6 +56,17 @@ class VehicleState:
             angular_acceleration=np.zeros((count, 3)),
             rotor_speed=np.zeros((count, rotor_count)),
         )
+
+    def read_only(self) -> "VehicleState":
+        """Return the same state with arrays that cannot be written."""
+        views = {field.name: getattr(self, field.name).view() for field in fields(self)}
+        for view in views.values():
+            view.flags.writeable = False
+        return VehicleState(**views)
+
+    def __repr__(self) -> str:
+        """Return one line: the values with their units, or the shapes of many copies."""
+        return f"VehicleState({fields_text(self)})"
 
     def copy(self) -> "VehicleState":
         """Return a copy that later steps do not change."""

@@ -227,15 +227,14 @@ class VehicleManager(Collection[Multirotor]):
             target: Its new poses and velocities, N rows.
         """
         self._engine.write(self._ids[vehicle.name], target)
-        state, columns = vehicle.state, vehicle.columns
-        state.position[...], state.orientation[...] = target.position, target.orientation
+        columns = vehicle.columns
+        columns["position"][...], columns["orientation"][...] = target.position, target.orientation
         for name in ("velocity", "angular_velocity"):
             columns[name][...] = columns[f"last_{name}"][...] = getattr(target, name)
         columns["start_position"][...] = target.position
         columns["start_orientation"][...] = target.orientation
-        state.rotation[...] = matrix_from_quaternion(target.orientation)
-        state.acceleration[...] = 0.0
-        state.angular_acceleration[...] = 0.0
+        columns["rotation"][...] = matrix_from_quaternion(target.orientation)
+        columns["acceleration"][...] = columns["angular_acceleration"][...] = 0.0
         columns["gravity"][...] = self._environment.gravity_vector(target.position)
         vehicle.sensors.place()
 

@@ -1,12 +1,8 @@
 """ROS 2 message types: their definitions and CDR, types of recorded dataclasses, and types of Foxglove."""
 
-import ast
-import functools
-import inspect
 import itertools
 import re
 import struct
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -14,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.field_docs import field_docs
 
 CDR_HEADER = b"\x00\x01\x00\x00"
 """Encapsulation header of little-endian CDR; alignment is counted from its end."""
@@ -46,7 +43,8 @@ class MessageType:
         """Return a message in CDR.
 
         Args:
-            content: Values by field name: messages as mappings, sequences of numbers as arrays or bytes.
+            content: Values by field name: messages as mappings, sequences of numbers as arrays or bytes, and
+                sequences of points or colours as mappings or one array.
         """
         body = bytearray()
         _append(body, self, content)
@@ -104,6 +102,10 @@ def _append(body: bytearray, kind: FieldType, value: Any) -> None:
             _append(body, part, value[name])
     elif isinstance(kind, tuple):
         body += bytes(-len(body) % 4) + struct.pack("<I", len(value))
+        if isinstance(value, np.ndarray):
+            # Points and colours: rows of 64-bit numbers, without gaps.
+            body += bytes(-len(body) % 8 if len(value) else 0) + value.astype("<f8").tobytes()
+            return
         for item in value:
             _append(body, kind[0], item)
     elif kind == "string":
@@ -204,30 +206,6 @@ def _ros_name(name: str) -> str:
     return re.sub("[^a-z0-9]+", "_", name.lower()).lstrip("_0123456789").rstrip("_") or "value"
 
 
-@functools.cache
-def field_docs(cls: type) -> dict[str, str]:
-    """Return the docstrings of the fields of a dataclass and its bases, if their source is available."""
-    docs: dict[str, str] = {}
-    for base in reversed(cls.__mro__[:-1]):
-        try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(base)))
-        except (OSError, TypeError, SyntaxError):
-            continue  # Classes defined in a console have no source.
-        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
-        for entry, below in itertools.pairwise(body):
-            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
-                docs[entry.target.id] = _text(below)
-    return docs
-
-
-def _text(statement: ast.stmt) -> str:
-    """Return the text of a docstring statement; empty for other statements."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-        value = statement.value.value
-        return " ".join(value.split()) if isinstance(value, str) else ""
-    return ""
-
-
 _TIME = MessageType("builtin_interfaces/msg/Time", {"sec": "int32", "nanosec": "uint32"})
 _VECTOR = MessageType("geometry_msgs/msg/Vector3", dict.fromkeys("xyz", "float64"))
 _POINT = MessageType("geometry_msgs/msg/Point", dict.fromkeys("xyz", "float64"))
@@ -264,3 +242,80 @@ POINT_CLOUD = _foxglove(
     "PointCloud", **_HEAD, pose=_POSE, point_stride="uint32", fields=(_ELEMENT,), data="uint8[]"
 )
 """Points with further values."""
+_COLOR = _foxglove("Color", **dict.fromkeys("rgba", "float64"))
+_PAIR = _foxglove("KeyValuePair", key="string", value="string")
+_ARROW = _foxglove(
+    "ArrowPrimitive",
+    pose=_POSE,
+    **dict.fromkeys(("shaft_length", "shaft_diameter", "head_length", "head_diameter"), "float64"),
+    color=_COLOR,
+)
+_CUBE = _foxglove("CubePrimitive", pose=_POSE, size=_VECTOR, color=_COLOR)
+_SPHERE = _foxglove("SpherePrimitive", pose=_POSE, size=_VECTOR, color=_COLOR)
+_CYLINDER = _foxglove(
+    "CylinderPrimitive", pose=_POSE, size=_VECTOR, bottom_scale="float64", top_scale="float64", color=_COLOR
+)
+_CORNERS: dict[str, FieldType] = {
+    "points": (_POINT,),
+    "color": _COLOR,
+    "colors": (_COLOR,),
+    "indices": "uint32[]",
+}
+_LINE = _foxglove(
+    "LinePrimitive", type="uint8", pose=_POSE, thickness="float64", scale_invariant="bool", **_CORNERS
+)
+_TRIANGLES = _foxglove("TriangleListPrimitive", pose=_POSE, **_CORNERS)
+_TEXT = _foxglove(
+    "TextPrimitive",
+    pose=_POSE,
+    billboard="bool",
+    font_size="float64",
+    scale_invariant="bool",
+    color=_COLOR,
+    text="string",
+)
+_MODEL = _foxglove(
+    "ModelPrimitive",
+    pose=_POSE,
+    scale=_VECTOR,
+    color=_COLOR,
+    override_color="bool",
+    url="string",
+    media_type="string",
+    data="uint8[]",
+)
+_ENTITY = _foxglove(
+    "SceneEntity",
+    **_HEAD,
+    id="string",
+    lifetime=MessageType("builtin_interfaces/msg/Duration", {"sec": "int32", "nanosec": "uint32"}),
+    frame_locked="bool",
+    metadata=(_PAIR,),
+    arrows=(_ARROW,),
+    cubes=(_CUBE,),
+    spheres=(_SPHERE,),
+    cylinders=(_CYLINDER,),
+    lines=(_LINE,),
+    triangles=(_TRIANGLES,),
+    texts=(_TEXT,),
+    models=(_MODEL,),
+)
+_DELETION = _foxglove("SceneEntityDeletion", timestamp=_TIME, type="uint8", id="string")
+SCENE_UPDATE = _foxglove("SceneUpdate", deletions=(_DELETION,), entities=(_ENTITY,))
+"""Entities for Foxglove's 3D panel."""
+LOCATION_FIX = _foxglove(
+    "LocationFix",
+    **_HEAD,
+    **dict.fromkeys(("latitude", "longitude", "altitude"), "float64"),
+    position_covariance="float64[9]",
+    position_covariance_type="uint8",
+    heading="float64",
+    velocity=_VECTOR,
+    color=_COLOR,
+    metadata=(_PAIR,),
+)
+"""Position on Earth for Foxglove's map panel."""
+LOG = _foxglove(
+    "Log", timestamp=_TIME, level="uint8", message="string", name="string", file="string", line="uint32"
+)
+"""Text with a level for Foxglove's log panel."""

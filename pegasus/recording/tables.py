@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.base.field_docs import unit_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -102,12 +103,6 @@ def data_set(
             {key: text for key, text in attributes.items() if text},
         )
     return xarray.Dataset(variables, coordinates)  # type: ignore[no-any-return]
-
-
-def unit_of(comment: str) -> str:
-    """Return the unit in a description such as `Velocity in the world [m/s], shape (N, 3).`."""
-    found = re.search(r"\[([^]]+)\]", comment)
-    return found[1] if found else ""
 
 
 def _by_copy(values: _Values, copies: Sequence[int], count: int, comment: str) -> _Values:

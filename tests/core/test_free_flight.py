@@ -149,7 +149,7 @@ def flown(rate, drag, backend):
         drone = sim.add(odd_vehicle(drag, backend))
         sim.play()
         drone.teleport((0, 0, 99), velocity=(8.0, -6.0, 2.0), angular_velocity=(2.0, -1.0, 3.0))
-        drone.state.rotor_speed[...] = 400.0
+        drone.columns["rotor_speed"][...] = 400.0
         center = np.array([0, 0, 99.0]) + COM
         start = np.concatenate(
             [center, [0, 0, 0, 1], np.array([8.0, -6.0, 2.0]) + np.cross([2, -1, 3], COM), [2.0, -1.0, 3.0],
@@ -197,7 +197,7 @@ def test_spinning_rotors_make_no_energy(name):
         drone = sim.add(Multirotor(name, **still, position=(0, 0, 50), backends=[Steady(fast)]))
         sim.play()
         drone.teleport((0, 0, 50), angular_velocity=(5.0, 0.0, 0.0))
-        drone.state.rotor_speed[...] = fast
+        drone.columns["rotor_speed"][...] = fast
 
         def energy():
             w, v = drone.state.angular_velocity[0], drone.state.velocity[0]

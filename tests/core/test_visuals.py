@@ -48,7 +48,7 @@ def test_propellers_turn_about_their_axes():
         vehicle = sim.add(Multirotor(model, position=(0, 0, 3)))
         sim.step()
         layout = vehicle.layout
-        vehicle.state.rotor_speed[...] = speed = np.linspace(100, 200, layout.count)[None]
+        vehicle.columns["rotor_speed"][...] = speed = np.linspace(100, 200, layout.count)[None]
         now = sim.visuals.snapshot(0.0)
         later = now.at(1e-3)
         body = vehicle.state.rotation[0]

@@ -192,7 +192,7 @@ def pushed(effect, position, *colliders, tilt=0.0, other=None, count=1):
             sim.add(Multirotor("iris", position=other, sensors={}))
         sim.play()
         iris.teleport(position, orientation=[0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)])
-        iris.state.rotor_speed[...] = 650.0
+        iris.columns["rotor_speed"][...] = 650.0
         sim.advance()
         return iris.rotor_force.copy(), iris.rotor_torque.copy(), iris.layout
 
@@ -258,7 +258,7 @@ def test_it_holds_its_height_over_the_ground_and_is_off_unless_asked_for():
                 "iris", position=(0, 0, 0.3), backends=[controller], ground_effect=effect, sensors={}
             )
             sim.add(iris)
-            iris.state.rotor_speed[...] = 650.0
+            iris.columns["rotor_speed"][...] = 650.0
             sim.run(6.0)
             np.testing.assert_allclose(iris.state.position[0], [0.0, 0.0, 0.3], atol=0.01)
             assert np.abs(iris.state.velocity).max() < 0.02

@@ -69,7 +69,7 @@ def test_they_stand_where_renderers_draw_them():
     vehicle = Multirotor("tilted_hexarotor", count=2)
     paths = add_bodies(stage, vehicle.bodies(), scene="/PhysicsScene")
     prepare_propellers(stage, vehicle)
-    vehicle.state.rotor_speed[...] = np.linspace(300.0, 900.0, 12).reshape(2, 6)
+    vehicle.columns["rotor_speed"][...] = np.linspace(300.0, 900.0, 12).reshape(2, 6)
     turn_propellers(stage, [vehicle], 1.234)
     drawn = DrawnVehicle(vehicle)
     poses = drawn.poses(

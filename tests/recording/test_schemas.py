@@ -7,6 +7,7 @@ import pytest
 from mcap_ros2._dynamic import generate_dynamic
 from recording_stand_ins import FixReading
 
+from pegasus.base.field_docs import field_docs
 from pegasus.core.sensor import Reading
 from pegasus.core.state import VehicleState
 from pegasus.recording.schemas import (
@@ -16,7 +17,6 @@ from pegasus.recording.schemas import (
     POINT_CLOUD,
     RAW_IMAGE,
     MessageType,
-    field_docs,
     item_fields,
     item_type,
 )
