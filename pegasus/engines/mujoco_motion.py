@@ -1,7 +1,6 @@
 """Motion of the free bodies of a MuJoCo model: given free flight, and rigid contacts where bodies touch."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -11,10 +10,8 @@ from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_in
 from pegasus.core.engine import BodyState
 from pegasus.engines.mujoco_contacts import ContactRecord, Solution, group_sums, solve
 from pegasus.engines.mujoco_proximity import OVERLAP, Proximity
+from pegasus.engines.mujoco_rest import Found, Rest, both
 from pegasus.engines.mujoco_tumbling import Tumbling
-
-_Motion: TypeAlias = tuple[Array, Array, Array, Array]
-"""Positions of the centres of mass, orientations, velocities of the centres, angular velocities, (M, ...)."""
 
 _NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
@@ -37,7 +34,7 @@ class BodyMotion:
         self._take_from_model(self.state)
         self._force, self._torque = np.zeros((self._count, 3)), np.zeros((self._count, 3))
         self._free: BodyState | None = None
-        self._rest: _Rest | None = None
+        self._rest: Rest | None = None
         self._center_of_mass = model.body_ipos[1:]
         self._mass = model.body_mass[1:, None].copy()
         self._tumbling = Tumbling(model)
@@ -45,13 +42,17 @@ class BodyMotion:
         self._in_model = False
         self._proximity = Proximity(model, data, self.state, self._end)
         self._no_body = np.zeros(self._count, dtype=bool)
-        self._contacts: tuple[Any, ...] | None = None
+        self._asleep = self._no_body
+        self._contacts: Found | None = None
         self._record_overlaps()
 
     @property
     def contacts(self) -> ContactRecord | None:
         """Contacts of the last step, or of the initial poses; None if there are none."""
-        return None if self._contacts is None else ContactRecord(self._model, *self._contacts)
+        found = self._contacts
+        if self._rest is not None and self._asleep.any():
+            found = both(found, self._rest.contacts(self._asleep))
+        return None if found is None else ContactRecord(self._model, *found)
 
     def apply(self, force: Array, torque: Array, free: BodyState | None) -> None:
         """Set the wrench of the next steps, and the state at the end of the next one without contacts."""
@@ -81,38 +82,52 @@ class BodyMotion:
 
     def step(self, dt: float) -> None:
         """Advance by dt [s]."""
-        free = self._free
+        free, force, torque, rest = self._free, self._force, self._torque, self._rest
         self._free = None
-        if self._rest is not None and self._rest.goes_on(dt, self._force, self._torque, free):
+        resting = self._no_body if rest is None else rest.remaining(dt, force, torque, free)
+        if rest is not None and resting.all():
             return
-        self._rest = None
         if free is None:
             self._integrate(dt)
         else:
             _copy(self._end, free)
-        self._contacts, self._in_model = None, False
+        self._contacts, self._asleep, self._in_model = None, self._no_body, False
         if self._proximity.far(dt):
+            self._rest = None
             return
         near = self._proximity.near(at_start=self._put_state)
+        if rest is not None and resting.any():
+            rest.bodies = self._asleep = resting & self._proximity.alone()
+            near &= ~self._asleep
+            for name, values in vars(self._end).items():
+                values[self._asleep] = vars(self.state)[name][self._asleep]
         if not near.any():
             _copy(self.state, self._end)
-        elif self._step_near(near, dt):
-            self._rest = _Rest(dt, self._force, self._torque, free)
+            return
+        still = self._step_near(near, dt)
+        if still.any() and self._contacts is not None:
+            found = self._contacts
+            if rest is not None and self._asleep.any():
+                found = both(found, rest.contacts(self._asleep))
+            self._rest = Rest(still | self._asleep, dt, force, torque, free, found, self._model.geom_bodyid)
 
-    def _step_near(self, near: BoolArray, dt: float) -> bool:
-        """Advance by dt [s] where some bodies may touch something. Return whether all remain at rest."""
+    def _step_near(self, near: BoolArray, dt: float) -> BoolArray:
+        """Advance by dt [s] where some bodies may touch something. Return which remain at rest, (M,)."""
         proximity, state, free = self._proximity, self.state, self._end
         motion = proximity.motion
         fast = near & proximity.fast(motion)
         blocked, swept = self._no_body, bool(fast.any())
         if not swept and not self._detect(near):
             _copy(state, free)
-            return False
+            return self._no_body
         start, end = self._central(state), self._central(free)
         if swept:
-            path = self._free_path(start, end, dt)
+            momenta = self._momentum(start), self._momentum(end)
             part, blocked = proximity.travelled(
-                fast, motion, lambda part: self._place(*path(part)[:2]), overlap=_TOUCH
+                fast,
+                motion,
+                lambda part: self._place(*self._on_free_path(start, end, momenta, part, dt)),
+                overlap=_TOUCH,
             )
             self._detect(near)
         solution = self._solved(start, end, dt, passing=fast & ~blocked) if self._data.ncon else None
@@ -122,14 +137,19 @@ class BodyMotion:
         _copy(state, free)
         stopped = blocked & ~touching
         if stopped.any():
-            self._set(stopped, *path(part))
+            way = part[:, None]
+            placed = self._on_free_path(start, end, momenta, part, dt)
+            velocity = start.velocity + way * (end.velocity - start.velocity)
+            spin = self._tumbling.spin(placed[1], momenta[0] + way * (momenta[1] - momenta[0]))
+            self._set(stopped, *placed, velocity, spin)
         if solution is None or not touching.any():
-            return False
-        self._move(solution, start, dt)
+            return self._no_body
+        if (touching & ~still).any():
+            self._move(solution, start, dt)
         if rest is not None:
             state.position[still], state.orientation[still] = rest
             state.velocity[still] = state.angular_velocity[still] = 0.0
-        return bool(still.all())
+        return still
 
     def _detect(self, near: BoolArray) -> int:
         """Find the contacts of some bodies (M,) at the start of a step. Return their number."""
@@ -146,8 +166,8 @@ class BodyMotion:
         if two.any():
             # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
             colliding = np.isin(np.arange(1, model.nbody), pairs[two])
-            momentum = tumbling.momentum(end.orientation, spin)
-            spin = np.where(colliding[:, None], tumbling.spin(start.orientation, momentum), spin)
+            at_start = tumbling.spin(start.orientation, self._momentum(end))
+            spin = np.where(colliding[:, None], at_start, spin)
         # MuJoCo's velocities are those of the origins of the body frames.
         free = np.hstack([end.velocity, spin])
         wrench = np.hstack([self._force, self._torque])
@@ -236,6 +256,10 @@ class BodyMotion:
         scale: Array = np.sqrt(np.maximum(energy - work, 0.0) / np.maximum(energy, 1e-300))
         return scale
 
+    def _momentum(self, state: BodyState) -> Array:
+        """Return the angular momenta about the centres of mass, world [N m s], shape (M, 3)."""
+        return self._tumbling.momentum(state.orientation, state.angular_velocity)
+
     def _central(self, state: BodyState) -> BodyState:
         """Return a copy of a state with positions and velocities of the centres of mass."""
         position, velocity = state.position.copy(), state.velocity.copy()
@@ -264,24 +288,14 @@ class BodyMotion:
             position = position - rotate(matrix_from_quaternion(orientation), self._center_of_mass)
         self._put(position, orientation)
 
-    def _free_path(self, start: BodyState, end: BodyState, dt: float) -> Callable[[Array], _Motion]:
-        """Return a function that gives the motion of all bodies after a part of free flight (M,)."""
-        tumbling = self._tumbling
-        before = tumbling.momentum(start.orientation, start.angular_velocity)
-        change = tumbling.momentum(end.orientation, end.angular_velocity) - before
-
-        def at(part: Array) -> _Motion:
-            way = part[:, None]
-            momentum = before + way * change
-            orientation = tumbling.turned(start.orientation, 0.5 * (before + momentum), part * dt)
-            return (
-                start.position + way * (end.position - start.position),
-                orientation,
-                start.velocity + way * (end.velocity - start.velocity),
-                tumbling.spin(orientation, momentum),
-            )
-
-        return at
+    def _on_free_path(
+        self, start: BodyState, end: BodyState, momenta: tuple[Array, Array], part: Array, dt: float
+    ) -> tuple[Array, Array]:
+        """Return positions and orientations after a part (M,) of free flight, given both angular momenta."""
+        way = part[:, None]
+        mean = momenta[0] + 0.5 * way * (momenta[1] - momenta[0])
+        orientation = self._tumbling.turned(start.orientation, mean, part * dt)
+        return start.position + way * (end.position - start.position), orientation
 
     def _integrate(self, dt: float) -> None:
         """Compute the state at the end of a step without contacts, by RK4 with the wrench held."""
@@ -328,26 +342,8 @@ class BodyMotion:
     def _record(self, force: Array) -> None:
         """Keep the present contacts and their forces, shape (K, 3)."""
         contact = self._data.contact
-        found = contact.geom, contact.dist, contact.pos, contact.frame
-        self._contacts = *(values.copy() for values in found), force
-
-
-class _Rest:
-    """Inputs of a step in which all bodies remain at rest; with the same inputs they do so again."""
-
-    def __init__(self, dt: float, force: Array, torque: Array, free: BodyState | None) -> None:
-        self._dt, self._force, self._torque = dt, force.copy(), torque.copy()
-        self._free = None if free is None else [field.copy() for field in _fields(free)]
-
-    def goes_on(self, dt: float, force: Array, torque: Array, free: BodyState | None) -> bool:
-        """Return whether the inputs of a step are the same."""
-        if dt != self._dt or (free is None) != (self._free is None):
-            return False
-        if not ((force == self._force).all() and (torque == self._torque).all()):
-            return False
-        if free is None or self._free is None:
-            return True
-        return all(bool((a == b).all()) for a, b in zip(_fields(free), self._free, strict=True))
+        gap, position, frame = contact.dist.copy(), contact.pos.copy(), contact.frame.copy()
+        self._contacts = contact.geom.copy(), gap, position, frame, force
 
 
 def _copy(state: BodyState, source: BodyState) -> None:
@@ -361,10 +357,6 @@ def _still(start: BodyState, solution: Solution) -> BoolArray:
     fastest = np.abs(np.hstack(speeds)).max(axis=1)
     still: BoolArray = solution.touching & (fastest < _STILL)
     return still
-
-
-def _fields(state: BodyState) -> tuple[Array, Array, Array, Array]:
-    return state.position, state.orientation, state.velocity, state.angular_velocity
 
 
 _STILL = 1e-8

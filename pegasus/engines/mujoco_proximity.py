@@ -191,6 +191,12 @@ class Proximity:
         self._to_world[rows] = self._to_bodies[rows] = 0.0
         self._wait[rows] = 0
 
+    def alone(self) -> BoolArray:
+        """Return which bodies have no contact with other bodies in the step that `far` considered, (M,)."""
+        # Two bodies are at least half of either bound apart: those whose bound was used up were searched.
+        alone: BoolArray = self._to_bodies > 2.0 * MARGIN
+        return alone
+
     def _clear(self) -> BoolArray:
         clear: BoolArray = (self._to_world > 0.0) & (self._to_bodies > 0.0)
         return clear

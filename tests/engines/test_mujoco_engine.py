@@ -183,6 +183,61 @@ def test_rest_on_the_ground(rate):
     assert (contacts.other == -1).all()
 
 
+def landed_and_flying(names, wrenches, steps=150):
+    """Return the engine with boxes of which the wrench of some changes, and their states and contacts."""
+    places = {"landed": (0, 0, 0.05), "turned": (5, 0, 0.05), "thrown": (-1.2, 0, 0.06), "high": (0, 9, 50)}
+    engine, ids = engine_with(
+        ground(), bodies=[body(name, position=places[name], colliders=[box()]) for name in names]
+    )
+    if "thrown" in names:
+        motion = np.zeros((len(names), 3))
+        motion[names.index("thrown")] = (4.0, 0.0, 0.0)
+        set_motion(engine, ids, velocity=motion)
+    found = {name: [] for name in names}
+    for step in range(steps):
+        force = np.tile([0.0, 0.0, -1.5 * G], (len(names), 1))
+        for name, change in wrenches.items():
+            if name in names:
+                force[names.index(name)] += change(step)
+        engine.apply(force, np.zeros((len(names), 3)))
+        engine.step(0.004)
+        state, contacts = state_of(engine, len(names)), engine.contacts()
+        for k, name in enumerate(names):
+            here = contacts.body == ids[k]
+            order = np.lexsort(contacts.position[here].T)
+            forces, points = contacts.force[here][order], contacts.position[here][order]
+            found[name].append(np.concatenate([*(v[k] for v in vars(state).values()), *forces, *points]))
+    return engine, found
+
+
+def test_bodies_at_rest_are_left_out_of_the_step_without_a_difference():
+    """A landed body would keep its rest under another wrench, or lose its contacts while others move."""
+    wrenches = {
+        "turned": lambda step: np.array([0.0, 0.0, 20.0 if 60 <= step < 75 else 0.0]),
+        "high": lambda step: np.array([0.01 * step, 0.0, 0.0]),
+    }
+    engine, together = landed_and_flying(["landed", "turned", "high"], wrenches)
+    assert engine._motion._asleep.tolist() == [True, True, False]
+    for name in ("landed", "turned"):
+        for one, two in zip(landed_and_flying([name], wrenches)[1][name], together[name], strict=True):
+            np.testing.assert_array_equal(one, two)
+    assert together["turned"][80][2] > 0.055
+    np.testing.assert_allclose(
+        together["landed"][-1][13:25].reshape(4, 3).sum(axis=0), [0, 0, 1.5 * G], atol=1e-4
+    )
+
+
+def test_a_body_at_rest_is_moved_by_one_that_hits_it():
+    """A body that is left out of the step because it rests would be an obstacle, or be passed through."""
+    _, found = landed_and_flying(
+        ["landed", "thrown", "high"], {"high": lambda step: np.array([0.1 * step, 0, 0])}, 400
+    )
+    path = np.array([state[:3] for state in found["landed"]])
+    np.testing.assert_array_equal(path[30:50], path[30:31].repeat(20, axis=0))
+    assert path[-1, 0] > 0.02
+    assert np.array([state[0] for state in found["thrown"]]).max() < path[-1, 0]
+
+
 @pytest.mark.parametrize("restitution", [0.0, 0.3, 0.6, 0.9])
 @pytest.mark.parametrize("rate", [100, 250, 1000])
 def test_a_body_comes_to_rest_on_any_material(restitution, rate):

@@ -1,0 +1,69 @@
+"""Bodies at rest: with the same inputs they remain where they are, and are left out of the step."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.core.engine import BodyState
+
+Found: TypeAlias = tuple[Any, Array, Array, Array, Array]
+"""Contacts: both geoms, gaps, points, frames and forces, (K, ...) each."""
+
+
+class Rest:
+    """Bodies at rest after a step, its inputs and their contacts.
+
+    Args:
+        bodies: Which bodies are at rest, shape (M,).
+        dt: Length of the step [s].
+        force: Forces, shape (M, 3).
+        torque: Torques, shape (M, 3).
+        free: State at the end of the step without contacts, if it was given.
+        found: Contacts of the step.
+        body: Body of each geom of the model, 0 for the world.
+    """
+
+    def __init__(
+        self,
+        bodies: BoolArray,
+        dt: float,
+        force: Array,
+        torque: Array,
+        free: BodyState | None,
+        found: Found,
+        body: Any,
+    ) -> None:
+        self.bodies = bodies
+        """Bodies at rest, shape (M,)."""
+        self._dt, self._given = dt, free is not None
+        self._inputs = [values.copy() for values in _inputs(force, torque, free)]
+        self._found, self._body = found, body
+
+    def remaining(self, dt: float, force: Array, torque: Array, free: BodyState | None) -> BoolArray:
+        """Return which bodies remain at rest, shape (M,): those with the same inputs in each step since."""
+        if dt != self._dt or (free is not None) != self._given:
+            self.bodies = np.zeros(len(force), dtype=bool)
+        for before, now in zip(self._inputs, _inputs(force, torque, free), strict=False):
+            same = before == now
+            if not same.all():
+                self.bodies = self.bodies & same.all(axis=1)
+        return self.bodies
+
+    def contacts(self, bodies: BoolArray) -> Found:
+        """Return the contacts of some bodies at rest, shape (M,), which touch the world only."""
+        rows = np.append(False, bodies)[self._body[self._found[0]].max(axis=1)]
+        geom, gap, position, frame, force = (values[rows] for values in self._found)
+        return geom, gap, position, frame, force
+
+
+def both(one: Found | None, other: Found) -> Found:
+    """Return the contacts of two sets."""
+    if one is None:
+        return other
+    geom, gap, position, frame, force = (np.concatenate(pair) for pair in zip(one, other, strict=True))
+    return geom, gap, position, frame, force
+
+
+def _inputs(force: Array, torque: Array, free: BodyState | None) -> list[Array]:
+    return [force, torque, *([] if free is None else vars(free).values())]
