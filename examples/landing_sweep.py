@@ -17,18 +17,19 @@ def main(
     plot: Path = Path("landings.png"),
 ) -> list[Row]:
     """Return a row for each flight, and plot the landings of each wind speed."""
+    means = [(speed, 0.0, 0.0) for speed in winds]
     settings = {
         "world": "flat",
         "vehicles.iris.backends.geometric.trajectory": [FLIGHT],
         "vehicles.iris.model.mass": "normal(1.5, 0.05)",
         "world.wind.model": "gusts",
         "world.wind.intensity": 1.5,
-        "world.wind.mean_velocity": [(speed, 0.0, 0.0) for speed in winds],
+        "world.wind.mean_velocity": means,
     }
     rows = sweep("first_flight", seeds=seeds, settings=settings, jobs=jobs)
     figure = Figure()
     axes = figure.subplots(subplot_kw={"aspect": "equal", "xlabel": "x [m]", "ylabel": "y [m]"})
-    for wind in settings["world.wind.mean_velocity"]:
+    for wind in means:
         place = np.array(
             [(row["iris.x"], row["iris.y"]) for row in rows if row["world.wind.mean_velocity"] == wind]
         )

@@ -49,7 +49,9 @@ def fly(world: str, *, speed: float, duration: float | None, lidar: Lidar) -> tu
     """Fly along the world's tour; return the map and the flown path [m], shape (K, 3)."""
     with Simulation(world, seed=1) as sim:
         tour = sim.world.paths["tour"]
-        path = trajectories.waypoints(points=tour, speed=speed, acceleration=3.0, stop=True, yaw="forward")
+        path = trajectories.waypoints(
+            points=tuple(tour), speed=speed, acceleration=3.0, stop=True, yaw="forward"
+        )
         iris = sim.add(
             Multirotor(
                 "iris",
@@ -62,7 +64,7 @@ def fly(world: str, *, speed: float, duration: float | None, lidar: Lidar) -> tu
         length = duration or path.duration + 5.0
         steps = sim.stepping(length)
         for _ in track(steps, "flying", total=round(length * sim.rate), console=Console(stderr=True)):
-            if reading := iris.new_readings.get("lidar"):
+            if isinstance(reading := iris.new_readings.get("lidar"), LidarReading):
                 found.add(reading)
                 way.append(iris.state.position[0].copy())
         found.thin()

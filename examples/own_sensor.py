@@ -43,7 +43,7 @@ def main() -> Array:
         while sim.time < 11.0:
             state = iris.state.copy()
             sim.step()
-            for reading in iris.new_readings.values():
+            if isinstance(reading := iris.new_readings.get("altimeter"), AltimeterReading):
                 hits.append(state.position - reading.range[:, None] * state.rotation[:, :, 2])
     ground = np.concatenate(hits)[:, 1:]
     print(f"ground at the start: {ground[0, 1]:.2f} m, at the end: {ground[-1, 1]:.2f} m (true: 0 and 0.9 m)")

@@ -21,6 +21,9 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Point, Trajectory
 from pegasus.dynamics import IdealMotor, LinearDrag
+from pegasus.scene import Scene
+
+Vec3 = tuple[float, float, float]
 
 S = 0.6
 SPAN = 5.0
@@ -38,13 +41,13 @@ class AtOnce(Trajectory):
     name = "relay"
     duration = 2 * SPAN
 
-    def __init__(self, **parameters):
+    def __init__(self, *, center: tuple[float, float], mirrored: bool) -> None:
         # Shortened run-up: after it the phase advances at full speed.
         run_up = 4 * SPAN
-        self._relay = trajectories.relay(s=S, span=run_up + SPAN, yaw=0.0, **parameters)
+        self._relay = trajectories.relay(s=S, span=run_up + SPAN, yaw=0.0, center=center, mirrored=mirrored)
         self._offset = 0.5 * self._relay.duration - SPAN
 
-    def sample(self, t):
+    def sample(self, t: float) -> Point:
         """Return the point; at rest before the start."""
         point = self._relay.sample(self._offset + t)
         return Point(point.position, yaw=0.0) if t <= 0.0 else point
@@ -54,22 +57,23 @@ class AtOnce(Trajectory):
 class Watch:
     """Observe both vehicles at every step."""
 
-    phase: list = field(default_factory=list)
+    phase: list[float] = field(default_factory=list)
     """The parameter t of equation 17 [s], nan outside the manoeuvre."""
-    position: list = field(default_factory=list)
-    error: list = field(default_factory=list)
-    rotation: list = field(default_factory=list)
-    rotor_speed: list = field(default_factory=list)
+    position: list[np.ndarray] = field(default_factory=list)
+    error: list[np.ndarray] = field(default_factory=list)
+    rotation: list[list[np.ndarray]] = field(default_factory=list)
+    rotor_speed: list[float] = field(default_factory=list)
     contacts: int = 0
 
-    def start(self, simulation):
+    def start(self, simulation: Simulation) -> None:
         """Discard all samples."""
 
-    def record(self, simulation):
+    def record(self, simulation: Simulation) -> None:
         """Record the states of both vehicles."""
         vehicles = list(simulation.vehicles)
-        flown = all(vehicle.reference.segment == "relay" for vehicle in vehicles)
-        reference = np.array([vehicle.reference.position[0] for vehicle in vehicles])
+        references = [vehicle.reference for vehicle in vehicles if vehicle.reference is not None]
+        flown = all(reference.segment == "relay" for reference in references)
+        reference = np.array([reference.position[0] for reference in references])
         position = np.array([vehicle.state.position[0] for vehicle in vehicles])
         self.phase.append(reference[0, 0] if flown else math.nan)
         self.position.append(position)
@@ -79,7 +83,7 @@ class Watch:
         if flown:
             self.contacts += sum(bool(vehicle.in_contact.any()) for vehicle in vehicles)
 
-    def stop(self):
+    def stop(self) -> None:
         """End the run."""
 
 
@@ -99,7 +103,7 @@ class Flight:
     """Largest speed of a rotor [rad/s]."""
     contacts: int
     """Number of steps with a contact."""
-    scene: object
+    scene: Scene
     """Geometry of the vehicle."""
 
     @property
@@ -121,18 +125,35 @@ class Flight:
 
 def controller(trajectory: Trajectory, *, spin_up: float) -> GeometricController:
     """Return the controller with the published gains, which it takes by mass and by inertia."""
-    by_mass = {k: (PUBLISHED_GAINS[k] / MASS,) * 3 for k in "pdi"}
-    by_inertia = {k: tuple(PUBLISHED_GAINS[k] / j for j in INERTIA) for k in "Rw"}
+
+    def divided(gain: str, divisors: tuple[float, float, float]) -> tuple[float, float, float]:
+        x, y, z = (PUBLISHED_GAINS[gain] / divisor for divisor in divisors)
+        return x, y, z
+
+    masses = MASS, MASS, MASS
     return GeometricController(
         trajectory,
         relative=False,
         spin_up=spin_up,
-        position_gain=by_mass["p"],
-        velocity_gain=by_mass["d"],
-        integral_gain=by_mass["i"],
-        attitude_gain=by_inertia["R"],
-        rate_gain=by_inertia["w"],
+        position_gain=divided("p", masses),
+        velocity_gain=divided("d", masses),
+        integral_gain=divided("i", masses),
+        attitude_gain=divided("R", INERTIA),
+        rate_gain=divided("w", INERTIA),
     )
+
+
+def references(*, as_published: bool) -> list[Trajectory]:
+    """Return the trajectories of the two vehicles."""
+    found: list[Trajectory] = []
+    for k in range(2):
+        center, mirrored = (0.0, APART * k), k == 1
+        if as_published:
+            found.append(AtOnce(center=center, mirrored=mirrored))
+        else:
+            relay = trajectories.relay(s=S, yaw=0.0, center=center, mirrored=mirrored)
+            found.append(trajectories.sequence(trajectories.takeoff(height=1.0), relay))
+    return found
 
 
 def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
@@ -144,30 +165,24 @@ def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
         rate: Physics steps per second [Hz].
     """
     watch = Watch()
+    height, spin_up = (1.0, 0.0) if as_published else (0.1, 1.0)
+    backends = [controller(t, spin_up=spin_up) for t in references(as_published=as_published)]
     with Simulation("flat", rate=rate, observers=[watch]) as sim:
-        for k in range(2):
-            place = {"center": (0.0, APART * k), "mirrored": k == 1}
-            height, model = 0.1, {}
-            if as_published:
-                trajectory, height = AtOnce(**place), 1.0
-                model = {
-                    "motor": IdealMotor(max_speed=MAX_SPEED),
-                    "drag": LinearDrag(coefficients=(0.0, 0.0, 0.0)),
-                }
-            else:
-                parts = [trajectories.takeoff(height=1.0), trajectories.relay(s=S, yaw=0.0, **place)]
-                trajectory = trajectories.sequence(*parts)
-            backend = controller(trajectory, spin_up=0.0 if as_published else 1.0)
-            vehicle = Multirotor(
+        vehicles = [
+            Multirotor(
                 "iris",
                 name=f"iris_{k + 1}",
                 position=(-SPAN, APART * k, height),
                 backends=[backend],
                 sensors={},
-                **model,
+                motor=IdealMotor(max_speed=MAX_SPEED) if as_published else None,
+                drag=LinearDrag(coefficients=(0.0, 0.0, 0.0)) if as_published else None,
             )
+            for k, backend in enumerate(backends)
+        ]
+        for vehicle in vehicles:
             sim.add(vehicle)
-        sim.run(duration=(8.6 if as_published else backend.mission.duration))
+        sim.run(duration=8.6 if as_published else backends[-1].mission.duration)
     phase = np.array(watch.phase)
     there = np.isfinite(phase)
     return Flight(
@@ -177,7 +192,7 @@ def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
         rotation=np.array(watch.rotation)[there],
         rotor_speed=float(np.array(watch.rotor_speed)[there].max()),
         contacts=watch.contacts,
-        scene=vehicle.asset.scene,
+        scene=vehicles[0].asset.scene,
     )
 
 
@@ -209,7 +224,7 @@ class Camera:
         zoom: Focal length relative to half the image height.
     """
 
-    def __init__(self, position, target, zoom):
+    def __init__(self, position: Vec3, target: Vec3, zoom: float) -> None:
         self.position, self._zoom = np.array(position, dtype=float), zoom
         forward = np.array(target, dtype=float) - self.position
         forward /= np.linalg.norm(forward)
@@ -217,7 +232,7 @@ class Camera:
         right /= np.linalg.norm(right)
         self._axes = np.stack([right, np.cross(right, forward), forward])
 
-    def project(self, points):
+    def project(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return image coordinates (..., 2), and the depth (...)."""
         seen = (points - self.position) @ self._axes.T
         depth = np.maximum(seen[..., 2], 0.05)
@@ -225,10 +240,11 @@ class Camera:
 
 
 SUN = np.array([-0.35, -0.45, 0.82])
+INSTANTS = (-2.4, -1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5, 2.4)
 SKY, HORIZON, FLOOR, SHADOW, LINES = "#8fb3d6", "#e3eaf0", "#cfccc4", "#8d8a84", "#8d8a84"
 
 
-def draw(flight: Flight, path: Path, *, instants=(-2.4, -1.5, -0.9, -0.4, 0.0, 0.4, 0.9, 1.5, 2.4)) -> None:
+def draw(flight: Flight, path: Path, *, instants: tuple[float, ...] = INSTANTS) -> None:
     """Draw the meshes of both vehicles at several instants into one image, with their shadows.
 
     Args:
@@ -267,7 +283,7 @@ def draw(flight: Flight, path: Path, *, instants=(-2.4, -1.5, -0.9, -0.4, 0.0, 0
     figure.savefig(path)
 
 
-def mesh(scene) -> tuple[np.ndarray, np.ndarray]:
+def mesh(scene: Scene) -> tuple[np.ndarray, np.ndarray]:
     """Return the triangles (F, 3, 3) of a vehicle in its body frame [m], and their sRGB colours (F, 3)."""
     triangles, colors = [], []
     for instance in scene.instances:
@@ -296,16 +312,18 @@ def draw_ground(axes: Axes, camera: Camera) -> None:
     points, depth = camera.project(np.concatenate(pieces))
     seen = depth.min(axis=1) > 0.5
     fade = 0.9 * np.exp(-depth[seen].mean(axis=1) / 12.0)
-    axes.add_collection(LineCollection(points[seen], colors=LINES, alpha=fade, linewidths=0.9, zorder=1))
+    axes.add_collection(
+        LineCollection(list(points[seen]), colors=LINES, alpha=fade, linewidths=0.9, zorder=1)
+    )
 
 
-def fill(axes: Axes, camera: Camera, triangles, colors, *, zorder: int) -> None:
+def fill(axes: Axes, camera: Camera, triangles: np.ndarray, colors: str | np.ndarray, *, zorder: int) -> None:
     """Draw triangles from the farthest to the nearest."""
     points, depth = camera.project(triangles)
     order = np.argsort(-depth.mean(axis=1))
     chosen = colors if isinstance(colors, str) else colors[order]
     polygons = PolyCollection(
-        points[order], facecolors=chosen, edgecolors=chosen, linewidths=0.3, zorder=zorder
+        list(points[order]), facecolors=chosen, edgecolors=chosen, linewidths=0.3, zorder=zorder
     )
     axes.add_collection(polygons)
 
@@ -337,6 +355,6 @@ def main(folder: Path = Path("runs"), rate: float = 500.0) -> dict[str, Flight]:
 
 if __name__ == "__main__":
     start_host()
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path("runs"), help="where the pictures go")
     main(parser.parse_args().folder)

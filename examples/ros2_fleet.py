@@ -10,6 +10,9 @@ import math
 import subprocess
 import sys
 import time
+from typing import Any
+
+import numpy as np
 
 from pegasus import Multirotor, Simulation, start_host
 from pegasus.backends import ROS2
@@ -23,14 +26,14 @@ ARRIVED, FASTEST = 0.1, 1.5
 class Vehicle:
     """Client of one vehicle in the other process: its odometry and its velocity commands."""
 
-    def __init__(self, transport, number):
+    def __init__(self, transport: Any, number: int) -> None:
         self.node = transport.node("pilot", f"drone{number}")
         self.odometry = self.node.subscription(ODOMETRY, "odom", RELIABLE)
         self.velocity = self.node.publisher(TWIST, "cmd_vel", RELIABLE)
         self.node.announce()
-        self.target = None
+        self.target: tuple[float, float, float] | None = None
 
-    def fly(self):
+    def fly(self) -> bool:
         """Send the velocity towards the target, and return whether the vehicle has reached it."""
         received = self.odometry.take()
         if not received:
@@ -52,7 +55,7 @@ class Vehicle:
         return distance < ARRIVED
 
 
-def pilot(count):
+def pilot(count: int) -> None:
     """Fly all vehicles to their targets; main function of the other process."""
     transport = open_transport()
     vehicles = [Vehicle(transport, number) for number in range(count)]
@@ -64,7 +67,7 @@ def pilot(count):
     transport.close()
 
 
-def main(count=1, speed=2.0):
+def main(count: int = 1, speed: float = 2.0) -> np.ndarray:
     """Fly; return the displacement of each vehicle [m], shape (N, 3)."""
     with Simulation("flat") as sim:
         # The last command remains active: a vehicle at its target stays there without further commands.

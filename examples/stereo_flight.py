@@ -56,11 +56,14 @@ def draw(reading: StereoReading, estimate: Array, picture: Path) -> None:
         ("depth from the two views [m]", np.minimum(estimate, FARTHEST)),
     ]
     figure, axes = plt.subplots(1, 3, figsize=(15, 4), layout="constrained")
-    for axis, (title, image) in zip(axes, panels, strict=True):
-        shown = axis.imshow(image, cmap="turbo_r", vmin=0, vmax=None if image.ndim == 3 else FARTHEST)
+    shown = [
+        axis.imshow(image, cmap="turbo_r", vmin=0, vmax=None if image.ndim == 3 else FARTHEST)
+        for axis, (_, image) in zip(axes, panels, strict=True)
+    ]
+    for axis, (title, _) in zip(axes, panels, strict=True):
         axis.set_title(title)
         axis.set_axis_off()
-    figure.colorbar(shown, ax=axes)
+    figure.colorbar(shown[-1], ax=axes)
     figure.savefig(picture, dpi=100)
     plt.close(figure)
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from pegasus import Multirotor, Simulation, start_host
-from pegasus.cameras import Lidar
+from pegasus.cameras import Lidar, LidarReading
 from pegasus.control import GeometricController, trajectories
 
 RINGS = tuple(np.radians([-15.0, -10.0, -5.0, 0.0, 5.0, 10.0]))
@@ -46,7 +46,7 @@ def main(duration: float = 4.0) -> np.ndarray:
         )
         with measure_by_rtx(sim, lidars=["rtx"]):
             sim.run(duration=duration)
-            rtx, rays = (iris.readings[name].scan(0).range for name in ("rtx", "rays"))
+            rtx, rays = (iris.reading(LidarReading, name).scan(0).range for name in ("rtx", "rays"))
     both = np.isfinite(rtx) & np.isfinite(rays)
     difference = np.abs(rtx - rays)[both]
     print(f"{np.isfinite(rtx).sum()} points by RTX, {np.isfinite(rays).sum()} by rays")
