@@ -1,7 +1,9 @@
 """Recorder of runs as MCAP logs."""
 
 import contextlib
+import logging
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,26 @@ from pegasus.core.schedule import Schedule
 from pegasus.core.sensor import Reading
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
+from pegasus.recording.foxglove import (
+    LocationMessages,
+    LogMessages,
+    PathMessages,
+    vehicle_message,
+    world_message,
+)
 from pegasus.recording.images import IMAGE_MESSAGES
 from pegasus.recording.mcap_file import McapFile
 from pegasus.recording.messages import FrameMessages, ItemMessages, Messages
-from pegasus.recording.schemas import FRAME_TRANSFORMS, MessageType, item_fields, item_type
+from pegasus.recording.schemas import (
+    FRAME_TRANSFORMS,
+    LOCATION_FIX,
+    LOG,
+    SCENE_UPDATE,
+    MessageType,
+    item_fields,
+    item_type,
+)
+from pegasus.sensors import GpsReading
 from pegasus.version import __version__
 
 # A killed process loses at most one chunk: about 2 s of one vehicle's flight.
@@ -45,7 +63,8 @@ class McapRecorder:
 
     Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
     `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf` (frames of its
-    first copies). All numbers are read back bit for bit.
+    first copies). All numbers are read back bit for bit. For Foxglove there are `/world`, `/log` and, of
+    each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
@@ -125,15 +144,16 @@ class _Track:
         self.command = RotorCommand(vehicle.rotor_command)
         self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
         self.signals: dict[str, ItemMessages] = {}
-        self.frames: FrameMessages | None = None
+        self.shown: list[Messages] = []
+        self.path: PathMessages | None = None
+        self.segment = ""
         self.sensors: dict[str, ItemMessages] = {}
         self.images: dict[str, Messages] = {}
 
     @property
     def messages(self) -> list[Messages]:
         """Messages of all topics."""
-        frames = [] if self.frames is None else [self.frames]
-        return [*self.signals.values(), *frames, *self.sensors.values(), *self.images.values()]
+        return [*self.signals.values(), *self.shown, *self.sensors.values(), *self.images.values()]
 
 
 class _OpenLog:
@@ -173,9 +193,16 @@ class _OpenLog:
             )
         except OSError as error:
             raise self._unwritable(error) from None
+        stamp = round(simulation.time * 1e9)
+        self._world = Messages(0)
+        # A scene that is read when it is first drawn is not read for the log.
+        if simulation.scene.is_whole and simulation.scene.colliders:
+            self._world.channel = self._register("/world", SCENE_UPDATE, {})
+            self._world.waiting.append((stamp, world_message(simulation.scene, stamp)))
+        self._events = LogMessages(lambda: self._register("/log", LOG, {}))
 
     def record(self, simulation: Simulation) -> None:
-        stamp = round(simulation.time * 1e9)
+        stamp = self._events.stamp = round(simulation.time * 1e9)
         due = self._schedule.due(simulation.step_count - self._first_step)
         for vehicle in simulation.vehicles:
             track = self._tracks.get(vehicle.name)
@@ -187,6 +214,8 @@ class _OpenLog:
                 if self._readings:
                     if name not in track.sensors:
                         track.sensors[name] = self._opened(track, f"sensors/{name}", reading)
+                        if isinstance(reading, GpsReading):
+                            self._open_fixes(track, name)
                     track.sensors[name].add(stamp, reading)
                 if self._images:
                     self._add_images(track, name, reading, stamp)
@@ -195,12 +224,13 @@ class _OpenLog:
             self._write_chunk()
 
     def close(self) -> None:
+        self._events.close()
         if self._file.closed:
             return
         try:
             # After an interrupt within a write the file may end in a part of a chunk; the others are intact.
             if self._intact:
-                self._write_chunk()
+                self._finish_paths(self._tracks.values())
                 self._file.finish()
         except OSError as error:
             raise self._unwritable(error) from None
@@ -211,15 +241,22 @@ class _OpenLog:
     def _open_track(self, vehicle: Multirotor) -> _Track:
         # Messages of another vehicle of this name come first. Chunks grow anew, because the size of the new
         # vehicle's messages is not known yet.
-        self._write_chunk()
+        self._finish_paths([track for name, track in self._tracks.items() if name == vehicle.name])
         self._steps_per_chunk = 1
         track = self._tracks[vehicle.name] = _Track(vehicle)
         return track
 
+    def _finish_paths(self, tracks: Iterable[_Track]) -> None:
+        self._write_chunk()
+        for track in tracks:
+            if track.path is not None:
+                track.path.finish()
+        self._write_chunk()
+
     def _add_signals(self, track: _Track, stamp: int) -> None:
         vehicle, signals = track.vehicle, track.signals
         if not signals:
-            self._open_signals(track)
+            self._open_signals(track, stamp)
         track.command.rotor_speed = vehicle.rotor_command
         signals["state"].add(stamp, vehicle.state)
         signals["command"].add(stamp, track.command)
@@ -227,19 +264,32 @@ class _OpenLog:
             if "reference" not in signals:
                 signals["reference"] = self._opened(track, "reference", reference)
             signals["reference"].add(stamp, reference)
+            if reference.segment != track.segment:
+                track.segment = reference.segment
+                self._events.add(logging.INFO, f"{vehicle.name}: {track.segment}", vehicle.name)
         if (estimate := vehicle.estimate) is not None:
             if "estimate" not in signals:
                 signals["estimate"] = self._opened(track, "estimate", estimate)
             signals["estimate"].add(stamp, estimate)
 
-    def _open_signals(self, track: _Track) -> None:
+    def _open_signals(self, track: _Track, stamp: int) -> None:
         vehicle, signals = track.vehicle, track.signals
         signals["state"] = self._opened(track, "state", vehicle.state)
         signals["command"] = self._opened(track, "command", track.command)
         shown = range(min(vehicle.count, _FRAME_LIMIT))
         frames = [f"{vehicle.name}/{i}" for i in shown] if vehicle.count > 1 else [vehicle.name]
         channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
-        track.frames = FrameMessages(channel, frames, signals["state"])
+        model = Messages(self._register(f"/{vehicle.name}/model", SCENE_UPDATE, {}))
+        model.waiting.append((stamp, vehicle_message(vehicle, frames, stamp)))
+        path = self._register(f"/{vehicle.name}/path", SCENE_UPDATE, {})
+        track.path = PathMessages(path, frames, signals["state"])
+        track.shown += [FrameMessages(channel, frames, signals["state"]), model, track.path]
+
+    def _open_fixes(self, track: _Track, sensor: str) -> None:
+        name = track.vehicle.name
+        channel = self._register(f"/{name}/sensors/{sensor}/fix", LOCATION_FIX, {})
+        frame = name if track.vehicle.count == 1 else f"{name}/0"
+        track.shown.append(LocationMessages(channel, frame, track.sensors[sensor]))
 
     def _add_images(self, track: _Track, sensor: str, reading: Reading, stamp: int) -> None:
         make = IMAGE_MESSAGES.find(reading)
@@ -274,7 +324,11 @@ class _OpenLog:
 
     def _write_chunk(self) -> None:
         """Write all messages that wait, as one chunk."""
-        waiting = [(m, m.encoded()) for track in self._tracks.values() for m in track.messages]
+        for track in self._tracks.values():
+            if track.path is not None:
+                track.path.collect()
+        tracked = [m for track in self._tracks.values() for m in track.messages]
+        waiting = [(m, m.encoded()) for m in (self._world, self._events, *tracked)]
         messages = [message for _, listed in waiting for message in listed]
         if not messages:
             return

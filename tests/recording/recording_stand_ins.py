@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from pegasus.core.backend import Failure
 from pegasus.core.schedule import Schedule
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Reference, VehicleState
+from pegasus.scene.scene import Scene
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,8 @@ class Vehicle:
         self.reference: Reference | None = None
         self.estimate = None
         self.new_readings: Mapping[str, Reading] = {}
+        self.layout = SimpleNamespace(position=np.ones((rotor_count, 3)))
+        self.spec = SimpleNamespace(propeller=SimpleNamespace(diameter=0.25))
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Simulation:
     seed: int = 7
     step_count: int = field(default=0)
     failures: list[Failure] = field(default_factory=list)
+    scene: Scene = field(default_factory=lambda: Scene("stand-in"))
 
     @property
     def time(self) -> float:

@@ -151,7 +151,7 @@ def test_another_reader_decodes_the_same_numbers(tmp_path: Path, count: int) -> 
     assert {topic: seen[topic] for topic in log.series} == {t: len(s) for t, s in log.series.items()}
     ours = {f"pegasus_msgs/msg/{name}" for name in ("VehicleState", "RotorCommand", "Reference")}
     ours |= {f"recording_stand_ins_msgs/msg/{name}" for name in ("GyroReading", "FixReading")}
-    assert kinds == ours | {"foxglove_msgs/msg/FrameTransforms"}
+    assert kinds == ours | {f"foxglove_msgs/msg/{name}" for name in ("FrameTransforms", "SceneUpdate", "Log")}
 
 
 def test_rosbags_decodes_the_log_of_a_mixed_fleet(tmp_path: Path) -> None:
@@ -174,10 +174,11 @@ def test_rosbags_decodes_the_log_of_a_mixed_fleet(tmp_path: Path) -> None:
                 for name, values in log[topic].fields.items():
                     assert flat(getattr(content, name)) == flat(values[seen[topic]])
             seen[topic] += 1
-    assert seen == dict.fromkeys(
-        [f"{name}/{kind}" for name in ("iris", "hexa") for kind in ("state", "command", "reference", "tf")],
-        40,
-    )
+    assert seen == {"log": 2} | {
+        f"{name}/{kind}": 1 if kind in ("model", "path") else 40
+        for name in ("iris", "hexa")
+        for kind in ("state", "command", "reference", "tf", "model", "path")
+    }
 
 
 def test_definition_tells_units_and_metadata_shapes(tmp_path: Path) -> None:
@@ -273,7 +274,8 @@ def test_readings_can_be_left_out(tmp_path: Path) -> None:
     """`readings: false` in a scenario would have no effect."""
     random_flight(McapRecorder(tmp_path / "log", readings=False), steps=50)
     topics = {channel.topic for _, channel, _ in messages(tmp_path / "log")}
-    assert topics == {"/iris/state", "/iris/command", "/iris/reference", "/iris/tf"}
+    signals = {f"/iris/{name}" for name in ("state", "command", "reference", "tf", "model", "path")}
+    assert topics == signals | {"/log"}
 
 
 def test_index_and_statistics_are_complete(tmp_path: Path) -> None:
@@ -283,7 +285,9 @@ def test_index_and_statistics_are_complete(tmp_path: Path) -> None:
         summary = make_reader(file).get_summary()
     assert summary is not None
     assert summary.statistics is not None
-    assert summary.statistics.message_count == len(list(messages(tmp_path / "log"))) == 1500 + 30 + 4 * 750
+    assert (
+        summary.statistics.message_count == len(list(messages(tmp_path / "log"))) == 1500 + 30 + 4 * 750 + 4
+    )
     assert sum(summary.statistics.channel_message_counts.values()) == summary.statistics.message_count
 
 
@@ -462,12 +466,15 @@ def test_messages_are_sorted_by_time(tmp_path: Path) -> None:
                 topics[record.id] = record.topic
             if isinstance(record, mcap.records.Message):
                 order.append((record.log_time, topics[record.channel_id]))
+    # Paths are known at the end only, and are shown from the start.
+    *order, iris_path, hexa_path = order
+    assert [iris_path, hexa_path] == [(0, "/iris/path"), (0, "/hexa/path")]
     stamps = [stamp for stamp, _ in order]
     assert stamps == sorted(stamps)
-    assert [topic for stamp, topic in order if stamp == 0] == [
+    assert [topic for stamp, topic in order if stamp == 0 and topic != "/log"] == [
         f"/{name}/{topic}"
         for name in ("iris", "hexa")
-        for topic in ("state", "command", "reference", "tf", "sensors/gyro", "sensors/fix")
+        for topic in ("state", "command", "reference", "tf", "model", "sensors/gyro", "sensors/fix")
     ]
     assert [topic for stamp, topic in order if stamp == 4e6] == ["/iris/sensors/gyro", "/hexa/sensors/gyro"]
 
@@ -487,7 +494,7 @@ def test_message_index_points_at_the_messages(tmp_path: Path) -> None:
                 assert (head[0], head[2], head[4], head[5]) == (5, record.channel_id, stamp, stamp)
                 assert data[offset + 31 : offset + 35] == b"\0\1\0\0"
                 found += 1
-    assert found == len(list(messages(tmp_path / "log"))) == 1000 + 20 + 4 * 500
+    assert found == len(list(messages(tmp_path / "log"))) == 1000 + 20 + 4 * 500 + 4
 
 
 def test_reading_of_another_type_with_the_same_numbers_is_recorded(tmp_path: Path) -> None:
