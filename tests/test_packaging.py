@@ -150,6 +150,35 @@ def test_without_the_standalone_simulator(module, package):
     assert without(module, line=command.replace("run", "doctor")).returncode in (0, 1)
 
 
+def test_without_what_a_flight_does_not_need(tmp_path):
+    """A flight would fail for lack of a plotting library, or leave out its plot without a word."""
+    flown = f"sys.argv = ['pegasus', 'run', '--duration', '0.1', '--out', {str(tmp_path / 'out')!r}]; "
+    main = "from pegasus.__main__ import main; main()"
+    ended = without("matplotlib", "coacd", "packaging", line=flown + main)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    folder, remedy = ended.stdout.splitlines()[-2:]
+    assert folder.endswith(": flight.mcap, summary.json")
+    assert remedy == "no plot, for lack of matplotlib: pip install 'pegasus-multirotor[plot]'"
+    (run,) = (tmp_path / "out").iterdir()
+    ended = without("matplotlib", line=f"sys.argv = ['pegasus', 'plot', {str(run)!r}]; {main}")
+    assert ended.returncode == 2
+    assert ended.stderr.endswith("which is not installed; pip install 'pegasus-multirotor[plot]'\n")
+    ended = without("packaging", line=f"sys.argv = ['pegasus', 'doctor', '--json']; {main}")
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_without_the_decomposition_of_meshes():
+    """A world with a mesh to decompose would end in a traceback without CoACD."""
+    decompose = (
+        "import numpy as np; from pegasus.scene.decomposition import _solve;"
+        "_solve(np.eye(3), np.array([[0, 1, 2]]), 'mesh')"
+    )
+    said = without("coacd", line=decompose).stderr.splitlines()[-1]
+    assert said.endswith(
+        "needs the package coacd, which is not installed; pip install 'pegasus-multirotor[meshes]'"
+    )
+
+
 def test_a_module_that_is_wrong_keeps_its_traceback():
     """A missing module of the user's own code would be reported without a traceback."""
     wrong = "from pegasus.base.errors import package_error as fail; fail(ModuleNotFoundError(name='no_such'))"
