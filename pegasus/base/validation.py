@@ -80,6 +80,12 @@ def config_error(error: ValidationError, model: type[BaseModel]) -> ConfigError:
     return ConfigError(joined, field=field, value=first["input"], remedy=" ".join(hint) or None)
 
 
+def first_problem(error: ValidationError) -> tuple[str, Any]:
+    """Return the first problem of the validation of a single value, in plain words, and the value."""
+    first = error.errors()[0]
+    return _problem(first), first["input"]
+
+
 def _problem(item: Any) -> str:
     if item["type"] == "literal_error":
         choices = _choices(item)

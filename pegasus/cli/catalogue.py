@@ -11,7 +11,7 @@ import yaml
 from rich.table import Table
 from rich.text import Text
 
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_settings
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation
 
@@ -46,16 +46,28 @@ def _world_names() -> list[str]:
     return _names("worlds")
 
 
-def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List what scenarios can name: files, and components with their models."""
+def _kinds() -> list[str]:
+    return [kind.value for kind in Kind]
+
+
+def list_(
+    name: Annotated[
+        str, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.", autocompletion=_kinds)
+    ],
+) -> None:
+    """List worlds, vehicles, scenarios, or the components that these can name."""
+    if name not in _kinds():
+        remedy = " ".join(did_you_mean(name, _kinds())) or None
+        raise ConfigError(f"must be one of {', '.join(Kind)}", field="KIND", value=name, remedy=remedy)
+    kind = Kind(name)
     table = Table("name", "description", box=None)
-    for name, describe in sorted((_files if kind in _FILES else _components)(kind).items()):
+    for item, describe in sorted((_files if kind in _FILES else _components)(kind).items()):
         try:
             description = Text(describe())
         except ConfigError as error:
             # An invalid file, or a missing package, must not prevent the listing of the others.
             description = Text(f"cannot be used: {error}", style="red")
-        table.add_row(Text(name), description)
+        table.add_row(Text(item), description)
     console().print(table)
 
 

@@ -18,7 +18,7 @@ from pegasus.base.errors import AutopilotError, ConfigError, package_error
 from pegasus.cli.catalogue import check, list_, show
 from pegasus.cli.doctor import doctor
 from pegasus.cli.make import dataset, make
-from pegasus.cli.settings import ScenarioName, Settings, naming_options, parse_settings
+from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_options, parse_settings
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser, view
 from pegasus.isaac import command as isaac_command
@@ -27,6 +27,7 @@ from pegasus.version import __version__
 
 app = typer.Typer(
     name="pegasus",
+    cls=Commands,
     help="Multirotor simulator: accurate dynamics, realistic sensors, many vehicles.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,4 +1,4 @@
-"""The argument SCENARIO, the option --set, and errors in options."""
+"""The argument SCENARIO, the option --set, and errors in options and their values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,8 +6,11 @@ from typing import Annotated, Any
 
 import typer
 import yaml
+from pydantic import ValidationError
+from typer.core import TyperGroup
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.validation import first_problem
 from pegasus.config.changes import CHANGES
 
 
@@ -47,6 +50,20 @@ def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
             remedy = "such as --set seed=3 or --set 'world.wind.mean_velocity=[4,0,0]'"
             raise ConfigError("must be PATH=VALUE", field="--set", value=setting, remedy=remedy)
     return found
+
+
+class Commands(TyperGroup):
+    """Group of commands that reports values of a wrong type like those of files."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command of a context."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if not isinstance(error.__cause__, ValidationError) or error.param is None:
+                raise
+            problem, value = first_problem(error.__cause__)
+            raise ConfigError(problem, field=error.param.opts[0], value=value) from None
 
 
 @contextmanager

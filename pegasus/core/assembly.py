@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pegasus.base.errors import ConfigError, package_error
+from pegasus.base.errors import ConfigError, did_you_mean, package_error
 from pegasus.base.system import USD_SUFFIXES
 from pegasus.config.files import described_vehicle, load_vehicle, load_world
 from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec
@@ -112,8 +112,10 @@ def engine_of(engine: str | Engine, rate: float) -> Engine:
         return HOSTS[engine]().make_engine(rate)
     if engine in ENGINES:
         return ENGINES[engine]()
-    known = ", ".join(["auto", *ENGINES, *HOSTS])
-    raise ConfigError(f"must be one of {known}, or an engine", field="engine", value=engine)
+    known = ["auto", *ENGINES, *HOSTS]
+    remedy = " ".join(did_you_mean(engine, known)) or None
+    problem = f"must be one of {', '.join(known)}, or an engine"
+    raise ConfigError(problem, field="engine", value=engine, remedy=remedy)
 
 
 def host_of(engine: Engine) -> Host | None:
