@@ -1,5 +1,7 @@
 """Tests of the examples, each run in short form: they fly, and their output is correct."""
 
+import ast
+import json
 import math
 import os
 
@@ -42,6 +44,42 @@ def test_first_flight(example, tmp_path):
     assert aside.max() < 0.15
     assert flown[:, 0].max() > 4.8
     assert flown[:, 0].min() < -3.0
+
+
+def test_log_to_pandas(example, tmp_path, capsys):
+    """The frame would have other columns, or values of other units, than the example takes from it."""
+    pytest.importorskip("pandas", reason="needs pandas: pip install pandas")
+    tilt = example("log_to_pandas").main(tmp_path / "flight.mcap")
+    frame = read_log(tmp_path / "flight.mcap").to_pandas("iris/state")
+    w = np.abs(2 * (frame.orientation_x**2 + frame.orientation_y**2) - 1)
+    assert tilt == pytest.approx(np.degrees(np.arccos(w)).max(), abs=1e-6)
+    assert 3.0 < tilt < 40.0
+    assert "largest tilt" in capsys.readouterr().out
+    assert len((EXAMPLES / "log_to_pandas.py").read_text().splitlines()) <= 40
+
+
+def test_notebook_flight(tmp_path, monkeypatch):
+    """A cell of the notebook would fail, or show neither the flight in 3D nor its plot."""
+    pytest.importorskip("pandas", reason="needs pandas: pip install pandas")
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install matplotlib")
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((EXAMPLES / "notebook_flight.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] for cell in cells)
+    assert sum(len(cell["source"]) for cell in cells) <= 40
+    names, shown = {}, []
+    for cell in cells:
+        # The value of a cell is that of its last expression, as in Jupyter.
+        tree = ast.parse("".join(cell["source"]))
+        value = ast.Expression(tree.body.pop().value)
+        exec(compile(tree, "cell", "exec"), names)
+        shown.append(eval(compile(value, "cell", "eval"), names))
+    simulation, gps, log, figure, table = shown
+    assert "<polyline" in simulation._repr_html_()
+    assert "deg, altitude=" in repr(gps)
+    assert log._repr_html_().count("<svg") == 2
+    assert len(figure.axes) == 4
+    assert table.loc["mean", "position_z"] == pytest.approx(2.0, abs=0.1)
 
 
 def test_own_controller(example):

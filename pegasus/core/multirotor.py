@@ -21,7 +21,7 @@ from pegasus.core.engine import RayHits, RigidBody
 from pegasus.core.placement import StartPlacement, placed_state
 from pegasus.core.plant import ColumnView, StateView, own_columns
 from pegasus.core.readings import NewReadings, Readings
-from pegasus.core.reprs import vehicle_line
+from pegasus.core.reprs import vehicle_html, vehicle_line
 from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above_ground, require_rotors_apart
 from pegasus.core.sensor import Reading, Sensor, build_sensors, require_sensors
 from pegasus.core.sensor_suite import SensorSuite
@@ -169,8 +169,7 @@ class Multirotor:
         self.actuation.reset(self)
         self._manager: VehicleManager | None = None
 
-    def __repr__(self) -> str:
-        return vehicle_line(self)
+    __repr__, _repr_html_ = vehicle_line, vehicle_html
 
     @property
     def readings(self) -> Readings:

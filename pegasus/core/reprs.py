@@ -1,6 +1,8 @@
-"""Simulations and vehicles as one line of text."""
+"""Simulations and vehicles as one line of text, and as HTML for notebooks."""
 
 from typing import TYPE_CHECKING
+
+from pegasus.core.svg_view import outline, space_svg, text_and_svg, vehicle_lines
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -28,3 +30,16 @@ def simulation_line(simulation: "Simulation", state: str) -> str:
         f"<Simulation of {simulation.world_name}: {listed or 'no vehicles'}, t = {simulation.time:g} s, "
         f"{simulation.rate:g} Hz, seed {simulation.seed}, {state}>"
     )
+
+
+def vehicle_html(vehicle: "Multirotor") -> str:
+    """Return the line of a vehicle with a view of all copies, and the paths ahead of them."""
+    time = vehicle.sensors.time
+    lines = vehicle_lines([vehicle], 0.0 if time is None else float(time[0]))
+    return text_and_svg(repr(vehicle), space_svg(lines))
+
+
+def simulation_html(simulation: "Simulation") -> str:
+    """Return the line of a simulation with a view of its vehicles, the paths ahead of them and the world."""
+    lines = vehicle_lines(simulation.vehicles, simulation.time)
+    return text_and_svg(repr(simulation), space_svg(lines, outline(simulation.scene)))

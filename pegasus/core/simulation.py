@@ -23,7 +23,7 @@ from pegasus.core.observer import Observer
 from pegasus.core.pacing import LONGEST_SLEEP, Pacer, deferred_interrupt
 from pegasus.core.placement import find_start
 from pegasus.core.renderer import Renderer
-from pegasus.core.reprs import simulation_line
+from pegasus.core.reprs import simulation_html, simulation_line
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.core.visuals import Visuals
 from pegasus.environment import Environment
@@ -145,6 +145,9 @@ class Simulation:
 
     def __repr__(self) -> str:
         return simulation_line(self, "closed" if self._closed else self._playback.value)
+
+    def _repr_html_(self) -> str:
+        return simulation_html(self)
 
     def add(self, vehicle: V, *, before: Sequence[Multirotor] = ()) -> V:
         """Add a vehicle, also while the simulation runs, and return it.

@@ -26,6 +26,7 @@ from pegasus.recording import (
     plot_flight,
     read_log,
     summarize,
+    write_layout,
 )
 from pegasus.recording.reader import LOG_NAME
 
@@ -186,6 +187,8 @@ class Flight:
 def plot_run(run: Path) -> Path:
     """Plot the flight of a run, and return the path of the plot `flight.png` next to its log.
 
+    The layout `foxglove.json` for Foxglove is written there too.
+
     Args:
         run: Folder of the run, or its log.
 
@@ -195,6 +198,7 @@ def plot_run(run: Path) -> Path:
     log = read_log(run)
     picture = log.path.with_name("flight.png")
     plot_flight(log, picture)
+    write_layout(log)
     return picture
 
 

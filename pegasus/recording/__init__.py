@@ -2,6 +2,7 @@
 
 from pegasus.core.observer import Observer
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
+from pegasus.recording.foxglove_layout import write_layout
 from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
 from pegasus.recording.log import Log, Series
 from pegasus.recording.plots import plot_flight
@@ -28,4 +29,5 @@ __all__ = [
     "plot_flight",
     "read_log",
     "summarize",
+    "write_layout",
 ]

@@ -14,6 +14,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.recording.messages import Layout
+from pegasus.recording.notebook import log_html
 from pegasus.recording.tables import data_frame, data_set, joined
 
 if TYPE_CHECKING:
@@ -274,3 +275,7 @@ class Log:
             f"<Log {self.path}: {vehicles or 'no vehicles'}{more}, {len(self.series)} topics, "
             f"{self.duration:g} s{incomplete}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the topics as a table, the flown paths in space, and the first vehicle's position."""
+        return log_html(self)

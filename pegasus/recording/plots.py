@@ -50,14 +50,14 @@ class _Flight:
         yield from zip(self.segment[starts].tolist(), self.reference_time[starts], ends, strict=True)
 
 
-def plot_flight(log: Log, path: str | Path, *, vehicle: str | None = None) -> None:
-    """Plot a flight to a PNG file of 1600 x 1200 pixels: path, position errors, attitude and rotor speeds.
+def plot_flight(log: Log, path: str | Path | None = None, *, vehicle: str | None = None) -> "Figure":
+    """Plot a flight and return the figure, 1600 x 1200 pixels: path, errors, attitude, rotor speeds.
 
     The 3D plot shows the first copies of the vehicle; the time plots show the first copy.
 
     Args:
         log: The recorded run.
-        path: The PNG file.
+        path: PNG file to write; none if left out.
         vehicle: Name of the vehicle; the first of the log when None.
 
     Raises:
@@ -83,12 +83,15 @@ def plot_flight(log: Log, path: str | Path, *, vehicle: str | None = None) -> No
     count = flight.rotor_speed.shape[1]
     names = tuple(f"rotor {i}" if count <= 4 else f"{i}" for i in range(count))
     _draw_curves(rotors, flight, flight.rotor_speed, names, "Rotor speeds", "[rad/s]")
+    if path is None:
+        return figure
     try:
         canvas.print_png(path)  # type: ignore[no-untyped-call]
     except OSError as error:
         raise ConfigError(
             f"cannot be written: {error.strerror}", file=path, remedy="give a writable folder"
         ) from None
+    return figure
 
 
 def _flight(log: Log, vehicle: str | None) -> _Flight:

@@ -63,7 +63,7 @@ def test_flight(pegasus, tmp_path):
     assert (code, err) == (0, "")
     assert "\x1b" not in out
     (folder,) = (tmp_path / "out").iterdir()
-    assert out.splitlines()[-1] == f"out/{folder.name}: flight.mcap, flight.png, summary.json"
+    assert out.splitlines()[-1] == f"out/{folder.name}: flight.mcap, flight.png, foxglove.json, summary.json"
     assert "takeoff" in out
     assert "energy" in out
     summary = json.loads((folder / "summary.json").read_bytes())
@@ -301,4 +301,4 @@ def test_interrupt(tmp_path, signals, code):
         assert process.returncode in (code, -signal.SIGINT)
         return
     assert (process.returncode, err) == (code, "pegasus: interrupted\n")
-    assert out.splitlines()[-1].endswith(": flight.mcap, flight.png, summary.json")
+    assert out.splitlines()[-1].endswith(": flight.mcap, flight.png, foxglove.json, summary.json")

@@ -146,7 +146,12 @@ def test_what_a_run_leaves(scenario, tmp_path):
     assert not run.interrupted
     assert run.folder.parent == tmp_path / "out"
     assert run.folder.name.startswith("my-run-")
-    assert sorted(path.name for path in run.folder.iterdir()) == ["flight.mcap", "flight.png", "summary.json"]
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        "flight.mcap",
+        "flight.png",
+        "foxglove.json",
+        "summary.json",
+    ]
     assert json.loads((run.folder / "summary.json").read_bytes()) == json.loads(run.summary.to_json())
     assert read_log(run.folder).complete
     with pytest.raises(RuntimeError, match="closed"):
@@ -190,7 +195,12 @@ def test_a_run_that_fails_in_flight_keeps_its_log(scenario, tmp_path):
     (folder,) = (tmp_path / "out").iterdir()
     assert failure.value.__notes__ == [f"the data recorded so far is in {folder}"]
     assert spy.calls[-1] == "stop"
-    assert sorted(path.name for path in folder.iterdir()) == ["flight.mcap", "flight.png", "summary.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "flight.mcap",
+        "flight.png",
+        "foxglove.json",
+        "summary.json",
+    ]
     log = read_log(folder)
     assert log.complete
     assert log["iris/state"].time[-1] <= 0.048

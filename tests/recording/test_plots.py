@@ -70,6 +70,20 @@ def test_picture_shows_every_part(tmp_path: Path) -> None:
         assert has(panel, "#fde8d7", least=60_000)
 
 
+def test_the_figure_is_returned_and_not_shown(tmp_path: Path) -> None:
+    """A notebook could not show or change the plot, or a file would be written unasked."""
+    figure = plot_flight(flown(tmp_path / "log"))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Path",
+        "Position error",
+        "Attitude",
+        "Rotor speeds",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    figure.savefig(tmp_path / "own.pdf")
+    assert (tmp_path / "own.pdf").read_bytes()[:4] == b"%PDF"
+
+
 def test_picture_without_reference(tmp_path: Path) -> None:
     """A flight by a user's own controller could not be drawn."""
     plot_flight(flown(tmp_path / "log", followed=False), tmp_path / "flight.png")
