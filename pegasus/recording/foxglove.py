@@ -1,6 +1,7 @@
 """Foxglove messages that show a run without set-up: world, vehicles, paths, positions on a map, events."""
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,17 +92,17 @@ def _merged(item: Collider, share: float) -> tuple[Array, Any]:
     assert item.vertices is not None
     assert item.faces is not None
     faces: Any = item.faces
-    points = np.asarray(item.vertices, dtype=np.float64)
-    most, cell = max(12, int(share * len(faces))), 0.0
+    points = vertices = np.asarray(item.vertices, dtype=np.float64)
+    low, extent = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
+    most = max(12, int(share * len(faces)))
+    cell = extent / (2.0 * math.sqrt(most))
     while len(faces) > most:
-        extent = float(np.ptp(item.vertices, axis=0).max())
-        cell = 1.5 * cell if cell else extent / 256
-        _, first, cluster = np.unique(
-            np.floor(item.vertices / cell), axis=0, return_index=True, return_inverse=True
-        )
-        points, faces = np.asarray(item.vertices, dtype=np.float64)[first], cluster.reshape(-1)[item.faces]
-        distinct = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
-        faces = np.unique(faces[distinct], axis=0)
+        # The three numbers of a cell as one, which sorts faster than rows.
+        x, y, z = np.floor((vertices - low) / cell).astype(np.int64).T
+        _, first, cluster = np.unique((x << 42) + (y << 21) + z, return_index=True, return_inverse=True)
+        points, faces = vertices[first], cluster.reshape(-1)[item.faces]
+        faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+        cell *= 1.5
     return points, faces.ravel()
 
 
