@@ -8,8 +8,10 @@ _EXTRAS = {
     "coacd": ("coacd", "meshes", "the decomposition of meshes into convex parts"),
     "matplotlib": ("matplotlib", "plot", "the plot"),
     "mujoco": ("mujoco", "standalone", "the standalone simulator"),
+    "pandas": ("pandas", "pandas", "a data frame"),
     "pxr": ("usd-core", "standalone", "the standalone simulator"),
     "warp": ("warp-lang", "standalone", "the standalone simulator"),
+    "xarray": ("xarray", "xarray", "a data set"),
 }
 """Packages by their modules, with the extra that installs each and what needs it."""
 

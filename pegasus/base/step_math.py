@@ -398,11 +398,12 @@ def interpolate(x: Real, points: Reals, values: Reals) -> Real:
     k = 0
     end = last
     for _ in range(16):
-        middle = (k + end) // 2
-        if points[middle] <= x:
-            k = middle
-        else:
-            end = middle
+        if end - k > 1:
+            middle = (k + end) // 2
+            if points[middle] <= x:
+                k = middle
+            else:
+                end = middle
     share = (x - points[k]) / (points[k + 1] - points[k])
     return values[k] + share * (values[k + 1] - values[k])
 

@@ -1,6 +1,5 @@
 """Messages as data frames of pandas and data sets of xarray, both optional packages."""
 
-import importlib
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, package_error
 from pegasus.base.field_docs import unit_of
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def data_frame(
         count: Number of copies N.
         comments: Descriptions of the fields.
     """
-    pandas = _package("pandas")
+    pandas = _pandas()
     columns: dict[str, _Values] = {}
     units: dict[str, str] = {}
     for name, values in fields.items():
@@ -69,7 +68,7 @@ def joined(frames: Mapping[str, "DataFrame"]) -> "DataFrame":
             value=", ".join(frames),
             remedy="choose one copy, such as copy=0, or one topic",
         )
-    return _package("pandas").concat(frames, axis=1).sort_index()  # type: ignore[no-any-return]
+    return _pandas().concat(frames, axis=1).sort_index()  # type: ignore[no-any-return]
 
 
 def data_set(
@@ -84,7 +83,10 @@ def data_set(
         count: Number of copies N.
         comments: Descriptions of the fields.
     """
-    xarray = _package("xarray")
+    try:
+        import xarray
+    except ModuleNotFoundError as error:
+        raise package_error(error) from None
     variables: dict[str, Any] = {}
     coordinates: dict[str, Any] = {
         "time": ("time", time, {"units": "s", "long_name": "Simulation time."}),
@@ -102,7 +104,7 @@ def data_set(
             rows,
             {key: text for key, text in attributes.items() if text},
         )
-    return xarray.Dataset(variables, coordinates)  # type: ignore[no-any-return]
+    return xarray.Dataset(variables, coordinates)
 
 
 def _by_copy(values: _Values, copies: Sequence[int], count: int, comment: str) -> _Values:
@@ -137,14 +139,9 @@ def _dimension(name: str, size: int, k: int) -> str:
     return dimensions.get("".join(_labels(name, size)), f"{name}_size") + (f"_{k + 1}" if k else "")
 
 
-def _package(name: str) -> Any:
+def _pandas() -> Any:
     try:
-        return importlib.import_module(name)
+        import pandas
     except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise ConfigError(
-            f"needs the package {name}, which is not installed",
-            field=f"to_{name}",
-            remedy=f"pip install {name}",
-        ) from None
+        raise package_error(error) from None
+    return pandas
