@@ -15,7 +15,7 @@ from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mission import Mission
-from pegasus.control.trajectories import Trajectory, trajectory_from_spec
+from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import Reading
@@ -54,7 +54,7 @@ class Controller(Backend):
     """
 
     trajectory: Any
-    """A `Trajectory`, or a list of parts as in scenario files."""
+    """A `Trajectory`, a list of parts as in scenario files, or a function of time; see `function`."""
     _: KW_ONLY
     relative: bool = True
     """Whether the trajectory is relative to each vehicle's start position, or in world coordinates."""
@@ -71,7 +71,9 @@ class Controller(Backend):
     """Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.trajectory, Trajectory):
+        if callable(self.trajectory):
+            self.trajectory = function(self.trajectory)
+        elif not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
         require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")

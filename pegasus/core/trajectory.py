@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import finite_angles, require
+from pegasus.core.path_derivatives import path_motion
 
 Vec3: TypeAlias = tuple[float, float, float]
 
@@ -74,6 +75,8 @@ class Trajectory(ABC):
     def sample(self, t: float) -> Point:
         """Return the point at a time; the derivatives must be those of the position.
 
+        Where a point has neither velocity, acceleration nor jerk, `samples` finds them; see `path_motion`.
+
         Args:
             t: Time since the beginning [s], from 0 to `duration`.
         """
@@ -92,7 +95,26 @@ class Trajectory(ABC):
         numbers = [
             (*p, *v, *a, *j, math.nan if yaw is None else yaw, rate) for p, v, a, j, yaw, rate, _ in points
         ]
-        return np.array(numbers, dtype=np.float64), np.array([point.idle for point in points])
+        table, idle = np.array(numbers, dtype=np.float64), np.array([point.idle for point in points])
+        bare = [
+            k
+            for k, p in enumerate(points)
+            if p.velocity is ZERO and p.acceleration is ZERO and p.jerk is ZERO and not p.idle
+        ]
+        if bare:
+            motion = path_motion(self._positions, times[bare], self.duration)
+            table[bare, 3:12] = motion[:, 1:].reshape(-1, 9)
+        return table, idle
+
+    def complete(self, t: float) -> Point:
+        """Return the point at a time since the beginning [s], with the derivatives that `samples` finds."""
+        (numbers,), (idle,) = self.samples(np.array([t], dtype=np.float64))
+        p, v, a, j = (tuple(part) for part in numbers[:12].reshape(4, 3).tolist())
+        yaw, yaw_rate = numbers[12:].tolist()
+        return Point(p, v, a, j, None if math.isnan(yaw) else yaw, yaw_rate, bool(idle))
+
+    def _positions(self, times: Array) -> Array:
+        return np.array([self.sample(t).position for t in times.tolist()], dtype=np.float64)
 
     def starting_at(self, point: Point) -> "Trajectory":
         """Return this trajectory as it is flown from a point; one that has a place of its own stays there.
@@ -124,10 +146,7 @@ class TimedPath(Trajectory):
 
     def sample(self, t: float) -> Point:
         """Return the point at a time since the start [s]."""
-        (numbers,), (idle,) = self.samples(np.array([t], dtype=np.float64))
-        p, v, a, j = (tuple(part) for part in numbers[:12].reshape(4, 3).tolist())
-        yaw, yaw_rate = numbers[12:].tolist()
-        return Point(p, v, a, j, None if math.isnan(yaw) else yaw, yaw_rate, bool(idle))
+        return self.complete(t)
 
 
 def points_of(

@@ -270,7 +270,7 @@ def test_default_gains_fly_every_size(kind, bound):
         for _ in simulation.stepping(added[0].backends[0].mission.duration):
             if not errors:
                 for vehicle in added:
-                    vehicle.state.rotor_speed[...] = HOVER_SPEED
+                    vehicle.columns["rotor_speed"][...] = HOVER_SPEED
             away = [vehicle.state.position[0] - vehicle.reference.position[0] for vehicle in added]
             errors.append(np.sqrt((np.array(away) ** 2).sum(axis=1)))
             spins.append([np.abs(vehicle.state.angular_velocity).max() for vehicle in added])

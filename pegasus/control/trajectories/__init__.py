@@ -1,6 +1,7 @@
 """Trajectories: references for controllers."""
 
 from pegasus.control.trajectories.csv_file import Csv
+from pegasus.control.trajectories.function import FunctionPath
 from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Sequence, Takeoff
 from pegasus.control.trajectories.race_line import Gate, RaceLine
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
@@ -16,6 +17,7 @@ minimum_snap = MinimumSnap
 race_line = RaceLine
 relay = Relay
 csv = Csv
+function = FunctionPath
 square = Square
 circle = Circle
 lemniscate = Lemniscate
@@ -30,6 +32,7 @@ __all__ = [
     "Trajectory",
     "circle",
     "csv",
+    "function",
     "hold",
     "idle",
     "land",

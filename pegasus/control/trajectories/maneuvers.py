@@ -394,7 +394,7 @@ class Sequence(TimedPath):
                 part = replace(part, height=ground)
             if here is not None:
                 part = part.starting_at(here)
-            first = part.sample(0.0)
+            first = part.complete(0.0)
             if here is None:
                 here = first._replace(yaw=first.yaw or 0.0) if headed else first
             if first.yaw is None:
@@ -421,7 +421,7 @@ class Sequence(TimedPath):
         self._yaws.append(heading)
         if math.isinf(part.duration):
             return here
-        end = part.sample(part.duration)
+        end = part.complete(part.duration)
         if heading is not None:
             end = end._replace(yaw=heading)
         return end._replace(idle=True) if isinstance(part, Land) else end
