@@ -46,6 +46,19 @@ def test_first_flight(example, tmp_path):
     assert flown[:, 0].min() < -3.0
 
 
+def test_clicked_points(example):
+    """The vehicle would hold elsewhere than at the points."""
+    module = example("clicked_points")
+    np.testing.assert_allclose(module.main(), module.CLICKS, atol=0.15)
+
+
+def test_replanned_flight(example):
+    """The planner would miss a point, or the velocities lead elsewhere."""
+    nearest = example("replanned_flight").main()
+    assert len(nearest) == 3
+    assert max(nearest) <= 0.2
+
+
 def test_log_to_pandas(example, tmp_path, capsys):
     """The frame would have other columns, or values of other units, than the example takes from it."""
     pytest.importorskip("pandas", reason="needs pandas: pip install pandas")

@@ -6,6 +6,7 @@ from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.control_step import Body, Law, Setpoint, torque_of
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
+from pegasus.control.guided import GuidedController, GuidedPIDController
 from pegasus.control.mission import Mission
 from pegasus.core.state import Plan, Reference
 
@@ -15,6 +16,8 @@ __all__ = [
     "CascadedPIDController",
     "Controller",
     "GeometricController",
+    "GuidedController",
+    "GuidedPIDController",
     "Law",
     "Mission",
     "Plan",

@@ -78,7 +78,7 @@ class PilotPart(Part):
     @action(Topic.SIMULATION)
     def land(self) -> None:
         """Descend to the ground and stop the rotors."""
-        self._command(lambda steering: steering.land())
+        self._command(lambda steering: steering.come_down())
 
     @action(Topic.SIMULATION)
     def go_to(self, x: float | str, y: float | str, z: float | str) -> None:
@@ -90,7 +90,7 @@ class PilotPart(Part):
             z: Up [m].
         """
         point = np.array([number("x", x), number("y", y), number("z", z)])
-        self._command(lambda steering: steering.go_to(point))
+        self._command(lambda steering: steering.steer_to(point))
 
     @action(Topic.SIMULATION)
     def go_to_click(self, origin: tuple[float, float, float], direction: tuple[float, float, float]) -> None:
@@ -170,11 +170,11 @@ class PilotPart(Part):
         followed = self._view.followed_vehicle(self._session.snapshot)
         height = 0.0 if followed is None else float(followed[0].position[followed[1], 2])
         point = np.array([x, y, max(height, z + 1.0)])
-        self._command(lambda steering: steering.go_to(point))
+        self._command(lambda steering: steering.steer_to(point))
 
     def _obey(self, pressed: Collection[str], sticks: Sequence[float]) -> None:
         if LAND_KEY in pressed:
-            self._command(lambda steering: steering.land())
+            self._command(lambda steering: steering.come_down())
         elif TAKE_OFF_KEY in pressed:
             self._command(lambda steering: steering.hover())
         elif any(sticks):
@@ -189,7 +189,7 @@ class PilotPart(Part):
                 self._command(lambda steering: steering.release())
 
     def _fly(self, velocity: Array, turn: float) -> None:
-        steering = self._command(lambda steering: steering.fly(velocity, turn))
+        steering = self._command(lambda steering: steering.steer_at(velocity, turn))
         self._session.set_timeout("fly", _VALID_FOR, steering.release)
 
     def _command(self, command: Callable[[Steering], None]) -> Steering:

@@ -49,7 +49,7 @@ def test_hover_while_it_takes_off():
         simulation.run(6.0)
         np.testing.assert_allclose(vehicle.state.position[0, 2], stood + 2.0, atol=0.1)
         # In the air a vehicle that is told to hover stays where it is.
-        pilot.steering.go_to(np.array([0.0, 0.0, 6.0]))
+        pilot.steering.steer_to(np.array([0.0, 0.0, 6.0]))
         simulation.run(1.0)
         before = float(vehicle.reference.position[0, 2])
         pilot.steering.hover()
@@ -60,7 +60,7 @@ def test_hover_while_it_takes_off():
 def test_go_to(flight):
     """The formation would end elsewhere, lose its shape, or fly faster than allowed."""
     simulation, vehicle, steering = flight
-    steering.go_to(np.array([6.0, -3.0, 4.0]))
+    steering.steer_to(np.array([6.0, -3.0, 4.0]))
     fastest = 0.0
     for _ in simulation.stepping(12.0):
         fastest = max(fastest, float(np.linalg.norm(vehicle.reference.velocity, axis=1).max()))
@@ -74,10 +74,10 @@ def test_go_to(flight):
 def test_fly(flight):
     """Forward would not be along the nose, left would be right, or a yaw command would turn the wrong way."""
     simulation, vehicle, steering = flight
-    steering.fly(np.array([1.0, 0.5, 0.25]), 0.0)
+    steering.steer_at(np.array([1.0, 0.5, 0.25]), 0.0)
     simulation.run(4.0)
     np.testing.assert_allclose(vehicle.state.velocity[0], [-0.5, 1.0, 0.25], atol=0.05)
-    steering.fly(np.zeros(3), 0.5)
+    steering.steer_at(np.zeros(3), 0.5)
     before = float(vehicle.reference.yaw[0])
     simulation.run(2.0)
     assert float(vehicle.reference.yaw[0]) - before == pytest.approx(1.0, abs=1e-9)
@@ -93,7 +93,7 @@ def test_fly(flight):
 def test_land_and_take_off_again(flight):
     """The rotors would keep running after a landing, stop in the air, or never start again."""
     simulation, vehicle, steering = flight
-    steering.land()
+    steering.come_down()
     simulation.run(8.0)
     assert steering.finished
     assert vehicle.in_contact.all()
@@ -101,7 +101,7 @@ def test_land_and_take_off_again(flight):
     assert vehicle.reference.segment == "landed"
     simulation.run(1.0)
     steering.release()
-    steering.land()
+    steering.come_down()
     simulation.run(1.0)
     np.testing.assert_array_equal(vehicle.rotor_command, 0.0)
     stood = vehicle.state.position.copy()
@@ -113,10 +113,10 @@ def test_land_and_take_off_again(flight):
 def test_commands_on_the_ground():
     """A vehicle on the ground would move sideways, or drop the command without a message."""
     steering = Steering(count=1, spin_up=1.0, height=2.0, speed=3.0, acceleration=3.0)
-    for command in (lambda: steering.go_to(np.ones(3)), lambda: steering.fly(np.ones(3), 0.0)):
+    for command in (lambda: steering.steer_to(np.ones(3)), lambda: steering.steer_at(np.ones(3), 0.0)):
         with pytest.raises(ConfigError, match="is not in the air; take off first"):
             command()
-    steering.land()
+    steering.come_down()
     assert not steering.finished
 
 
@@ -126,7 +126,7 @@ def test_leash():
     state = VehicleState.at_rest(1, 4)
     steering.update(0.0, state)
     steering.update(0.01, state)
-    steering.go_to(np.array([100.0, 0.0, 5.0]))
+    steering.steer_to(np.array([100.0, 0.0, 5.0]))
     for k in range(2, 2000):
         steering.update(0.01 * k, state)
         assert np.linalg.norm(steering.reference.position - state.position) <= 1.5 + 1e-9
@@ -142,7 +142,7 @@ def test_reference_is_smooth():
         steering.update(k * dt, state)
         state.position[...] = steering.reference.position
         if k == 500:
-            steering.go_to(np.array([5.0, 2.0, 1.0]))
+            steering.steer_to(np.array([5.0, 2.0, 1.0]))
         r = steering.reference
         rows.append(np.concatenate([r.position, r.velocity, r.acceleration]).copy())
     position, velocity, acceleration = np.moveaxis(np.array(rows), 1, 0)

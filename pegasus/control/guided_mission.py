@@ -1,0 +1,261 @@
+"""Mission of guided flight: a reference that follows commands within limits, one per copy."""
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.errors import ConfigError
+from pegasus.control.mission import Mission
+from pegasus.control.trajectories import Point, Trajectory, hold, sequence
+from pegasus.core.state import Plan, VehicleState
+
+_APPROACH = 0.7
+"""Position gain of the reference: velocity per distance from the target [1/s]."""
+_RESPONSE = 3.0
+"""Velocity gain of the reference: acceleration per velocity error [1/s]."""
+_ACCELERATION_LAG = 0.1
+"""Time constant of the reference's acceleration [s]."""
+_LEASH = 1.5
+"""Maximum lead of the reference, such as over a vehicle blocked by a wall [m]."""
+_SINK_RATE = 0.5
+_SETTLED_LEAD = 0.3
+"""Distance of the reference below a vehicle at rest that means ground contact [m]."""
+_CLIMBED = 0.1
+"""Distance from the target height at which a climb is complete [m]."""
+_TURN, _TURN_RATE = 2.0, 1.0
+"""Yaw rate per yaw error [1/s], and its maximum [rad/s]."""
+
+
+class Mode(Enum):
+    """What a copy follows."""
+
+    TARGET = "target"
+    VELOCITY = "velocity"
+    LAND = "land"
+
+
+class GuidedMission(Mission):
+    """Mission of N vehicles that follow commands; each copy has its own.
+
+    The reference has limited speed, acceleration and lead over the vehicle. All copies take off together.
+
+    Args:
+        count: Number of vehicles N.
+        spin_up: Idle time of the rotors before take-off [s].
+        height: Climb at take-off [m].
+        speed: Maximum speed towards a point [m/s].
+        acceleration: Maximum acceleration [m/s^2].
+    """
+
+    def __init__(
+        self, *, count: int, spin_up: float, height: float, speed: float, acceleration: float
+    ) -> None:
+        super().__init__(sequence(hold(height=height)), count=count, relative=True, spin_up=spin_up)
+        self.climb, self.most_speed, self._most = height, speed, acceleration
+        self.duration = math.inf
+        self.order = np.zeros(count, dtype=np.int64)
+        """Number of commands that each copy has had, shape (N,)."""
+        self.target = np.zeros((count, 3))
+        self.state: VehicleState | None = None
+        """True state at the last `update`; None before."""
+        self._modes = np.full(count, Mode.TARGET, dtype=object)
+        self._speed = np.full(count, speed)
+        self._velocity, self._turn_rate = np.zeros((count, 3)), np.zeros(count)
+        self._in_body, self._yaw = np.zeros(count, dtype=bool), np.full(count, math.nan)
+        self.time = math.nan
+        """Time of the last `update` [s]; NaN before."""
+        self._taking_off = np.zeros(count, dtype=bool)
+        self.wanted = np.zeros((count, 3))
+        """Velocity towards which the reference accelerates [m/s], world frame, shape (N, 3)."""
+
+    def take_off(self) -> None:
+        """Take off, unless in the air."""
+        if not self.airborne and self.finished:
+            self.finished, self._begin = False, math.nan
+            self.order += 1
+
+    def hold(self, copies: BoolArray) -> None:
+        """Hold the position; a take-off in progress is completed.
+
+        Args:
+            copies: Copies that hold, shape (N,).
+        """
+        stay = copies & ~self._taking_off & ~self.landed
+        self.target[stay] = self.reference.position[stay]
+        self._speed[stay], self._yaw[stay] = self.most_speed, math.nan
+        self._switch(Mode.TARGET, stay)
+
+    def go_to(self, copies: BoolArray, target: Array, *, speed: Array | float, yaw: Array | float) -> None:
+        """Fly straight to points.
+
+        Args:
+            copies: Copies that fly, shape (N,).
+            target: Target of each of them [m], shape (M, 3).
+            speed: Maximum speed [m/s], one or shape (M,).
+            yaw: Heading [rad], one or shape (M,); NaN keeps it.
+
+        Raises:
+            ConfigError: If one of them is not in the air.
+        """
+        self._require_air(copies)
+        self.target[copies], self._speed[copies], self._yaw[copies] = target, speed, yaw
+        self._switch(Mode.TARGET, copies)
+
+    def fly(self, copies: BoolArray, velocity: Array, *, yaw_rate: Array | float, in_body: bool) -> None:
+        """Fly at velocities until the next command.
+
+        Args:
+            copies: Copies that fly, shape (N,).
+            velocity: Velocity of each of them [m/s], shape (M, 3).
+            yaw_rate: Yaw rate, counter-clockwise [rad/s], one or shape (M,).
+            in_body: Whether velocities are forward, left and up, relative to the heading.
+
+        Raises:
+            ConfigError: If one of them is not in the air.
+        """
+        self._require_air(copies)
+        self._velocity[copies], self._turn_rate[copies] = velocity, yaw_rate
+        self._in_body[copies], self._yaw[copies] = in_body, math.nan
+        self._switch(Mode.VELOCITY, copies)
+
+    def land(self, copies: BoolArray) -> None:
+        """Descend until ground contact, then stop the rotors; no effect on the ground.
+
+        Args:
+            copies: Copies that land, shape (N,).
+        """
+        if self.airborne:
+            self._switch(Mode.LAND, copies & ~self.landed)
+
+    def follows(self, mode: Mode) -> BoolArray:
+        """Return which copies follow commands of a mode, shape (N,)."""
+        chosen: BoolArray = self._modes == mode
+        return chosen
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the straight path to the target; None while the first copy follows something else."""
+        if not self.airborne or self._modes[0] is not Mode.TARGET:
+            return None
+        here, there = self.reference.position, self.target
+        line = _Straight(tuple(here[0].tolist()), tuple(there[0].tolist()))
+        return Plan(line, 0.0, here - here[0])
+
+    def update(self, t: float, state: VehicleState) -> None:
+        """Advance the reference to time t.
+
+        Args:
+            t: Simulation time [s].
+            state: True state at t.
+        """
+        self.state = state
+        dt = 0.0 if math.isnan(self.time) else t - self.time
+        self.time = t
+        if not self.airborne:
+            self._stand_by(t, state)
+            return
+        self._move(dt)
+        lead = self.reference.position - state.position
+        length = np.sqrt((lead * lead).sum(axis=1, keepdims=True))
+        self.reference.position[...] = state.position + lead * np.minimum(1.0, _LEASH / (length + 1e-12))
+        self._touch_down(state, lead)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not been updated yet."""
+        return self.state is None
+
+    def _require_air(self, copies: BoolArray) -> None:
+        grounded = copies & self.landed
+        if not self.airborne or grounded.any():
+            copy = int(grounded.argmax()) if self._count > 1 and grounded.any() else None
+            field = "vehicle" if copy is None else f"copy {copy}"
+            raise ConfigError("is not in the air", field=field, remedy="take off first")
+
+    def _switch(self, mode: Mode, copies: BoolArray) -> None:
+        self._modes[copies] = mode
+        self.order[copies] += 1
+        if mode is not Mode.TARGET or self.airborne:
+            self._taking_off &= ~copies
+        if self.airborne:
+            same = (self._modes == self._modes[0]).all()
+            self.reference.segment = self._modes[0].value if same else "mixed"
+
+    def _stand_by(self, t: float, state: VehicleState) -> None:
+        reference = self.reference
+        self._motion[0] = state.position
+        if self.finished:
+            return
+        if math.isnan(self._begin):
+            self._begin = t
+            reference.yaw[...] = np.arctan2(state.rotation[:, 1, 0], state.rotation[:, 0, 0])
+        if t - self._begin < self._spin_up:
+            return
+        self.airborne, reference.idle[...] = True, False
+        self.landing, self.landed[...] = False, False
+        self._motion[1:] = 0.0
+        self.target = state.position + np.array([0.0, 0.0, self.climb])
+        self._modes[...], self._speed[...], self._yaw[...] = Mode.TARGET, self.most_speed, math.nan
+        self._taking_off[...] = True
+        reference.segment = Mode.TARGET.value
+
+    def _move(self, dt: float) -> None:
+        """Advance the reference by a time step."""
+        position, velocity, acceleration, jerk = self._motion
+        reference, wanted = self.reference, self.wanted
+        self._taking_off &= np.abs(self.target - position).max(axis=1) >= _CLIMBED
+        wanted[...] = _limited(_APPROACH * (self.target - position), self._speed[:, None])
+        error = np.remainder(self._yaw - reference.yaw + math.pi, 2 * math.pi) - math.pi
+        turn = np.clip(_TURN * error, -_TURN_RATE, _TURN_RATE)
+        reference.yaw_rate[...] = np.where(np.isnan(turn), 0.0, turn)
+        flying, sinking = self.follows(Mode.VELOCITY), self.follows(Mode.LAND)
+        if flying.any():
+            yaw = np.where(self._in_body, reference.yaw, 0.0)
+            c, s = np.cos(yaw), np.sin(yaw)
+            x, y, z = self._velocity.T
+            wanted[flying] = np.stack([c * x - s * y, s * x + c * y, z], axis=1)[flying]
+            reference.yaw_rate[flying] = self._turn_rate[flying]
+        wanted[sinking] = (0.0, 0.0, -_SINK_RATE)
+        asked = _limited(_RESPONSE * (wanted - velocity), self._most)
+        jerk[...] = (asked - acceleration) / _ACCELERATION_LAG
+        acceleration += jerk * min(dt, _ACCELERATION_LAG)
+        velocity += acceleration * dt
+        position += velocity * dt
+        reference.yaw += reference.yaw_rate * dt
+
+    def _touch_down(self, state: VehicleState, lead: Array) -> None:
+        sinking = self.follows(Mode.LAND)
+        if not sinking.any():
+            return
+        at_rest = (state.velocity * state.velocity).sum(axis=1) < (0.5 * _SINK_RATE) ** 2
+        self.landed |= sinking & at_rest & (lead[:, 2] < -_SETTLED_LEAD)
+        self.landing = bool(self.landed.any())
+        if self.landed.all():
+            self.airborne, self.finished = False, True
+            self._motion[1:] = 0.0
+            self.reference.yaw_rate[...] = 0.0
+            self.reference.idle[...] = True
+            self.reference.segment = "landed"
+
+
+@dataclass(frozen=True)
+class _Straight(Trajectory):
+    """Straight line for display."""
+
+    start: tuple[float, ...]
+    end: tuple[float, ...]
+
+    duration = 1.0
+
+    def sample(self, t: float) -> Point:
+        here = np.array(self.start)
+        return Point(tuple((here + (np.array(self.end) - here) * min(max(t, 0.0), 1.0)).tolist()))
+
+
+def _limited(vectors: Array, length: Array | float) -> Array:
+    """Return vectors limited to a maximum length, shape (N, 3)."""
+    norm = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    limited: Array = vectors * np.minimum(1.0, length / (norm + 1e-12))
+    return limited

@@ -1,0 +1,87 @@
+"""Guided flight: commands for all or some copies, waiting, and wrong input."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
+from pegasus.control import GuidedController, GuidedPIDController
+
+
+@pytest.fixture(params=[GuidedController, GuidedPIDController])
+def flight(request):
+    """A hovering vehicle of three copies, with its simulation and its controller."""
+    with Simulation("flat") as sim:
+        pilot = request.param(spin_up=0.3)
+        vehicle = sim.add(Multirotor("iris", count=3, backends=[pilot], sensors={}))
+        pilot.takeoff(height=2.0).wait(sim)
+        yield sim, vehicle, pilot
+
+
+def test_copies_follow_their_own_commands(flight):
+    """A command for one copy would move another, or a landed copy would stop the rotors of the others."""
+    sim, vehicle, pilot = flight
+    start = vehicle.state.position.copy()
+    pilot.goto([[4.0, -3.0, 3.0]], yaw=math.pi / 2, copies=[0])
+    pilot.velocity([0.0, 0.5, 0.0], copies=1).wait(sim)
+    np.testing.assert_allclose(vehicle.state.velocity[1], [0.0, 0.5, 0.0], atol=0.15)
+    pilot.hold(copies=slice(1, 2)).wait(sim)
+    down = pilot.land(copies=np.array([False, False, True]))
+    down.wait(sim)
+    sim.run(8.0)
+    np.testing.assert_allclose(vehicle.state.position[0], [4.0, -3.0, 3.0], atol=0.15)
+    heading = np.arctan2(vehicle.state.rotation[0, 1, 0], vehicle.state.rotation[0, 0, 0])
+    assert heading == pytest.approx(math.pi / 2, abs=0.05)
+    assert vehicle.state.position[1, 2] == pytest.approx(start[1, 2], abs=0.1)
+    assert vehicle.state.position[1, 1] > start[1, 1] + 0.05
+    assert vehicle.state.position[2, 2] < start[2, 2] - 1.8
+    np.testing.assert_array_equal(vehicle.rotor_command[2], 0.0)
+    assert (vehicle.rotor_command[:2] > 0).all()
+    with pytest.raises(ConfigError, match="copy 2: is not in the air; take off first"):
+        pilot.goto([0.0, 0.0, 2.0])
+    pilot.land().wait(sim)
+    assert vehicle.in_contact.all()
+    pilot.takeoff(height=1.0).wait(sim)
+    np.testing.assert_allclose(vehicle.state.position[:, 2], start[:, 2] - 1.0, atol=0.2)
+
+
+def test_waits_end(flight):
+    """A wait for what cannot come would step for ever."""
+    sim, _, pilot = flight
+    with pytest.raises(TimeoutError, match=r"goto: iris, copy 0, is not done after 0.5 s, .* m away"):
+        pilot.goto([50.0, 0.0, 2.0]).wait(sim, timeout=0.5)
+    replaced = pilot.goto([50.0, 0.0, 2.0])
+    pilot.hold()
+    with pytest.raises(ConfigError, match="goto: was replaced by a later command"):
+        replaced.wait(sim)
+
+
+def test_stands_until_told():
+    """The vehicle would take off by itself, or follow a command on the ground later."""
+    with Simulation("flat") as sim:
+        pilot = GuidedController()
+        vehicle = sim.add(Multirotor("iris", backends=[pilot], sensors={}))
+        sim.run(2.0)
+        np.testing.assert_array_equal(vehicle.rotor_command, 0.0)
+        with pytest.raises(ConfigError, match="vehicle: is not in the air; take off first"):
+            pilot.velocity([1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("goto", {"point": [1.0, 2.0]}, "point = .* must be finite numbers of shape"),
+        ("goto", {"point": [1.0, np.nan, 2.0]}, "point = .* must be finite"),
+        ("goto", {"point": [1.0, 0.0, 2.0], "yaw": 90}, "yaw = 90: must be in radians"),
+        ("goto", {"point": [1.0, 0.0, 2.0], "speed": 0.0}, "speed = 0.0: must be above 0 m/s"),
+        ("velocity", {"velocity": [1.0, 0.0, 0.0], "frame": "ned"}, "frame = 'ned': must be world or body"),
+        ("hold", {"copies": 7}, "copies = 7: must be an index, a slice or a mask of 1 copies"),
+        ("takeoff", {"height": -1.0}, "height = -1.0: must be above 0 m"),
+    ],
+)
+def test_wrong_input(name, values, message):
+    """A wrong command would be followed, or fail deep in the arithmetic."""
+    with pytest.raises(ConfigError, match=message):
+        getattr(GuidedController(), name)(**values)
