@@ -115,7 +115,7 @@ def measure(rate: float, seconds: float) -> tuple[list[float], list[float], floa
         for _ in range(REPETITIONS):
             place = vehicle.state.position.copy()
             place[:, 2] = HEIGHT
-            vehicle.teleport(place)
+            vehicle.place(place)
             alone.append(per_step(minimal.run, seconds, rate, minimal.process.pid))
             flown.append(per_step(simulation.run, seconds, rate, backend.processes[0].pid))
         assert not simulation.failures

@@ -189,7 +189,7 @@ class Flight:
         for vehicle in self._vehicles:
             place = vehicle.state.position.copy()
             place[:, 2] = HEIGHT
-            vehicle.teleport(place)
+            vehicle.place(place)
 
     def parts(self, seconds: float) -> dict[str, float]:
         """Return the processor time of each part [us per step]."""

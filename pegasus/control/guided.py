@@ -18,14 +18,12 @@ from pegasus.control.guided_mission import GuidedMission
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import Trajectory, hold, sequence
 from pegasus.core.multirotor import Multirotor
+from pegasus.core.placement import Copies, chosen_copies
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
 
 _NEAR, _SLOW = 0.15, 0.15
 """Distance from the target [m] and velocity error [m/s] at which a command is done."""
-
-Copies = int | slice | npt.ArrayLike | None
-"""Copies that a command is for: index, slice, indices or mask; None for all."""
 
 
 class Command:
@@ -247,11 +245,7 @@ class Guided(Controller):
     def _mask(self, copies: Copies) -> BoolArray:
         """Return which copies are meant, shape (N,)."""
         mask = np.zeros(len(self.guided.order), dtype=bool)
-        try:
-            mask[slice(None) if copies is None else copies] = True  # type: ignore[index]
-        except (IndexError, ValueError) as error:
-            allowed = f"must be an index, a slice or a mask of {len(mask)} copies"
-            raise ConfigError(allowed, field="copies", value=copies) from error
+        mask[chosen_copies(copies, len(mask))] = True
         require(bool(mask.any()), "copies", copies, "names no copy")
         return mask
 

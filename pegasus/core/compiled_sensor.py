@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, Word
 from pegasus.core.schedule import exact
@@ -183,8 +183,12 @@ class CompiledSensor(Sensor):
         """
         return True
 
-    def place(self) -> None:
-        """Take the coming state as that of a vehicle that was placed there: no acceleration led to it."""
+    def place(self, rows: IntArray) -> None:
+        """Take the coming state of copies as that of vehicles placed there: no acceleration led to it.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
 
     def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
         """Join a vehicle and start from a fresh state.

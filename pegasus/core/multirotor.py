@@ -18,7 +18,7 @@ from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend import Backend, BackendGroup
 from pegasus.core.dynamics_models import DynamicsModels
 from pegasus.core.engine import RayHits, RigidBody
-from pegasus.core.placement import StartPlacement, placed_state
+from pegasus.core.placement import Copies, StartPlacement, chosen_copies, placed_state
 from pegasus.core.plant import ColumnView, StateView, own_columns
 from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.reprs import vehicle_html, vehicle_line
@@ -268,7 +268,7 @@ class Multirotor:
             for i in range(self.count)
         ]
 
-    def teleport(
+    def place(
         self,
         position: npt.ArrayLike,
         *,
@@ -276,29 +276,34 @@ class Multirotor:
         orientation: npt.ArrayLike | None = None,
         velocity: npt.ArrayLike = 0.0,
         angular_velocity: npt.ArrayLike = 0.0,
+        copies: Copies = None,
     ) -> None:
-        """Set the poses and velocities of the vehicles; sensors measure no acceleration from it.
+        """Set the poses and velocities of copies; their sensors measure no acceleration from it.
+
+        Rotors go on turning, and backends are not told: an autopilot sees its vehicle jump.
 
         Args:
-            position: New positions [m], shape (3,) or (N, 3).
-            heading: New headings of level vehicles [rad], one or shape (N,).
-            orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (N, 4).
-            velocity: New velocities in the world [m/s], broadcast to (N, 3).
-            angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (N, 3).
+            position: New positions [m], shape (3,) or (K, 3).
+            heading: New headings of level vehicles [rad], one or shape (K,).
+            orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (K, 4).
+            velocity: New velocities in the world [m/s], broadcast to (K, 3).
+            angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (K, 3).
+            copies: The K copies: an index, several, a slice, or a mask of shape (N,); all if None.
 
         Raises:
-            ConfigError: If a number is not finite, or a shape does not fit.
+            ConfigError: If a number is not finite, a shape does not fit, or there is no such copy.
             RuntimeError: If the vehicle is not in a simulation.
         """
+        rows = chosen_copies(copies, self.count)
         target = placed_state(
-            self.count,
+            len(rows),
             position=position,
             heading=heading,
             orientation=orientation,
             velocity=velocity,
             angular_velocity=angular_velocity,
         )
-        self.manager.place(self, target)
+        self.manager.place(self, target, rows)
 
     def disturb(self, *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
         """Apply a constant external wrench from the next step on, until changed or reset.

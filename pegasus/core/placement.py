@@ -1,17 +1,21 @@
-"""Placement of vehicles: teleports, start positions, square grids, and free places around spawn points."""
+"""Placement of vehicles: new poses, start positions, square grids, and free places around spawn points."""
 
 import math
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import finite_angles, finite_numbers, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import normalize, quaternion_from_euler
 from pegasus.config.scenario import SpawnPoint
 from pegasus.core.engine import BodyState, Engine
+
+Copies: TypeAlias = int | slice | npt.ArrayLike | None
+"""Copies of a vehicle: an index, a slice, several indices, or a mask of shape (N,); None for all."""
 
 START_HEIGHT = 0.1
 """Smallest start height of a body frame, and height of spawn points, above the ground [m]."""
@@ -94,7 +98,7 @@ def placed_state(
     velocity: npt.ArrayLike,
     angular_velocity: npt.ArrayLike,
 ) -> BodyState:
-    """Return poses and velocities of N vehicles, with the arguments of `Multirotor.teleport`.
+    """Return poses and velocities of N vehicles, with the arguments of `Multirotor.place`.
 
     Raises:
         ConfigError: If a number is not finite, or a shape does not fit.
@@ -113,6 +117,34 @@ def placed_state(
     state.velocity[...] = finite_numbers("velocity", velocity, (count, 3))
     state.angular_velocity[...] = finite_numbers("angular_velocity", angular_velocity, (count, 3))
     return state
+
+
+def chosen_copies(copies: Copies, count: int) -> IntArray:
+    """Return the indices of the chosen ones of N copies, shape (K,).
+
+    Args:
+        copies: An index, several, a slice, or a mask of shape (N,); all if None.
+        count: Number of copies N.
+
+    Raises:
+        ConfigError: If there is no such copy, or one is chosen twice.
+    """
+    every = np.arange(count)
+    if copies is None or isinstance(copies, slice):
+        return every if copies is None else every[copies]
+    allowed = (
+        f"must be an index below {count}, several different ones, a slice, or a mask of shape ({count},)"
+    )
+    asked = np.asarray(copies)
+    require(asked.dtype.kind in "bi" or not asked.size, "copies", copies, allowed)
+    if asked.dtype.kind == "b":
+        require(asked.shape == (count,), "copies", copies, allowed)
+        return np.flatnonzero(asked)
+    rows = np.atleast_1d(asked).astype(np.int64)
+    require(rows.ndim == 1 and bool(((rows >= -count) & (rows < count)).all()), "copies", copies, allowed)
+    rows = every[rows]
+    require(len(np.unique(rows)) == len(rows), "copies", copies, allowed)
+    return rows
 
 
 def square_grid(count: int) -> Array:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.streams import stream
 from pegasus.core.compiled_sensor import CompiledSensor
@@ -82,10 +82,14 @@ class SensorSuite(Mapping[str, Sensor]):
         """Whether all sensors are compiled; `measure` does nothing then."""
         return not self._schedules
 
-    def place(self) -> None:
-        """Take the coming state as that of a vehicle that was placed there: no acceleration led to it."""
+    def place(self, rows: IntArray) -> None:
+        """Take the coming state of copies as that of vehicles placed there: no acceleration led to it.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
         for sensor in self._compiled.values():
-            sensor.place()
+            sensor.place(rows)
 
     @property
     def readings(self) -> Readings:

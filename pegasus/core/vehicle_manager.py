@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.core.actuation import warn_of_battery
@@ -219,24 +219,25 @@ class VehicleManager(Collection[Multirotor]):
         ends = np.cumsum([len(ids) for ids in self._ids.values()])
         return dict(zip(self._ids, np.split(self._involved(contacts), ends), strict=False))
 
-    def place(self, vehicle: Multirotor, target: BodyState) -> None:
-        """Set the poses and velocities of a vehicle without an acceleration.
+    def place(self, vehicle: Multirotor, target: BodyState, rows: IntArray) -> None:
+        """Set the poses and velocities of copies without an acceleration.
 
         Args:
             vehicle: The vehicle.
-            target: Its new poses and velocities, N rows.
+            target: New poses and velocities, K rows.
+            rows: Indices of the copies, shape (K,).
         """
-        self._engine.write(self._ids[vehicle.name], target)
+        self._engine.write(self._ids[vehicle.name][rows], target)
         columns = vehicle.columns
-        columns["position"][...], columns["orientation"][...] = target.position, target.orientation
+        columns["position"][rows], columns["orientation"][rows] = target.position, target.orientation
         for name in ("velocity", "angular_velocity"):
-            columns[name][...] = columns[f"last_{name}"][...] = getattr(target, name)
-        columns["start_position"][...] = target.position
-        columns["start_orientation"][...] = target.orientation
-        columns["rotation"][...] = matrix_from_quaternion(target.orientation)
-        columns["acceleration"][...] = columns["angular_acceleration"][...] = 0.0
-        columns["gravity"][...] = self._environment.gravity_vector(target.position)
-        vehicle.sensors.place()
+            columns[name][rows] = columns[f"last_{name}"][rows] = getattr(target, name)
+        columns["start_position"][rows] = target.position
+        columns["start_orientation"][rows] = target.orientation
+        columns["rotation"][rows] = matrix_from_quaternion(target.orientation)
+        columns["acceleration"][rows] = columns["angular_acceleration"][rows] = 0.0
+        columns["gravity"][rows] = self._environment.gravity_vector(target.position)
+        vehicle.sensors.place(rows)
 
     def cast(self, vehicle: Multirotor, origins: Array, directions: Array, max_range: float) -> RayHits:
         """Cast rays in the world that pass through the copy of the vehicle that casts them.
@@ -255,7 +256,7 @@ class VehicleManager(Collection[Multirotor]):
         for vehicle in self:
             target = BodyState.zeros(vehicle.count)
             target.position[...], target.orientation[...] = vehicle.start.position, vehicle.start.orientation
-            self.place(vehicle, target)
+            self.place(vehicle, target, np.arange(vehicle.count))
             vehicle.reset(rate=self.rate, seed=self.seed)
             clear_energy(vehicle.columns)
 

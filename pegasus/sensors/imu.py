@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import (
@@ -380,9 +380,13 @@ class IMU(CompiledSensor):
         """Copy the speeds of rotors that vibrate."""
         self.rows["rotor_speed"][...] = state.rotor_speed
 
-    def place(self) -> None:
-        """Take the coming state as that of a vehicle that was placed there."""
-        self.rows["followed"][...] = 0
+    def place(self, rows: IntArray) -> None:
+        """Take the coming state of copies as that of vehicles placed there.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
+        self.rows["followed"][rows] = 0
 
     def reading(self, stamp: float) -> ImuReading:
         """Return the last reading."""

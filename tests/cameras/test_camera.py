@@ -67,7 +67,7 @@ def test_a_late_look_shows_the_instant_of_the_reading():
     sim.step(2)
     early, height = iris.readings["front"], 2.0
     sim.step(100)
-    iris.teleport((3.0, 0.0, 9.0))
+    iris.place((3.0, 0.0, 9.0))
     sim.step(20)
     late = iris.readings["front"]
     np.testing.assert_allclose(late.depth[0], late.position[0, 2], rtol=1e-6)
@@ -172,7 +172,7 @@ def test_outputs_of_a_wall():
     np.testing.assert_allclose(reading.point_cloud[0, 0, 31], 5.0 * ray, rtol=1e-6)
     np.testing.assert_allclose(reading.normals[0, 0, 31], (-1, 0, 0), atol=1e-6)
     # Facing away, the camera sees nothing.
-    iris.teleport((0.0, 0.0, 2.0), heading=math.pi)
+    iris.place((0.0, 0.0, 2.0), heading=math.pi)
     sim.step(10)
     behind = iris.readings["front"]
     assert np.isposinf(behind.depth).all()
@@ -205,8 +205,8 @@ def test_motion_vectors_are_those_of_projection():
     other = Multirotor("iris", name="other", position=(2.5, 0.0, 2.0))
     sim, iris, _ = flying(camera, vehicles=(other,))
     sim.step()
-    iris.teleport((0.0, 0.0, 2.0), velocity=(0.5, 0.2, 0.0), angular_velocity=(0.0, 0.1, 0.3))
-    other.teleport((2.5, 0.0, 2.0), velocity=(0.0, 3.0, 0.0))
+    iris.place((0.0, 0.0, 2.0), velocity=(0.5, 0.2, 0.0), angular_velocity=(0.0, 0.1, 0.3))
+    other.place((2.5, 0.0, 2.0), velocity=(0.0, 3.0, 0.0))
     sim.step(9)
     before = iris.readings["front"], other.state.position[0].copy()
     start = other.state.position[0].copy()
@@ -283,7 +283,7 @@ def moving_past_an_edge(**parameters):
     )
     sim, iris, renderer = flying(camera, planes=planes)
     sim.play()
-    iris.teleport((0.0, 0.0, 2.0), velocity=(0.0, 4.0, 0.0))
+    iris.place((0.0, 0.0, 2.0), velocity=(0.0, 4.0, 0.0))
     sim.step()
     return iris.readings["front"], renderer
 

@@ -383,7 +383,7 @@ def test_others_are_where_they_were_at_the_stamp() -> None:
         other = sim.add(Multirotor("iris", position=(9, 0, 5)))
         sim.step()
         reading = iris.readings["nose"]
-        other.teleport((3, 0, 5))
+        other.place((3, 0, 5))
         assert reading.cloud().range[0] == pytest.approx(8.7, abs=1e-9)
 
 

@@ -77,7 +77,7 @@ def test_stands_until_told():
         ("goto", {"point": [1.0, 0.0, 2.0], "yaw": 90}, "yaw = 90: must be in radians"),
         ("goto", {"point": [1.0, 0.0, 2.0], "speed": 0.0}, "speed = 0.0: must be above 0 m/s"),
         ("velocity", {"velocity": [1.0, 0.0, 0.0], "frame": "ned"}, "frame = 'ned': must be world or body"),
-        ("hold", {"copies": 7}, "copies = 7: must be an index, a slice or a mask of 1 copies"),
+        ("hold", {"copies": 7}, "copies = 7: must be an index below 1, several different ones"),
         ("takeoff", {"height": -1.0}, "height = -1.0: must be above 0 m"),
     ],
 )

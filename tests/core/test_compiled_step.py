@@ -266,7 +266,7 @@ def hovered(steps=100, **models):
             Multirotor("iris", name="own", position=(0, 0, 30), sensors={}, backends=[Swing(1)], **models)
         )
         sim.play()
-        drone.teleport((0, 0, 30), velocity=(4.0, 1.0, 0.0), angular_velocity=(0.3, 0.2, 0.1))
+        drone.place((0, 0, 30), velocity=(4.0, 1.0, 0.0), angular_velocity=(0.3, 0.2, 0.1))
         sim.step(steps)
         return drone.state.copy(), drone.columns["motor_state"].copy()
 

@@ -96,7 +96,7 @@ def test_no_spike_on_teleport():
     with Simulation("flat") as sim:
         vehicle = sim.add(hovering(sensors={"imu": quiet_imu()}))
         sim.step(500)
-        vehicle.teleport((30.0, -20.0, 80.0), heading=1.0, velocity=(5.0, 0.0, 0.0))
+        vehicle.place((30.0, -20.0, 80.0), heading=1.0, velocity=(5.0, 0.0, 0.0))
         forces = []
         for _ in range(3):
             sim.step()
@@ -136,7 +136,7 @@ def test_flying_into_a_wall_and_the_ground():
     with Simulation("courtyard") as sim:
         vehicle = sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors={}))
         sim.play()
-        vehicle.teleport((15.0, 15.0, 2.0), velocity=(12.0, 9.0, 2.0))
+        vehicle.place((15.0, 15.0, 2.0), velocity=(12.0, 9.0, 2.0))
         speeds = []
         for _ in range(1000):
             sim.step()
@@ -155,7 +155,7 @@ def test_a_vehicle_that_lands_with_speed_slides_flat():
         sim.step(250)
         (friction,) = {item.material.dynamic_friction for item in sim.scene.colliders}
         height = vehicle.state.position[0, 2]
-        vehicle.teleport(vehicle.state.position[0], velocity=(6.0, 0.0, 0.0))
+        vehicle.place(vehicle.state.position[0], velocity=(6.0, 0.0, 0.0))
         start = vehicle.state.position[0].copy()
         for _ in range(750):
             sim.step()
@@ -188,7 +188,7 @@ def test_a_disturbance_pushes_and_turns_until_it_ends():
         )
         vehicle.drag = None
         sim.play()
-        vehicle.teleport([(0, 0, 500), (9, 0, 500)], heading=np.pi / 2)
+        vehicle.place([(0, 0, 500), (9, 0, 500)], heading=np.pi / 2)
         vehicle.disturb(force=[(3.0, 0.0, 0.0), (0.0, 0.0, 0.0)], torque=[(0, 0, 0), (0.0, 0.0, 0.055225)])
         sim.step(250)
         np.testing.assert_allclose(vehicle.state.velocity[:, 0], [2.0, 0.0], atol=1e-9)

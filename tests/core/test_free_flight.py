@@ -148,7 +148,7 @@ def flown(rate, drag, backend):
     with in_wind(rate) as sim:
         drone = sim.add(odd_vehicle(drag, backend))
         sim.play()
-        drone.teleport((0, 0, 99), velocity=(8.0, -6.0, 2.0), angular_velocity=(2.0, -1.0, 3.0))
+        drone.place((0, 0, 99), velocity=(8.0, -6.0, 2.0), angular_velocity=(2.0, -1.0, 3.0))
         drone.columns["rotor_speed"][...] = 400.0
         center = np.array([0, 0, 99.0]) + COM
         start = np.concatenate(
@@ -196,7 +196,7 @@ def test_spinning_rotors_make_no_energy(name):
         still = {"thrust_curve": NO_THRUST, "drag": NO_DRAG, "sensors": {}}
         drone = sim.add(Multirotor(name, **still, position=(0, 0, 50), backends=[Steady(fast)]))
         sim.play()
-        drone.teleport((0, 0, 50), angular_velocity=(5.0, 0.0, 0.0))
+        drone.place((0, 0, 50), angular_velocity=(5.0, 0.0, 0.0))
         drone.columns["rotor_speed"][...] = fast
 
         def energy():
@@ -216,7 +216,7 @@ def test_free_fall_with_spin_keeps_angular_momentum(name):
     with Simulation(flat()) as sim:
         drone = sim.add(Multirotor(name, drag=NO_DRAG, sensors={}, position=(0, 0, 600)))
         sim.play()
-        drone.teleport((0, 0, 600), angular_velocity=(8.0, 3.0, 1.0))
+        drone.place((0, 0, 600), angular_velocity=(8.0, 3.0, 1.0))
 
         def momentum():
             return drone.state.rotation[0] @ drone.inertia @ drone.state.angular_velocity[0]
@@ -239,7 +239,7 @@ def test_projectile_with_quadratic_drag(rate):
         sim.environment.atmosphere = Uniform()
         drone = sim.add(Multirotor("iris", drag=drag, sensors={}, position=(0, 0, 200)))
         sim.play()
-        drone.teleport((0, 0, 200), velocity=(30.0, 0.0, 20.0))
+        drone.place((0, 0, 200), velocity=(30.0, 0.0, 20.0))
         sim.run(5.0)
 
         def rate_of(_, y):

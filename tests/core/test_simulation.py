@@ -279,7 +279,7 @@ def test_copies_do_not_touch_at_the_start():
 def test_vehicle_in_no_simulation_says_so():
     """A method that needs a simulation must not fail with an attribute error."""
     with pytest.raises(RuntimeError, match="is in no simulation"):
-        Multirotor("iris").teleport((0, 0, 1))
+        Multirotor("iris").place((0, 0, 1))
 
 
 def test_a_part_belongs_to_one_vehicle():
@@ -319,7 +319,7 @@ def test_teleport_checks_its_numbers(arguments, tmp_path, monkeypatch):
         vehicle = sim.add(hovering())
         sim.step()
         with pytest.raises(ConfigError, match=r"position|velocity"):
-            vehicle.teleport(**arguments)
+            vehicle.place(**arguments)
         sim.step()
     assert not list(tmp_path.iterdir())
 
@@ -470,12 +470,12 @@ def test_a_teleport_may_turn_a_vehicle_over():
     with Simulation("flat") as sim:
         vehicle = sim.add(Multirotor("iris", count=2, position=HIGH))
         over = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]]
-        vehicle.teleport(HIGH, orientation=over)
+        vehicle.place(HIGH, orientation=over)
         np.testing.assert_allclose(vehicle.state.rotation[0], np.diag([1.0, -1.0, -1.0]), atol=1e-12)
         sim.step()
         np.testing.assert_allclose(vehicle.state.orientation, over, atol=1e-6)
         with pytest.raises(ConfigError, match=r"orientation = .* must be unit quaternions"):
-            vehicle.teleport(HIGH, orientation=[0.0, 0.0, 0.0, 0.5])
+            vehicle.place(HIGH, orientation=[0.0, 0.0, 0.0, 0.5])
 
 
 def test_motion_that_diverges_is_named():

@@ -91,7 +91,7 @@ def test_a_moment_later():
     sim, _ = simulation()
     iris = sim.add(Multirotor("iris", position=(0, 0, 5)))
     sim.play()
-    iris.teleport((0, 0, 5), heading=0.3, velocity=(1.0, -2.0, 0.5), angular_velocity=(0.0, 0.0, 2.0))
+    iris.place((0, 0, 5), heading=0.3, velocity=(1.0, -2.0, 0.5), angular_velocity=(0.0, 0.0, 2.0))
     snapshot = sim.visuals.snapshot(1.0)
     later = snapshot.at(0.02)
     assert later.time == 1.02
@@ -131,7 +131,7 @@ def test_rays_meet_what_a_snapshot_holds():
     sim, _ = simulation()
     iris = sim.add(Multirotor("iris", position=(0, 0, 2)))
     before = sim.visuals.snapshot(0.0)
-    iris.teleport((0, 0, 3))
+    iris.place((0, 0, 3))
     after = sim.visuals.snapshot(0.0)
     origin, down = np.array([[0.0, 0.0, 9.0]]), np.array([[0.0, 0.0, -1.0]])
     distances = [float(sim.visuals.cast(s, origin, down, 100.0).distance[0]) for s in (before, after, before)]

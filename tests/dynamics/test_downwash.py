@@ -100,7 +100,7 @@ def two(*, reverse=False, upper=None, lower=None, downwash=JET, speed=650.0, off
         sim.add(vehicle)
     sim.step()
     for vehicle in (above, below):
-        vehicle.teleport(vehicle.start.position)
+        vehicle.place(vehicle.start.position)
     sim.advance()
     return sim, above, below
 
@@ -174,7 +174,7 @@ def test_copies_blow_on_each_other_but_not_on_themselves():
         )
         sim.add(stack)
         sim.step()
-        stack.teleport(places)
+        stack.place(places)
         sim.advance()
         single, _, below = two()
         np.testing.assert_allclose(stack.wake[1], below.wake[0], rtol=1e-6)
@@ -189,7 +189,7 @@ def test_a_fast_vehicle_leaves_its_wake_behind():
         hovering = below.wake.copy()
         density = sim.environment.air_density(np.array([HIGH]))[0]
         induced = np.sqrt(IRIS_LIFT / (2 * density * 4 * np.pi * 0.127**2))
-        above.teleport(HIGH, velocity=(0.0, induced, 0.0))
+        above.place(HIGH, velocity=(0.0, induced, 0.0))
         sim.advance()
         np.testing.assert_allclose(below.wake, hovering / 2, rtol=1e-6, atol=1e-12)
 

@@ -191,7 +191,7 @@ def pushed(effect, position, *colliders, tilt=0.0, other=None, count=1):
         if other is not None:
             sim.add(Multirotor("iris", position=other, sensors={}))
         sim.play()
-        iris.teleport(position, orientation=[0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)])
+        iris.place(position, orientation=[0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)])
         iris.columns["rotor_speed"][...] = 650.0
         sim.advance()
         return iris.rotor_force.copy(), iris.rotor_torque.copy(), iris.layout

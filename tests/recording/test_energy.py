@@ -302,7 +302,7 @@ def test_an_audited_flight_is_the_same_flight() -> None:
         with Simulation("flat", observers=observers) as sim:
             vehicle = sim.add(Multirotor("typhoon_h", count=2))
             sim.play()
-            vehicle.teleport([(0, 0, 1), (5, 0, 3)], velocity=(2, 1, 0), angular_velocity=(0.3, 0.2, 1))
+            vehicle.place([(0, 0, 1), (5, 0, 3)], velocity=(2, 1, 0), angular_velocity=(0.3, 0.2, 1))
             sim.step(250)
             ends.append(vehicle.state.copy())
     for name, values in vars(ends[0]).items():
@@ -316,7 +316,7 @@ def test_a_teleport_is_neither_work_nor_contact() -> None:
         vehicle = sim.add(Multirotor("typhoon_h", position=(0, 0, 50), sensors={}))
         vehicle.drag = None
         sim.step(50)
-        vehicle.teleport((0, 0, 500), orientation=(0.6, 0, 0, 0.8), velocity=(20, 0, 0), angular_velocity=1)
+        vehicle.place((0, 0, 500), orientation=(0.6, 0, 0, 0.8), velocity=(20, 0, 0), angular_velocity=1)
         sim.step(50)
         balance = audit.balances()["typhoon_h"]
     assert abs(balance.gained) < 1e-5

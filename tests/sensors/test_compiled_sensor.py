@@ -161,7 +161,7 @@ def test_a_teleport_is_not_felt() -> None:
     with Simulation("flat") as sim:
         iris = sim.add(Multirotor("iris", position=(0, 0, 500)))
         sim.step(3)
-        iris.teleport((0, 0, 700), heading=2.0, velocity=(20, 0, 0))
+        iris.place((0, 0, 700), heading=2.0, velocity=(20, 0, 0))
         sim.step()
         imu: Any = iris.readings["imu"]
         assert np.abs(imu.specific_force).max() < 15.0

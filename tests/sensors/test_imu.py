@@ -75,7 +75,7 @@ def test_specific_force_is_in_the_body_frame(bench: Any) -> None:
     expected = [[-G * math.sin(0.3), 0.0, G * math.cos(0.3)]]
     assert_allclose(bench.measure(imu, state, 0.0).specific_force, expected, atol=1e-14)
     turn(state, 0.2, 0.0, -2.0)  # roll about the forward axis: positive is left side up
-    imu.place()
+    imu.place(np.arange(1))
     expected = [[0.0, G * math.sin(0.2), G * math.cos(0.2)]]
     assert_allclose(bench.measure(imu, state, 0.004).specific_force, expected, atol=1e-14)
 
@@ -87,7 +87,7 @@ def test_a_placement_is_not_measured(bench: Any) -> None:
     bench.measure(imu, state, 0.0)
     state.position[:], state.velocity[:] = (500.0, -300.0, 80.0), (20.0, 0.0, -5.0)
     turn(state, 0.0, 0.0, 2.0)
-    imu.place()
+    imu.place(np.arange(1))
     reading = bench.measure(imu, state, 0.004)
     assert_allclose(reading.specific_force, [[0.0, 0.0, G]], atol=1e-14)
     assert not np.any(reading.angular_velocity)

@@ -242,7 +242,7 @@ def test_it_follows_a_real_flight() -> None:
     with Simulation("flat", seed=1) as sim:
         sensors = {"odometry": Odometry(**QUIET, rate_hz=50.0, latency=0.1)}
         iris = sim.add(Multirotor("iris", count=2, spacing=5.0, position=(0, 0, 8), sensors=sensors))
-        iris.teleport(iris.start.position, velocity=(2.0, 0.0, 3.0), angular_velocity=(0.5, -1.0, 2.0))
+        iris.place(iris.start.position, velocity=(2.0, 0.0, 3.0), angular_velocity=(0.5, -1.0, 2.0))
         for _ in range(200):
             t, state = round(sim.time, 9), iris.state.copy()
             truth[t] = state

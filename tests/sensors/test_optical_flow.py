@@ -250,7 +250,7 @@ def test_a_real_flight_can_be_told_from_its_readings() -> None:
     with Simulation("flat", seed=1) as sim:
         iris = sim.add(Multirotor("iris", count=2, spacing=10.0, position=(0, 0, 12), sensors=sensors))
         start = iris.state.position.copy()
-        iris.teleport(start, velocity=[(2.0, 0.0, 0.0), (0.0, -1.0, 0.0)])
+        iris.place(start, velocity=[(2.0, 0.0, 0.0), (0.0, -1.0, 0.0)])
         for _ in range(200):
             here = iris.state.position.copy()
             sim.step()

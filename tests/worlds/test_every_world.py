@@ -168,7 +168,7 @@ def test_vehicles_without_a_position_start_free_and_on_the_ground(simulation: Si
 
 def throw(simulation: Simulation, iris: Multirotor, place: np.ndarray, velocity: np.ndarray) -> None:
     """Throw an unpowered Iris, and simulate it until well after the impact."""
-    iris.teleport(place, velocity=velocity)
+    iris.place(place, velocity=velocity)
     simulation.step()
     gravity = -simulation.environment.gravity_vector(place[None, :])[0, 2]
     state, touched = iris.state, False

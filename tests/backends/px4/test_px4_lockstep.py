@@ -38,7 +38,7 @@ def test_no_step_of_delay(px4, rate, every, count):
         simulation.run(0.4)
         # A step in the state: from here on the vehicle rotates.
         high = np.add(vehicle.state.position, [0, 0, 50])
-        vehicle.teleport(high, angular_velocity=(2.0, -3.0, 4.0))
+        vehicle.place(high, angular_velocity=(2.0, -3.0, 4.0))
         turned = simulation.step_count
         simulation.run(0.2)
     # The peer answers each `every`-th sample; soon after the start it is in lockstep.
