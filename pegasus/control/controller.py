@@ -71,10 +71,9 @@ class Controller(Backend):
     """Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
     def __post_init__(self) -> None:
-        if callable(self.trajectory):
-            self.trajectory = function(self.trajectory)
-        elif not isinstance(self.trajectory, Trajectory):
-            self.trajectory = trajectory_from_spec(self.trajectory)
+        if not isinstance(self.trajectory, Trajectory):
+            made = function if callable(self.trajectory) else trajectory_from_spec
+            self.trajectory = made(self.trajectory)
         require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
         require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
         self._bank: ControlBank | None = None

@@ -87,7 +87,7 @@ class Rig:
         k, count, state = self.step_count, self.vehicle.count, self.vehicle.state
         place = 100 + (7 * k + 300 * np.arange(count)[:, None] + np.array([0, 211, 419])) % 800
         north, east, down = place.T / 1000.0
-        state.position[:, 0], state.position[:, 1], state.position[:, 2] = east, north, -down
+        self.vehicle.columns["position"].T[...] = east, north, -down
         reading = ImuReading(self.time, np.zeros((count, 3)), self.force)
         self.backend.publish(self.time, state, {"imu": reading})
         return place

@@ -15,7 +15,7 @@ def installed(calls):
     return [
         found[1] or ""
         for line in calls
-        if (found := re.search(r"--editable .*?clone\[standalone(?:,(\w+))?\]$", line))
+        if (found := re.search(r"--editable .*?clone\[standalone,plot(?:,(\w+))?\]$", line))
     ]
 
 
@@ -39,7 +39,7 @@ def test_a_part_that_there_is_not(clone, names):
     assert installed(calls) == []
     (line,) = ended.stderr.splitlines()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    offered = [extra for extra in extras if extra not in ("standalone", "isaac")]
+    offered = [extra for extra in extras if extra not in ("standalone", "isaac", "plot")]
     assert line.endswith(f"name one or more of: {' '.join(offered)} ")
 
 

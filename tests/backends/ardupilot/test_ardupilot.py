@@ -235,9 +235,9 @@ def test_one_reply_to_the_newest_packet():
 def test_the_reply_holds_the_imus_reading_and_the_truth():
     """ArduPilot would not get the noisy IMU and the true position for its own GPS."""
     with Rig(remote()) as rig, Bare(rig.backend.instances[0]) as bare:
-        state = rig.vehicle.state
-        state.velocity[0] = 1.0, 2.0, 3.0
-        state.angular_velocity[0] = 9.0, 9.0, 9.0
+        state, columns = rig.vehicle.state, rig.vehicle.columns
+        columns["velocity"][0] = 1.0, 2.0, 3.0
+        columns["angular_velocity"][0] = 9.0, 9.0, 9.0
         rig.force = np.array([[0.1, 0.2, 9.7]])
         rig.step_count = 4
         bare.send(0)

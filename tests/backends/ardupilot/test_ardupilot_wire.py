@@ -40,18 +40,16 @@ def replies(count, askew):
     backend = remote()
     backend.bind(flown)
     backend.start()
-    state, found = flown.state, [b""] * count
+    state, columns, found = flown.state, flown.columns, [b""] * count
     peers = [Bare(number) for number in backend.instances]
     try:
         for k in range(STEPS):
             for peer in peers:
                 peer.send(k)
-            state.position[...], state.velocity[...] = (
-                numbers((count, 3), k, 50.0),
-                numbers((count, 3), k + 2),
-            )
-            state.orientation[...] = q = np.add(numbers((count, 4), k), [0.0, 0.0, 0.0, 0.3])
-            state.orientation /= np.sqrt((q * q).sum(axis=1, keepdims=True))
+            columns["position"][...] = numbers((count, 3), k, 50.0)
+            columns["velocity"][...] = numbers((count, 3), k + 2)
+            columns["orientation"][...] = q = np.add(numbers((count, 4), k), [0.0, 0.0, 0.0, 0.3])
+            columns["orientation"] /= np.sqrt((q * q).sum(axis=1, keepdims=True))
             t = k / RATE
             new = {"imu": ImuReading(t, numbers((count, 3), k + 1), numbers((count, 3), k + 3, 8.0))}
             if k % 7 == 3:

@@ -116,7 +116,7 @@ def sent_to(count):
         decoders = [Decoder() for _ in links]
         backend.start()
         for k in range(STEPS):
-            move(vehicle.state, k)
+            move(vehicle.columns, k)
             backend.publish(0.004 * k, vehicle.state, readings(count, k))
             for i, link in enumerate(links):
                 samples = []
@@ -133,21 +133,24 @@ def sent_to(count):
     return streams
 
 
-def move(state, k):
+def move(columns, k):
     """Set the state of step k."""
-    count = len(state.position)
-    state.position[...], state.velocity[...] = numbers((count, 3), k, 50.0), numbers((count, 3), k + 2, 5.0)
-    state.orientation[...] = q = units(count, k)
+    count = len(columns["position"])
+    columns["position"][...], columns["velocity"][...] = (
+        numbers((count, 3), k, 50.0),
+        numbers((count, 3), k + 2, 5.0),
+    )
+    columns["orientation"][...] = q = units(count, k)
     x, y, z, w = q.T
-    state.rotation[...] = np.array(
+    columns["rotation"][...] = np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
             [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
     ).transpose(2, 0, 1)
-    state.angular_velocity[...] = numbers((count, 3), k + 3, 2.0)
-    state.acceleration[...] = numbers((count, 3), k + 4, 20.0)
+    columns["angular_velocity"][...] = numbers((count, 3), k + 3, 2.0)
+    columns["acceleration"][...] = numbers((count, 3), k + 4, 20.0)
 
 
 def without_number(stream):
