@@ -180,6 +180,13 @@ def test_a_part_fits_on_a_screen(part):
     assert sum(bool(line.strip()) for line in lines) <= 40
 
 
+@pytest.mark.parametrize("name", ["clicked_points", "landing_sweep", "log_to_pandas", "replanned_flight"])
+def test_a_program_fits_on_a_screen(name):
+    """What a user wants to do first would need more than 40 lines."""
+    lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 40
+
+
 def test_own_airframe(example, capsys):
     """An airframe of ten lines of YAML would not fly."""
     module = example("own_airframe")
