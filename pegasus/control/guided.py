@@ -245,8 +245,11 @@ class Guided(Controller):
     def _mask(self, copies: Copies) -> BoolArray:
         """Return which copies are meant, shape (N,)."""
         mask = np.zeros(len(self.guided.order), dtype=bool)
-        mask[chosen_copies(copies, len(mask))] = True
-        require(bool(mask.any()), "copies", copies, "names no copy")
+        rows = chosen_copies(copies, len(mask))
+        require(len(rows) > 0, "copies", copies, "names no copy")
+        # The rows of points and velocities follow the copies.
+        require(bool((np.diff(rows) > 0).all()), "copies", copies, "must be in rising order")
+        mask[rows] = True
         return mask
 
     def _new_mission(self, *, count: int) -> Mission:

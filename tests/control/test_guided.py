@@ -69,6 +69,13 @@ def test_stands_until_told():
             pilot.velocity([1.0, 0.0, 0.0])
 
 
+def test_copies_are_named_in_rising_order(flight):
+    """The first of two points would go to copy 0, though copy 2 is named first."""
+    _, _, pilot = flight
+    with pytest.raises(ConfigError, match=r"copies = \[2, 0\]: must be in rising order"):
+        pilot.goto([[1.0, 0.0, 2.0], [5.0, 0.0, 2.0]], copies=[2, 0])
+
+
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
