@@ -50,7 +50,7 @@ class AtOnce(Trajectory):
     def sample(self, t: float) -> Point:
         """Return the point; at rest before the start."""
         point = self._relay.sample(self._offset + t)
-        return Point(point.position, yaw=0.0) if t <= 0.0 else point
+        return Point(point.position, velocity=(0.0, 0.0, 0.0), yaw=0.0) if t <= 0.0 else point
 
 
 @dataclass

@@ -186,7 +186,7 @@ def test_the_vehicle_flies_over_a_click(window):
     user.update(2)
     flown = []
     user.panel.pilot._command = lambda command: command(
-        type("Steering", (), {"go_to": lambda _, point: flown.append(point)})()
+        type("Steering", (), {"steer_to": lambda _, point: flown.append(point)})()
     )
     press(user, "Fly", "Go to click")
     click(user, 0.2, 0.5)

@@ -108,8 +108,7 @@ def test_what_fails_in_the_background_is_told_to_who_asks(tmp_path, caplog):
     """An error in the thread would be lost, and the progress never end."""
     scene = DeferredScene("gone.usda", lambda: tmp_path / "gone.usda")
     scene.begin()
-    wait_until(lambda: scene.progress is None)
-    assert "no such USD file" in caplog.text
+    wait_until(lambda: scene.progress is None and "no such USD file" in caplog.text)
     assert not scene.has_outline
     with pytest.raises(Exception, match="no such USD file"):
         print(scene.entities)
