@@ -23,7 +23,7 @@ def main(log: Path = Path("runs/log_to_pandas.mcap")) -> float:
 
     tilt = np.degrees(2 * np.arcsin(np.hypot(frame.orientation_x, frame.orientation_y)))
     speed = np.hypot(frame.velocity_x, frame.velocity_y)
-    print(frame[["position_x", "position_y", "position_z"]].describe().round(2))
+    print(frame.describe().filter(like="position").round(2))
     print(f"largest tilt {tilt.max():.1f} deg at {tilt.idxmax():.2f} s, fastest {speed.max():.2f} m/s")
     return float(tilt.max())
 

@@ -68,7 +68,7 @@ def joined(frames: Mapping[str, "DataFrame"]) -> "DataFrame":
             value=", ".join(frames),
             remedy="choose one copy, such as copy=0, or one topic",
         )
-    return _pandas().concat(frames, axis=1).sort_index()  # type: ignore[no-any-return]
+    return _pandas().concat(frames, axis=1).sort_index()
 
 
 def data_set(
