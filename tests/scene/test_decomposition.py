@@ -1,6 +1,7 @@
 """Tests of the convex decomposition of meshes, and its cache."""
 
 import logging
+from importlib.util import find_spec
 
 import mesh_shapes
 import numpy as np
@@ -9,6 +10,10 @@ from scipy.spatial import ConvexHull
 
 from pegasus.scene import decomposition
 from pegasus.scene.decomposition import ConvexParts, DecompositionCache, coarsened, solid_parts, surface_parts
+
+needs_coacd = pytest.mark.skipif(
+    find_spec("coacd") is None, reason="needs coacd: pip install pegasus-multirotor[meshes]"
+)
 
 
 @pytest.fixture
@@ -23,6 +28,7 @@ def sizes(found: ConvexParts) -> list[float]:
     return sorted(ConvexHull(part).volume for part in found.parts)
 
 
+@needs_coacd
 def test_convex_components_are_taken_as_they_are(solver_calls):
     """Boxes in one mesh would be cut up, or become one hull."""
     mesh = mesh_shapes.joined(
@@ -46,6 +52,7 @@ def test_a_box_that_is_seen_from_inside_is_a_room():
         assert not ((part > 0.01) & (part < [3.99, 3.99, 2.99])).all(axis=1).any()
 
 
+@needs_coacd
 def test_solid_parts_have_the_volume_of_the_mesh():
     """Parts would overlap, or leave holes."""
     vertices, faces = mesh_shapes.l_shape()
@@ -54,6 +61,7 @@ def test_solid_parts_have_the_volume_of_the_mesh():
     assert found.deviation < 0.05
 
 
+@needs_coacd
 def test_parts_are_the_same_every_time():
     """A decomposition would differ between two machines."""
     mesh = mesh_shapes.arch()
@@ -62,6 +70,7 @@ def test_parts_are_the_same_every_time():
     assert all(np.array_equal(a, b) for a, b in zip(first.parts, second.parts, strict=True))
 
 
+@needs_coacd
 def test_what_is_known_is_not_decomposed_again(tmp_path, solver_calls):
     """A world would be decomposed whenever it is opened."""
     cache, (vertices, faces) = DecompositionCache(tmp_path), mesh_shapes.l_shape()
@@ -78,6 +87,7 @@ def test_what_is_known_is_not_decomposed_again(tmp_path, solver_calls):
     assert not list(tmp_path.glob("*.part"))
 
 
+@needs_coacd
 @pytest.mark.parametrize("damage", ["cut", "empty", "other", "wrong"])
 def test_a_damaged_file_is_made_anew(tmp_path, solver_calls, damage):
     """A cache file damaged by a power cut would keep the world from opening."""
@@ -96,6 +106,7 @@ def test_a_damaged_file_is_made_anew(tmp_path, solver_calls, damage):
     assert len(solver_calls) == 2
 
 
+@needs_coacd
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, caplog):
     """A world would not open on a read-only disk."""
     blocked = tmp_path / "file"
