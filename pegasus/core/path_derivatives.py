@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,8 +15,25 @@ _HALF = 4
 _ROUGH = 1e-2
 """Eighth difference of the nodes above which a path counts as not smooth there [m or rad]."""
 
-_OFFSETS = np.arange(-_HALF, _HALF + 1, dtype=np.float64)
-_FROM_NODES = np.linalg.inv(np.vander(_OFFSETS, increasing=True))
+_NODES = range(-_HALF, _HALF + 1)
+_OFFSETS = np.array(_NODES, dtype=np.float64)
+
+
+def _basis(node: int) -> list[float]:
+    """Return the coefficients, the constant first, of the polynomial that is 1 at a node and 0 at the others.
+
+    By exact fractions: LAPACK's inverse has other bits on other processors.
+    """
+    found = [Fraction(1)]
+    for other in _NODES:
+        if other != node:
+            risen, held = [Fraction(0), *found], [*found, Fraction(0)]
+            found = [(a - other * b) / (node - other) for a, b in zip(risen, held, strict=True)]
+    return [float(number) for number in found]
+
+
+_FROM_NODES = np.array([_basis(node) for node in _NODES]).T
+"""Coefficients of the polynomial, one row per power, from the values at the nodes."""
 _EIGHTH = [(-1) ** k * math.comb(2 * _HALF, k) for k in range(2 * _HALF + 1)]
 
 

@@ -26,6 +26,11 @@ def ring(count):
     return tuple((8 * math.cos(a), 5 * math.sin(2 * a), 3 + math.sin(3 * a)) for a in angles)
 
 
+def wave(t):
+    """Return a place on a curve, by the C library."""
+    return 3 * math.cos(t), 2 * math.sin(1.7 * t), 2 + 0.3 * math.sin(0.6 * t)
+
+
 def flights():
     """Return what is sampled, by name."""
     return {
@@ -38,6 +43,7 @@ def flights():
         "race_line": trajectories.race_line(GATES),
         "circle": trajectories.circle(radius=3.0),
         "square": trajectories.square(side=3.0),
+        "function": trajectories.function(wave, duration=6.0),
     }
 
 
