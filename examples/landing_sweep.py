@@ -1,4 +1,4 @@
-"""Where an Iris lands in gusts: a sweep of seeds and wind speeds on all processors, and its plot."""
+"""Fly an Iris in gusts with many seeds and wind speeds, on all processors, and plot where it lands."""
 
 from pathlib import Path
 

@@ -182,7 +182,7 @@ def test_a_part_fits_on_a_screen(part):
 
 @pytest.mark.parametrize("name", ["clicked_points", "landing_sweep", "log_to_pandas", "replanned_flight"])
 def test_a_program_fits_on_a_screen(name):
-    """What a user wants to do first would need more than 40 lines."""
+    """The example of a common task would need more than 40 lines."""
     lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()
     assert sum(bool(line.strip()) for line in lines) <= 40
 

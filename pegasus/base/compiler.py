@@ -77,13 +77,14 @@ class Kernel:
 
 
 @functools.cache
-def shared_kernel(function: Callable[..., None]) -> Kernel:
+def shared_kernel(function: Callable[..., None], *kinds: tuple[type, type]) -> Kernel:
     """Return the kernel of a step function, the same one at each call.
 
     Args:
         function: The step function.
+        kinds: Pairs of a dataclass of columns and the one in its place, which derives from it.
     """
-    return Kernel(function)
+    return Kernel(function, kinds=dict(kinds))
 
 
 class Launch:

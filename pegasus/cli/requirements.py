@@ -20,7 +20,7 @@ class Requirement:
     extra: str | None
     """Extra that needs the package; None for Pegasus itself."""
     applies: bool
-    """Whether this processor needs it."""
+    """True if the package is needed on this kind of processor."""
 
     @classmethod
     def parse(cls, text: str) -> Self:

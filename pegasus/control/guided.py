@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
+
+M = TypeVar("M", bound=GuidedMission)
 
 _NEAR, _SLOW = 0.15, 0.15
 """Distance from the target [m] and velocity error [m/s] at which a command is done."""
@@ -117,7 +119,7 @@ class Guided(Controller):
         """Restart on the ground; commands given before the first step are kept."""
         given = self.mission
         super().start()
-        if isinstance(given, GuidedMission) and given.is_new and len(given.order) == self.count:
+        if isinstance(given, GuidedMission) and given.state is None and len(given.order) == self.count:
             self.mission = given
 
     @property
@@ -253,15 +255,19 @@ class Guided(Controller):
         return mask
 
     def _new_mission(self, *, count: int) -> Mission:
-        mission = GuidedMission(
+        mission = self._made(GuidedMission, count)
+        mission.finished = True
+        return mission
+
+    def _made(self, kind: type[M], count: int) -> M:
+        """Return a mission of a kind with the limits of this controller."""
+        return kind(
             count=count,
             spin_up=self.spin_up,
             height=self.height,
             speed=self.speed,
             acceleration=self.acceleration,
         )
-        mission.finished = True
-        return mission
 
 
 @dataclass(eq=False)

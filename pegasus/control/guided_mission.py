@@ -30,7 +30,7 @@ _TURN, _TURN_RATE = 2.0, 1.0
 
 
 class Mode(Enum):
-    """What a copy follows."""
+    """Kinds of commands that a copy follows."""
 
     TARGET = "target"
     VELOCITY = "velocity"
@@ -161,11 +161,6 @@ class GuidedMission(Mission):
         length = np.sqrt((lead * lead).sum(axis=1, keepdims=True))
         self.reference.position[...] = state.position + lead * np.minimum(1.0, _LEASH / (length + 1e-12))
         self._touch_down(state, lead)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it has not been updated yet."""
-        return self.state is None
 
     def _require_air(self, copies: BoolArray) -> None:
         grounded = copies & self.landed

@@ -23,7 +23,7 @@ class CommandWatch:
 
     def __init__(self) -> None:
         self.is_open = True
-        """Whether it wants to see more commands."""
+        """True until it has seen enough commands."""
         self._first: float | None = None
         self._throttles = 0
 

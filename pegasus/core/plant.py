@@ -76,9 +76,10 @@ class StateView:
         return array
 
     def __set__(self, vehicle: "Multirotor", values: object) -> None:
+        given = "position" if self._name == "position" else f"position, {self._name}=..."
         raise AttributeError(
-            f"{self._name} of vehicle {vehicle.name!r} is only read; move the vehicle by vehicle.place"
-            f"({self._name}=...), or give its start to Multirotor"
+            f"{self._name} of vehicle {vehicle.name!r} is only read; move the vehicle by "
+            f"vehicle.place({given}), or give its start to Multirotor"
         )
 
 
@@ -154,7 +155,7 @@ class Plant:
 
     @property
     def audited(self) -> bool:
-        """Whether the energy balance of each step is added up."""
+        """True if the energy balance of each step is added up."""
         return self._audited is not None
 
     def audit(self, environment: Environment, dt: float) -> None:

@@ -8,25 +8,21 @@ Earth's radius. The remainder is the work of contacts in a step with a contact, 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Quat, Real, Vec3, cross, dot, magnitude, rotate, vector
 from pegasus.dynamics.plant import body_momentum, observe
-from pegasus.dynamics.plant_rows import Airframe, MotionRows
+from pegasus.dynamics.plant_rows import Airframe, MotionRows, WrenchRows
 from pegasus.environment import Environment, InverseSquareGravity, UniformGravity
 from pegasus.environment.gravity import GravityParameters, gravity_at
-
-if TYPE_CHECKING:
-    from pegasus.base.compiler import Kernel
 
 ENTRIES = ("gained", "rotors", "drag", "others", "contacts", "residual", "gross")
 """Entries of an energy balance, each in a column `energy_<entry>`."""
 
 
 @dataclass
-class EnergyRows(MotionRows):
+class EnergyRows(MotionRows, WrenchRows):
     """Motion of each copy, the mean wrenches over the step that has led to it, and the sums of its energy."""
 
     kind: Column[int]
@@ -39,12 +35,6 @@ class EnergyRows(MotionRows):
     start_position: Column[Vec3]
     """Pose at the start of the step."""
     start_orientation: Column[Quat]
-    force: Column[Vec3]
-    torque: Column[Vec3]
-    rotor_force: Column[Vec3]
-    rotor_torque: Column[Vec3]
-    drag_force: Column[Vec3]
-    drag_torque: Column[Vec3]
     touched: Column[int]
     """1 where the copy touched something during the step; set to 0 for the next one."""
     energy_gained: Column[Real]
@@ -177,18 +167,12 @@ class EnergyLaunch:
 
     def _prepare(self, rate: float) -> None:
         # Not at the top: it imports Warp, which is not needed to build vehicles.
-        from pegasus.base.compiler import Rows
+        from pegasus.base.compiler import Rows, shared_kernel
 
         gravity = self._gravity = self._environment.gravity
         shipped = type(gravity) in (InverseSquareGravity, UniformGravity)
         parameters = gravity.parameters if shipped else GravityParameters(0.0, 0.0)
         rows = Rows(EnergyRows, {**self._columns, "gravity_parameters": [parameters]})
         self._shipped = int(shipped)
-        self._launch = _kernel().launch(rows, len(self._columns["position"]), rate, 0.0, 0)
-
-
-@cache
-def _kernel() -> "Kernel":
-    from pegasus.base.compiler import Kernel
-
-    return Kernel(observe_energy, kinds={MotionRows: EnergyRows})
+        kernel = shared_kernel(observe_energy, (MotionRows, EnergyRows))
+        self._launch = kernel.launch(rows, len(self._columns["position"]), rate, 0.0, 0)

@@ -1,5 +1,6 @@
 """Simulations and vehicles as one line of text, and as HTML for notebooks."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pegasus.core.svg_view import outline, space_svg, text_and_svg, vehicle_lines
@@ -7,6 +8,17 @@ from pegasus.core.svg_view import outline, space_svg, text_and_svg, vehicle_line
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
     from pegasus.core.simulation import Simulation
+
+
+def counted_names(vehicles: Mapping[str, int]) -> str:
+    """Return the first three vehicles with their numbers of copies, and the number of the others.
+
+    Args:
+        vehicles: Number of copies by name.
+    """
+    names = [name if count == 1 else f"{name} x {count}" for name, count in vehicles.items()]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return (", ".join(names[:3]) or "no vehicles") + more
 
 
 def vehicle_line(vehicle: "Multirotor") -> str:
@@ -24,10 +36,9 @@ def vehicle_line(vehicle: "Multirotor") -> str:
 
 def simulation_line(simulation: "Simulation", state: str) -> str:
     """Return world, vehicles, time, rate, seed and playback state of a simulation."""
-    names = [v.name if v.count == 1 else f"{v.name} x {v.count}" for v in simulation.vehicles]
-    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    vehicles = counted_names({vehicle.name: vehicle.count for vehicle in simulation.vehicles})
     return (
-        f"<Simulation of {simulation.world_name}: {listed or 'no vehicles'}, t = {simulation.time:g} s, "
+        f"<Simulation of {simulation.world_name}: {vehicles}, t = {simulation.time:g} s, "
         f"{simulation.rate:g} Hz, seed {simulation.seed}, {state}>"
     )
 

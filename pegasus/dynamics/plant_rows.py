@@ -72,7 +72,25 @@ class Airframe:
 
 
 @dataclass
-class PlantRows:
+class WrenchRows:
+    """Mean forces and torques on each copy over a step."""
+
+    force: Column[Vec3]
+    """Mean force over the step at the centre of mass without gravity, world [N]."""
+    torque: Column[Vec3]
+    """Mean torque over the step about the centre of mass, body frame [N m]."""
+    rotor_force: Column[Vec3]
+    """Mean force of the rotors, world [N]."""
+    rotor_torque: Column[Vec3]
+    """Mean torque of the rotors with their angular momentum, body frame [N m]."""
+    drag_force: Column[Vec3]
+    """Mean force of the drag, world [N]."""
+    drag_torque: Column[Vec3]
+    """Mean torque of the drag, body frame [N m]."""
+
+
+@dataclass
+class PlantRows(WrenchRows):
     """Parameters by kind of vehicle; state, inputs and outputs by copy."""
 
     kind: Column[int]
@@ -146,18 +164,6 @@ class PlantRows:
     free_orientation: Column[Quat]
     free_velocity: Column[Vec3]
     free_angular_velocity: Column[Vec3]
-    force: Column[Vec3]
-    """Mean force over the step at the centre of mass without gravity, world [N]."""
-    torque: Column[Vec3]
-    """Mean torque over the step about the centre of mass, body frame [N m]."""
-    rotor_force: Column[Vec3]
-    """Mean force of the rotors, world [N]."""
-    rotor_torque: Column[Vec3]
-    """Mean torque of the rotors with their angular momentum, body frame [N m]."""
-    drag_force: Column[Vec3]
-    """Mean force of the drag, world [N]."""
-    drag_torque: Column[Vec3]
-    """Mean torque of the drag, body frame [N m]."""
     shaft_power: Column[Real]
     """Mean power of all rotors, torque times speed [W]."""
     load: Column[Vec3]

@@ -71,7 +71,7 @@ class Solution:
     touching: BoolArray
     """Whether a contact acts on a body, shape (M,)."""
     colliding: BoolArray
-    """Whether a body may touch other bodies, shape (M,)."""
+    """True for bodies that may touch another body, shape (M,)."""
 
 
 class ContactRecord:

@@ -1,4 +1,4 @@
-"""How flights end: landed, crashed, still flying, or never flown."""
+"""Outcomes of flights: landed, crashed, still flying, or never flown."""
 
 from dataclasses import dataclass
 

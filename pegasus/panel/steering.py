@@ -77,13 +77,7 @@ class Steered(Guided):
         return self.mission
 
     def _new_mission(self, *, count: int) -> Mission:
-        return Steering(
-            count=count,
-            spin_up=self.spin_up,
-            height=self.height,
-            speed=self.speed,
-            acceleration=self.acceleration,
-        )
+        return self._made(Steering, count)
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError, did_you_mean
+from pegasus.core.reprs import counted_names
 from pegasus.recording.messages import Layout
 from pegasus.recording.notebook import log_html
 from pegasus.recording.tables import data_frame, data_set, joined
@@ -66,7 +67,7 @@ class Series:
         Raises:
             ConfigError: If pandas is not installed, or there is no such copy.
         """
-        return data_frame(self.time, self.fields, self._copies(copy), self.count, self.comments)
+        return data_frame(self, self._copies(copy))
 
     def to_xarray(self, *, copy: int | None = None) -> "Dataset":
         """Return the messages as a data set with the dimensions time [s], copy, and those of each field.
@@ -79,7 +80,7 @@ class Series:
         Raises:
             ConfigError: If xarray is not installed, or there is no such copy.
         """
-        return data_set(self.time, self.fields, self._copies(copy), self.count, self.comments)
+        return data_set(self, self._copies(copy))
 
     def _copies(self, copy: int | None) -> Sequence[int]:
         valid = copy is None or (isinstance(copy, int | np.integer) and 0 <= copy < self.count)
@@ -155,7 +156,7 @@ class Log:
     path: Path
     """The file."""
     complete: bool
-    """Whether the recorder has closed the file; otherwise its last chunk is missing."""
+    """True if the recorder has closed the file; otherwise its last chunk is missing."""
     metadata: Mapping[str, str]
     """Version, world, seed, rates and vehicles at the start, as text."""
     vehicles: Mapping[str, int]
@@ -266,13 +267,9 @@ class Log:
 
     def __repr__(self) -> str:
         """Return one line: file, vehicles, topics and duration."""
-        vehicles = ", ".join(
-            name if count == 1 else f"{name} x {count}" for name, count in list(self.vehicles.items())[:3]
-        )
-        more = f" and {len(self.vehicles) - 3} more" if len(self.vehicles) > 3 else ""
         incomplete = "" if self.complete else ", incomplete"
         return (
-            f"<Log {self.path}: {vehicles or 'no vehicles'}{more}, {len(self.series)} topics, "
+            f"<Log {self.path}: {counted_names(self.vehicles)}, {len(self.series)} topics, "
             f"{self.duration:g} s{incomplete}>"
         )
 

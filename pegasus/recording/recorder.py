@@ -276,8 +276,7 @@ class _OpenLog:
         vehicle, signals = track.vehicle, track.signals
         signals["state"] = self._opened(track, "state", vehicle.state)
         signals["command"] = self._opened(track, "command", track.command)
-        shown = range(min(vehicle.count, _FRAME_LIMIT))
-        frames = [f"{vehicle.name}/{i}" for i in shown] if vehicle.count > 1 else [vehicle.name]
+        frames = _frames(vehicle)
         channel = self._register(f"/{vehicle.name}/tf", FRAME_TRANSFORMS, {})
         model = Messages(self._register(f"/{vehicle.name}/model", SCENE_UPDATE, {}))
         model.waiting.append((stamp, vehicle_message(vehicle, frames, stamp)))
@@ -288,7 +287,7 @@ class _OpenLog:
     def _open_fixes(self, track: _Track, sensor: str) -> None:
         name = track.vehicle.name
         channel = self._register(f"/{name}/sensors/{sensor}/fix", LOCATION_FIX, {})
-        frame = name if track.vehicle.count == 1 else f"{name}/0"
+        frame = _frames(track.vehicle)[0]
         track.shown.append(LocationMessages(channel, frame, track.sensors[sensor]))
 
     def _add_images(self, track: _Track, sensor: str, reading: Reading, stamp: int) -> None:
@@ -357,3 +356,9 @@ class _OpenLog:
             file=self._path,
             remedy="choose a file in an existing, writable folder with free space",
         )
+
+
+def _frames(vehicle: Multirotor) -> list[str]:
+    """Return the names of the frames of the first copies of a vehicle."""
+    shown = range(min(vehicle.count, _FRAME_LIMIT))
+    return [f"{vehicle.name}/{i}" for i in shown] if vehicle.count > 1 else [vehicle.name]

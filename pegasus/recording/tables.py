@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError, package_error
 from pegasus.base.field_docs import unit_of
 
@@ -16,31 +15,27 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
 
+    from pegasus.recording.log import Series
+
 _AXES = {2: "xy", 3: "xyz"}
 _Values = npt.NDArray[Any]
 
 
-def data_frame(
-    time: Array, fields: Mapping[str, _Values], copies: Sequence[int], count: int, comments: Mapping[str, str]
-) -> "DataFrame":
+def data_frame(series: "Series", copies: Sequence[int]) -> "DataFrame":
     """Return messages as a data frame; index time [s], or (time, copy) for several copies.
 
     Args:
-        time: Time of each message [s], shape (T,).
-        fields: Arrays by name, shape (T, ...).
+        series: The messages.
         copies: Indices of the copies to return.
-        count: Number of copies N.
-        comments: Descriptions of the fields.
     """
-    pandas = _pandas()
+    pandas, time = _pandas(), series.time
     columns: dict[str, _Values] = {}
     units: dict[str, str] = {}
-    for name, values in fields.items():
-        rows: Any = _by_copy(values, copies, count, comments.get(name, ""))
+    for name, comment, rows in _fields(series, copies):
         for label, part in _components(name, rows.shape[2:]):
             column = f"{name}_{label}" if label else name
             columns[column] = rows[:, :, *part].ravel()
-            if unit := unit_of(comments.get(name, "")):
+            if unit := unit_of(comment):
                 units[column] = unit
     if len(copies) == 1:
         index = pandas.Index(time, name="time")
@@ -71,17 +66,12 @@ def joined(frames: Mapping[str, "DataFrame"]) -> "DataFrame":
     return _pandas().concat(frames, axis=1).sort_index()
 
 
-def data_set(
-    time: Array, fields: Mapping[str, _Values], copies: Sequence[int], count: int, comments: Mapping[str, str]
-) -> "Dataset":
+def data_set(series: "Series", copies: Sequence[int]) -> "Dataset":
     """Return messages as a data set with the dimensions time, copy, and those of each field.
 
     Args:
-        time: Time of each message [s], shape (T,).
-        fields: Arrays by name, shape (T, ...).
+        series: The messages.
         copies: Indices of the copies to return.
-        count: Number of copies N.
-        comments: Descriptions of the fields.
     """
     try:
         import xarray
@@ -89,12 +79,10 @@ def data_set(
         raise package_error(error) from None
     variables: dict[str, Any] = {}
     coordinates: dict[str, Any] = {
-        "time": ("time", time, {"units": "s", "long_name": "Simulation time."}),
+        "time": ("time", series.time, {"units": "s", "long_name": "Simulation time."}),
         "copy": ("copy", list(copies)),
     }
-    for name, values in fields.items():
-        comment = comments.get(name, "")
-        rows = _by_copy(values, copies, count, comment)
+    for name, comment, rows in _fields(series, copies):
         names = [_dimension(name, size, k) for k, size in enumerate(rows.shape[2:])]
         for k, dimension in enumerate(names):
             coordinates[dimension] = (dimension, _labels(name, rows.shape[2 + k]))
@@ -105,6 +93,13 @@ def data_set(
             {key: text for key, text in attributes.items() if text},
         )
     return xarray.Dataset(variables, coordinates)
+
+
+def _fields(series: "Series", copies: Sequence[int]) -> Iterator[tuple[str, str, Any]]:
+    """Yield name, description, and values of some copies, shape (T, C, ...), of each field."""
+    for name, values in series.fields.items():
+        comment = series.comments.get(name, "")
+        yield name, comment, _by_copy(values, copies, series.count, comment)
 
 
 def _by_copy(values: _Values, copies: Sequence[int], count: int, comment: str) -> _Values:

@@ -230,7 +230,7 @@ def test_completion(tmp_path, shell, words, known):
 
 
 def test_show_scenario(pegasus, tmp_path):
-    """What is printed would differ from what is flown, or could not be used as a file."""
+    """The printed fields would differ from those flown, or could not be saved as a scenario file."""
     write(tmp_path, s__yaml=flying({"backends": [GEOMETRIC]}) | {"seed": 3})
     code, out, err = pegasus("show", "scenario", "s.yaml", "--set", "vehicles.iris.model.mass=1.7")
     assert (code, err) == (0, "")
