@@ -2,8 +2,9 @@
 
 from pegasus.control.trajectories.csv_file import Csv
 from pegasus.control.trajectories.function import FunctionPath
-from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Sequence, Takeoff
+from pegasus.control.trajectories.maneuvers import Hold, Idle, Land, Profile, Takeoff
 from pegasus.control.trajectories.race_line import Gate, RaceLine
+from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.shapes import Circle, Lemniscate, Relay, Square
 from pegasus.control.trajectories.spec import TRAJECTORIES, located, trajectory_from_spec
 from pegasus.control.trajectories.waypoints import MinimumSnap, Waypoints

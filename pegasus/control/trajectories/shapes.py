@@ -9,7 +9,8 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.control.trajectories.maneuvers import Profile, Sequence, Transfer
+from pegasus.control.trajectories.maneuvers import Profile, Transfer
+from pegasus.control.trajectories.sequence import Sequence
 from pegasus.core.trajectory import Point, TimedPath, Trajectory, Yaw, check_yaw, of_each, points_of
 
 

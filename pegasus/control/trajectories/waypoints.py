@@ -11,13 +11,14 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.limits import Limits, MotionLimits
-from pegasus.control.trajectories.maneuvers import Sequence, Transfer
+from pegasus.control.trajectories.maneuvers import Transfer
 from pegasus.control.trajectories.quickest import (
     SAMPLING_MARGIN,
     paced,
     quickest_times,
     slowdown_of,
 )
+from pegasus.control.trajectories.sequence import Sequence
 from pegasus.control.trajectories.spline import Spline
 from pegasus.core.trajectory import (
     Point,
