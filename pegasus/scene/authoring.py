@@ -317,8 +317,12 @@ def place(
     if np.any(position):
         schema.AddTranslateOp().Set(Gf.Vec3d(*_rounded(position)))
     if rotation is not None and not np.array_equal(rotation, np.eye(3)):
-        x, y, z, w = quaternion_from_matrix(np.asarray(rotation, dtype=np.float64)).tolist()
-        schema.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(w, x, y, z))
+        parts = quaternion_from_matrix(np.asarray(rotation, dtype=np.float64)).tolist()
+        # Rounded like all that is written: the last bits of a product of matrices depend on the processor.
+        x, y, z, w = (round(part, 9) + 0.0 for part in parts)
+        length = math.sqrt(x * x + y * y + z * z + w * w)
+        turn = Gf.Quatd(w / length, x / length, y / length, z / length)
+        schema.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(turn)
     elif yaw:
         schema.AddRotateZOp().Set(round(yaw, _DECIMALS))
     if any(factor != 1.0 for factor in scale):

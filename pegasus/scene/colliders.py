@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, sum_along
 from pegasus.base.components import require
-from pegasus.base.frames import matrix_from_quaternion, quaternion_from_matrix
+from pegasus.base.frames import cross, matrix_from_quaternion, matrix_product, quaternion_from_matrix, rotate
 from pegasus.scene.meshes import Polygons
 from pegasus.scene.primitives import Primitive
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial
@@ -94,16 +94,31 @@ def decompose_all(transforms: Array) -> list[Placement]:
     linear = transforms[:, :3, :3]
     lengths = np.sqrt((linear * linear).sum(axis=1, keepdims=True))
     axes = linear / np.where(lengths > 0, lengths, 1.0)
-    apart = np.abs(axes.swapaxes(1, 2) @ axes - np.eye(3)).max(axis=(1, 2))
-    orthogonal = (apart < _EXACT)[:, None, None]
-    left, _, right = np.linalg.svd(np.where(orthogonal, axes, linear))
-    rotation = left @ right
-    flip = np.diag([1.0, 1.0, -1.0])
-    mirrored = np.where(orthogonal, rotation @ flip, left @ flip @ right)
-    rotation = np.where((np.linalg.det(rotation) < 0)[:, None, None], mirrored, rotation)
-    rest = rotation.swapaxes(1, 2) @ linear
-    rest = np.where(orthogonal, rest * np.eye(3), rest)
+    apart = np.abs(matrix_product(axes.swapaxes(1, 2), axes) - np.eye(3)).max(axis=(1, 2))
+    sheared = ~(apart < _EXACT)
+    rotation = _orthogonal(np.where(sheared[:, None, None], np.eye(3), axes))
+    rotation[np.linalg.det(rotation) < 0, :, 2] *= -1.0
+    if sheared.any():
+        left, _, right = np.linalg.svd(linear[sheared])
+        left[np.linalg.det(left) * np.linalg.det(right) < 0, :, 2] *= -1.0
+        rotation[sheared] = matrix_product(left, right)
+    rest = matrix_product(rotation.swapaxes(1, 2), linear)
+    rest[~sheared] *= np.eye(3)
     return [Placement(*parts) for parts in zip(transforms[:, :3, 3].copy(), rotation, rest, strict=True)]
+
+
+def _orthogonal(matrices: Array) -> Array:
+    """Return the orthogonal matrices nearest to nearly orthogonal ones, shape (K, 3, 3).
+
+    By two steps of Newton's iteration, the mean of a matrix and its inverse transpose (Higham 1986): unlike
+    those of LAPACK, the results have the same bits on every processor.
+    """
+    for _ in range(2):
+        x, y, z = (matrices[:, :, k] for k in range(3))
+        cofactors = np.stack([cross(y, z), cross(z, x), cross(x, y)], axis=2)
+        volume = sum_along(x * cofactors[:, :, 0], -1)
+        matrices = 0.5 * (matrices + cofactors / volume[:, None, None])
+    return matrices
 
 
 class PhysicsMaterials:
@@ -210,15 +225,15 @@ def bounds(item: Collider) -> tuple[Array, Array]:
         return np.full(3, -np.inf), np.full(3, np.inf)
     if item.shape is ColliderShape.MESH:
         assert item.vertices is not None
-        vertices = item.vertices @ rotation.T + item.position
+        vertices = rotate(rotation, item.vertices) + item.position
         return vertices.min(axis=0), vertices.max(axis=0)
     size = item.size
     if item.shape is ColliderShape.BOX:
-        reach = np.abs(rotation) @ size
+        reach = rotate(np.abs(rotation), np.array(size))
     elif item.shape is ColliderShape.SPHERE:
         reach = np.full(3, size[0])
     elif item.shape is ColliderShape.ELLIPSOID:
-        reach = np.sqrt((rotation**2) @ np.square(size))
+        reach = np.sqrt(rotate(rotation * rotation, np.square(size)))
     elif item.shape is ColliderShape.CAPSULE:
         reach = size[0] + size[1] * np.abs(rotation[:, 2])
     else:
@@ -321,9 +336,9 @@ def _mesh(
         return _triangles(path, points, faces, placement, material, approximation, meters_per_unit)
     low, high = points.min(axis=0) * meters_per_unit, points.max(axis=0) * meters_per_unit
     center = (low + high) / 2
-    position = placement.position + placement.rotation @ placement.rest @ center
+    position = placement.position + rotate(placement.rotation, rotate(placement.rest, center))
     if approximation == "boundingSphere":
-        spokes = (points * meters_per_unit - center) @ placement.rest.T
+        spokes = rotate(placement.rest, points * meters_per_unit - center)
         radius = float(np.sqrt((spokes * spokes).sum(axis=1).max()))
         return _posed(path, ColliderShape.SPHERE, (radius,), position, placement.rotation, material)
     if placement.scale is not None:
@@ -356,7 +371,7 @@ def _triangles(
         orientation=_LEVEL,
         material=material,
         approximation=approximation,
-        vertices=points if np.array_equal(scale, np.eye(3)) else points @ scale.T,
+        vertices=points if np.array_equal(scale, np.eye(3)) else rotate(scale, points),
         faces=faces,
         prototype=points,
         scale=scale,
@@ -377,10 +392,10 @@ def _posed(
 
 def _upright(normal: Array) -> Array:
     """Return a rotation from z to a normal, shape (3, 3)."""
-    z = normal / np.sqrt(normal @ normal)
-    side = np.eye(3)[int(np.abs(z).argmin())]
-    x = side - z * (side @ z)
-    x = x / np.sqrt(x @ x)
+    z = normal / np.sqrt(sum_along(normal * normal, -1))
+    least = int(np.abs(z).argmin())
+    x = np.eye(3)[least] - z * z[least]
+    x = x / np.sqrt(sum_along(x * x, -1))
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 

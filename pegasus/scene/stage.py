@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from pxr import Ar, Tf, Usd, UsdGeom, UsdUtils
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import USD_SUFFIXES, user_cache
 
@@ -69,9 +69,19 @@ class StageFrame:
         """
         world = np.zeros(transform.shape)
         world[..., 3, 3] = 1.0
-        world[..., :3, :] = self.rotation @ transform[..., :3, :]
+        world[..., :3, :] = product(self.rotation, transform[..., :3, :])
         world[..., :3, 3] *= self.meters_per_unit
         return world
+
+
+def product(a: Array, b: Array) -> Array:
+    """Return the product of matrices A B with sums in the order of their terms, on every processor alike.
+
+    Args:
+        a: Matrix A, shape (I, K), with K up to 7.
+        b: Matrices B, shape (..., K, J).
+    """
+    return sum_along(a[:, :, None] * b[..., None, :, :], -2)
 
 
 def open_stage(path: str | Path) -> Usd.Stage:

@@ -10,6 +10,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
+from pegasus.base.frames import rotate
 from pegasus.scene.colliders import CollidingPrim, PhysicsMaterials, colliders, decompose, decompose_all
 from pegasus.scene.lights import camera, light
 from pegasus.scene.materials import BoundMaterial, Materials, bound_materials
@@ -17,7 +18,16 @@ from pegasus.scene.meshes import Floats, Polygons, corner_normals, face_mask, me
 from pegasus.scene.prim_facts import PROTOTYPE, PrimFacts, PrimReader, column_matrix, labels_of, shared
 from pegasus.scene.primitives import Primitive, read_primitive
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
-from pegasus.scene.stage import TIME, Notices, note_unresolved, open_stage, quiet, stage_frame, stage_source
+from pegasus.scene.stage import (
+    TIME,
+    Notices,
+    note_unresolved,
+    open_stage,
+    product,
+    quiet,
+    stage_frame,
+    stage_source,
+)
 
 T = TypeVar("T")
 
@@ -123,10 +133,9 @@ class _Translator:
         if self._is_body:
             # The simulation sets the pose of a body; only its scale belongs to its shape.
             placement = decompose(transform)
-            pose = np.eye(4)
-            pose[:3, :3], pose[:3, 3] = placement.rotation, placement.position
-            self._origin = np.asarray(np.linalg.inv(pose), dtype=np.float64)
-        above = _Place("" if root == "/" else root, self._origin @ transform, {})
+            inverse = placement.rotation.T
+            self._origin[:3, :3], self._origin[:3, 3] = inverse, -rotate(inverse, placement.position)
+        above = _Place("" if root == "/" else root, product(self._origin, transform), {})
         self._visit(prim, self._prims.facts(prim), _labelled(above, prim))
 
     def finish(self) -> None:
@@ -228,7 +237,7 @@ class _Translator:
             point = replace(
                 place,
                 path=f"{place.path}[{number}]",
-                transform=place.transform @ column_matrix(transform),
+                transform=product(place.transform, column_matrix(transform)),
                 predicate=PROTOTYPE,
             )
             facts = self._prims.facts(prototypes[index])
@@ -239,7 +248,7 @@ class _Translator:
         transform = parent.transform
         if facts.local is not None:
             above = self._origin if facts.resets_transform and not is_prototype else transform
-            transform = above @ facts.local
+            transform = product(above, facts.local)
         path = parent.path if is_prototype else f"{parent.path}/{facts.name}"
         if not facts.labels:
             return _Place(
