@@ -157,7 +157,7 @@ class FleetSection(Section):
             ):  # fmt: skip
                 gui.add_button(label, hint="Hold down").on_hold(_holding(panel, key), callback_hz=8.0)
         on_change(self._chosen, self._choose)
-        on_change(self._copy, lambda _: self._follow(self._chosen.value))
+        on_change(self._copy, self._choose_copy)
 
     def refresh(self) -> None:
         """Display the state of the panel."""
@@ -188,16 +188,16 @@ class FleetSection(Section):
             rows.append((f"and {len(snapshot.vehicles) - _LISTED} more", "", "", ""))
         set_content(self._list, table(rows) if rows else paragraph("There are no vehicles."))
 
-    def _follow(self, name: str) -> None:
-        if name != _NONE:
-            vehicle = self._panel.snapshot.vehicle(name)
-            copy = int(self._copy.value) if vehicle is not None and vehicle.count > 1 else 0
-            self._panel.view.follow(name, copy)
-
     def _choose(self, name: str) -> None:
         """Follow the first copy of another vehicle."""
         if name != _NONE:
             self._panel.view.follow(name)
+
+    def _choose_copy(self, copy: float) -> None:
+        """Follow another copy of the followed vehicle."""
+        followed = self._panel.view.followed_vehicle(self._panel.snapshot)
+        if followed is not None:
+            self._panel.view.follow(followed[0].name, int(copy))
 
     def _remove(self) -> None:
         if self._chosen.value != _NONE:

@@ -120,8 +120,8 @@ class VehicleSection(Section):
         on_change(self._name, part.set_name)
         on_change(self._position, lambda value: part.set_position(*value))
         on_change(self._heading, lambda value: part.set_heading(math.radians(value)))
-        for field in (self._count, self._spacing):
-            on_change(field, lambda _: part.set_count(self._count.value, self._spacing.value or None))
+        on_change(self._count, lambda value: part.set_count(value, part.spacing))
+        on_change(self._spacing, lambda value: part.set_count(part.count, value or None))
 
     def refresh(self) -> None:
         """Display the state of the panel."""
@@ -175,8 +175,11 @@ class BackendSection(Section):
         )
         on_change(self._backend, part.choose)
         on_change(self._controller, part.set_controller)
-        for field in (self._flight, self._size, self._height, self._speed, self._laps):
-            on_change(field, lambda _: self._set_flight())
+        on_change(self._flight, part.set_flight)
+        on_change(self._size, lambda value: part.set_flight(part.flight, size=value))
+        on_change(self._height, lambda value: part.set_flight(part.flight, height=value))
+        on_change(self._speed, lambda value: part.set_flight(part.flight, speed=value))
+        on_change(self._laps, lambda value: part.set_flight(part.flight, laps=value))
         on_change(self._launch, part.set_launch)
         on_change(self._too, lambda value: part.set_ros2(too=value))
         on_change(self._namespace, lambda value: part.set_ros2(namespace=value))
@@ -217,15 +220,6 @@ class BackendSection(Section):
         for field in (self._namespace, self._domain):
             set_visible(field, shown=part.chosen == ROS2 or part.ros2_too)
         set_visible(self._on_timeout, shown=part.chosen == ROS2)
-
-    def _set_flight(self) -> bool:
-        return self._part.set_flight(
-            self._flight.value,
-            size=self._size.value,
-            height=self._height.value,
-            speed=self._speed.value,
-            laps=self._laps.value,
-        )
 
 
 def thumbnail_image(path: Path | None) -> npt.NDArray[np.uint8]:
@@ -307,10 +301,8 @@ class SensorSection(Section):
         on_change(self._kind, part.set_kind)
         on_change(self._name, part.set_name)
         on_change(self._position, lambda value: part.place(*value))
-        for field in (self._pitch, self._yaw):
-            on_change(
-                field, lambda _: part.turn(math.radians(self._pitch.value), math.radians(self._yaw.value))
-            )
+        on_change(self._pitch, lambda value: part.turn(math.radians(value), part.yaw))
+        on_change(self._yaw, lambda value: part.turn(part.pitch, math.radians(value)))
         on_change(self._rate, part.set_rate)
         on_change(self._size, lambda value: part.set_resolution(*value))
         for name, box in self._outputs.items():

@@ -1,5 +1,6 @@
 """Tests of the fields of the page: user input and display of the panel's state."""
 
+import math
 import threading
 from types import SimpleNamespace
 
@@ -15,7 +16,13 @@ from pegasus.config.scenario import WorldSpec
 from pegasus.config.settings import change_settings, user_settings
 from pegasus.panel.viser.controls import WebControls
 from pegasus.panel.viser.run import FleetSection, RunSection
-from pegasus.panel.viser.setup import BackendSection, ScenarioSection, SensorSection, WorldSection
+from pegasus.panel.viser.setup import (
+    BackendSection,
+    ScenarioSection,
+    SensorSection,
+    VehicleSection,
+    WorldSection,
+)
 from pegasus.panel.viser.telemetry import CameraSection, PlotSection
 from pegasus.panel.viser.view import WebView
 from tests.panel.client import Client
@@ -78,16 +85,46 @@ def test_another_vehicle_is_followed_whatever_copy_was(panel, browser):
     assert not any(message.error for message in panel.messages)
 
 
-def test_a_change_is_kept_if_the_field_is_refreshed_before_it_is_handled(panel, browser):
-    """A box that is ticked while the page is refreshed would be unticked again."""
-    field, executor = browser.section(SensorSection)._outputs["depth"], browser.server.gui._thread_executor
+def refreshed_early(browser, field, value):
+    """Change a field and refresh it before the change is handled, as a busy page does."""
+    busy, executor = threading.Event(), browser.server.gui._thread_executor
     (client,) = browser.server.get_clients()
-    busy = threading.Event()
+    before = field.value
     executor.submit(lambda _: busy.wait(LIMIT), SimpleNamespace(client_id=client))
-    browser.write(field, True)
+    browser.write(field, value)
     wait_until(lambda: executor._waiting[client], "the change")
-    field.value = False
+    field.value = before
     busy.set()
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value", "changed"),
+    [
+        (VehicleSection, "_count", 4, lambda panel: panel.vehicle.count == 4),
+        (VehicleSection, "_spacing", 3.0, lambda panel: panel.vehicle.spacing == 3.0),
+        (BackendSection, "_flight", "circle", lambda panel: panel.backend.flight == "circle"),
+        (BackendSection, "_height", 7.0, lambda panel: panel.backend.height == 7.0),
+        (SensorSection, "_yaw", 90.0, lambda panel: panel.sensors.yaw == math.radians(90.0)),
+        (FleetSection, "_copy", 2, lambda panel: panel.view.followed == ("many", 2)),
+    ],
+)
+def test_a_change_is_kept_if_the_field_is_refreshed_before_it_is_handled(
+    panel, browser, section, field, value, changed
+):
+    """A value that is set while the page is refreshed would be lost."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    panel.session.add(Multirotor("iris", name="many", count=3, position=(0, 0, 0.1)))
+    chosen = browser.section(FleetSection)._chosen
+    wait_until(lambda: chosen.value == "many", "the list")
+    refreshed_early(browser, getattr(browser.section(section), field), value)
+    wait_until(lambda: changed(panel), "the change")
+    assert not any(message.error for message in panel.messages)
+
+
+def test_an_output_is_kept_if_its_box_is_refreshed_before_it_is_handled(panel, browser):
+    """A box that is ticked while the page is refreshed would be unticked again."""
+    refreshed_early(browser, browser.section(SensorSection)._outputs["depth"], True)
     wait_until(lambda: panel.sensors.outputs == ("rgb", "depth"), "the output")
 
 
