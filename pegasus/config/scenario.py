@@ -210,6 +210,8 @@ class OriginSpec(StrictModel):
 class SpawnPoint(StrictModel):
     """A free place to start from."""
 
+    name: Annotated[str, Field(min_length=1)] | None = None
+    """Name that is used as a position; `spawn_1` and so on, by the order of the points, when left out."""
     position: Vec3
     """Position in the world [m]."""
     heading: Angle = 0.0
@@ -236,6 +238,19 @@ class WorldSpec(StrictModel):
     paths: dict[str, list[Vec3]] = {}
     """Ways through the world by name, free of obstacles [m]."""
 
+    @field_validator("spawn_points")
+    @classmethod
+    def _named(cls, points: list[SpawnPoint] | None) -> list[SpawnPoint] | None:
+        named = [
+            point.model_copy(update={"name": point.name or f"spawn_{number}"})
+            for number, point in enumerate(points or (), 1)
+        ]
+        names = [point.name for point in named]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError("is the name of two spawn points", value=name, remedy="rename one")
+        return None if points is None else named
+
     @field_validator("wind")
     @classmethod
     def _constant_wind(cls, wind: Component) -> Component:
@@ -259,10 +274,10 @@ class ScenarioVehicle(StrictModel):
     """Name of a vehicle, the path of a YAML file, or a description."""
     name: str | None = None
     count: Annotated[int, Field(ge=1)] = 1
-    position: Vec3 | None = None
-    """Start position [m]; the world's first free spawn point when left out."""
+    position: Vec3 | str | None = None
+    """Start position [m], or the name of a spawn point; the world's first free one when left out."""
     heading: Angle | None = None
-    """Heading at the start [rad]."""
+    """Heading at the start [rad]; that of the spawn point, or 0, when left out."""
     spacing: Positive | None = None
     """Distance between the copies [m]; chosen so that they do not touch when left out."""
     backends: list[Component] = []

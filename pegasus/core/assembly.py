@@ -48,7 +48,9 @@ def placed_world(world: WorldSpec, file: Path | None) -> WorldSpec:
     """
     if world.generator is None:
         if world.spawn_points is None:
-            world = world.model_copy(update={"spawn_points": [SpawnPoint(position=(0.0, 0.0, 0.1))]})
+            world = world.model_copy(
+                update={"spawn_points": [SpawnPoint(name="spawn_1", position=(0.0, 0.0, 0.1))]}
+            )
         return world
     # OpenUSD is not imported before it is used: see pegasus.scene.
     try:

@@ -43,8 +43,8 @@ class Multirotor:
         count: Number of vehicles N.
         name: Unique name; if left out, that of the model, with a number if it is taken.
         position: Start positions of the body frames [m]: one point, or shape (N, 3). One point and a count
-            make a square grid around it that does not collide. If left out, free spawn points of the world,
-            or the origin of a world without any.
+            make a square grid around it that does not collide. The name of a spawn point of the world: there,
+            or on free ground around it. If left out, free spawn points, or the origin of a world without any.
         heading: Direction of the x axis at the start, counter-clockwise from east [rad]; one or (N,). If left
             out, that of the spawn point, or 0 at a given position.
         spacing: Distance of neighbours in that grid [m]; if left out, large enough to separate the rotors.
@@ -95,7 +95,7 @@ class Multirotor:
         *,
         count: int = 1,
         name: str | None = None,
-        position: npt.ArrayLike | None = None,
+        position: npt.ArrayLike | str | None = None,
         heading: npt.ArrayLike | None = None,
         spacing: float | None = None,
         backends: Sequence[Backend] = (),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import finite_angles, finite_numbers, require
-from pegasus.base.errors import ConfigError
+from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import normalize, quaternion_from_euler
 from pegasus.config.scenario import SpawnPoint
 from pegasus.core.engine import BodyState, Engine
@@ -44,8 +44,8 @@ class StartPlacement:
 
     Args:
         count: Number of vehicles N.
-        position: Position of the body frames [m], shape (N, 3); or the centre of a square grid, shape (3,);
-            above the origin if None, until `find_start` finds a better place.
+        position: Position of the body frames [m], shape (N, 3); or the centre of a square grid, shape (3,).
+            Above the origin if None, or if it is the name of a spawn point, until `find_start` finds a place.
         heading: Direction of the x axes [rad], one or shape (N,); 0 or that of the spawn point if None.
         spacing: Distance of neighbours in the grid [m]; large enough to separate the rotors if None.
         radius: Radius about the z axis that rotors and propellers stay within [m].
@@ -59,13 +59,17 @@ class StartPlacement:
         self,
         *,
         count: int,
-        position: npt.ArrayLike | None,
+        position: npt.ArrayLike | str | None,
         heading: npt.ArrayLike | None,
         spacing: float | None,
         radius: float,
         lowest_point: float,
     ) -> None:
         self.count, self.spacing, self.radius = count, spacing, radius
+        self.spawn_point = position if isinstance(position, str) else None
+        """Name of the spawn point to start from; None for any."""
+        if self.spawn_point is not None:
+            position = None
         self.has_position, self.has_heading = position is not None, heading is not None
         headings = finite_angles("heading", 0.0 if heading is None else heading, (count,))
         self.orientation = quaternion_from_euler(0.0, 0.0, headings)
@@ -187,6 +191,7 @@ def find_start(
 
     A single vehicle takes the first free spawn point, or a place around one if all are taken. Copies stand on
     a grid around the first spawn point with enough space; otherwise on free places around each spawn point.
+    If a spawn point was named, only that one is used.
 
     Args:
         start: Start placement of the vehicles.
@@ -197,6 +202,9 @@ def find_start(
     Raises:
         ConfigError: If there is not enough room.
     """
+    name = start.spawn_point
+    if name is not None:
+        spawn_points = [spawn_point_of(name, spawn_points)]
     if start.has_position or not spawn_points:
         return
     gap = 2 * start.radius + GAP if start.spacing is None else start.spacing
@@ -220,11 +228,30 @@ def find_start(
             if len(found) == start.count:
                 start.move(np.array(found), np.array(headings))
                 return
+    room = f"the world has room for {len(found)} of {start.count} at"
+    less = "" if start.spacing is None else ", or less spacing"
+    if name is not None:
+        remedy = f"name another spawn point, or give a position [m]{less}"
+        raise ConfigError(f"is too small: {room} it", field="position", value=name, remedy=remedy)
     raise ConfigError(
-        f"is needed, since the world has room for {len(found)} of {start.count} at its spawn points",
-        field="position",
-        remedy="give a position [m]" if start.spacing is None else "give a position [m], or less spacing",
+        f"is needed, since {room} its spawn points", field="position", remedy=f"give a position [m]{less}"
     )
+
+
+def spawn_point_of(name: str, spawn_points: Sequence[SpawnPoint]) -> SpawnPoint:
+    """Return the spawn point of a name.
+
+    Args:
+        name: The name.
+        spawn_points: Spawn points of the world.
+
+    Raises:
+        ConfigError: If there is none.
+    """
+    found = {point.name: point for point in spawn_points if point.name is not None}
+    if name not in found:
+        raise unknown_name("spawn point", name, found)
+    return found[name]
 
 
 def ground_below(engine: Engine, middle: Array, places: Array, reach: float) -> Array:

@@ -135,7 +135,9 @@ def make_world(generator: WorldGenerator, folder: str | Path, *, name: str | Non
             "name": name,
             "description": generator.description,
             "usd": f"{name}.usdc",
-            "spawn_points": [point.model_dump(mode="json") for point in world.spawn_points],
+            "spawn_points": [
+                point.model_dump(mode="json", exclude_none=True) for point in world.spawn_points
+            ],
             "paths": {key: [list(point) for point in points] for key, points in world.paths.items()},
         }
         text = yaml.safe_dump(

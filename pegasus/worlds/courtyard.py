@@ -67,7 +67,7 @@ class Courtyard(SiteGenerator):
             site.spawn(x, y)
         site.spawn(9.0, 9.0, heading=-2.356)
         site.spawn(-9.0, -9.0, heading=0.785)
-        site.spawn(0.0, 26.5, ground=_TERRACE_HEIGHT, heading=-1.571)
+        site.spawn(0.0, 26.5, ground=_TERRACE_HEIGHT, heading=-1.571, name="terrace")
         site.spawn(0.0, -27.0, heading=1.571)
 
 

@@ -182,7 +182,8 @@ class RaceGates(SiteGenerator):
         forward, left = np.array([np.cos(turn), np.sin(turn)]), np.array([-np.sin(turn), np.cos(turn)])
         for number in range(_PADS):
             u, v = middle + 0.2 * forward + (number - (_PADS - 1) / 2) * furniture.PAD_SPACING * left
-            site.spawn(float(u), float(v), ground=furniture.PODIUM_HEIGHT + 0.02, heading=turn)
+            height, name = furniture.PODIUM_HEIGHT + 0.02, f"pad_{number + 1}"
+            site.spawn(float(u), float(v), ground=height, heading=turn, name=name)
         for sign in (-1.0, 1.0):
             u, v = middle + 3.0 * forward + sign * 3.0 * left
             site.spawn(float(u), float(v), heading=turn)

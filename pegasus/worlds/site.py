@@ -114,7 +114,9 @@ class Site:
         label(self.stage.DefinePrim(path, "Xform"), semantic_class)
         return path
 
-    def spawn(self, x: float, y: float, *, ground: float = 0.0, heading: float = 0.0) -> None:
+    def spawn(
+        self, x: float, y: float, *, ground: float = 0.0, heading: float = 0.0, name: str | None = None
+    ) -> None:
         """Add a spawn point; the surrounding 0.5 m must be free.
 
         Args:
@@ -122,9 +124,10 @@ class Site:
             y: North [m].
             ground: Height of the ground [m].
             heading: Heading of the vehicle, counter-clockwise from east [rad].
+            name: Name; by the order of the points if None.
         """
         position = (round(x, 3), round(y, 3), round(ground + 0.1, 3))
-        self.spawn_points.append(SpawnPoint(position=position, heading=round(heading, 3)))
+        self.spawn_points.append(SpawnPoint(name=name, position=position, heading=round(heading, 3)))
 
     def attach(self, name: str, text: str) -> None:
         """Write a file next to the world.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.config.scenario import WorldSpec, parse
 from pegasus.core.assembly import world_of
 
 
@@ -53,3 +54,32 @@ def test_too_many():
     """Without room for all copies, some would start in walls, or the error would not name the limit."""
     with Simulation("box_room") as simulation, pytest.raises(ConfigError, match=r"room for \d+ of 100 "):
         simulation.add(Multirotor("iris", count=100))
+
+
+def test_a_named_spawn_point():
+    """Vehicles would start elsewhere, look elsewhere, or stand in each other."""
+    with Simulation("courtyard") as simulation:
+        (terrace,) = [p for p in simulation.world.spawn_points if p.name == "terrace"]
+        first = simulation.add(Multirotor("iris", position="terrace"))
+        assert tuple(first.state.position[0]) == terrace.position
+        assert 2 * np.arctan2(*first.start.orientation[0, 2:]) == pytest.approx(terrace.heading)
+        others = simulation.add(Multirotor("iris", count=3, position="terrace", heading=0.5))
+        away = others.state.position - terrace.position
+        assert np.sqrt((away * away).sum(axis=1)).max() < 4.0
+        assert 2 * np.arctan2(*others.start.orientation[0, 2:]) == pytest.approx(0.5)
+        assert len(simulation.engine.contacts().body) == 0
+        with pytest.raises(ConfigError, match=r"'terace': no such spawn point; .* did you mean terrace\?"):
+            simulation.add(Multirotor("iris", position="terace"))
+        with pytest.raises(ConfigError, match=r"'terrace': is too small: the world has room for \d+ of 500"):
+            simulation.add(Multirotor("iris", count=500, position="terrace"))
+
+
+def test_names_of_spawn_points():
+    """A spawn point without a name could not be used by name, or one of two would never be found."""
+    points = [{"position": (0, 0, 0.1)}, {"name": "roof", "position": (0, 0, 9)}, {"position": (1, 0, 0.1)}]
+    spec = WorldSpec(name="mine", generator={"model": "flat"}, spawn_points=points)
+    with Simulation(spec) as simulation:
+        assert [p.name for p in simulation.world.spawn_points] == ["spawn_1", "roof", "spawn_3"]
+    points[2]["name"] = "roof"
+    with pytest.raises(ConfigError, match=r"spawn_points = 'roof': is the name of two spawn points"):
+        parse({"name": "mine", "usd": "mine.usda", "spawn_points": points}, WorldSpec)

@@ -79,19 +79,24 @@ def test_spawn_points(scenario):
             {"model": "iris", "position": [0.0, 0.0, 0.2], "heading": 0.5},
             {"model": "iris", "heading": 1.0},
             {"model": "iris", "position": [5.0, 6.0, 0.2]},
+            {"model": "iris", "position": "spawn_5"},
         )
     )
     world = flight.simulation.world.spawn_points
     starts = [vehicle.start.position[0] for vehicle in flight.simulation.vehicles]
     # The second vehicle, which has its own position, occupies the first spawn point.
     assert world[0].position[:2] == (0.0, 0.0)
-    expected = [world[1].position, (0.0, 0.0, 0.2), world[2].position, (5.0, 6.0, 0.2)]
+    expected = [world[1].position, (0.0, 0.0, 0.2), world[2].position, (5.0, 6.0, 0.2), world[4].position]
     np.testing.assert_array_equal(starts, expected)
     headings = [2 * np.arctan2(*v.start.orientation[0, 2:]) for v in flight.simulation.vehicles]
-    np.testing.assert_allclose(headings, [world[1].heading, 0.5, 1.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(headings, [world[1].heading, 0.5, 1.0, 0.0, world[4].heading], atol=1e-12)
     crowd = scenario({"model": "iris"}, {"model": "iris", "count": 100}, world="box_room")
     with pytest.raises(ConfigError, match=r"scenario.yaml: vehicles.1.position: is needed"):
         Flight(crowd)
+    with pytest.raises(
+        ConfigError, match=r"scenario.yaml: vehicles.0.spawn point = 'roof': no such spawn point"
+    ):
+        Flight(scenario({"model": "iris", "position": "roof"}))
 
 
 def test_changes(scenario):

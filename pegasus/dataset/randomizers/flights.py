@@ -10,6 +10,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import ScenarioSpec, ScenarioVehicle, WorldSpec
 from pegasus.control import trajectories
+from pegasus.core.placement import spawn_point_of
 from pegasus.dataset.randomizers.clearance import Clearance
 from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
 
@@ -70,7 +71,10 @@ class Flights(Randomizer):
         for entry, name in zip(spec.vehicles, names, strict=True):
             if name in chosen:
                 require(entry.count == 1, "vehicles", name, "must be one vehicle each, not several copies")
-                start = entry.position or next((point.position for point in spawn_points), (0.0, 0.0, 0.0))
+                if isinstance(entry.position, str):
+                    start = spawn_point_of(entry.position, world.spawn_points or ()).position
+                else:
+                    start = entry.position or next((p.position for p in spawn_points), (0.0, 0.0, 0.0))
                 entry = self._flown_or_error(entry, np.array(start), world, clearance, curves, rng)
             vehicles.append(entry)
         return spec.model_copy(update={"vehicles": vehicles})
