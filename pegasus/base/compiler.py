@@ -9,11 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 import numpy as np
 import warp as wp
 
+from pegasus.base.components import annotations_of
 from pegasus.base.errors import ConfigError
 from pegasus.base.gradients import Gradients
 from pegasus.base.step_math import Table
@@ -187,7 +188,7 @@ class Rows:
         """Structure of the derivatives."""
         self.python: Any = object.__new__(kind)
         """The same rows for plain Python."""
-        for name, hint in get_type_hints(kind).items():
+        for name, hint in annotations_of(kind).items():
             (element,) = get_args(hint)
             values = arrays[name]
             self.python.__dict__[name] = get_origin(hint)(values, element)

@@ -11,7 +11,8 @@ import inspect
 import json
 import math
 from collections.abc import Hashable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
@@ -234,6 +235,22 @@ def _dataclass_in(kind: Any) -> Any:
     """Return the dataclass that a type is or has among its options; None without one."""
     options = [kind, *get_args(kind)]
     return next((o for o in options if isinstance(o, type) and dataclasses.is_dataclass(o)), None)
+
+
+def annotations_of(cls: type) -> Mapping[str, Any]:
+    """Return the annotations of a class and its bases by name, evaluated once.
+
+    Args:
+        cls: The class.
+    """
+    # For mypy, classes of dataclasses cannot be hashed.
+    key: Any = cls
+    return _annotations(key)
+
+
+@cache
+def _annotations(cls: Any) -> Mapping[str, Any]:
+    return MappingProxyType(get_type_hints(cls))
 
 
 def _field_type(cls: type, item: "dataclasses.Field[Any]") -> Any:

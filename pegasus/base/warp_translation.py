@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import warp as wp
 
+from pegasus.base.components import annotations_of
 from pegasus.base.generated_functions import digest, written
 from pegasus.base.step_math import BUILTINS, Column, Mat33, Quat, Reals, Table, Vec3, Word, length, sqrt
 
@@ -184,7 +185,7 @@ def _argument(hint: Any, kinds: Mapping[type, type]) -> Any:
         return wp.array(dtype=wp.float64)
     if get_origin(hint) in (Column, Table):
         return _array_of(hint)
-    if any(get_origin(field) in (Column, Table) for field in get_type_hints(hint).values()):
+    if any(get_origin(field) in (Column, Table) for field in annotations_of(hint).values()):
         return rows_struct(kinds.get(hint, hint))
     return struct_of(hint)
 
@@ -193,7 +194,7 @@ def rows_struct(kind: type) -> Any:
     """Return the structure of Warp for a dataclass of columns."""
     if kind not in _STRUCTS:
         fields: dict[str, Any] = {}
-        for name, hint in get_type_hints(kind).items():
+        for name, hint in annotations_of(kind).items():
             fields[name] = _array_of(hint)
         _STRUCTS[kind] = _made_struct(kind, fields)
     return _STRUCTS[kind]
@@ -210,7 +211,7 @@ def struct_of(kind: type) -> Any:
     """Return the structure of Warp for a dataclass of parameters: its numbers, vectors and tables."""
     if kind not in _STRUCTS:
         fields: dict[str, Any] = {}
-        for name, hint in get_type_hints(kind).items():
+        for name, hint in annotations_of(kind).items():
             if hint in NUMBERS:
                 fields[name] = NUMBERS[hint]
             elif hint in (Reals, tuple[float, ...]):
@@ -229,7 +230,7 @@ def _made_struct(kind: type, fields: dict[str, Any]) -> Any:
 def filled_struct(kind: type, value: Any, gradients: bool, device: str) -> Any:
     """Return a structure of Warp with the values of a dataclass, its tables on a device."""
     made = struct_of(kind)()
-    for name, hint in get_type_hints(kind).items():
+    for name, hint in annotations_of(kind).items():
         if hint in (Vec3, Quat) or hint == _TRIPLE:
             vector = getattr(value, name)
             size = 4 if hint is Quat else 3

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
 
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
+from pegasus.base.components import annotations_of
 from pegasus.base.random_numbers import draw_key
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, Word
 from pegasus.core.schedule import exact
@@ -264,7 +265,7 @@ def own_columns(kind: type[SensorRows]) -> dict[str, tuple[Any, Any]]:
     Args:
         kind: Dataclass of columns.
     """
-    hints = {name: (get_origin(hint), get_args(hint)[0]) for name, hint in get_type_hints(kind).items()}
+    hints = {name: (get_origin(hint), get_args(hint)[0]) for name, hint in annotations_of(kind).items()}
     return {
         name: (kind, element)
         for name, (kind, element) in hints.items()

@@ -2,11 +2,12 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.components import annotations_of
 from pegasus.core.compiled_sensor import BODY, INPUTS, CompiledSensor, Delay, own_columns
 from pegasus.core.schedule import Schedule
 
@@ -86,7 +87,7 @@ class SensorTable:
         self._kind = self.sensors[0].columns
         self._position = bodies["position"]
         self._environment = self.sensors[0].environment
-        names, own = get_type_hints(self._kind), own_columns(self._kind)
+        names, own = annotations_of(self._kind), own_columns(self._kind)
         columns = {name: _joined([sensor.rows[name] for sensor in self.sensors]) for name in own}
         counts = [sensor.count for sensor in self.sensors]
         columns["kind"] = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
