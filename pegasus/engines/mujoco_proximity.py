@@ -16,9 +16,11 @@ from pegasus.engines.mujoco_contacts import MARGIN
 from pegasus.engines.mujoco_geoms import SEARCHING
 
 # Smallest and largest distance to which the surroundings are searched [m], number of steps that a search
-# shall serve, and what a distance may be wrong by [m].
+# shall serve, share of the distance below which a bound is renewed along with others, and what a distance may
+# be wrong by [m].
 _SEARCH_DISTANCES = 0.4, 0.8
 _SEARCH_STEPS = 10
+_SEARCH_SHARE = 0.8
 _ACCURACY = 1e-4
 # MuJoCo's largest number of contacts between two geoms, the nearest not necessarily among them.
 _MOST_CONTACTS = 50
@@ -175,6 +177,9 @@ class Proximity:
         self._wait -= 1
         due = ~(self._to_bodies > 0.0) | (~(self._to_world > 0.0) & (self._wait <= 0))
         if due.any():
+            # Bodies whose bounds are nearly used up are searched along, not one by one in the next steps.
+            left = np.minimum(self._to_world, self._to_bodies)
+            due |= (left > 0.0) & (left < _SEARCH_SHARE * self._distance)
             at_start()
             distance = max(self._distance, 2.0 * _SEARCH_STEPS * float(self.motion[due].max()))
             to_world, to_bodies = self._left(due, distance)
