@@ -2,6 +2,7 @@
 
 python benchmarks/speed.py [SECONDS]           Steps of 1 to 1000 vehicles, as `pegasus bench`; speed.json
 python benchmarks/speed.py run [SCENARIO ...]  `pegasus run`, recorded and audited; first_flight by default
+python benchmarks/speed.py batch [COUNT]       A batch with one trajectory for all, and with one for each; 256
 """
 
 import sys
@@ -17,7 +18,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from pegasus import Multirotor, Simulation
 from pegasus.cli.benchmark import report
+from pegasus.control import GeometricController, trajectories
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.experiments import Flight
@@ -124,8 +127,56 @@ def report_runs(scenarios: list[str]) -> None:
     Console().print(f"np.add of two vectors on this machine at this load: {yardstick():.2f} us")
 
 
+def flight_of(k: int, count: int) -> trajectories.Trajectory:
+    """Return the trajectory of a copy: a circle, a lemniscate or a spline, of a size of its own.
+
+    Args:
+        k: Index of the copy.
+        count: Number of copies.
+    """
+    radius = 1.5 + k / count
+    if k % 3 == 2:
+        angles = np.linspace(0.0, 20.0 * np.pi, 60).tolist()
+        ring = [(radius * np.cos(a), radius * np.sin(a), 2.0 + 0.3 * np.sin(2.0 * a)) for a in angles]
+        return trajectories.waypoints(tuple(ring), speed=1.5)
+    return (trajectories.circle, trajectories.lemniscate)[k % 3](radius, height=2.0, laps=50)
+
+
+def step_times(flights: Any, count: int) -> list[float]:
+    """Return processor times per step of a batch in flight, over 512 steps each [us].
+
+    Args:
+        flights: A trajectory for all copies, or one for each.
+        count: Number of copies.
+    """
+    places, times = [(8.0 * (k % 16), 8.0 * (k // 16), 0.08) for k in range(count)], []
+    with Simulation("flat", engine="mujoco") as simulation:
+        backends = [GeometricController(flights)]
+        simulation.add(Multirotor("iris", count=count, position=places, backends=backends))
+        simulation.step(2000)
+        for _ in range(5):
+            began = time.thread_time_ns()
+            simulation.step(512)
+            times.append((time.thread_time_ns() - began) / 512 / 1e3)
+    return times
+
+
+def report_batch(count: int) -> None:
+    """Print the step times of a batch with one trajectory for all, and with one for each.
+
+    Args:
+        count: Number of copies.
+    """
+    flights = [flight_of(k, count) for k in range(count)]
+    shared, own = (min(step_times(given, count)) for given in (flights[0], flights))
+    print(f"{count} copies, one trajectory for all: {shared:.0f} us per step; one for each: {own:.0f} us")
+    print(f"{own / shared:.2f} times as long; np.add of two vectors at this load: {yardstick():.2f} us")
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["run"]:
+    if sys.argv[1:2] == ["batch"]:
+        report_batch(int(sys.argv[2]) if sys.argv[2:] else 256)
+    elif sys.argv[1:2] == ["run"]:
         report_runs(sys.argv[2:] or ["first_flight"])
     else:
         report(

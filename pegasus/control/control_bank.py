@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.control.control_step import STATE, ControlStep, ControlTable
-from pegasus.control.mission_step import BLOCK, REFERENCE, MissionTable
+from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
 from pegasus.core.backend import not_finite
 from pegasus.core.backend_bank import BackendBank, Driven
 
@@ -59,7 +59,7 @@ class ControlBank(BackendBank):
         for k in self._missions.started:
             controller = self._driven[k][1]
             if controller.step is not None:
-                controller.reset()
+                controller.reset(np.flatnonzero(controller.mission.columns["mode"] == START))
         self._elapsed[0] = dt
         for table in self._tables:
             table.run()

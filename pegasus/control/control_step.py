@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.step_math import Column, Quat, Real, Vec3, dot, vector
 from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
@@ -268,10 +268,14 @@ class ControlStep(DriveStep):
                 own[name] = columns[name]
         self._arrays = (None,) * 10
 
-    def reset(self) -> None:
-        """Set the state of the law to zero."""
+    def reset(self, copies: IntArray) -> None:
+        """Set the state of the law to zero.
+
+        Args:
+            copies: Indices of the copies.
+        """
         for name in self.law.state:
-            self.columns[name][...] = 0.0
+            self.columns[name][copies] = 0.0
 
     def __call__(self, state: VehicleState, reference: Reference, dt: float) -> Array:
         """Return the rotor speeds of the law [rad/s], shape (N, R).

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
 from pegasus.control.allocation import Allocation
@@ -15,6 +15,8 @@ from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
 from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mission import Mission
+from pegasus.control.mission_group import MissionGroup
+from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
@@ -54,7 +56,8 @@ class Controller(Backend):
     """
 
     trajectory: Any
-    """A `Trajectory`, a list of parts as in scenario files, or a function of time; see `function`."""
+    """A `Trajectory`, a function of time (see `function`), a list of these with one for each copy, or a list
+    of parts as in scenario files."""
     _: KW_ONLY
     relative: bool = True
     """Whether the trajectory is relative to each vehicle's start position, or in world coordinates."""
@@ -71,9 +74,7 @@ class Controller(Backend):
     """Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.trajectory, Trajectory):
-            made = function if callable(self.trajectory) else trajectory_from_spec
-            self.trajectory = made(self.trajectory)
+        self.trajectory = _trajectories(self.trajectory)
         require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
         require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
         self._bank: ControlBank | None = None
@@ -108,10 +109,14 @@ class Controller(Backend):
             return self._drive.drive(*self.wrench(state, reference, dt))
         return self._law_step(state, reference, dt)
 
-    def reset(self) -> None:
-        """Reset the state of the law; called whenever the vehicles leave the ground."""
+    def reset(self, copies: IntArray) -> None:
+        """Reset the state of the law of copies that leave the ground.
+
+        Args:
+            copies: Their indices.
+        """
         if self._step is not None:
-            self._step.reset()
+            self._step.reset(copies)
 
     def bind(self, vehicle: Multirotor) -> None:
         """Store the vehicle's mass properties, rotors and environment.
@@ -120,6 +125,8 @@ class Controller(Backend):
             ConfigError: If its rotors cannot control it, or cannot lift it.
         """
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
+        if isinstance(self.trajectory, list):
+            _require_one_each("trajectory", len(self.trajectory), vehicle)
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
         layout = vehicle.layout
@@ -141,8 +148,6 @@ class Controller(Backend):
             "gravity": np.zeros((self.count, 3)),
             "max_thrust": np.zeros(self.count),
         }
-        self._idle_command = np.full((self.count, len(layout.spin)), self._idle_speed)
-        self._rest_command = np.zeros((self.count, len(layout.spin)))
         self._look_up(np.zeros((self.count, 3)))
         if not self.thrust_share * self.max_thrust[0] > weight:
             spare = f", {100 * self.thrust_share:g} % of which are available for acceleration"
@@ -178,16 +183,21 @@ class Controller(Backend):
         return self._step if fits else None
 
     @property
-    def mission(self) -> Mission:
-        """Progress along the trajectory: `duration`, `finished`, `landed`."""
+    def mission(self) -> Mission | MissionGroup:
+        """Progress along the trajectory: `duration`, `finished`, `landed`; of all copies together."""
         return self._mission
 
     @mission.setter
-    def mission(self, mission: Mission) -> None:
+    def mission(self, mission: Mission | MissionGroup) -> None:
         self._mission = mission
         self.reference = mission.reference
         if self._bank is not None:
             self._bank.is_arranged = False
+
+    @property
+    def missions(self) -> tuple[Mission, ...]:
+        """Missions of the copies, one each; one alone if all share it."""
+        return tuple(mission for mission, _ in self.mission.members)
 
     def join(self, bank: ControlBank) -> None:
         """Run together with others: tell their bank of a new mission.
@@ -211,12 +221,15 @@ class Controller(Backend):
         """Restart the mission at the next `publish`."""
         self.mission = self._new_mission(count=self.count)
         self._time = self._next_look_up = -math.inf
-        self._flew = False
+        self._flew = np.zeros(self.count, dtype=bool)
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
         self.look_up(t, state)
         self.mission.update(t, state)
+        if not self.mission.has_points:
+            for mission in self.missions:
+                mission.show_modes()
 
     def look_up(self, t: float, state: VehicleState) -> float:
         """Store the state, and update gravity, air density and limits if due; return when they are due again.
@@ -234,24 +247,32 @@ class Controller(Backend):
     def command(self, t: float) -> Array:
         """Return the rotor speeds for the step that begins at t [s]."""
         dt, self._time = t - self._time, t
-        mission = self.mission
-        if not mission.airborne:
-            self._flew = False
-            return self._rest_command if mission.finished else self._idle_command
-        if not self._flew:
-            self._flew, dt = True, 0.0
-            self.reset()
-        speed = self.rotor_speed(self._state, mission.reference, dt)
-        if mission.landing:
-            speed[mission.landed] = 0.0
+        mode = self.mission.columns["mode"]
+        flies = mode >= FLY
+        starts, flew, self._flew = flies & ~self._flew, self._flew.any(), flies
+        if not flies.any():
+            speed = np.zeros((self.count, self.allocation.matrix.shape[1]))
+        else:
+            if starts.any():
+                self.reset(np.flatnonzero(starts))
+                if self._step is not None:
+                    self._step.mode[starts] = START
+            speed = self.rotor_speed(self._state, self.mission.reference, dt if flew else 0.0)
+        if not flies.all():
+            speed[mode == REST], speed[mode == IDLE] = 0.0, self._idle_speed
         return speed
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the flight plan."""
         return self.mission.plan(t)
 
-    def _new_mission(self, *, count: int) -> Mission:
-        return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
+    def _new_mission(self, *, count: int) -> Mission | MissionGroup:
+        if isinstance(self.trajectory, list):
+            return MissionGroup([self._mission_of(each, 1) for each in self.trajectory])
+        return self._mission_of(self.trajectory, count)
+
+    def _mission_of(self, trajectory: Trajectory, count: int) -> Mission:
+        return Mission(trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
 
     @property
     def _law_step(self) -> ControlStep:
@@ -273,3 +294,31 @@ class Controller(Backend):
         if math.isfinite(self._max_speed):
             limits["upper"][...] = curve.thrust(still + self._max_speed, still, density[:, None])[0][:, 0]
         self.max_thrust[...] = limits["upper"] * np.maximum(self.allocation.matrix[2], 0.0).sum()
+
+
+def _trajectories(given: Any) -> Trajectory | list[Trajectory]:
+    """Return a trajectory from any form of it, or a list of them, one for each copy."""
+    if isinstance(given, list | tuple) and any(map(_is_trajectory, given)):
+        for k, one in enumerate(given):
+            allowed = "must be a trajectory or a function of time, as there is one of another copy"
+            require(_is_trajectory(one), f"trajectory.{k}", one, allowed)
+        return [_trajectory(one, f"trajectory.{k}") for k, one in enumerate(given)]
+    return _trajectory(given, "trajectory") if _is_trajectory(given) else trajectory_from_spec(given)
+
+
+def _is_trajectory(given: Any) -> bool:
+    return isinstance(given, Trajectory) or callable(given)
+
+
+def _trajectory(given: Any, field: str) -> Trajectory:
+    if isinstance(given, Trajectory):
+        return given
+    try:
+        return function(given)
+    except ConfigError as error:
+        raise ConfigError(error.problem, field=field, value=error.value, remedy=error.remedy) from None
+
+
+def _require_one_each(field: str, given: int, vehicle: Multirotor) -> None:
+    allowed = f"must have one value for each of the {vehicle.count} copies of the vehicle"
+    require(given == vehicle.count, f"number of values of {field}", given, allowed)

@@ -288,6 +288,8 @@ class DriveStep:
         """Force [N] and torque about the centre of mass [N m] of each copy, body frame, (N, 3)."""
         self.thrust, self._rotor_speed = np.zeros((count, rotor_count)), np.zeros((count, rotor_count))
         """Thrust of each rotor [N], shape (N, R)."""
+        self.mode: Array = np.full(count, FLY, dtype=np.int32)
+        """State of the rotors of each copy where it runs alone, shape (N,)."""
         self.parameters: dict[str, Any] = {
             "mixing": mixing,
             "curve": number,
@@ -320,7 +322,7 @@ class DriveStep:
         columns = {
             "place": np.arange(count, dtype=np.int32),
             "owner": np.zeros(count, dtype=np.int32),
-            "mode": np.full(count, FLY, dtype=np.int32),
+            "mode": self.mode,
             "fault": np.zeros(1, dtype=np.int32),
             **{name: getattr(self, name) for name in ("force", "torque", "thrust")},
             "rotor_speed": self._rotor_speed,

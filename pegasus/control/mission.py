@@ -15,7 +15,7 @@ from pegasus.control.mission_step import (
     SETTLE,
     STAND,
     START,
-    MissionTable,
+    OwnTable,
     mission_columns,
 )
 from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
@@ -75,8 +75,7 @@ class Mission:
         """Time from the start to the end of the trajectory [s]; exact from take-off on."""
         self._plan: sequence | None = None
         self._fade: Profile | None = None
-        self._alone: tuple[MissionTable, VehicleState] | None = None
-        self._update_count = 0
+        self._alone: OwnTable | None = None
         self._begin = math.nan
 
     def update(self, t: float, state: VehicleState) -> None:
@@ -87,15 +86,8 @@ class Mission:
             state: True state at t.
         """
         if self._alone is None:
-            own = VehicleState.at_rest(self._count, 0)
-            bodies = {"position": own.position, "velocity": own.velocity}
-            table = MissionTable([(self, own, slice(0, self._count))], bodies)
-            self._alone = table, own
-        table, own = self._alone
-        for name in ("position", "velocity", "rotation"):
-            getattr(own, name)[...] = getattr(state, name)
-        table.update(self._update_count, t, lambda: np.array([t]))
-        self._update_count += 1
+            self._alone = OwnTable(self, self._count)
+        self._alone.update(t, state)
 
     def plan(self, t: float) -> Plan | None:
         """Return the rest of the flight plan at time t; None before take-off and after the end.
@@ -111,6 +103,14 @@ class Mission:
     def has_points(self) -> bool:
         """Whether `advance` gives its references; False if a subclass overrides `update`."""
         return type(self).update is Mission.update
+
+    @property
+    def members(self) -> list[tuple["Mission", slice]]:
+        """Missions that it consists of, with the rows of their copies: itself."""
+        return [(self, slice(0, self._count))]
+
+    def name_segment(self) -> None:
+        """Update the segment of the reference after a change of a member's."""
 
     def attach(self, columns: dict[str, Array]) -> None:
         """Use other arrays for the references and what they depend on; values are kept.

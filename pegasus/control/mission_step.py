@@ -8,13 +8,14 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Real, Table, Vec3
+from pegasus.core.state import VehicleState
 
 if TYPE_CHECKING:
     from pegasus.control.mission import Mission
-    from pegasus.core.state import VehicleState
+    from pegasus.control.mission_group import MissionGroup
 
-BLOCK = 128
-"""Number of steps for which points are made ahead."""
+BLOCK = 512
+"""Largest number of steps for which points are made ahead."""
 
 _NEVER = 2**62
 """Step at which the next points are due of a mission without any."""
@@ -40,6 +41,8 @@ class MissionRows:
     """Number of the step."""
     event: Column[int]
     """Set to 1 if a copy has left the ground during spin-up, or has landed."""
+    called: Column[int]
+    """Set to 1 for the mission of such a copy."""
     position: Column[Vec3]
     velocity: Column[Vec3]
     mission: Column[int]
@@ -86,6 +89,7 @@ def follow(i: int, rows: MissionRows) -> None:
             rows.wanted_position[i] = rows.position[i]
             if rows.position[i][2] < rows.floor[i]:
                 rows.event[0] = 1
+                rows.called[m] = 1
         else:
             follow_point(i, m, m * BLOCK + rows.step[0] - rows.first_step[m], rows)
 
@@ -117,6 +121,7 @@ def follow_point(i: int, m: int, k: int, rows: MissionRows) -> None:
         if rows.over[k] >= _SETTLING and slow and rows.mode[i] != REST:
             rows.mode[i] = REST
             rows.event[0] = 1
+            rows.called[m] = 1
         if rows.mode[i] == REST:
             position = rows.position[i]
             velocity = Vec3(0.0, 0.0, 0.0)
@@ -156,54 +161,70 @@ def mission_columns(count: int) -> dict[str, Array]:
     }
 
 
+def rows_of(columns: Mapping[str, Array], part: slice) -> dict[str, Array]:
+    """Return some rows of the columns of copies, as views.
+
+    Args:
+        columns: Columns as those of `mission_columns`.
+        part: The rows.
+    """
+    return {name: array[:, part] if name == "motion" else array[part] for name, array in columns.items()}
+
+
 class MissionTable:
     """Missions of several vehicles, their points, and the launch of their step.
 
     Args:
-        missions: The missions with the states of their vehicles, and the rows of their copies.
+        vehicles: The missions of the vehicles with their states, and the rows of their copies.
         bodies: Columns `position` and `velocity` of M copies.
     """
 
     def __init__(
         self,
-        missions: Sequence[tuple["Mission", "VehicleState", slice]],
+        vehicles: Sequence[tuple["Mission | MissionGroup", "VehicleState", slice]],
         bodies: Mapping[str, Array],
     ) -> None:
-        count, rows = len(missions), len(bodies["position"])
+        rows = len(bodies["position"])
         self.columns = mission_columns(rows)
         """Columns of the copies by name, M rows each."""
-        self._step, self._event = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
         number: Array = np.full(rows, -1, dtype=np.int32)
+        self._missions: list[tuple[Mission, VehicleState, slice]] = []
+        self._vehicles: list[tuple[int, Mission | MissionGroup]] = []
+        self._steered: list[int] = []
+        for owner, (whole, state, part) in enumerate(vehicles):
+            if whole.has_points:
+                whole.attach(rows_of(self.columns, part))
+            for mission, copies in whole.members:
+                k, own = len(self._missions), slice(part.start + copies.start, part.start + copies.stop)
+                if whole.has_points:
+                    number[own] = k
+                else:
+                    self._steered.append(k)
+                self._missions.append((mission, _state_rows(state, copies), own))
+                self._vehicles.append((owner, whole))
+        count = len(self._missions)
+        self._step, self._event = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
         self._points = np.zeros((count, BLOCK, 14))
         self._fades, self._over = np.zeros((count, BLOCK, 4)), np.zeros((count, BLOCK))
-        self._signals = {
-            name: np.zeros(count, dtype=np.int32) for name in ("phase", "first_step", "headed", "fading")
-        }
-        self._missions = list(missions)
+        names = ("phase", "first_step", "headed", "fading")
+        self._signals = {name: np.zeros(count, dtype=np.int32) for name in names}
+        self._called = np.zeros(count, dtype=np.int32)
         self._due = np.zeros(count, dtype=np.int64)
-        self._steered: list[int] = []
-        for k, (mission, _, part) in enumerate(missions):
-            if not mission.has_points:
-                self._steered.append(k)
-                self._due[k] = _NEVER
-                continue
-            number[part] = k
-            own = {name: column[part] for name, column in self.columns.items() if name != "motion"}
-            mission.attach({**own, "motion": self.columns["motion"][:, part]})
+        self._due[self._steered] = _NEVER
         self._arrays: dict[str, Any] = {
             **self.columns,
             **self._signals,
             **{name: bodies[name] for name in ("position", "velocity")},
-            **{"step": self._step, "event": self._event, "mission": number},
+            **{"step": self._step, "event": self._event, "called": self._called, "mission": number},
             "point": self._points.reshape(-1, 14),
             "fade": self._fades.reshape(-1, 4),
             "over": self._over.reshape(-1),
         }
         self._next = 0
         self._launch: Callable[[], None] | None = None
-        modes = [mission.columns["mode"] for mission, _, _ in missions]
-        self.started = [k for k, mode in enumerate(modes) if (mode == START).any()]
-        """Numbers of the missions that have lifted off at the last update."""
+        modes = [whole.columns["mode"] for whole, _, _ in vehicles]
+        self.started = {owner for owner, mode in enumerate(modes) if (mode == START).any()}
+        """Numbers of the vehicles of which copies have lifted off at the last update."""
 
     def update(self, step: int, t: float, times: Callable[[], Array]) -> None:
         """Set the references of a step.
@@ -214,27 +235,27 @@ class MissionTable:
             times: Function that returns the times of this step and of those after it [s], up to `BLOCK`.
         """
         if self.started:
-            self.started = []
+            self.started = set()
         if step >= self._next:
             self._advance(np.flatnonzero(self._due <= step).tolist(), step, times())
         self._step[0] = step
         self._run()
         if self._event[0]:
-            # The missions of some copies go on otherwise, so that the references are made again.
-            standing = (self._signals["phase"] != FOLLOW) & (self._due < _NEVER)
-            self._advance(np.flatnonzero(standing).tolist(), step, times())
+            # The missions of these copies go on otherwise, so that the references are made again.
+            self._advance(np.flatnonzero(self._called).tolist(), step, times())
             self._run()
-            self._event[0] = 0
+            self._event[0] = self._called[...] = 0
         for k in self._steered:
             self._steer(k, t)
 
     def _advance(self, numbers: Sequence[int], step: int, times: Array) -> None:
-        """Make the points of missions ahead."""
+        """Make the points of missions ahead; those of many missions end at different steps."""
+        count = len(self._missions)
         for k in numbers:
             mission, state, _ = self._missions[k]
-            block = mission.advance(times, state)
-            if mission.show_modes():
-                self.started.append(k)
+            segment = mission.reference.segment
+            block = mission.advance(times[: BLOCK - (step + k * BLOCK // count) % BLOCK], state)
+            self._show(k, segment)
             n = block.length
             if block.phase != STAND:
                 self._points[k, :n], self._over[k, :n] = block.points, block.over
@@ -250,11 +271,18 @@ class MissionTable:
         """Copy the reference of a mission that overrides `update`."""
         mission, state, part = self._missions[k]
         mission.update(t, state)
-        if mission.show_modes():
-            self.started.append(k)
+        self._show(k, mission.reference.segment)
         for name in ("wanted_yaw", "wanted_yaw_rate", "mode"):
             self.columns[name][part] = mission.columns[name]
         self.columns["motion"][:, part] = mission.columns["motion"]
+
+    def _show(self, k: int, segment: str) -> None:
+        """Show the modes of a mission, and its segment if that is not the one before."""
+        mission, (owner, whole) = self._missions[k][0], self._vehicles[k]
+        if mission.show_modes():
+            self.started.add(owner)
+        if mission.reference.segment != segment:
+            whole.name_segment()
 
     def _run(self) -> None:
         if self._launch is None:
@@ -264,3 +292,34 @@ class MissionTable:
             rows = Rows(MissionRows, self._arrays)
             self._launch = shared_kernel(follow).launch(rows, len(self._arrays["mission"]))
         self._launch()
+
+
+def _state_rows(state: VehicleState, rows: slice) -> VehicleState:
+    """Return the state of some copies; its arrays are live."""
+    return VehicleState(**{name: array[rows] for name, array in vars(state).items()})
+
+
+class OwnTable:
+    """Table of one vehicle that is updated one time after another.
+
+    Args:
+        mission: The mission.
+        count: Number of copies N.
+    """
+
+    def __init__(self, mission: "Mission | MissionGroup", count: int) -> None:
+        self._state, self._update_count = VehicleState.at_rest(count, 0), 0
+        bodies = {"position": self._state.position, "velocity": self._state.velocity}
+        self._table = MissionTable([(mission, self._state, slice(0, count))], bodies)
+
+    def update(self, t: float, state: VehicleState) -> None:
+        """Advance the references to a time.
+
+        Args:
+            t: Simulation time [s].
+            state: True state at t.
+        """
+        for name in ("position", "velocity", "rotation"):
+            getattr(self._state, name)[...] = getattr(state, name)
+        self._table.update(self._update_count, t, lambda: np.array([t]))
+        self._update_count += 1

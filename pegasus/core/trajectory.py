@@ -161,14 +161,15 @@ def points_of(
 
     Args:
         count: Number of points n.
-        motion: Position and its derivatives from the lowest up, broadcast to (n, 3) each; the others are 0.
+        motion: Position and its derivatives from the lowest up, broadcast to (n, 3) each, or all of them in
+            one array, shape (n, 12); the others are 0.
         yaw: Heading [rad], broadcast to (n,); None for none.
         yaw_rate: Its rate [rad/s].
         idle: Whether the rotors idle.
     """
     points = np.zeros((count, 14))
     for k, part in enumerate(motion):
-        points[:, 3 * k : 3 * k + 3] = part
+        points[:, 3 * k : 3 * k + np.shape(part)[-1]] = part
     points[:, 12] = math.nan if yaw is None else yaw
     points[:, 13] = yaw_rate
     return points, np.full(count, idle)
@@ -225,7 +226,7 @@ def of_each(function: Callable[..., float], *values: Array) -> Array:
         values: Its arguments, the same shape each.
     """
     lists = (value.ravel().tolist() for value in values)
-    return np.array(list(map(function, *lists)), dtype=np.float64).reshape(values[0].shape)
+    return np.fromiter(map(function, *lists), np.float64, values[0].size).reshape(values[0].shape)
 
 
 def heading_along(

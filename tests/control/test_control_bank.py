@@ -106,8 +106,8 @@ def test_each_lift_off_resets_a_controller_once():
     resets = []
 
     class Counted(GeometricController):
-        def reset(self):
-            super().reset()
+        def reset(self, copies):
+            super().reset(copies)
             resets.append(self.columns["integral"].copy())
 
     hop = trajectories.sequence(

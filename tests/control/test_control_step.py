@@ -168,7 +168,7 @@ def test_a_law_has_state_and_inputs_of_each_copy(vehicles):
     np.testing.assert_allclose(controller.columns["leaked"], [leaked, 2 * leaked])
     force, _ = controller.wrench(state, reference, 0.0)
     np.testing.assert_allclose(force[:, 2], 1.5 * (20.0 * np.array([1, 2]) * leaked + 9.80665) + [0, 0.5])
-    controller.reset()
+    controller.reset(np.arange(2))
     np.testing.assert_array_equal(controller.columns["leaked"], 0.0)
     np.testing.assert_array_equal(controller.columns["wish"], [[0, 0, 0], [0, 0, 0.5]])
 

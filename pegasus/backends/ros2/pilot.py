@@ -152,7 +152,7 @@ class Pilot:
             self._next_update = t + _AIR_INTERVAL
         self._rest(state, ~flies | (self._commanded > 0))
         if not self._flies.any():
-            self._controller.reset()
+            self._controller.reset(np.arange(len(flies)))
         self._flies = flies
         speeds = self._controller.rotor_speed(state, self.reference, dt)
         self._speeds[flies] = speeds[flies]

@@ -111,13 +111,12 @@ class _Curve(TimedPath):
         if isinstance(self.yaw, str):
             yaw = of_each(math.atan2, y1, x1)
             yaw_rate = (x1 * y2 - y1 * x2) / (x1 * x1 + y1 * y1) * v
-        motion = [
-            (self.center[0] + x, self.center[1] + y, np.full_like(x, self.height)),
-            (x1 * v, y1 * v, 0.0 * v),
-            (x2 * vv + x1 * a, y2 * vv + y1 * a, 0.0 * v),
-            (x3 * vvv + x2 * va + x1 * j, y3 * vvv + y2 * va + y1 * j, 0.0 * v),
-        ]
-        return points_of(len(times), [np.stack(part, axis=1) for part in motion], yaw, yaw_rate)
+        motion = np.zeros((12, len(times)))
+        motion[0], motion[1], motion[2] = self.center[0] + x, self.center[1] + y, self.height
+        motion[3], motion[4] = x1 * v, y1 * v
+        motion[6], motion[7] = x2 * vv + x1 * a, y2 * vv + y1 * a
+        motion[9], motion[10] = x3 * vvv + x2 * va + x1 * j, y3 * vvv + y2 * va + y1 * j
+        return points_of(len(times), [motion.T], yaw, yaw_rate)
 
 
 @dataclass(frozen=True, eq=False)
