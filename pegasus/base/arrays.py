@@ -2,8 +2,6 @@
 
 from typing import Any, TypeAlias
 
-import array_api_compat
-import array_api_compat.numpy
 import numpy as np
 import numpy.typing as npt
 
@@ -50,6 +48,9 @@ def namespace(array: Any) -> Any:
     Args:
         array: An array of any namespace that follows the Python array API.
     """
+    # Not at the top: importing it takes as long as NumPy, and many commands compute nothing.
+    import array_api_compat.numpy
+
     if type(array) is np.ndarray:
         return array_api_compat.numpy
     return array_api_compat.array_namespace(array)

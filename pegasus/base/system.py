@@ -1,4 +1,4 @@
-"""Folders of shipped and user files and of the cache, suffixes of USD files, resources of this machine."""
+"""Folders of shipped and user files and of the cache, USD suffixes, address of the panel, processors."""
 
 import os
 import sys
@@ -6,6 +6,9 @@ from pathlib import Path
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 """Suffixes of OpenUSD files, in lower case."""
+
+LOCAL, PORT = "127.0.0.1", 8080
+"""Default address and port of the panel's page."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = _PACKAGE / "_resources"

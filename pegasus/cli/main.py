@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from pegasus.base.errors import AutopilotError, ConfigError, package_error
+from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.catalogue import check, list_, show
 from pegasus.cli.doctor import doctor
 from pegasus.cli.make import dataset, make
@@ -22,7 +23,6 @@ from pegasus.cli.settings import Commands, ScenarioName, Settings, naming_option
 from pegasus.cli.terminal import console, import_from_beside, showing_preparation, showing_progress
 from pegasus.cli.view import Host, Port, require_viser, shown_in_browser, view
 from pegasus.isaac import command as isaac_command
-from pegasus.panel.viser import LOCAL, PORT
 from pegasus.version import __version__
 
 app = typer.Typer(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.system import LOCAL, PORT
 from pegasus.cli.settings import Settings, naming_options, parse_settings
 from pegasus.cli.terminal import import_from_beside
 from pegasus.config.changes import Changes
-from pegasus.panel.viser import LOCAL, PORT
 
 if TYPE_CHECKING:
     from pegasus.experiments import Flight

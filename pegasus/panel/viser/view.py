@@ -15,9 +15,9 @@ import viser
 from viser.infra import WebsockMessageHandler
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.system import LOCAL, PORT
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
-from pegasus.panel.viser import LOCAL, PORT
 from pegasus.panel.viser.camera import WebCameras
 from pegasus.panel.viser.clients import CLIENT_LIMIT, FRAME_RATE, TIME_OUTS, ClientExecutor, ClientPacing
 from pegasus.panel.viser.guard import Guard
