@@ -127,8 +127,9 @@ class CascadedPIDController(Controller):
     tilt_limit: float = 0.6
     """Largest commanded roll or pitch [rad]."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
+        super().check()
         for name in ("position_gain", "velocity_gain"):
             check_gains(name, getattr(self, name))
         check_gains("velocity_integral_gain", self.velocity_integral_gain, zero_allowed=True)

@@ -1,6 +1,5 @@
 """Compiled step of a controller: its control law, the allocation and the rotor speeds in one launch."""
 
-import copy
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -105,6 +104,8 @@ class ControlRows(DriveRows):
     max_thrust: Column[Real]
     elapsed: Column[Real]
     airframe: Column[Airframe]
+    own_row: Column[int]
+    """Row of a copy in the column `own`, which has the gains."""
 
 
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), Vec3: (3,), Quat: (4,)}
@@ -145,7 +146,8 @@ def setpoint_of(i: int, rows: ControlRows) -> Setpoint:
 _WRENCH = """dt = rows.elapsed[0]
         if mode == START:
             dt = 0.0
-        {results} = _control_law(rows.own[k], body_of(i, rows), setpoint_of(i, rows), {arguments})
+        own = rows.own_row[i]
+        {results} = _control_law(rows.own[own], body_of(i, rows), setpoint_of(i, rows), {arguments})
         rows.force[i] = force
         rows.torque[i] = torque
 """
@@ -220,34 +222,32 @@ class ControlStep(DriveStep):
 
     Args:
         law: Its control law.
-        own: The controller, whose gains are those of now.
+        own: The controller, for its gains; one for each copy if they differ.
         curve: Thrust curve of the rotors.
         mixing: Numbers of the allocation.
         limits: Columns that the controller updates: those of `drive_limits`, `gravity` and `max_thrust`.
-        idle_speed: Rotor speed at idle [rad/s].
     """
 
     def __init__(
         self,
         law: Law,
-        own: Any,
+        own: Sequence[Any],
         curve: ThrustCurve,
         mixing: Mixing,
         limits: dict[str, Array],
-        idle_speed: float,
     ) -> None:
         super().__init__(curve, mixing, limits, functools.partial(law_step, law))
+        self.own = own
+        """The controllers with the gains of the copies, one alone if they are the same."""
         self.law = parts_of_law(law)
         kinds = {**self.law.state, **self.law.inputs}
         self.columns: dict[str, Array] = {
-            name: np.zeros((own.count, *_SHAPES[kind])) for name, kind in kinds.items()
+            name: np.zeros((own[0].count, *_SHAPES[kind])) for name, kind in kinds.items()
         }
         """State and inputs of the law by name, one row per copy."""
         self._elapsed = np.zeros(1)
         self.parameters |= {
-            "own": copy.copy(own),
-            "airframe": Airframe(own.mass, *(tuple(row) for row in own.inertia.tolist())),
-            "idle_speed": idle_speed,
+            "airframe": Airframe(own[0].mass, *(tuple(row) for row in own[0].inertia.tolist())),
         }
         self._arrays: tuple[Array | None, ...] = (None,) * 10
 
@@ -314,10 +314,21 @@ class ControlStep(DriveStep):
             **{f"wanted_{name}": getattr(reference, name) for name in _REFERENCE},
         }
         shared = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
-        self._prepare({**shared, **self.columns, "elapsed": self._elapsed})
+        self._prepare({**shared, **self.columns, **_own_columns([self]), "elapsed": self._elapsed})
         # Copies of other arrays are made anew at each call.
         live = all(shared[name] is array for name, array in arrays.items())
         self._arrays = tuple(arrays.values()) if live else (None,) * 10
+
+
+def _own_columns(steps: Sequence[ControlStep]) -> dict[str, Any]:
+    """Return the column `own` of several controllers, and the rows of their copies in it."""
+    rows, first = [], 0
+    for step in steps:
+        count = len(step.force)
+        rows.append(first + (np.arange(count) if len(step.own) > 1 else np.zeros(count)))
+        first += len(step.own)
+    own = [one for step in steps for one in step.own]
+    return {"own": own, "own_row": np.concatenate(rows).astype(np.int32)}
 
 
 class ControlTable:
@@ -354,7 +365,8 @@ class ControlTable:
             for step, end, n in zip(steps, ends, counts, strict=True):
                 step.take({name: columns[name][end - n : end] for name in moved})
         self._compiled, self._count = steps[0].compiled, count
-        self._columns = {**columns, **shared, **signals, **in_columns([step.parameters for step in steps])}
+        columns |= {**_own_columns(steps), **in_columns([step.parameters for step in steps])}
+        self._columns = {**columns, **shared, **signals}
         self._launch: Launch | None = None
 
     def run(self) -> None:

@@ -17,6 +17,7 @@ from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mission import Mission
 from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
+from pegasus.control.per_copy import copies_of
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
@@ -47,6 +48,7 @@ class Controller(Backend):
     """Base of controllers that follow a trajectory; a custom one has a `law`, `wrench` or `rotor_speed`.
 
     A `law` is a step function that is compiled with the allocation; the methods are any Python with NumPy.
+    A number or vector among the fields may be an array with one row for each copy.
 
     The vehicles first idle on the ground, then climb, fly to the start of the trajectory, follow it and hold
     its end. After a landing the rotors stop.
@@ -75,10 +77,14 @@ class Controller(Backend):
 
     def __post_init__(self) -> None:
         self.trajectory = _trajectories(self.trajectory)
-        require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
-        require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
+        self._own = self._checked()
         self._bank: ControlBank | None = None
         self.mission = self._new_mission(count=1)
+
+    def check(self) -> None:
+        """Raise a ConfigError unless the parameters are allowed; each copy is checked if they differ."""
+        require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
+        require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
 
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the force [N] and the torque about the centre of mass [N m] to apply, body frame, (N, 3).
@@ -125,8 +131,7 @@ class Controller(Backend):
             ConfigError: If its rotors cannot control it, or cannot lift it.
         """
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
-        if isinstance(self.trajectory, list):
-            _require_one_each("trajectory", len(self.trajectory), vehicle)
+        self._own = self._checked(self.count)
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
         layout = vehicle.layout
@@ -143,8 +148,8 @@ class Controller(Backend):
             self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
-        self._idle_speed = self.idle_ratio * float(hover_speed[0, 0])
-        self._limits = drive_limits(self.count) | {
+        self._idle_speed = np.array([own.idle_ratio for own in self._own]) * float(hover_speed[0, 0])
+        self._limits = drive_limits(self.count, self._idle_speed) | {
             "gravity": np.zeros((self.count, 3)),
             "max_thrust": np.zeros(self.count),
         }
@@ -160,7 +165,7 @@ class Controller(Backend):
                 remedy="raise it or the thrust, or lower the mass",
             )
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
-        self._step = None if law is None else ControlStep(law, self, *parts, self._limits, self._idle_speed)
+        self._step = None if law is None else ControlStep(law, self._own, *parts, self._limits)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
         """State and inputs of the law by name: live arrays with one row per copy."""
         in_python = type(self).wrench is not Controller.wrench
@@ -259,7 +264,8 @@ class Controller(Backend):
                     self._step.mode[starts] = START
             speed = self.rotor_speed(self._state, self.mission.reference, dt if flew else 0.0)
         if not flies.all():
-            speed[mode == REST], speed[mode == IDLE] = 0.0, self._idle_speed
+            idle = mode == IDLE
+            speed[mode == REST], speed[idle] = 0.0, self._limits["idle_speed"][idle, None]
         return speed
 
     def plan(self, t: float) -> Plan | None:
@@ -267,12 +273,27 @@ class Controller(Backend):
         return self.mission.plan(t)
 
     def _new_mission(self, *, count: int) -> Mission | MissionGroup:
-        if isinstance(self.trajectory, list):
-            return MissionGroup([self._mission_of(each, 1) for each in self.trajectory])
-        return self._mission_of(self.trajectory, count)
+        if isinstance(self.trajectory, list) or np.ndim(self.spin_up):
+            return MissionGroup([own._mission_for(1) for own in self._own])
+        return self._mission_for(count)
 
-    def _mission_of(self, trajectory: Trajectory, count: int) -> Mission:
-        return Mission(trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
+    def _mission_for(self, count: int) -> Mission:
+        return Mission(self.trajectory, count=count, relative=self.relative, spin_up=self.spin_up)
+
+    def _checked(self, count: int | None = None) -> list["Controller"]:
+        """Return the controllers of the copies with their own parameters, or one for all."""
+        own = copies_of(self, count)
+        for k, one in enumerate(own):
+            try:
+                one.check()
+            except ConfigError as error:
+                if len(own) == 1:
+                    raise
+                field = f"{error.field} of copy {k}"
+                raise ConfigError(
+                    error.problem, field=field, value=error.value, remedy=error.remedy
+                ) from None
+        return own
 
     @property
     def _law_step(self) -> ControlStep:
@@ -288,8 +309,8 @@ class Controller(Backend):
         if not curve.uses_air_density:
             density = density[:1]
         still = np.zeros((len(density), 1))
-        lowest, _ = curve.thrust(still + self._idle_speed, still, density[:, None])
-        limits["lower"][...] = np.maximum(lowest, still)[:, 0]
+        lowest, _ = curve.thrust(still + self._idle_speed[:, None], still, density[:, None])
+        limits["lower"][...] = np.maximum(lowest, 0.0)[:, 0]
         limits["upper"][...] = np.inf
         if math.isfinite(self._max_speed):
             limits["upper"][...] = curve.thrust(still + self._max_speed, still, density[:, None])[0][:, 0]
@@ -317,8 +338,3 @@ def _trajectory(given: Any, field: str) -> Trajectory:
         return function(given)
     except ConfigError as error:
         raise ConfigError(error.problem, field=field, value=error.value, remedy=error.remedy) from None
-
-
-def _require_one_each(field: str, given: int, vehicle: Multirotor) -> None:
-    allowed = f"must have one value for each of the {vehicle.count} copies of the vehicle"
-    require(given == vehicle.count, f"number of values of {field}", given, allowed)

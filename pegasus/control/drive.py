@@ -37,11 +37,11 @@ class DriveRows:
     place: Column[int]
     """Row of a copy in `mode` and `rotor_speed`."""
     owner: Column[int]
-    """Row of a copy in the parameters: its controller."""
+    """Row of a copy in the parameters of the airframes: its vehicle."""
     mode: Column[int]
     """State of the rotors, such as `pegasus.control.mission_step.FLY`."""
     idle_speed: Column[Real]
-    """Rotor speed at idle of each controller [rad/s]."""
+    """Rotor speed at idle [rad/s]."""
     fault: Column[int]
     """Set to 1 if a rotor speed is not finite."""
     lower: Column[Real]
@@ -196,7 +196,7 @@ def {name}(i: int, rows: Rows) -> None:
     for r in range(length(rows.mixing[k].carrying)):
         speed = 0.0
         if mode == IDLE:
-            speed = rows.idle_speed[k]
+            speed = rows.idle_speed[i]
         if mode >= FLY:
             speed = _curve_inverse({curve}, rows.thrust[i, r], rows.air_density[i])
         if speed - speed != 0.0:
@@ -250,13 +250,15 @@ def drive_step(inverse: Inverse | None) -> CompiledStep:
     return written_step(inverse)
 
 
-def drive_limits(count: int) -> dict[str, Array]:
-    """Return the columns of `DriveRows` that its user updates: `lower`, `upper` and `air_density`.
+def drive_limits(count: int, idle_speed: Array | float = 0.0) -> dict[str, Array]:
+    """Return the columns of `DriveRows` that its user updates: `lower`, `upper`, `air_density`, `idle_speed`.
 
     Args:
         count: Number of copies N.
+        idle_speed: Rotor speed at idle [rad/s], one or shape (N,).
     """
-    return {name: np.zeros(count) for name in ("lower", "upper", "air_density")}
+    limits = {name: np.zeros(count) for name in ("lower", "upper", "air_density")}
+    return limits | {"idle_speed": np.zeros(count) + idle_speed}
 
 
 class DriveStep:
@@ -296,7 +298,6 @@ class DriveStep:
             "quadratic": QuadraticCoefficients(1.0, 1.0),
             "polynomial": PolynomialThrust(coefficients=(0.0, 1.0)),
             "propeller": PropellerTables(1.0, (0.0, 1.0), (1.0, 1.0), (1.0, 1.0)),
-            "idle_speed": 0.0,
         }
         """Its row of each column of parameters."""
         if inverse is not None:
@@ -351,5 +352,4 @@ def in_columns(parameters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     columns: dict[str, Any] = {name: [each[name] for each in parameters] for name in parameters[0]}
     columns["curve"] = np.array(columns["curve"], dtype=np.int32)
-    columns["idle_speed"] = np.array(columns["idle_speed"], dtype=np.float64)
     return columns

@@ -206,8 +206,9 @@ class GeometricController(Controller):
     tilt_limit: float = 1.0
     """Largest commanded tilt [rad]."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
+        super().check()
         for name in ("position_gain", "velocity_gain", "attitude_gain", "rate_gain"):
             check_gains(name, getattr(self, name))
         check_gains("integral_gain", self.integral_gain, zero_allowed=True)

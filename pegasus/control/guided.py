@@ -102,6 +102,9 @@ class Guided(Controller):
     """Maximum acceleration of the reference [m/s^2]."""
 
     def __post_init__(self) -> None:
+        for name in ("height", "speed", "acceleration", "spin_up"):
+            value = getattr(self, name)
+            require(np.ndim(value) == 0, name, value, "must be one number, for all copies")
         for name, unit in (("height", "m"), ("speed", "m/s"), ("acceleration", "m/s^2")):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit}")

@@ -1,6 +1,6 @@
 """Tests of the compiled step of controllers: laws, their state and inputs, and the arrays that they share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,8 +73,15 @@ def state_and_reference(count, seed=1):
     return state, reference
 
 
-def bound(vehicles, kind, count, **vehicle):
-    controller = kind(trajectories.hold(height=1.0))
+def differing(kind, count):
+    """Return values of all gains of a controller for each copy."""
+    gains = {f.name: f.default for f in fields(kind) if isinstance(f.default, float | tuple)}
+    shares = np.linspace(0.6, 1.0, count)
+    return {name: np.multiply.outer(shares, value) for name, value in gains.items()}
+
+
+def bound(vehicles, kind, count, own=None, **vehicle):
+    controller = kind(trajectories.hold(height=1.0), **own or {})
     controller.bind(vehicles.StandIn(count=count, **vehicle))
     rng = np.random.default_rng(2)
     for name in controller._step.law.inputs if controller._step else ():
@@ -94,10 +101,12 @@ def results(controller):
 
 
 @pytest.mark.parametrize("kind", CONTROLLERS)
-def test_python_and_compiled_code_give_the_same_bits(vehicles, kind):
+@pytest.mark.parametrize("gains", ["same", "differing"])
+def test_python_and_compiled_code_give_the_same_bits(vehicles, kind, gains):
     """If this fails, debugging in Python shows another flight than the compiled step."""
+    own = differing(kind, 9) if gains == "differing" else {}
     products = np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]])
-    compiled, plain = (bound(vehicles, kind, 9, inertia=products) for _ in range(2))
+    compiled, plain = (bound(vehicles, kind, 9, own, inertia=products) for _ in range(2))
     limited = 0
     for k in range(30):
         state, reference = state_and_reference(9, seed=k)

@@ -312,7 +312,7 @@ def test_thrust_and_torque_at_hover(vehicles):
     """If this fails, signs or units of the wrench are wrong: m g up, and a torque against a small roll."""
     controller = GeometricController(trajectories.hold(position=(0, 0, 2)), spin_up=0.0)
     controller.bind(vehicles.StandIn())
-    controller.reset()
+    controller.reset(np.arange(controller.count))
     plant = vehicles.Plant(vehicles.StandIn(), position=(0, 0, 2))
     reference = Reference.hold(plant.state.position, np.zeros(1))
     force, torque = controller.wrench(plant.state, reference, 0.0)

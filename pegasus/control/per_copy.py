@@ -1,0 +1,58 @@
+"""Parameters of controllers that differ between the copies of a vehicle."""
+
+import copy
+from dataclasses import fields
+from typing import Any, TypeVar, cast, get_origin, get_type_hints
+
+import numpy as np
+
+from pegasus.base.components import require
+
+C = TypeVar("C")
+
+
+def copies_of(controller: C, count: int | None = None) -> list[C]:
+    """Return copies of a controller as it is now: one for each copy of the vehicle if some parameters differ.
+
+    A number differs if it has one dimension, a vector if it has two, the field `trajectory` if it is a list.
+
+    Args:
+        controller: The controller, a dataclass.
+        count: Number of copies of the vehicle, if known.
+
+    Raises:
+        ConfigError: If a field has values for another number of copies, or two for different numbers.
+    """
+    found = {field.name: _rows(controller, field) for field in fields(cast("Any", controller))}
+    values = {name: rows for name, rows in found.items() if rows}
+    first, needed = next(((name, len(rows)) for name, rows in values.items()), ("", 1))
+    if count is not None and values:
+        first, needed = "the vehicle", count
+    for name, rows in values.items():
+        allowed = f"must be {needed} as of {first}: one for each copy"
+        require(len(rows) == needed, f"number of values of {name}", len(rows), allowed)
+    made = [copy.copy(controller) for _ in range(needed)]
+    for name, rows in values.items():
+        for one, value in zip(made, rows, strict=True):
+            setattr(one, name, value)
+    return made
+
+
+def _rows(controller: Any, field: Any) -> list[Any]:
+    """Return the values of a field for each copy; none if it has one for all."""
+    value = getattr(controller, field.name)
+    if field.name == "trajectory":
+        return value if isinstance(value, list) else []
+    if value is field.default or not isinstance(value, list | tuple | np.ndarray):
+        return []
+    hint = get_type_hints(type(controller))[field.name]
+    vector = get_origin(hint) is tuple
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        # The check of the parameters says what is allowed.
+        return []
+    if not (vector or hint in (float, int)) or numbers.ndim != 1 + vector:
+        return []
+    rows: list[Any] = numbers.astype(int if hint is int else float).tolist()
+    return [tuple(row) for row in rows] if vector else rows
