@@ -14,7 +14,15 @@ from pegasus.base.components import build
 from pegasus.base.system import resource
 from pegasus.dynamics import MOTORS, Motor
 from pegasus.environment import WINDS, Wind
+from pegasus.sensors import IMU
+from pegasus.sensors.imu import Accelerometer, Gyroscope
 from tests.example_rig import EXAMPLES, load_example
+
+PROGRAMS = (
+    *("brake_before_wall", "clicked_points", "dead_reckoning", "follow_leader", "landing_sweep"),
+    *("log_to_pandas", "push_recovery", "replanned_flight"),
+)
+"""Programs for common tasks."""
 
 
 @pytest.fixture
@@ -57,6 +65,37 @@ def test_replanned_flight(example):
     nearest = example("replanned_flight").main()
     assert len(nearest) == 3
     assert max(nearest) <= 0.2
+
+
+def test_follow_leader(example):
+    """The formation would fall apart, or its vehicles fly through each other."""
+    assert example("follow_leader").main() < 0.2
+
+
+def test_brake_before_wall(example):
+    """The vehicle would fly into a wall, or stand far from it."""
+    module = example("brake_before_wall")
+    np.testing.assert_allclose(module.main(), module.CLEARANCE, atol=0.1)
+
+
+def test_push_recovery(example):
+    """A controller would not come back, or not have been pushed."""
+    found = example("push_recovery").main()
+    assert found.keys() == {"geometric", "pid"}
+    for moved, back in found.values():
+        # 8 N on 1.5 kg over 0.3 s are 0.24 m, and 1.6 m/s, without a controller.
+        assert 0.15 < moved < 0.6
+        assert 0.3 < back < 3.0
+
+
+def test_dead_reckoning(example):
+    """The readings would not be the means that an integration needs, or their noise would not show."""
+    module = example("dead_reckoning")
+    quiet = {"noise_density": 0.0, "bias_random_walk": 0.0, "turn_on_bias": 0.0}
+    exact = IMU(gyroscope=Gyroscope(**quiet), accelerometer=Accelerometer(**quiet))
+    assert module.main(exact)[28] < 0.02
+    drift = module.main()
+    assert drift[28] > 100 * drift[0] > 1.0
 
 
 def test_log_to_pandas(example, tmp_path, capsys):
@@ -180,7 +219,7 @@ def test_a_part_fits_on_a_screen(part):
     assert sum(bool(line.strip()) for line in lines) <= 40
 
 
-@pytest.mark.parametrize("name", ["clicked_points", "landing_sweep", "log_to_pandas", "replanned_flight"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_fits_on_a_screen(name):
     """The example of a common task would need more than 40 lines."""
     lines = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8").splitlines()

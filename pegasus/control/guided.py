@@ -24,8 +24,8 @@ from pegasus.core.state import VehicleState
 
 M = TypeVar("M", bound=GuidedMission)
 
-_NEAR, _SLOW = 0.15, 0.15
-"""Distance from the target [m] and velocity error [m/s] at which a command is done."""
+_NEAR, _SLOW, _TURNED = 0.15, 0.15, 0.05
+"""Errors of position [m], velocity [m/s] and heading [rad] at which a command is done."""
 
 
 class Command:
@@ -176,7 +176,7 @@ class Guided(Controller):
         limit = self.speed if speed is None else speed
         require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
         self.guided.go_to(mask, target, speed=limit, yaw=heading)
-        return self._moving("goto", mask)
+        return self._moving("goto", mask, heading)
 
     def velocity(
         self,
@@ -227,15 +227,20 @@ class Guided(Controller):
 
         return Command("land", self._name, mission, mask, landed, lambda s: s.position[:, 2], "m")
 
-    def _moving(self, name: str, mask: BoolArray) -> Command:
+    def _moving(self, name: str, mask: BoolArray, heading: Array | float = np.nan) -> Command:
         mission = self.guided
+        yaw = np.full(len(mask), np.nan)
+        yaw[mask] = heading
 
         def distance(state: VehicleState) -> Array:
             return _length(state.position - mission.target)
 
         def reached(state: VehicleState) -> BoolArray:
             slow = _length(state.velocity) < _SLOW
-            return mission.airborne & slow & (distance(state) < _NEAR)
+            off = np.remainder(yaw - state.heading + math.pi, 2 * math.pi) - math.pi
+            turned = np.isnan(yaw) | (np.abs(off) < _TURNED)
+            done: BoolArray = mission.airborne & slow & turned & (distance(state) < _NEAR)
+            return done
 
         return Command(name, self._name, mission, mask, reached, distance, "m")
 

@@ -185,7 +185,7 @@ class GuidedMission(Mission):
             return
         if math.isnan(self._begin):
             self._begin = t
-            reference.yaw[...] = np.arctan2(state.rotation[:, 1, 0], state.rotation[:, 0, 0])
+            reference.yaw[...] = state.heading
         if t - self._begin < self._spin_up:
             return
         self.airborne, reference.idle[...] = True, False

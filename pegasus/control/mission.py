@@ -185,7 +185,7 @@ class Mission:
     def _arrive(self, t: float, state: VehicleState) -> None:
         columns, self._begin = self.columns, t
         columns["floor"][...] = state.position[:, 2] - _FREE_FALL
-        columns["heading"][...] = self.reference.yaw[...] = _heading(state)
+        columns["heading"][...] = self.reference.yaw[...] = state.heading
         columns["origin"][...] = 0.0
         if self._relative:
             columns["origin"][:, :2] = state.position[:, :2]
@@ -205,7 +205,7 @@ class Mission:
         if self.airborne:
             self.airborne = False
             self._motion[1:] = 0.0
-            self.reference.yaw[...] = _heading(state)
+            self.reference.yaw[...] = state.heading
             self.reference.yaw_rate[...] = 0.0
             self.reference.idle[...] = True
             self.reference.segment = "idle"
@@ -219,7 +219,7 @@ class Mission:
         offset[...] = state.position - (self.columns["origin"] + point[:3])
         turn[...] = 0.0
         if not math.isnan(yaw):
-            turn[...] = np.remainder(_heading(state) - yaw + math.pi, 2 * math.pi) - math.pi
+            turn[...] = np.remainder(state.heading - yaw + math.pi, 2 * math.pi) - math.pi
         farthest = float(max(np.abs(offset).max(), np.abs(turn).max()))
         self._fade = Profile(farthest, rate=1.0, acceleration=1.0)
 
@@ -246,11 +246,6 @@ class Mission:
         if self.finished:
             self._stand(state)
         return self.finished
-
-
-def _heading(state: VehicleState) -> Array:
-    heading: Array = np.arctan2(state.rotation[:, 1, 0], state.rotation[:, 0, 0])
-    return heading
 
 
 def _leading(same: Array) -> int:

@@ -57,6 +57,12 @@ class VehicleState:
             rotor_speed=np.zeros((count, rotor_count)),
         )
 
+    @property
+    def heading(self) -> Array:
+        """Direction of the x axis, counter-clockwise from east [rad], shape (N,)."""
+        heading: Array = np.arctan2(self.rotation[:, 1, 0], self.rotation[:, 0, 0])
+        return heading
+
     def read_only(self) -> "VehicleState":
         """Return the same state with arrays that cannot be written."""
         views = {field.name: getattr(self, field.name).view() for field in fields(self)}

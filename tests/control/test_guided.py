@@ -47,6 +47,13 @@ def test_copies_follow_their_own_commands(flight):
     np.testing.assert_allclose(vehicle.state.position[:, 2], start[:, 2] - 1.0, atol=0.2)
 
 
+def test_a_goto_with_a_heading_is_done_when_it_looks_there(flight):
+    """A camera would take its picture while the vehicle still turns."""
+    sim, vehicle, pilot = flight
+    pilot.goto(vehicle.position, yaw=[3.0, 0.0, -1.5]).wait(sim)
+    np.testing.assert_allclose(vehicle.state.heading, [3.0, 0.0, -1.5], atol=0.06)
+
+
 def test_waits_end(flight):
     """A wait for what cannot come would step for ever."""
     sim, _, pilot = flight

@@ -253,7 +253,7 @@ class _Autopilot:
         x0, y0, z0 = self._start
         ve, vn, vu = reference.velocity[0].tolist()
         ae, an, au = reference.acceleration[0].tolist()
-        yaw = float(reference.yaw[0]) if self._flying else _heading(own)
+        yaw = float(reference.yaw[0]) if self._flying else float(own.heading[0])
         return SetPositionTargetLocalNed(
             round(t * 1e3),
             north - y0,
@@ -303,7 +303,3 @@ def _row(state: VehicleState, row: int) -> VehicleState:
     """Return the state of one copy; its arrays are live."""
     rows = slice(row, row + 1)
     return VehicleState(**{name: array[rows] for name, array in vars(state).items()})
-
-
-def _heading(state: VehicleState) -> float:
-    return math.atan2(float(state.rotation[0, 1, 0]), float(state.rotation[0, 0, 0]))

@@ -224,5 +224,5 @@ class Pilot:
         reference.position[rows] = state.position[rows]
         reference.velocity[rows] = state.velocity[rows]
         reference.acceleration[rows] = reference.jerk[rows] = 0.0
-        reference.yaw[rows] = np.arctan2(state.rotation[rows, 1, 0], state.rotation[rows, 0, 0])
+        reference.yaw[rows] = state.heading[rows]
         reference.yaw_rate[rows], reference.idle[rows] = 0.0, True
