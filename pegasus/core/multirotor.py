@@ -18,7 +18,14 @@ from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend import Backend, BackendGroup
 from pegasus.core.dynamics_models import DynamicsModels
 from pegasus.core.engine import RayHits, RigidBody
-from pegasus.core.placement import Copies, StartPlacement, chosen_copies, placed_state
+from pegasus.core.placement import (
+    START_HEIGHT,
+    Copies,
+    StartPlacement,
+    chosen_copies,
+    placed_state,
+    spawn_point_of,
+)
 from pegasus.core.plant import ColumnView, StateView, own_columns
 from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.reprs import vehicle_html, vehicle_line
@@ -270,9 +277,9 @@ class Multirotor:
 
     def place(
         self,
-        position: npt.ArrayLike,
+        position: npt.ArrayLike | str,
         *,
-        heading: npt.ArrayLike = 0.0,
+        heading: npt.ArrayLike | None = None,
         orientation: npt.ArrayLike | None = None,
         velocity: npt.ArrayLike = 0.0,
         angular_velocity: npt.ArrayLike = 0.0,
@@ -283,8 +290,9 @@ class Multirotor:
         Rotors go on turning, and backends are not told: an autopilot sees its vehicle jump.
 
         Args:
-            position: New positions [m], shape (3,) or (K, 3).
-            heading: New headings of level vehicles [rad], one or shape (K,).
+            position: New positions [m], shape (3,) or (K, 3), or the name of a spawn point, for one copy.
+            heading: New headings of level vehicles [rad], one or shape (K,); that of the spawn point, or 0,
+                if None.
             orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (K, 4).
             velocity: New velocities in the world [m/s], broadcast to (K, 3).
             angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (K, 3).
@@ -295,10 +303,15 @@ class Multirotor:
             RuntimeError: If the vehicle is not in a simulation.
         """
         rows = chosen_copies(copies, self.count)
+        if isinstance(position, str):
+            point = spawn_point_of(position, self.manager.spawn_points)
+            require(len(rows) == 1, "position", position, "is a place for one copy", "give copies=0")
+            position = (*point.position[:2], point.position[2] - START_HEIGHT + self.start.height)
+            heading = point.heading if heading is None else heading
         target = placed_state(
             len(rows),
             position=position,
-            heading=heading,
+            heading=0.0 if heading is None else heading,
             orientation=orientation,
             velocity=velocity,
             angular_velocity=angular_velocity,

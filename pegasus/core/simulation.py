@@ -102,6 +102,7 @@ class Simulation:
         self.engine.load(self.scene)
         self.environment.bind(stream(self.seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)
+        self.vehicles.spawn_points = self.world.spawn_points or ()
         drawing: Sequence[Observer] = ()
         if renderer == "auto" and host is not None:
             renderer, drawing = host.make_renderer(self.engine)

@@ -1,6 +1,6 @@
 """Vehicles of a simulation by name, with the states of all bodies as one batch."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import matrix_from_quaternion
+from pegasus.config.scenario import SpawnPoint
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
@@ -40,6 +41,9 @@ class VehicleManager(Collection[Multirotor]):
 
     visuals: "Visuals"
     """Rendered world and vehicles; set by the simulation."""
+
+    spawn_points: Sequence[SpawnPoint] = ()
+    """Spawn points of the world; set by the simulation."""
 
     def __init__(self, engine: Engine, environment: Environment, *, rate: float, seed: int) -> None:
         self.rate, self.seed = rate, seed

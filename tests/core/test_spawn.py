@@ -68,6 +68,14 @@ def test_a_named_spawn_point():
         assert np.sqrt((away * away).sum(axis=1)).max() < 4.0
         assert 2 * np.arctan2(*others.start.orientation[0, 2:]) == pytest.approx(0.5)
         assert len(simulation.engine.contacts().body) == 0
+        first.place("terrace", velocity=(0.0, 0.0, 1.0))
+        np.testing.assert_allclose(first.state.position, [terrace.position])
+        np.testing.assert_allclose(first.state.heading, terrace.heading)
+        others.place("spawn_2", heading=0.25, copies=1)
+        np.testing.assert_allclose(others.state.position[1], simulation.world.spawn_points[1].position)
+        assert others.state.heading[1] == pytest.approx(0.25)
+        with pytest.raises(ConfigError, match="position = 'spawn_2': is a place for one copy; give copies=0"):
+            others.place("spawn_2")
         with pytest.raises(ConfigError, match=r"'terace': no such spawn point; .* did you mean terrace\?"):
             simulation.add(Multirotor("iris", position="terace"))
         with pytest.raises(ConfigError, match=r"'terrace': is too small: the world has room for \d+ of 500"):
