@@ -1,13 +1,14 @@
 """Bank of controllers: one table of missions, and one of each compiled step, for all vehicles."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.control.control_step import STATE, ControlStep, ControlTable
+from pegasus.control.mission import Mission
 from pegasus.control.mission_step import BLOCK, REFERENCE, START, MissionTable
 from pegasus.core.backend import not_finite
 from pegasus.core.backend_bank import BackendBank, Driven
@@ -32,6 +33,14 @@ class ControlBank(BackendBank):
         self._elapsed, self._fault = np.zeros(1), np.zeros(1, dtype=np.int32)
         self._alone = [vehicle for vehicle, controller, _ in driven if controller.step is None]
         self._arrange()
+
+    def renew(self, missions: Collection[Mission]) -> None:
+        """Begin missions that were restarted anew at the next `publish`.
+
+        Args:
+            missions: The missions.
+        """
+        self._missions.renew(missions)
 
     def publish(self, step: int, t: float) -> None:
         """Advance all missions, and look up gravity and air where they are due.

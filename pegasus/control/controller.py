@@ -148,8 +148,8 @@ class Controller(Backend):
             self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
-        self._idle_speed = np.array([own.idle_ratio for own in self._own]) * float(hover_speed[0, 0])
-        self._limits = drive_limits(self.count, self._idle_speed) | {
+        idle_speed = np.array([own.idle_ratio for own in self._own]) * float(hover_speed[0, 0])
+        self._limits = drive_limits(self.count, idle_speed) | {
             "gravity": np.zeros((self.count, 3)),
             "max_thrust": np.zeros(self.count),
         }
@@ -228,6 +228,17 @@ class Controller(Backend):
         self._time = self._next_look_up = -math.inf
         self._flew = np.zeros(self.count, dtype=bool)
 
+    def reset_copies(self, rows: IntArray) -> None:
+        """Restart the missions of copies at the next `publish`, from where they stand; the others fly on.
+
+        Args:
+            rows: Indices of the copies, whose states are those after the reset.
+        """
+        self._flew[rows] = False
+        if math.isfinite(self._next_look_up):
+            self._look_up(self._state.position, rows)
+        self._restart(rows)
+
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
         self.look_up(t, state)
@@ -272,6 +283,16 @@ class Controller(Backend):
         """Return the rest of the flight plan."""
         return self.mission.plan(t)
 
+    def _restart(self, rows: IntArray) -> None:
+        if isinstance(self.mission, Mission) and len(rows) < self.count:
+            self.mission = MissionGroup(self.mission.split())
+        missions = {self.missions[k] for k in rows} if len(self.missions) > 1 else {*self.missions}
+        for mission in missions:
+            mission.restart()
+        self.mission.name_segment()
+        if self._bank is not None:
+            self._bank.renew(missions)
+
     def _new_mission(self, *, count: int) -> Mission | MissionGroup:
         if isinstance(self.trajectory, list) or np.ndim(self.spin_up):
             return MissionGroup([own._mission_for(1) for own in self._own])
@@ -301,20 +322,18 @@ class Controller(Backend):
             raise NotImplementedError("a controller has a law or implements wrench or rotor_speed")
         return self._step
 
-    def _look_up(self, position: Array) -> None:
-        """Update gravity, air density and the rotors' limits."""
-        self.gravity[...] = self._environment.gravity_vector(position)
-        limits, curve = self._limits, self._curve
-        limits["air_density"][...] = density = self._environment.air_density(position)
-        if not curve.uses_air_density:
-            density = density[:1]
-        still = np.zeros((len(density), 1))
-        lowest, _ = curve.thrust(still + self._idle_speed[:, None], still, density[:, None])
-        limits["lower"][...] = np.maximum(lowest, 0.0)[:, 0]
-        limits["upper"][...] = np.inf
+    def _look_up(self, position: Array, rows: IntArray | slice = slice(None)) -> None:
+        """Update gravity, air density and the rotors' limits of some copies."""
+        limits, curve, place = self._limits, self._curve, position[rows]
+        self.gravity[rows] = self._environment.gravity_vector(place)
+        limits["air_density"][rows] = density = self._environment.air_density(place)
+        still, density = np.zeros((len(place), 1)), density[:, None]
+        lowest, _ = curve.thrust(limits["idle_speed"][rows, None], still, density)
+        limits["lower"][rows] = np.maximum(lowest, 0.0)[:, 0]
+        limits["upper"][rows] = np.inf
         if math.isfinite(self._max_speed):
-            limits["upper"][...] = curve.thrust(still + self._max_speed, still, density[:, None])[0][:, 0]
-        self.max_thrust[...] = limits["upper"] * np.maximum(self.allocation.matrix[2], 0.0).sum()
+            limits["upper"][rows] = curve.thrust(still + self._max_speed, still, density)[0][:, 0]
+        self.max_thrust[rows] = limits["upper"][rows] * np.maximum(self.allocation.matrix[2], 0.0).sum()
 
 
 def _trajectories(given: Any) -> Trajectory | list[Trajectory]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.control.cascaded_pid import CascadedPIDController
@@ -261,6 +261,11 @@ class Guided(Controller):
         require(bool((np.diff(rows) > 0).all()), "copies", copies, "must be in rising order")
         mask[rows] = True
         return mask
+
+    def _restart(self, rows: IntArray) -> None:
+        mask = np.zeros(self.count, dtype=bool)
+        mask[rows] = True
+        self.guided.ground(mask)
 
     def _new_mission(self, *, count: int) -> Mission:
         mission = self._made(GuidedMission, count)

@@ -130,6 +130,19 @@ class GuidedMission(Mission):
         if self.airborne:
             self._switch(Mode.LAND, copies & ~self.landed)
 
+    def ground(self, copies: BoolArray) -> None:
+        """Stop copies that a reset has put on the ground; all copies take off together.
+
+        Args:
+            copies: The copies, shape (N,).
+        """
+        if self.airborne and self.state is not None:
+            self.order[copies] += 1
+            self._modes[copies], self._taking_off[copies] = Mode.LAND, False
+            self._motion[0, copies], self._motion[1:, copies] = self.state.position[copies], 0.0
+            self.landed |= copies
+            self._settle()
+
     def follows(self, mode: Mode) -> BoolArray:
         """Return which copies follow commands of a mode, shape (N,)."""
         chosen: BoolArray = self._modes == mode
@@ -226,6 +239,10 @@ class GuidedMission(Mission):
             return
         at_rest = (state.velocity * state.velocity).sum(axis=1) < (0.5 * _SINK_RATE) ** 2
         self.landed |= sinking & at_rest & (lead[:, 2] < -_SETTLED_LEAD)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Stand once all copies have landed."""
         self.landing = bool(self.landed.any())
         if self.landed.all():
             self.airborne, self.finished = False, True

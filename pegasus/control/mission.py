@@ -1,5 +1,6 @@
 """Missions: reference of N vehicles through spin-up, take-off, trajectory and touch-down."""
 
+import copy
 import math
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from pegasus.control.mission_step import (
     START,
     OwnTable,
     mission_columns,
+    rows_of,
 )
 from pegasus.control.trajectories import Point, Profile, Trajectory, sequence
 from pegasus.core.state import Plan, Reference, VehicleState
@@ -63,20 +65,32 @@ class Mission:
         parts = {name.removeprefix("wanted_"): self.columns[name] for name in REFERENCE}
         self.reference = Reference(**parts, idle=np.ones(count, dtype=bool), segment="idle")
         """Reference of the vehicles at the last `update`; live arrays."""
-        self.airborne = False
-        """Whether any vehicle follows the reference; the others idle on the ground."""
         self.landed = np.zeros(count, dtype=bool)
         """Vehicles that have completed the last landing, shape (N,)."""
+        self.duration = spin_up + sequence(trajectory, start=_ON_THE_GROUND).duration
+        """Time from the start to the end of the trajectory [s]; exact from take-off on."""
+        self._alone: OwnTable | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew at the next `update`: idle, then climb from where the vehicles stand then."""
+        self.airborne = False
+        """Whether any vehicle follows the reference; the others idle on the ground."""
         self.landing = False
         """Whether the last landing is over and the vehicles settle; `landed` is then valid."""
         self.finished = False
         """Whether the trajectory is over and, if it ends with a landing, all vehicles have landed."""
-        self.duration = spin_up + sequence(trajectory, start=_ON_THE_GROUND).duration
-        """Time from the start to the end of the trajectory [s]; exact from take-off on."""
         self._plan: sequence | None = None
         self._fade: Profile | None = None
-        self._alone: OwnTable | None = None
         self._begin = math.nan
+        self.landed[...] = False
+        self.columns["mode"][...] = IDLE
+        self._motion[1:] = self.reference.yaw_rate[...] = 0.0
+        self.reference.idle[...], self.reference.segment = True, "idle"
+
+    def split(self) -> list["Mission"]:
+        """Return a mission of each vehicle alone, all as far as this one."""
+        return [self._part(slice(k, k + 1)) for k in range(self._count)]
 
     def update(self, t: float, state: VehicleState) -> None:
         """Advance the reference to time t.
@@ -176,6 +190,14 @@ class Mission:
         fade = self._faded(times[:n])
         n = n if fade is None else len(fade)
         return Block(phase, n, points[:n], over[:n], fade)
+
+    def _part(self, own: slice) -> "Mission":
+        part = copy.copy(self)
+        part._count, part._alone, part.landed = 1, None, self.landed[own].copy()
+        part.columns = rows_of(self.columns, own)
+        rows = {name: array[own] for name, array in vars(self.reference).items() if name != "segment"}
+        part.reference = Reference(**rows, segment=self.reference.segment)
+        return part
 
     @property
     def _motion(self) -> Array:

@@ -1,6 +1,6 @@
 """Compiled step of missions: the references of all vehicles from points made ahead."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -247,6 +247,15 @@ class MissionTable:
             self._event[0] = self._called[...] = 0
         for k in self._steered:
             self._steer(k, t)
+
+    def renew(self, missions: Collection["Mission"]) -> None:
+        """Make the points of missions that were restarted anew at the next update.
+
+        Args:
+            missions: The missions.
+        """
+        self._due[[k for k, (mission, _, _) in enumerate(self._missions) if mission in missions]] = 0
+        self._next = 0
 
     def _advance(self, numbers: Sequence[int], step: int, times: Array) -> None:
         """Make the points of missions ahead; those of many missions end at different steps."""

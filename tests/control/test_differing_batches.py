@@ -262,3 +262,81 @@ def test_gains_that_are_not_allowed_name_field_and_copy(kind, given, message):
     with pytest.raises(ConfigError) as caught:
         kind(**{"trajectory": flights()[0], **given})
     assert str(caught.value).startswith(message)
+
+
+def one_more_start(pilot, vehicle, copy=1):
+    """Put a copy onto the ground elsewhere, and restart its mission."""
+    place = (PLACES[copy][0], PLACES[copy][1] + 3.0, 0.08)
+    vehicle.place(place, copies=copy)
+    pilot.reset_copies(np.array([copy]))
+    return place
+
+
+@pytest.mark.parametrize("kind", ["geometric", "numpy"])
+@pytest.mark.parametrize("given", ["one", "each"])
+def test_a_reset_copy_starts_anew_and_the_others_keep_their_bits(kind, given):
+    """If this fails, the end of one episode disturbs all others, or the copy flies its old plan on."""
+    flight = trajectories.lemniscate(1.0, height=1.2, laps=math.inf)
+    runs = []
+    for resets in ((), (1000, 1100)):
+        vehicle = batch(kind, flights=flight if given == "one" else [flights()[0], flight, *flights()[2:]])
+        pilot, rows = vehicle.backends.driver, []
+        with Simulation("flat", engine="mujoco") as simulation:
+            simulation.add(vehicle)
+            for step in range(2600):
+                if step in resets:
+                    x, y, _ = one_more_start(pilot, vehicle)
+                simulation.step()
+                state = vehicle.state.position, vehicle.state.orientation, vehicle.command
+                rows.append(np.concatenate([*state, vehicle.reference.position], axis=1))
+                if resets and step == 1110:
+                    assert vehicle.reference.segment == "mixed"
+                    assert vehicle.reference.idle.tolist() == [False, True, False, False]
+                    assert pilot.missions[1].reference.segment == "idle"
+            assert len(pilot.missions) == (4 if resets or given == "each" else 1)
+        runs.append(np.array(rows))
+    others = [0, 2, 3]
+    np.testing.assert_array_equal(runs[1][:, others], runs[0][:, others])
+    path = runs[1][1100:, 1, :3]
+    np.testing.assert_allclose(path[:250, :2], [[x, y]] * 250, atol=0.1)
+    assert path[:250, 2].max() < 0.2
+    assert path[-400:, 2].min() > 0.5
+    assert np.abs(path[-400:, :2] - (x, y)).max() < 1.3
+
+
+def test_a_reset_flight_is_that_of_a_fresh_vehicle():
+    """If this fails, integrals or a plan of the last episode act in the next."""
+    hold = trajectories.sequence(trajectories.takeoff(0.8), trajectories.circle(0.5, height=0.8))
+    vehicle = batch("geometric", flights=hold, spin_up=0.5)
+    pilot, rows = vehicle.backends.driver, []
+    with Simulation("flat", engine="mujoco") as simulation:
+        simulation.add(vehicle)
+        for step in range(2800):
+            if step == 1000:
+                place = one_more_start(pilot, vehicle)
+            simulation.step()
+            rows.append(vehicle.reference.position[1] - vehicle.state.position[1])
+    fresh = Multirotor("iris", position=place, backends=[GeometricController(hold, spin_up=0.5)], sensors={})
+    with Simulation("flat", engine="mujoco") as simulation:
+        simulation.add(fresh)
+        lag = []
+        for _ in range(1800):
+            simulation.step()
+            lag.append(fresh.reference.position[0] - fresh.state.position[0])
+    # The rotors of the copy still turn when it is put down.
+    np.testing.assert_allclose(rows[1000 + 300 :], lag[300:], atol=2e-3)
+
+
+def test_reset_copies_of_a_guided_batch_wait_for_the_next_take_off():
+    """If this fails, a copy that was put on the ground leaves it by itself, or the others come down."""
+    pilot = GuidedController(spin_up=0.2)
+    with Simulation("flat", engine="mujoco") as simulation:
+        vehicle = simulation.add(Multirotor("iris", count=4, position=PLACES, backends=[pilot], sensors={}))
+        pilot.takeoff(height=1.0).wait(simulation)
+        one_more_start(pilot, vehicle)
+        simulation.run(1.0)
+        np.testing.assert_array_equal(vehicle.command[1], 0.0)
+        np.testing.assert_array_equal(vehicle.state.position[:, 2] > 0.8, [True, False, True, True])
+        pilot.land().wait(simulation)
+        pilot.takeoff(height=1.0).wait(simulation)
+        assert vehicle.state.position[:, 2].min() > 0.8
