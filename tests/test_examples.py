@@ -134,6 +134,18 @@ def test_notebook_flight(tmp_path, monkeypatch):
     assert table.loc["mean", "position_z"] == pytest.approx(2.0, abs=0.1)
 
 
+def test_batch_of_256(example):
+    """All copies would fly with the same gains, or a restart would disturb copies that track well."""
+    stiffness, error, restarts = example("batch_of_256").main()
+    assert len(stiffness) == 256
+    assert len(set(error)) == 256
+    assert restarts.sum() >= 20
+    assert stiffness[restarts > 0].max() < 3.0
+    # The error by drag is inversely proportional to the stiffness.
+    assert np.median(error[stiffness > 8.0]) < 0.6 * np.median(error[stiffness < 3.0]) < 0.2
+    assert len((EXAMPLES / "batch_of_256.py").read_text().splitlines()) <= 40
+
+
 def test_own_controller(example):
     """A sign error would crash the vehicle. Without an integral term, only drag may cause a steady error."""
     tracking = example("own_controller").main(side=4.0)

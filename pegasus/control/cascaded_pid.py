@@ -23,6 +23,7 @@ from pegasus.base.step_math import (
 from pegasus.control.control_step import Body, Setpoint, torque_of
 from pegasus.control.controller import Controller, check_gains
 from pegasus.control.geometric import THRUST_SHARE, integrated, limited_acceleration
+from pegasus.control.per_copy import PerCopy, each
 from pegasus.core.trajectory import Vec3 as Triple
 
 _LEAST_UPRIGHT = 0.5
@@ -102,29 +103,29 @@ class CascadedPIDController(Controller):
     law: ClassVar[Any] = staticmethod(cascaded_pid_law)
     thrust_share: ClassVar[float] = THRUST_SHARE
 
-    position_gain: Triple = (1.2, 1.2, 1.2)
+    position_gain: PerCopy[Triple] = each((1.2, 1.2, 1.2))
     """Velocity by position error, along the world's axes [1/s]."""
-    velocity_gain: Triple = (5.0, 5.0, 6.0)
+    velocity_gain: PerCopy[Triple] = each((5.0, 5.0, 6.0))
     """Acceleration by velocity error [1/s]."""
-    velocity_integral_gain: Triple = (1.0, 1.0, 2.0)
+    velocity_integral_gain: PerCopy[Triple] = each((1.0, 1.0, 2.0))
     """Acceleration by integrated velocity error [1/s^2]."""
-    integral_limit: float = 3.0
+    integral_limit: PerCopy[float] = each(3.0)
     """Largest acceleration by integrated error, along each axis [m/s^2]."""
-    attitude_gain: float = 120.0
+    attitude_gain: PerCopy[float] = each(120.0)
     """Angular acceleration by roll or pitch error [1/s^2]."""
-    attitude_integral_gain: float = 40.0
+    attitude_integral_gain: PerCopy[float] = each(40.0)
     """Angular acceleration by integrated roll or pitch error [1/s^3]."""
-    attitude_rate_gain: float = 17.0
+    attitude_rate_gain: PerCopy[float] = each(17.0)
     """Angular acceleration against the roll and pitch rate [1/s]."""
-    heading_gain: float = 3.0
+    heading_gain: PerCopy[float] = each(3.0)
     """Yaw rate by heading error [1/s]."""
-    yaw_rate_gain: float = 9.0
+    yaw_rate_gain: PerCopy[float] = each(9.0)
     """Angular acceleration by yaw rate error [1/s]."""
-    yaw_rate_integral_gain: float = 5.0
+    yaw_rate_integral_gain: PerCopy[float] = each(5.0)
     """Angular acceleration by integrated yaw rate error [1/s^2]."""
-    angular_integral_limit: float = 10.0
+    angular_integral_limit: PerCopy[float] = each(10.0)
     """Largest angular acceleration by integrated error, about each axis [rad/s^2]."""
-    tilt_limit: float = 0.6
+    tilt_limit: PerCopy[float] = each(0.6)
     """Largest commanded roll or pitch [rad]."""
 
     def check(self) -> None:

@@ -17,7 +17,7 @@ from pegasus.control.drive import DriveStep, drive_limits
 from pegasus.control.mission import Mission
 from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
-from pegasus.control.per_copy import copies_of
+from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
 from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
@@ -63,9 +63,9 @@ class Controller(Backend):
     _: KW_ONLY
     relative: bool = True
     """Whether the trajectory is relative to each vehicle's start position, or in world coordinates."""
-    spin_up: float = 1.0
+    spin_up: PerCopy[float] = each(1.0)
     """Idle time before take-off [s]; 0 for a vehicle that starts in the air."""
-    idle_ratio: float = 0.15
+    idle_ratio: PerCopy[float] = each(0.15)
     """Rotor speed at idle relative to hover."""
 
     drives = True

@@ -23,6 +23,7 @@ from pegasus.base.step_math import (
 )
 from pegasus.control.control_step import Body, Setpoint, torque_of
 from pegasus.control.controller import Controller, check_gains
+from pegasus.control.per_copy import PerCopy, each
 from pegasus.core.trajectory import Vec3 as Triple
 
 _HALF_TURN = 1e-9
@@ -191,19 +192,19 @@ class GeometricController(Controller):
     law: ClassVar[Any] = staticmethod(geometric_law)
     thrust_share: ClassVar[float] = THRUST_SHARE
 
-    position_gain: Triple = (6.7, 6.7, 6.7)
+    position_gain: PerCopy[Triple] = each((6.7, 6.7, 6.7))
     """Acceleration by position error, along the world's axes [1/s^2]."""
-    velocity_gain: Triple = (5.7, 5.7, 5.7)
+    velocity_gain: PerCopy[Triple] = each((5.7, 5.7, 5.7))
     """Acceleration by velocity error [1/s]."""
-    integral_gain: Triple = (1.0, 1.0, 1.0)
+    integral_gain: PerCopy[Triple] = each((1.0, 1.0, 1.0))
     """Acceleration by integrated position error [1/s^3]."""
-    integral_limit: float = 3.0
+    integral_limit: PerCopy[float] = each(3.0)
     """Largest acceleration by integrated error, along each axis [m/s^2]."""
-    attitude_gain: Triple = (120.0, 120.0, 60.0)
+    attitude_gain: PerCopy[Triple] = each((120.0, 120.0, 60.0))
     """Angular acceleration by attitude error, about the body's axes [1/s^2]."""
-    rate_gain: Triple = (17.0, 17.0, 9.0)
+    rate_gain: PerCopy[Triple] = each((17.0, 17.0, 9.0))
     """Angular acceleration by rate error [1/s]."""
-    tilt_limit: float = 1.0
+    tilt_limit: PerCopy[float] = each(1.0)
     """Largest commanded tilt [rad]."""
 
     def check(self) -> None:

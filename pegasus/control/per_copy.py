@@ -2,13 +2,36 @@
 
 import copy
 from dataclasses import fields
-from typing import Any, TypeVar, cast, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.components import require
 
 C = TypeVar("C")
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+
+    class PerCopy(Generic[T]):
+        """Type of a parameter that is given as one value for all copies, or as an array of rows."""
+
+        def __get__(self, owner: object, kind: object) -> T: ...
+        def __set__(self, owner: object, value: T | npt.ArrayLike) -> None: ...
+
+else:
+
+    class PerCopy:
+        """Type of the value of each copy, for those who read the annotations."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            return kind
+
+
+def each(value: Any) -> Any:
+    """Return the value that each copy has by default, as the default of a field of type `PerCopy`."""
+    return value
 
 
 def copies_of(controller: C, count: int | None = None) -> list[C]:
