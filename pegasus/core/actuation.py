@@ -37,7 +37,6 @@ class Actuation:
         self._python_motor = law_of(vehicle.motor) is None
         self._python_thrust = law_of(vehicle.thrust_curve) is None
         self._python_drag = vehicle.drag is not None and law_of(vehicle.drag) is None
-        self._has_offset = bool(vehicle.center_of_mass.any())
         self.uses_air_density = (
             vehicle.thrust_curve.uses_air_density
             or (vehicle.drag is not None and vehicle.drag.uses_air_density)
@@ -52,10 +51,11 @@ class Actuation:
 
     def reset(self, vehicle: "Multirotor") -> None:
         """Bring the rotors to rest, and the batteries back to their initial charge."""
+        self._centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
         for name in _RESET:
             vehicle.columns[name][...] = 0.0
-        vehicle.columns["lowest_speed"][...] = vehicle.motor.min_speed
-        vehicle.columns["highest_speed"][...] = vehicle.motor.max_speed
+        for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
+            vehicle.columns[name][...] = [getattr(p.motor, limit) for p in vehicle.parameters]
         if vehicle.battery is not None:
             vehicle.battery.reset()
         if self._survey is not None:
@@ -88,8 +88,8 @@ class Actuation:
         if self._python_drag:
             assert vehicle.drag is not None
             velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
-            if self._has_offset:
-                velocity = velocity + cross(state.angular_velocity, vehicle.center_of_mass[None])
+            if self._centers.any():
+                velocity = velocity + cross(state.angular_velocity, self._centers)
             # All copies are in wakes, or none is.
             if columns["in_wake"][0]:
                 velocity = velocity - rotate_inverse(state.rotation[:, None], columns["wake"]).mean(axis=1)

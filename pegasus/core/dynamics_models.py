@@ -3,9 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from pegasus.base.arrays import Array
 from pegasus.base.components import build, require_instance
 from pegasus.base.registry import Registry
-from pegasus.config.scenario import VehicleSpec
+from pegasus.config.scenario import VehicleSpec, inertia_tensor
 from pegasus.dynamics import (
     BATTERIES,
     DOWNWASHES,
@@ -21,7 +24,7 @@ from pegasus.dynamics import (
     ThrustCurve,
 )
 
-_REGISTRIES: dict[str, tuple[type, Registry[Any]]] = {
+MODELS: dict[str, tuple[type, Registry[Any]]] = {
     "motor": (Motor, MOTORS),
     "thrust_curve": (ThrustCurve, THRUST_CURVES),
     "drag": (Drag, DRAGS),
@@ -48,7 +51,7 @@ class DynamicsModels:
     downwash: Downwash | None = None
 
     def __post_init__(self) -> None:
-        for field, (kind, _) in _REGISTRIES.items():
+        for field, (kind, _) in MODELS.items():
             if (model := getattr(self, field)) is not None:
                 require_instance(kind, field, model)
 
@@ -63,7 +66,50 @@ class DynamicsModels:
         """
         built = {
             field: build(kind, registry, described, field=field)
-            for field, (kind, registry) in _REGISTRIES.items()
+            for field, (kind, registry) in MODELS.items()
             if getattr(self, field) is None and (described := getattr(spec, field)) is not None
         }
         return replace(self, **built)
+
+
+@dataclass(frozen=True, eq=False)
+class VehicleParameters:
+    """Parameters of the step: those of all copies of a vehicle, or of one copy."""
+
+    mass: float
+    """Mass [kg]."""
+    inertia: Array
+    """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
+    center_of_mass: Array
+    """Centre of mass in the body frame [m], shape (3,)."""
+    rotor_inertia: float
+    """Inertia of a rotor about its axis [kg m^2]."""
+    motor: Motor
+    thrust_curve: ThrustCurve
+    drag: Drag | None
+    battery: Battery | None
+    ground_effect: GroundEffect | None
+    downwash: Downwash | None
+
+    @classmethod
+    def of(cls, spec: VehicleSpec, models: DynamicsModels) -> "VehicleParameters":
+        """Return the parameters of a vehicle.
+
+        Args:
+            spec: Description of the vehicle.
+            models: Its models, completed.
+        """
+        assert models.motor is not None
+        assert models.thrust_curve is not None
+        return cls(
+            mass=spec.mass,
+            inertia=inertia_tensor(spec.inertia),
+            center_of_mass=np.array(spec.center_of_mass, dtype=np.float64),
+            rotor_inertia=spec.propeller.inertia,
+            motor=models.motor,
+            thrust_curve=models.thrust_curve,
+            drag=models.drag,
+            battery=models.battery,
+            ground_effect=models.ground_effect,
+            downwash=models.downwash,
+        )

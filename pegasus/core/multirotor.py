@@ -1,8 +1,10 @@
-"""Multirotors: N identical vehicles with rotors, sensors and backends."""
+"""Multirotors: N vehicles of one kind with rotors, sensors and backends."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
+from itertools import cycle, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,11 +14,11 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import finite_numbers, require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import rotate
-from pegasus.config.scenario import VehicleSpec, inertia_tensor
+from pegasus.config.scenario import VehicleSpec
 from pegasus.core.actuation import Actuation
 from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend import Backend, BackendGroup
-from pegasus.core.dynamics_models import DynamicsModels
+from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.engine import RayHits, RigidBody
 from pegasus.core.placement import (
     START_HEIGHT,
@@ -33,6 +35,7 @@ from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above
 from pegasus.core.sensor import Reading, Sensor, build_sensors, require_sensors
 from pegasus.core.sensor_suite import SensorSuite
 from pegasus.core.state import Estimate, Plan, Reference, VehicleState
+from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
 
@@ -43,7 +46,7 @@ R = TypeVar("R", bound=Reading)
 
 
 class Multirotor:
-    """N identical multirotors, each one rigid body, with sensors and backends.
+    """N multirotors of one kind, each one rigid body, with sensors and backends.
 
     Args:
         model: Name of a shipped vehicle, path of a YAML file, or the content of such a file.
@@ -65,6 +68,10 @@ class Multirotor:
             second, unless another sensor has that name.
         ground_effect: Ground effect in place of that of the vehicle's file.
         downwash: Downwash in place of that of the vehicle's file.
+        variation: Parameters that differ between the copies, by dotted field of the vehicle's file: arrays of
+            shape (N, ...), or distributions, which are drawn by the seed of the simulation that the vehicle
+            joins: `{"mass": np.linspace(1.2, 1.8, 256), "motor.max_speed": {"normal": {"mean": 1.0,
+            "std": 0.05, "relative": True}}}`. Controllers know the values of the file only.
 
     Raises:
         ConfigError: If the model is unknown or its file is wrong, an argument is not allowed, or rotors
@@ -114,6 +121,7 @@ class Multirotor:
         battery: Battery | None = None,
         ground_effect: GroundEffect | None = None,
         downwash: Downwash | None = None,
+        variation: Given | None = None,
     ) -> None:
         whole = isinstance(count, int | np.integer) and count >= 1
         require(whole, "count", count, "must be a whole number from 1 up")
@@ -137,13 +145,13 @@ class Multirotor:
                 self.layout, spec.propeller.diameter, self.asset.airframe_bottom, drawn=spec.usd is None
             )
             models = models.completed(spec)
-            assert models.motor is not None
-            assert models.thrust_curve is not None
-            self.motor, self.thrust_curve = models.motor, models.thrust_curve
-            self.drag, self.downwash = models.drag, models.downwash
+            nominal = VehicleParameters.of(spec, models)
+            self.motor, self.thrust_curve = nominal.motor, nominal.thrust_curve
+            self.drag, self.downwash = nominal.drag, nominal.downwash
+            self.ground_effect = nominal.ground_effect
             self.battery: BatteryState | None = None
-            if models.battery is not None:
-                self.battery = BatteryState(models.battery, self.motor)
+            if nominal.battery is not None:
+                self.battery = BatteryState(nominal.battery, self.motor)
             if sensors is None:
                 sensors = build_sensors(spec.sensors)
         except ConfigError as error:
@@ -154,12 +162,14 @@ class Multirotor:
         self.named_by_user = name is not None
         valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
         require(valid_name, "name", self.name, "must not be empty, hold a slash or begin or end with a space")
-        self.mass = spec.mass
-        """Mass of one vehicle [kg]."""
-        self.inertia = inertia_tensor(spec.inertia)
+        self.mass = nominal.mass
+        """Mass of one vehicle by its file [kg]; like all models and parameters here without `variation`."""
+        self.inertia = nominal.inertia
         """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
-        self.center_of_mass: Array = np.array(spec.center_of_mass, dtype=np.float64)
+        self.center_of_mass: Array = nominal.center_of_mass
         """Centre of mass in the body frame [m], shape (3,)."""
+        self._variation = Variation(spec, models, self.count, variation or {})
+        self._nominal = nominal
         self.start = StartPlacement(
             count=self.count,
             position=position,
@@ -168,12 +178,11 @@ class Multirotor:
             radius=self.layout.swept_radius(spec.propeller.diameter),
             lowest_point=self.asset.lowest_point,
         )
-        self.ground_effect = models.ground_effect
         self.columns: dict[str, Array] = {}
         """State, inputs and outputs of the step by name, N rows each; see `dynamics.plant_rows.PlantRows`."""
         self.take_columns(own_columns(self.count, self.layout.count))
-        self.actuation = Actuation(self, models.ground_effect)
-        self.actuation.reset(self)
+        self.actuation = Actuation(self, nominal.ground_effect)
+        self._vary()
         self._manager: VehicleManager | None = None
 
     __repr__, _repr_html_ = vehicle_line, vehicle_html
@@ -199,6 +208,18 @@ class Multirotor:
             ConfigError: If no sensor has given such a reading yet, or several have.
         """
         return self.sensors.reading(kind, name)
+
+    @property
+    def variation(self) -> Mapping[str, Array]:
+        """Values that differ between the copies by field, shape (N, ...); drawn ones once it has joined."""
+        return MappingProxyType(self._variation.values)
+
+    @property
+    def parameters(self) -> Sequence[VehicleParameters]:
+        """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
+        names = ("mass", "inertia", "center_of_mass", *MODELS)
+        own = {name: getattr(self, name) for name in names if name != "battery"}
+        return self._varied or [replace(self._nominal, **own)]
 
     @property
     def wake(self) -> Array | None:
@@ -264,15 +285,15 @@ class Multirotor:
         return [
             RigidBody(
                 name=f"{self.name}/{i}",
-                mass=self.mass,
-                center_of_mass=self.center_of_mass,
-                inertia=self.inertia,
+                mass=parameters.mass,
+                center_of_mass=parameters.center_of_mass,
+                inertia=parameters.inertia,
                 colliders=self.asset.scene.colliders,
                 position=self.start.position[i],
                 orientation=self.start.orientation[i],
                 appearance=self.usd_file,
             )
-            for i in range(self.count)
+            for i, parameters in enumerate(islice(cycle(self.parameters), self.count))
         ]
 
     def place(
@@ -385,10 +406,13 @@ class Multirotor:
         """
         if self._manager is not None:
             raise ConfigError("is already in a simulation", field="vehicle", value=self.name)
-        try:
-            require_hover(self.layout, self.motor, self.thrust_curve, self.mass, environment)
-        except ConfigError as error:
-            raise error.within(file=self.file) from None
+        if self._variation.draw(manager.seed, self.name):
+            self._vary()
+        for k, p in enumerate(self.parameters):
+            try:
+                require_hover(self.layout, p.motor, p.thrust_curve, p.mass, environment)
+            except ConfigError as error:
+                raise (of_copy(error, k) if self.variation else error.within(file=self.file)) from None
         self.environment, self.physics_rate = environment, manager.rate
         try:
             self.sensors.bind(self, rate=manager.rate, seed=manager.seed)
@@ -398,6 +422,13 @@ class Multirotor:
             raise error.within(file=self.file if name in self.spec.sensors else None) from None
         self.backends.bind(self)
         self._manager = manager
+
+    def _vary(self) -> None:
+        """Take the present values of the variation, and reset rotors and batteries."""
+        self._varied = self._variation.parameters()
+        if self.battery is not None and self._varied:
+            self.battery.fit([(p.battery, p.motor) for p in self._varied if p.battery is not None])
+        self.actuation.reset(self)
 
     def leave(self) -> None:
         """Leave the simulation; the last state is kept."""

@@ -110,8 +110,8 @@ class Plant:
         self.count = sum(vehicle.count for vehicle in vehicles)
         rotors = max((vehicle.rotor_count for vehicle in vehicles), default=0)
         self.columns = own_columns(self.count, rotors)
-        first = 0
-        for k, vehicle in enumerate(vehicles):
+        first = kind = 0
+        for vehicle in vehicles:
             rows, r = slice(first, first + vehicle.count), vehicle.rotor_count
             first += vehicle.count
             own = {}
@@ -119,7 +119,9 @@ class Plant:
                 own[name] = self.columns[name][rows, :r] if table else self.columns[name][rows]
                 own[name][...] = vehicle.columns[name]
             vehicle.take_columns(own)
-            self.columns["kind"][rows] = k
+            kinds = len(vehicle.parameters)
+            self.columns["kind"][rows] = kind + np.arange(vehicle.count) % kinds
+            kind += kinds
         self._advance = self._foresee = self._observe = self._draw = None
 
     def prepare(self, dt: float) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
+from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.dynamics import Drag, Motor, ThrustCurve, plant_rows
 from pegasus.dynamics import plant as step
-from pegasus.dynamics.battery import NO_CELLS, BatteryRows
+from pegasus.dynamics.battery import NO_CELLS, BatteryRows, Cells
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
@@ -88,7 +89,7 @@ def custom_laws(vehicles: Sequence["Multirotor"]) -> Custom:
     """
     found: dict[Law, tuple[type, Law, type]] = {}
     for vehicle in vehicles:
-        for role, model in _roles(vehicle):
+        for role, model in _roles(vehicle.parameters[0]):
             law = law_of(model)
             if law is not None and law not in _DISPATCHERS[role][1]:
                 found[law] = role, law, type(_parameters(model))
@@ -146,7 +147,9 @@ def battery_rows(vehicles: Sequence["Multirotor"], columns: Mapping[str, Any]) -
     """
     from pegasus.base.compiler import Rows
 
-    cells = [NO_CELLS if vehicle.battery is None else vehicle.battery.cells for vehicle in vehicles]
+    cells: list[Cells] = []
+    for vehicle in vehicles:
+        cells += [NO_CELLS] * len(vehicle.parameters) if vehicle.battery is None else vehicle.battery.cells
     return Rows(BatteryRows, {**columns, "cells": cells})
 
 
@@ -179,12 +182,12 @@ def _dispatcher(role: type, custom: Custom) -> Law:
     return made
 
 
-def _roles(vehicle: "Multirotor") -> list[tuple[type, Any]]:
+def _roles(parameters: VehicleParameters) -> list[tuple[type, Any]]:
     return [
-        (Motor, vehicle.motor),
-        (ThrustCurve, vehicle.thrust_curve),
-        (Drag, vehicle.drag),
-        (GroundEffect, vehicle.ground_effect),
+        (Motor, parameters.motor),
+        (ThrustCurve, parameters.thrust_curve),
+        (Drag, parameters.drag),
+        (GroundEffect, parameters.ground_effect),
     ]
 
 
@@ -193,29 +196,37 @@ def _parameters(model: Any) -> Any:
 
 
 def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
-    """Return the columns and tables of parameters, one row per vehicle, and the cell `alarm`."""
+    """Return the columns and tables of parameters, and the cell `alarm`.
+
+    Each vehicle has one row, or one for each copy if they vary.
+    """
     rotors = max(vehicle.rotor_count for vehicle in vehicles)
-    tables = {name: np.zeros((len(vehicles), rotors, 3)) for name in _ROTOR_TABLES[:4]}
-    tables["rotor_spin"] = np.zeros((len(vehicles), rotors))
-    tables["rotor_apart"] = np.zeros((len(vehicles), rotors * rotors + rotors))
+    kinds = sum(len(vehicle.parameters) for vehicle in vehicles)
+    tables = {name: np.zeros((kinds, rotors, 3)) for name in _ROTOR_TABLES[:4]}
+    tables["rotor_spin"] = np.zeros((kinds, rotors))
+    tables["rotor_apart"] = np.zeros((kinds, rotors * rotors + rotors))
     custom = custom_laws(vehicles)
     extra = [f"custom_{k}" for k in range(len(custom))]
     columns: dict[str, Any] = {name: [] for name in ("airframe", *_SHIPPED, *extra)}
-    for k, vehicle in enumerate(vehicles):
-        r = vehicle.rotor_count
+    first = 0
+    for vehicle in vehicles:
+        r, k = vehicle.rotor_count, slice(first, first + len(vehicle.parameters))
+        first = k.stop
         squared, share = vehicle.layout.stream_shares(vehicle.spec.propeller.diameter / 2)
         for name, values in zip(_ROTOR_TABLES[1:4], vehicle.layout.frames(), strict=True):
             tables[name][k, :r] = values
-        tables["rotor_position"][k, :r] = vehicle.layout.position - vehicle.center_of_mass
+        centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
+        tables["rotor_position"][k, :r] = vehicle.layout.position - centers[:, None]
         tables["rotor_spin"][k, :r] = vehicle.layout.spin
         tables["rotor_apart"][k, : r * r + r] = np.concatenate([squared.ravel(), share])
-        columns["airframe"].append(_airframe(vehicle, custom))
-        models = [model for _, model in _roles(vehicle)]
-        used = {law: _parameters(model) for model in models if (law := law_of(model)) is not None}
-        for name, (law, default) in _SHIPPED.items():
-            columns[name].append(used.get(law, default))
-        for name, (_, law, _) in zip(extra, custom, strict=True):
-            columns[name].append(used.get(law))
+        for parameters in vehicle.parameters:
+            columns["airframe"].append(_airframe(vehicle, parameters, custom))
+            models = [model for _, model in _roles(parameters)]
+            used = {law: _parameters(model) for model in models if (law := law_of(model)) is not None}
+            for name, (law, default) in _SHIPPED.items():
+                columns[name].append(used.get(law, default))
+            for name, (_, law, _) in zip(extra, custom, strict=True):
+                columns[name].append(used.get(law))
     for name in extra:
         # Vehicles with other laws have the parameters of the first that has this one.
         given = next(value for value in columns[name] if value is not None)
@@ -232,14 +243,14 @@ def _number(role: type, model: Any, custom: Custom) -> int:
     return shipped[law] if law in shipped else _FIRST_CUSTOM + [law for _, law, _ in custom].index(law)
 
 
-def _airframe(vehicle: "Multirotor", custom: Custom) -> plant_rows.Airframe:
-    """Return the parameters of a vehicle's rigid body, and the numbers of its compiled models."""
-    inertia, inverse = vehicle.inertia.tolist(), _inverse(vehicle.inertia.tolist())
+def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
+    """Return the parameters of a rigid body, and the numbers of its compiled models."""
+    inertia, inverse = parameters.inertia.tolist(), _inverse(parameters.inertia.tolist())
 
-    motor, curve, drag, ground = (_number(role, model, custom) for role, model in _roles(vehicle))
+    motor, curve, drag, ground = (_number(role, model, custom) for role, model in _roles(parameters))
     return plant_rows.Airframe(
-        mass=vehicle.mass,
-        center_of_mass=_triple(vehicle.center_of_mass.tolist()),
+        mass=parameters.mass,
+        center_of_mass=_triple(parameters.center_of_mass.tolist()),
         inertia_x=_triple(inertia[0]),
         inertia_y=_triple(inertia[1]),
         inertia_z=_triple(inertia[2]),
@@ -247,7 +258,7 @@ def _airframe(vehicle: "Multirotor", custom: Custom) -> plant_rows.Airframe:
         inverse_y=_triple(inverse[1]),
         inverse_z=_triple(inverse[2]),
         rotor_count=vehicle.rotor_count,
-        rotor_inertia=vehicle.spec.propeller.inertia,
+        rotor_inertia=parameters.rotor_inertia,
         rotor_radius=vehicle.spec.propeller.diameter / 2,
         span=vehicle.layout.span,
         motor=motor,

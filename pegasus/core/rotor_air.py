@@ -93,23 +93,24 @@ class Wakes:
         for vehicle in self._vehicles:
             rows = range(first, first + vehicle.count)
             first += vehicle.count
-            if vehicle.downwash is not None and not _has_law(vehicle.downwash):
+            if vehicle.downwash is not None and not has_jet_law(vehicle.downwash):
                 self._blow_in_numpy(vehicle, rows)
 
     def _prepared(self) -> "tuple[Launch, ...]":
         from pegasus.base.compiler import Rows, shared_kernel  # Warp is loaded with the first step.
 
         rotors = self._columns["wake"].shape[1]
-        position = np.zeros((len(self._vehicles), rotors, 3))
-        for k, vehicle in enumerate(self._vehicles):
+        kinds = [(vehicle, parameters) for vehicle in self._vehicles for parameters in vehicle.parameters]
+        position = np.zeros((len(kinds), rotors, 3))
+        for k, (vehicle, _) in enumerate(kinds):
             position[k, : vehicle.rotor_count] = vehicle.layout.position
         names = ("kind", "position", "orientation", "velocity", "rotor_force", "wind", "air_density", "wake")
         arrays = {
             **{name: self._columns[name] for name in names},
             **self._jets,
             "momentum": self._momentum,
-            "frame": [_jet_frame(vehicle) for vehicle in self._vehicles],
-            "downwash": [_parameters(vehicle.downwash) for vehicle in self._vehicles],
+            "frame": [_jet_frame(vehicle) for vehicle, _ in kinds],
+            "downwash": [_parameters(parameters.downwash) for _, parameters in kinds],
             "rotor_position": position,
         }
         rows, count = Rows(WakeRows, arrays), self._count
@@ -136,7 +137,7 @@ class Wakes:
                 first += other.count
 
 
-def _has_law(downwash: Downwash) -> bool:
+def has_jet_law(downwash: Downwash) -> bool:
     """Return whether the step function of the turbulent jet gives a downwash."""
     cls = type(downwash)
     return cls.law is turbulent_jet and cls.velocity is Downwash.velocity
@@ -152,7 +153,7 @@ def _jet_frame(vehicle: "Multirotor") -> JetFrame:
         disc_radius=math.sqrt(vehicle.rotor_count) * propeller.diameter / 2,
         size=_size(vehicle),
         has_jet=downwash is not None,
-        has_law=downwash is not None and _has_law(downwash),
+        has_law=downwash is not None and has_jet_law(downwash),
     )
 
 

@@ -1,7 +1,7 @@
 """Battery models: voltage under load, charge, and limits of the rotor speed."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -286,6 +286,41 @@ class Battery:
         )
 
 
+def cells_of(battery: Battery, motor: Motor) -> Cells:
+    """Return the parameters of the step function for a battery.
+
+    Args:
+        battery: The battery.
+        motor: Motor that it supplies.
+
+    Raises:
+        ConfigError: If the motor has no largest speed.
+    """
+    require(
+        math.isfinite(motor.max_speed),
+        "motor.max_speed",
+        motor.max_speed,
+        "must be finite for a vehicle with a battery",
+        "give the speed that the motors reach at rated_voltage",
+    )
+    charge, voltage = battery.curve()
+    voltages = (voltage * battery.cell_count).tolist()
+    return Cells(
+        fitted=1,
+        capacity=battery.capacity,
+        resistance=battery.resistance,
+        low_charge=battery.low_charge,
+        efficiency=battery.efficiency,
+        avionics_power=battery.avionics_power,
+        cutoff_voltage=battery.cell_count * battery.cutoff_voltage,
+        rated_voltage=voltages[-1] if battery.rated_voltage is None else battery.rated_voltage,
+        max_speed=motor.max_speed,
+        min_speed=motor.min_speed,
+        state_of_charge=tuple(charge.tolist()),
+        voltages=tuple(voltages),
+    )
+
+
 class BatteryState:
     """The batteries of N vehicles in flight, as views of the columns of their step.
 
@@ -301,31 +336,23 @@ class BatteryState:
     """Columns of `BatteryRows` by name, N rows each; set by the vehicle."""
 
     def __init__(self, battery: Battery, motor: Motor) -> None:
-        require(
-            math.isfinite(motor.max_speed),
-            "motor.max_speed",
-            motor.max_speed,
-            "must be finite for a vehicle with a battery",
-            "give the speed that the motors reach at rated_voltage",
-        )
         self.battery = battery
-        charge, voltage = battery.curve()
-        voltages = (voltage * battery.cell_count).tolist()
-        self.cells = Cells(
-            fitted=1,
-            capacity=battery.capacity,
-            resistance=battery.resistance,
-            low_charge=battery.low_charge,
-            efficiency=battery.efficiency,
-            avionics_power=battery.avionics_power,
-            cutoff_voltage=battery.cell_count * battery.cutoff_voltage,
-            rated_voltage=voltages[-1] if battery.rated_voltage is None else battery.rated_voltage,
-            max_speed=motor.max_speed,
-            min_speed=motor.min_speed,
-            state_of_charge=tuple(charge.tolist()),
-            voltages=tuple(voltages),
+        self.fit([(battery, motor)])
+
+    def fit(self, packs: Sequence[tuple[Battery, Motor]]) -> None:
+        """Take other batteries, which the next reset charges.
+
+        Args:
+            packs: Battery and motor of all vehicles together, or of each.
+
+        Raises:
+            ConfigError: If a motor has no largest speed.
+        """
+        self.cells = [cells_of(battery, motor) for battery, motor in packs]
+        """Parameters of the step function, of all vehicles together, or of each."""
+        self._start = np.array(
+            [_charged(p, battery) for p, (battery, _) in zip(self.cells, packs, strict=True)]
         )
-        """Parameters of the step function."""
 
     @property
     def charge(self) -> Array:
@@ -351,15 +378,19 @@ class BatteryState:
     @property
     def low(self) -> BoolArray:
         """Whether the charge is low, shape (N,)."""
-        low: BoolArray = self.charge <= self.battery.low_charge
+        low: BoolArray = self.charge <= [cells.low_charge for cells in self.cells]
         return low
 
     def reset(self) -> None:
         """Return to the initial charge, without load of the rotors."""
-        charge, cells = float(self.battery.charge), self.cells
-        allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-        results = supply(cells, charge, allowed, 0, 0.0, 0.0)
-        for name, value in zip(_SUPPLY, results, strict=True):
-            self.columns[name][...] = value
+        for name, values in zip(_SUPPLY, self._start.T, strict=True):
+            self.columns[name][...] = values
         for name in ("work", "work_steps", "news"):
             self.columns[name][...] = 0
+
+
+def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
+    """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
+    charge = float(battery.charge)
+    allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
+    return supply(cells, charge, allowed, 0, 0.0, 0.0)
