@@ -127,27 +127,26 @@ class Sequence(TimedPath):
             first = part.complete(0.0)
             if here is None:
                 here = first._replace(yaw=first.yaw or 0.0) if headed else first
-            if first.yaw is None:
-                first = first._replace(yaw=here.yaw)
-            here = self._lead(here, first)
-            here = self._fly(part, here)
+            turns = first.yaw is not None
+            here = self._lead(here, first if turns else first._replace(yaw=here.yaw))
+            here = self._fly(part, here, turns=turns)
 
     def _lead(self, here: Point, there: Point) -> Point:
         """Append the transfer between two points, if one is needed; return its end."""
         if here.idle and not there.idle and there.position[2] > here.position[2] + _MEETING:
             climb = Takeoff(float(there.position[2])).starting_at(here)
             if _differ(climb.sample(climb.duration), there) and _differ(here, there):
-                here = self._fly(climb, here)
+                here = self._fly(climb, here, turns=False)
         turn = 0.0 if here.yaw is None or there.yaw is None else turn_between(here.yaw, there.yaw)
         if abs(turn) > _MEETING or _differ(here, there):
             leg = Transfer(here, there, speed=self._speed, acceleration=self._acceleration)
-            here = self._fly(leg, here)
+            here = self._fly(leg, here, turns=here.yaw is not None)
         return here
 
-    def _fly(self, part: Trajectory, here: Point) -> Point:
-        """Append a part; return its end."""
+    def _fly(self, part: Trajectory, here: Point, *, turns: bool) -> Point:
+        """Append a part, which may have headings; return its end."""
         self.parts.append(part)
-        heading = here.yaw if part.sample(0.0).yaw is None else None
+        heading = None if turns else here.yaw
         self._yaws.append(heading)
         if math.isinf(part.duration):
             return here
