@@ -1,95 +1,26 @@
-"""Guided flight: take-off, points, velocities, hold and landing commanded during flight, per copy."""
+"""Controllers that are flown by commands during flight, per copy."""
 
-import math
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.arrays import IntArray
 from pegasus.base.components import require
-from pegasus.base.errors import ConfigError
 from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
+from pegasus.control.guided_commands import GuidedCommands
 from pegasus.control.guided_mission import GuidedMission
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import Trajectory, hold, sequence
 from pegasus.core.multirotor import Multirotor
-from pegasus.core.placement import Copies, chosen_copies
-from pegasus.core.simulation import Simulation
-from pegasus.core.state import VehicleState
 
 M = TypeVar("M", bound=GuidedMission)
 
-_NEAR, _SLOW, _TURNED = 0.15, 0.15, 0.05
-"""Errors of position [m], velocity [m/s] and heading [rad] at which a command is done."""
-
-
-class Command:
-    """A command in progress.
-
-    Args:
-        name: Name of the command.
-        vehicle: Name of the vehicle.
-        mission: Mission that carries it out.
-        copies: Copies that it is for, shape (N,).
-        reached: Returns which copies have done it, shape (N,).
-        distance: Returns what each copy still lacks, in `unit`, shape (N,).
-        unit: Unit of the distance.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        vehicle: str,
-        mission: GuidedMission,
-        copies: BoolArray,
-        reached: Callable[[VehicleState], BoolArray],
-        distance: Callable[[VehicleState], Array],
-        unit: str,
-    ) -> None:
-        self._name, self._vehicle, self._mission, self._copies = name, vehicle, mission, copies
-        self._reached, self._distance, self._unit = reached, distance, unit
-        self._order, self._time = mission.order.copy(), mission.time
-
-    @property
-    def done(self) -> BoolArray:
-        """Copies that have done it at the last step, shape (N,); true for copies that it is not for."""
-        state, time = self._mission.state, self._mission.time
-        # Until the next update the reference still follows the command before.
-        if state is None or time == self._time:
-            return ~self._copies
-        return ~self._copies | self._reached(state)
-
-    def wait(self, sim: Simulation, *, timeout: float = 60.0) -> None:
-        """Step the simulation until all copies have done it.
-
-        Args:
-            sim: The vehicle's simulation; not to be called from one of its observers or backends.
-            timeout: Limit in simulated time [s].
-
-        Raises:
-            TimeoutError: If it is not done in time.
-            ConfigError: If another command replaces it.
-        """
-        require(0 < timeout < math.inf, "timeout", timeout, "must be above 0 s")
-        end = sim.time + timeout
-        while not (done := self.done).all():
-            if (self._order != self._mission.order)[self._copies].any():
-                raise ConfigError("was replaced by a later command", field=self._name)
-            if sim.time >= end:
-                copy, state = int(done.argmin()), self._mission.state
-                lacks = "" if state is None else f", {self._distance(state)[copy]:.3g} {self._unit} away"
-                text = f"{self._name}: {self._vehicle}, copy {copy}, is not done after {timeout:g} s{lacks}"
-                raise TimeoutError(text)
-            sim.step()
-
 
 @dataclass(eq=False)
-class Guided(Controller):
+class Guided(GuidedCommands, Controller):
     """Mixin for controllers that are flown by commands; the controller's trajectory is not used."""
 
     trajectory: Any = None
@@ -105,12 +36,9 @@ class Guided(Controller):
         for name in ("height", "speed", "acceleration", "spin_up"):
             value = getattr(self, name)
             require(np.ndim(value) == 0, name, value, "must be one number, for all copies")
-        for name, unit in (("height", "m"), ("speed", "m/s"), ("acceleration", "m/s^2")):
-            value = getattr(self, name)
-            require(0 < value < math.inf, name, value, f"must be above 0 {unit}")
+        self._require_limits()
         if not isinstance(self.trajectory, Trajectory):
             self.trajectory = sequence(hold(height=self.height))
-        self._name = "vehicle"
         super().__post_init__()
 
     def bind(self, vehicle: Multirotor) -> None:
@@ -130,137 +58,6 @@ class Guided(Controller):
         """Mission that takes the commands; valid until the run ends."""
         assert isinstance(self.mission, GuidedMission)
         return self.mission
-
-    def takeoff(self, *, height: float | None = None) -> Command:
-        """Take off with all copies, and hold above the start.
-
-        Args:
-            height: Climb [m]; the controller's `height` if None.
-
-        Raises:
-            ConfigError: If a copy is in the air, or the height is not above 0 m.
-        """
-        mission, climb = self.guided, self.height if height is None else height
-        require(0 < climb < math.inf, "height", climb, "must be above 0 m")
-        if mission.airborne or not mission.finished:
-            remedy = "fly to a point by goto" if not mission.landed.any() else "land all copies first"
-            raise ConfigError("has taken off already", field=self._name, remedy=remedy)
-        mission.climb = climb
-        mission.take_off()
-        return self._moving("takeoff", self._mask(None))
-
-    def goto(
-        self,
-        point: npt.ArrayLike,
-        *,
-        yaw: npt.ArrayLike | None = None,
-        speed: float | None = None,
-        copies: Copies = None,
-    ) -> Command:
-        """Fly straight to a point, and hold there.
-
-        Args:
-            point: Point in the world [m], shape (3,), or one per copy, shape (M, 3).
-            yaw: Heading, counter-clockwise from east [rad], one or shape (M,); kept if None.
-            speed: Maximum speed [m/s]; the controller's `speed` if None.
-            copies: Copies M that fly.
-
-        Raises:
-            ConfigError: If a copy is not in the air, or a value is not allowed.
-        """
-        mask = self._mask(copies)
-        target = _rows("point", point, mask, (3,))
-        heading = np.nan if yaw is None else _rows("yaw", yaw, mask, ())
-        turns = np.abs(heading) > 2 * math.pi
-        require(not np.any(turns), "yaw", yaw, "must be in radians, -2 pi to 2 pi", "use math.radians")
-        limit = self.speed if speed is None else speed
-        require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
-        self.guided.go_to(mask, target, speed=limit, yaw=heading)
-        return self._moving("goto", mask, heading)
-
-    def velocity(
-        self,
-        velocity: npt.ArrayLike,
-        *,
-        yaw_rate: npt.ArrayLike = 0.0,
-        frame: str = "world",
-        copies: Copies = None,
-    ) -> Command:
-        """Fly at a velocity until the next command.
-
-        Args:
-            velocity: Velocity [m/s], shape (3,), or one per copy, shape (M, 3).
-            yaw_rate: Yaw rate, counter-clockwise [rad/s], one or shape (M,).
-            frame: `world` (east, north, up), or `body` (forward, left, up, relative to the heading).
-            copies: Copies M that fly.
-
-        Raises:
-            ConfigError: If a copy is not in the air, or a value is not allowed.
-        """
-        require(frame in ("world", "body"), "frame", frame, "must be world or body")
-        mask = self._mask(copies)
-        wanted, rate = _rows("velocity", velocity, mask, (3,)), _rows("yaw_rate", yaw_rate, mask, ())
-        self.guided.fly(mask, wanted, yaw_rate=rate, in_body=frame == "body")
-        return self._speeding("velocity", mask)
-
-    def hold(self, *, copies: Copies = None) -> Command:
-        """Hold the position; a take-off in progress is completed.
-
-        Args:
-            copies: Copies that hold.
-        """
-        mask = self._mask(copies)
-        self.guided.hold(mask)
-        return self._speeding("hold", mask)
-
-    def land(self, *, copies: Copies = None) -> Command:
-        """Descend until ground contact, then stop the rotors.
-
-        Args:
-            copies: Copies that land.
-        """
-        mission, mask = self.guided, self._mask(copies)
-        mission.land(mask)
-
-        def landed(state: VehicleState) -> BoolArray:
-            return mission.landed | (not mission.airborne)
-
-        return Command("land", self._name, mission, mask, landed, lambda s: s.position[:, 2], "m")
-
-    def _moving(self, name: str, mask: BoolArray, heading: Array | float = np.nan) -> Command:
-        mission = self.guided
-        yaw = np.full(len(mask), np.nan)
-        yaw[mask] = heading
-
-        def distance(state: VehicleState) -> Array:
-            return _length(state.position - mission.target)
-
-        def reached(state: VehicleState) -> BoolArray:
-            slow = _length(state.velocity) < _SLOW
-            off = np.remainder(yaw - state.heading + math.pi, 2 * math.pi) - math.pi
-            turned = np.isnan(yaw) | (np.abs(off) < _TURNED)
-            done: BoolArray = mission.airborne & slow & turned & (distance(state) < _NEAR)
-            return done
-
-        return Command(name, self._name, mission, mask, reached, distance, "m")
-
-    def _speeding(self, name: str, mask: BoolArray) -> Command:
-        mission = self.guided
-
-        def lacking(state: VehicleState) -> Array:
-            return _length(state.velocity - mission.wanted)
-
-        return Command(name, self._name, mission, mask, lambda s: lacking(s) < _SLOW, lacking, "m/s")
-
-    def _mask(self, copies: Copies) -> BoolArray:
-        """Return which copies are meant, shape (N,)."""
-        mask = np.zeros(len(self.guided.order), dtype=bool)
-        rows = chosen_copies(copies, len(mask))
-        require(len(rows) > 0, "copies", copies, "names no copy")
-        # The rows of points and velocities follow the copies.
-        require(bool((np.diff(rows) > 0).all()), "copies", copies, "must be in rising order")
-        mask[rows] = True
-        return mask
 
     def _restart(self, rows: IntArray) -> None:
         mask = np.zeros(self.count, dtype=bool)
@@ -291,21 +88,3 @@ class GuidedController(Guided, GeometricController):
 @dataclass(eq=False)
 class GuidedPIDController(Guided, CascadedPIDController):
     """Cascaded PID controller that is flown by commands."""
-
-
-def _rows(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, ...]) -> Array:
-    """Return finite values with one row per chosen copy, or one for all."""
-    count = int(mask.sum())
-    try:
-        rows = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        rows = np.full(1, np.nan)
-    fits = rows.shape in (shape, (count, *shape)) and bool(np.isfinite(rows).all())
-    one, each = shape or "()", (count, *shape)
-    require(fits, field, values, f"must be finite numbers of shape {one}, or {each} for one row per copy")
-    return rows
-
-
-def _length(vectors: Array) -> Array:
-    length: Array = np.sqrt((vectors * vectors).sum(axis=1))
-    return length
