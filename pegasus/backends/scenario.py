@@ -68,6 +68,7 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
                 spacing=entry.spacing,
                 backends=backends,
                 extra_sensors=build_sensors(entry.sensors),
+                variation=entry.variation,
             )
             vehicles.append(vehicle)
         except ConfigError as error:

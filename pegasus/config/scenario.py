@@ -280,6 +280,8 @@ class ScenarioVehicle(StrictModel):
     """Heading at the start [rad]; that of the spawn point, or 0, when left out."""
     spacing: Positive | None = None
     """Distance between the copies [m]; chosen so that they do not touch when left out."""
+    variation: dict[str, Any] = {}
+    """Parameters that differ between the copies, by dotted field of the vehicle: lists or distributions."""
     backends: list[Component] = []
     sensors: dict[str, Component] = {}
     """Further sensors by name, in addition to those of the model."""

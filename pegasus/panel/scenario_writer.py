@@ -163,6 +163,7 @@ def _entries(vehicle: Multirotor, left_out: list[str]) -> list[dict[str, Any]]:
         "sensors": sensor_specs(vehicle, left_out),
     }
     entry = {key: value for key, value in entry.items() if value}
+    varied = {field: values.tolist() for field, values in vehicle.variation.items()}
     start = vehicle.start.position
     headings = euler_from_quaternion(vehicle.start.orientation)[:, 2]
     middle = start.mean(axis=0)
@@ -173,11 +174,14 @@ def _entries(vehicle: Multirotor, left_out: list[str]) -> list[dict[str, Any]]:
         copies: dict[str, float] = {"count": vehicle.count} if vehicle.count > 1 else {}
         if vehicle.count > 1 and spacing is not None:
             copies["spacing"] = spacing
-        return [{**entry, "name": vehicle.name, **copies, **place}]
-    return [
-        {**entry, "name": f"{vehicle.name}_{copy}", "position": point.tolist(), "heading": float(heading)}
-        for copy, (point, heading) in enumerate(zip(start, headings, strict=True))
-    ]
+        given = {"variation": varied} if varied else {}
+        return [{**entry, "name": vehicle.name, **copies, **place, **given}]
+    entries = []
+    for copy, (point, heading) in enumerate(zip(start, headings, strict=True)):
+        place = {"position": point.tolist(), "heading": float(heading)}
+        own = {"variation": {field: [values[copy]] for field, values in varied.items()}} if varied else {}
+        entries.append({**entry, "name": f"{vehicle.name}_{copy}", **place, **own})
+    return entries
 
 
 def _model(vehicle: Multirotor) -> str:

@@ -11,6 +11,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.system import resource
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Drag, Motor
+from pegasus.experiments import Flight
+from pegasus.recording import EnergyAudit
 from tests.flyers import HIGH, Constant
 
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
@@ -208,3 +210,147 @@ def test_controllers_know_the_file_only():
     assert vehicle.mass == 1.5
     assert early[1] < 0.02 < 0.05 < min(early[0], early[2]), early
     np.testing.assert_allclose(vehicle.position[:, 2], HIGH[2], atol=0.01)
+
+
+DRAWN = {
+    "mass": {"normal": {"mean": 1.0, "std": 0.05, "relative": True}},
+    "motor.time_constant_up": {"uniform": {"low": 0.01, "high": 0.02}},
+    "center_of_mass": {"normal": {"mean": 0.001, "std": [0.005, 0.01, 0.0]}},
+    "drag.coefficients": {"uniform": {"low": 0.5, "high": 1.5, "relative": True}},
+}
+
+
+def drawn(count, seed=3, name="varied", fields=DRAWN):
+    with Simulation("flat", seed=seed) as simulation:
+        return simulation.add(Multirotor("iris", name=name, count=count, variation=fields))
+
+
+def test_drawn_values_depend_on_seed_vehicle_field_and_copy_only():
+    """A copy would change with the number of copies or fields, or two vehicles would be the same."""
+    few, many = drawn(10), drawn(100)
+    alone = drawn(10, fields={"mass": DRAWN["mass"]})
+    for field in DRAWN:
+        np.testing.assert_array_equal(few.variation[field], many.variation[field][:10])
+    np.testing.assert_array_equal(few.variation["mass"], alone.variation["mass"])
+    assert (drawn(10, seed=4).variation["mass"] != few.variation["mass"]).all()
+    assert (drawn(10, name="other").variation["mass"] != few.variation["mass"]).all()
+    assert [p.mass for p in many.parameters] == many.variation["mass"].tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        many.variation["mass"][0] = 1.0
+
+
+def test_distributions_have_their_moments():
+    """Numbers would be of another distribution, or copies or entries of a field be correlated."""
+    values = drawn(2000).variation
+    mass = values["mass"] / 1.5
+    # Bounds of four standard errors.
+    assert abs(mass.mean() - 1.0) < 4 * 0.05 / 2000**0.5
+    assert abs(mass.std() - 0.05) < 4 * 0.05 / 4000**0.5
+    times = values["motor.time_constant_up"]
+    assert 0.01 < times.min() < 0.0101
+    assert 0.0199 < times.max() < 0.02
+    assert abs(times.mean() - 0.015) < 4 * 0.01 / 12**0.5 / 2000**0.5
+    center = values["center_of_mass"]
+    np.testing.assert_allclose(center.std(axis=0), [0.005, 0.01, 0.0], rtol=4 / 4000**0.5, atol=1e-15)
+    assert (center[:, 2] == 0.001).all()
+    assert abs(np.corrcoef(center[:, 0], center[:, 1])[0, 1]) < 4 / 2000**0.5
+    assert abs(np.corrcoef(mass[1:], mass[:-1])[0, 1]) < 4 / 2000**0.5
+    # A relative value is the file's, times one number.
+    drag = values["drag.coefficients"]
+    np.testing.assert_allclose(drag[:, 0] / 0.5, drag[:, 1] / 0.3, rtol=1e-14)
+    assert (drag[:, 2] == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "message"),
+    [
+        ("mass", {"gauss": {}}, "variation.mass.gauss: unknown field; allowed here: normal, uniform"),
+        ("mass", {}, "variation.mass: must be either uniform: {low, high} or normal: {mean, std}"),
+        ("mass", {"normal": {"mean": 1.0}}, "variation.mass.normal.std: required field is missing"),
+        (
+            "mass",
+            {"normal": {"mean": 1.0, "std": -1.0}},
+            "variation.mass.normal.std = -1.0: must be at least",
+        ),
+        (
+            "mass",
+            {"uniform": {"low": 2.0, "high": 1.0}},
+            "variation.mass.uniform.low = 2.0: must not be above",
+        ),
+        (
+            "mass",
+            {"uniform": {"low": [1.0, 2.0], "high": 3.0}},
+            "variation.mass = [1.0, 2.0]: each parameter",
+        ),
+        (
+            "battery.rated_voltage",
+            {"normal": {"mean": 1.0, "std": 0.1, "relative": True}},
+            "variation.battery.rated_voltage: the file has no value to multiply; give absolute values",
+        ),
+    ],
+)
+def test_impossible_distributions_are_one_line(field, given, message):
+    """A misspelt distribution would be another one, or a message name nothing of the file."""
+    with pytest.raises(ConfigError, match="^" + re.escape(message)):
+        Multirotor(EQUIPPED, count=2, variation={field: given})
+
+
+def test_a_drawn_value_that_is_impossible_is_refused_when_it_joins():
+    """A negative mass would be flown."""
+    vehicle = Multirotor("iris", count=9, variation={"mass": {"uniform": {"low": -2.0, "high": -1.0}}})
+    with (
+        Simulation("flat") as simulation,
+        pytest.raises(ConfigError, match=r"^variation.mass, copy 0 = -1\."),
+    ):
+        simulation.add(vehicle)
+
+
+def test_energy_closes_for_each_copy():
+    """The audit would take mass or inertia of another copy: work without energy."""
+    audit = EnergyAudit()
+    flight = trajectories.lemniscate(radius=5.0, height=5.0, speed=4.0)
+    with Simulation("flat", observers=[audit]) as simulation:
+        simulation.add(
+            Multirotor(
+                "iris",
+                count=4,
+                position=[[0.0, 12.0 * k, 5.0] for k in range(4)],
+                backends=[GeometricController(flight, spin_up=0.0)],
+                variation={
+                    "mass": [1.3, 1.5, 1.6, 1.7],
+                    "inertia": [
+                        [0.02, 0.03, 0.04],
+                        [0.03, 0.03, 0.05],
+                        [0.03, 0.04, 0.05],
+                        [0.05, 0.05, 0.06],
+                    ],
+                    "center_of_mass": [[0.0, 0.0, 0.0], [0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.02]],
+                },
+            )
+        )
+        simulation.run(6.0)
+    balance = audit.balances()["iris"]
+    assert balance.drag < -1.0
+    assert abs(balance.residual) < 1e-4 * balance.gross
+
+
+def test_a_scenario_varies_its_vehicles(tmp_path):
+    """The field of the file would be ignored, or an error not name its place."""
+    file = tmp_path / "varied.yaml"
+    content = {
+        "name": "varied",
+        "world": "flat",
+        "seed": 3,
+        "duration": 1.0,
+        "vehicles": [{"model": "iris", "name": "varied", "count": 10, "variation": DRAWN}],
+    }
+    file.write_text(yaml.safe_dump(content))
+    with Flight(file).simulation as simulation:
+        vehicle = simulation.vehicles["varied"]
+        np.testing.assert_array_equal(vehicle.variation["mass"], drawn(10).variation["mass"])
+    content["vehicles"][0]["variation"] = {"mass": [1.0, 2.0]}
+    file.write_text(yaml.safe_dump(content))
+    with pytest.raises(
+        ConfigError, match=r"vehicles.0.variation.mass = .*one entry for each of the 10 copies"
+    ):
+        Flight(file)

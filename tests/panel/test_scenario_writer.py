@@ -162,3 +162,17 @@ def test_a_component_is_described_by_what_it_was_built_from():
     from pegasus.sensors import GPS
 
     assert describe(Sensor, SENSORS, GPS(rate_hz=2.0)) == {"model": "gps", "rate_hz": 2.0}
+
+
+@pytest.mark.usefixtures("config")
+@pytest.mark.parametrize("position", [[0.0, 0.0, 0.1], [[0.0, 0.0, 0.1], [3.0, 1.0, 0.1], [9.0, 2.0, 0.1]]])
+def test_parameters_of_copies_are_saved(position):
+    """A scenario would be opened again with the masses of the file."""
+    drawn = {"mass": {"normal": {"mean": 1.5, "std": 0.1}}, "motor.time_constant_up": [0.01, 0.02, 0.03]}
+    with Simulation("flat") as simulation:
+        vehicle = simulation.add(Multirotor("iris", count=3, position=position, variation=drawn))
+        assert save_scenario(simulation, "varied").left_out == ()
+    with Flight("varied").simulation as again:
+        parameters = [p for other in again.vehicles for p in other.parameters]
+    assert [p.mass for p in parameters] == vehicle.variation["mass"].tolist()
+    assert [p.motor.time_constant_up for p in parameters] == [0.01, 0.02, 0.03]
