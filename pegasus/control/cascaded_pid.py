@@ -54,6 +54,34 @@ def angle_error(orientation: Quat, thrust: Vec3, yaw: Real) -> Vec3:
     )
 
 
+def angular_loop(
+    own: "CascadedPIDController", error: Vec3, rate_error: Vec3, angular_integral: Vec3, dt: Real
+) -> tuple[Vec3, Vec3]:
+    """Return the angular acceleration in the body frame [rad/s^2] of the inner loops, and its integral.
+
+    Args:
+        own: The controller.
+        error: Errors of roll, pitch and heading [rad].
+        rate_error: Errors of the body rates [rad/s].
+        angular_integral: The integral before.
+        dt: Time since the previous call [s].
+    """
+    turn = own.attitude_integral_gain
+    spin = own.yaw_rate_integral_gain
+    growth = Vec3(turn * error[0], turn * error[1], spin * (own.heading_gain * error[2] + rate_error[2])) * dt
+    # Nothing freezes these integrals but their limit.
+    angular_integral = integrated(angular_integral, growth, growth, growth, own.angular_integral_limit)
+    turn = own.attitude_gain
+    damping = own.attitude_rate_gain
+    spin = own.yaw_rate_gain
+    angular = angular_integral + Vec3(
+        turn * error[0] + damping * rate_error[0],
+        turn * error[1] + damping * rate_error[1],
+        spin * (own.heading_gain * error[2] + rate_error[2]),
+    )
+    return angular, angular_integral
+
+
 def cascaded_pid_law(
     own: "CascadedPIDController",
     body: Body,
@@ -73,19 +101,7 @@ def cascaded_pid_law(
     integral = integrated(integral, change, demand, thrust, own.integral_limit)
     error = angle_error(body.orientation, thrust, setpoint.yaw)
     rate_error = Vec3(0.0, 0.0, setpoint.yaw_rate) - body.angular_velocity
-    turn = own.attitude_integral_gain
-    spin = own.yaw_rate_integral_gain
-    growth = Vec3(turn * error[0], turn * error[1], spin * (own.heading_gain * error[2] + rate_error[2])) * dt
-    # Nothing freezes these integrals but their limit.
-    angular_integral = integrated(angular_integral, growth, growth, growth, own.angular_integral_limit)
-    turn = own.attitude_gain
-    damping = own.attitude_rate_gain
-    spin = own.yaw_rate_gain
-    angular = angular_integral + Vec3(
-        turn * error[0] + damping * rate_error[0],
-        turn * error[1] + damping * rate_error[1],
-        spin * (own.heading_gain * error[2] + rate_error[2]),
-    )
+    angular, angular_integral = angular_loop(own, error, rate_error, angular_integral, dt)
     upright = rotate_inverse(body.orientation, Vec3(0.0, 0.0, 1.0))[2]
     lift = body.mass * thrust[2] / maximum(upright, _LEAST_UPRIGHT)
     return Vec3(0.0, 0.0, lift), torque_of(body, angular), integral, angular_integral

@@ -1,17 +1,19 @@
 """Controllers that are flown by commands during flight, per copy."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from pegasus.base.arrays import IntArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import require
 from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
-from pegasus.control.guided_commands import GuidedCommands
-from pegasus.control.guided_mission import GuidedMission
+from pegasus.control.guided_commands import GuidedCommands, length, rows_of_copies
+from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
+from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import Trajectory, hold, sequence
 from pegasus.core.multirotor import Multirotor
@@ -52,12 +54,30 @@ class Guided(GuidedCommands, Controller):
         super().start()
         if isinstance(given, GuidedMission) and given.state is None and len(given.order) == self.count:
             self.mission = given
+        inputs = self.guided.inputs
+        if inputs.keys() <= self.columns.keys():
+            for name, values in inputs.items():
+                self.columns[name][...] = values
+            self.guided.inputs = {name: self.columns[name] for name in inputs}
 
     @property
     def guided(self) -> GuidedMission:
         """Mission that takes the commands; valid until the run ends."""
         assert isinstance(self.mission, GuidedMission)
         return self.mission
+
+    def _turn(
+        self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
+    ) -> None:
+        mission = self.guided
+        mission.require_air(mask)
+        if mission.inputs.keys() - self.columns.keys():
+            super()._turn(mode, mask, thrust, **inputs)
+        weight, most = self.mass * length(self.gravity)[mask], float(self.max_thrust[mask].min())
+        lift = weight if thrust is None else rows_of_copies("thrust", thrust, mask, ())
+        fits = bool((lift >= 0).all() and (lift <= most).all())
+        require(fits, "thrust", thrust, f"must be from 0 to {most:.4g} N")
+        mission.turn(mask, mode, lift=lift, **inputs)
 
     def _restart(self, rows: IntArray) -> None:
         mask = np.zeros(self.count, dtype=bool)
@@ -84,7 +104,11 @@ class Guided(GuidedCommands, Controller):
 class GuidedController(Guided, GeometricController):
     """Geometric controller that is flown by commands."""
 
+    law: ClassVar[Any] = staticmethod(guided_geometric_law)
+
 
 @dataclass(eq=False)
 class GuidedPIDController(Guided, CascadedPIDController):
     """Cascaded PID controller that is flown by commands."""
+
+    law: ClassVar[Any] = staticmethod(guided_pid_law)

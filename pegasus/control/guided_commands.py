@@ -1,4 +1,4 @@
-"""Commands of guided flight: take-off, points, velocities, hold and landing, per copy."""
+"""Commands of guided flight per copy: take-off, points, velocities, attitudes, body rates, hold, landing."""
 
 import math
 from collections.abc import Callable
@@ -9,13 +9,14 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.control.guided_mission import GuidedMission
+from pegasus.base.frames import quaternion_from_euler
+from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
 
-_NEAR, _SLOW, _TURNED = 0.15, 0.15, 0.05
-"""Errors of position [m], velocity [m/s] and heading [rad] at which a command is done."""
+_NEAR, _SLOW, _TURNED, _TURNING = 0.15, 0.15, 0.05, 0.15
+"""Errors of position [m], velocity [m/s], attitude [rad] and rates [rad/s] at which a command is done."""
 
 
 class Command:
@@ -137,10 +138,8 @@ class GuidedCommands:
             ConfigError: If a copy is not in the air, or a value is not allowed.
         """
         mask = self._mask(copies)
-        target = _rows("point", point, mask, (3,))
-        heading = np.nan if yaw is None else _rows("yaw", yaw, mask, ())
-        turns = np.abs(heading) > 2 * math.pi
-        require(not np.any(turns), "yaw", yaw, "must be in radians, -2 pi to 2 pi", "use math.radians")
+        target = rows_of_copies("point", point, mask, (3,))
+        heading = np.nan if yaw is None else _angles("yaw", yaw, mask)
         limit = self.speed if speed is None else speed
         require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
         self.guided.go_to(mask, target, speed=limit, yaw=heading)
@@ -167,9 +166,77 @@ class GuidedCommands:
         """
         require(frame in ("world", "body"), "frame", frame, "must be world or body")
         mask = self._mask(copies)
-        wanted, rate = _rows("velocity", velocity, mask, (3,)), _rows("yaw_rate", yaw_rate, mask, ())
+        wanted, rate = (
+            rows_of_copies("velocity", velocity, mask, (3,)),
+            rows_of_copies("yaw_rate", yaw_rate, mask, ()),
+        )
         self.guided.fly(mask, wanted, yaw_rate=rate, in_body=frame == "body")
         return self._speeding("velocity", mask)
+
+    def attitude(
+        self,
+        *,
+        roll: npt.ArrayLike = 0.0,
+        pitch: npt.ArrayLike = 0.0,
+        yaw: npt.ArrayLike | None = None,
+        thrust: npt.ArrayLike | None = None,
+        copies: Copies = None,
+    ) -> Command:
+        """Fly at an attitude and a thrust until the next command; nothing holds the height.
+
+        Args:
+            roll: Roll, right side down [rad], one or shape (M,).
+            pitch: Pitch, nose down [rad], one or shape (M,).
+            yaw: Heading, counter-clockwise from east [rad], one or shape (M,); the present one if None.
+            thrust: Thrust along the body's z axis [N], one or shape (M,); the weight if None.
+            copies: Copies M that fly.
+
+        Raises:
+            ConfigError: If a copy is not in the air, or a value is not allowed.
+        """
+        mission, mask = self.guided, self._mask(copies)
+        mission.require_air(mask)
+        given = {"roll": roll, "pitch": pitch, "yaw": yaw}
+        angles = {name: _angles(name, value, mask) for name, value in given.items() if value is not None}
+        if yaw is None:
+            assert mission.state is not None
+            angles["yaw"] = mission.state.heading[mask]
+        wanted = np.zeros((len(mask), 4))
+        wanted[mask] = quaternion_from_euler(**angles)
+        self._turn(Mode.ATTITUDE, mask, thrust, attitude=wanted[mask], rates=0.0)
+
+        def lacking(state: VehicleState) -> Array:
+            cosine = np.minimum(np.abs((state.orientation * wanted).sum(axis=1)), 1.0)
+            angle: Array = 2.0 * np.arccos(cosine)
+            return angle
+
+        return Command("attitude", self._name, mission, mask, lambda s: lacking(s) < _TURNED, lacking, "rad")
+
+    def body_rates(
+        self, rates: npt.ArrayLike, *, thrust: npt.ArrayLike | None = None, copies: Copies = None
+    ) -> Command:
+        """Turn at body rates, with a thrust, until the next command; nothing holds attitude or height.
+
+        Args:
+            rates: Angular velocity about the body's x, y and z axes [rad/s], shape (3,), or one per copy,
+                shape (M, 3).
+            thrust: Thrust along the body's z axis [N], one or shape (M,); the weight if None.
+            copies: Copies M that fly.
+
+        Raises:
+            ConfigError: If a copy is not in the air, or a value is not allowed.
+        """
+        mission, mask = self.guided, self._mask(copies)
+        wanted = np.zeros((len(mask), 3))
+        wanted[mask] = rows_of_copies("rates", rates, mask, (3,))
+        self._turn(Mode.BODY_RATES, mask, thrust, rates=wanted[mask])
+
+        def lacking(state: VehicleState) -> Array:
+            return length(state.angular_velocity - wanted)
+
+        return Command(
+            "body_rates", self._name, mission, mask, lambda s: lacking(s) < _TURNING, lacking, "rad/s"
+        )
 
     def hold(self, *, copies: Copies = None) -> Command:
         """Hold the position; a take-off in progress is completed.
@@ -195,16 +262,26 @@ class GuidedCommands:
 
         return Command("land", self._name, mission, mask, landed, lambda s: s.position[:, 2], "m")
 
+    def _turn(
+        self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
+    ) -> None:
+        """Fly copies by attitude or body rates, if the backend can."""
+        raise ConfigError(
+            "follows positions and velocities only",
+            field=type(self).__name__,
+            remedy="use GuidedController or GuidedPIDController",
+        )
+
     def _moving(self, name: str, mask: BoolArray, heading: Array | float = np.nan) -> Command:
         mission = self.guided
         yaw = np.full(len(mask), np.nan)
         yaw[mask] = heading
 
         def distance(state: VehicleState) -> Array:
-            return _length(state.position - mission.target)
+            return length(state.position - mission.target)
 
         def reached(state: VehicleState) -> BoolArray:
-            slow = _length(state.velocity) < _SLOW
+            slow = length(state.velocity) < _SLOW
             off = np.remainder(yaw - state.heading + math.pi, 2 * math.pi) - math.pi
             turned = np.isnan(yaw) | (np.abs(off) < _TURNED)
             done: BoolArray = mission.airborne & slow & turned & (distance(state) < _NEAR)
@@ -216,7 +293,7 @@ class GuidedCommands:
         mission = self.guided
 
         def lacking(state: VehicleState) -> Array:
-            return _length(state.velocity - mission.wanted)
+            return length(state.velocity - mission.wanted)
 
         return Command(name, self._name, mission, mask, lambda s: lacking(s) < _SLOW, lacking, "m/s")
 
@@ -231,8 +308,18 @@ class GuidedCommands:
         return mask
 
 
-def _rows(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, ...]) -> Array:
-    """Return finite values with one row per chosen copy, or one for all."""
+def rows_of_copies(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, ...]) -> Array:
+    """Return finite values with one row per chosen copy, or one for all.
+
+    Args:
+        field: Name of the argument.
+        values: Its values.
+        mask: Which copies are chosen, shape (N,).
+        shape: Shape of a row.
+
+    Raises:
+        ConfigError: If the values are not of this form.
+    """
     count = int(mask.sum())
     try:
         rows = np.asarray(values, dtype=np.float64)
@@ -244,6 +331,15 @@ def _rows(field: str, values: npt.ArrayLike, mask: BoolArray, shape: tuple[int, 
     return rows
 
 
-def _length(vectors: Array) -> Array:
-    length: Array = np.sqrt((vectors * vectors).sum(axis=1))
-    return length
+def _angles(field: str, values: npt.ArrayLike, mask: BoolArray) -> Array:
+    """Return angles with one row per chosen copy, or one for all."""
+    angles = rows_of_copies(field, values, mask, ())
+    turns = bool((np.abs(angles) > 2 * math.pi).any())
+    require(not turns, field, values, "must be in radians, -2 pi to 2 pi", "use math.radians")
+    return angles
+
+
+def length(vectors: Array) -> Array:
+    """Return the lengths of vectors, shape (N, 3), as an array of shape (N,)."""
+    norm: Array = np.sqrt((vectors * vectors).sum(axis=1))
+    return norm

@@ -1,6 +1,7 @@
 """Mission of guided flight: a reference that follows commands within limits, one per copy."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
+from pegasus.control.guided_law import ATTITUDE, BODY_RATES, REFERENCE
 from pegasus.control.mission import Mission
 from pegasus.control.trajectories import Point, Trajectory, hold, sequence
 from pegasus.core.state import Plan, VehicleState
@@ -35,6 +37,11 @@ class Mode(Enum):
     TARGET = "target"
     VELOCITY = "velocity"
     LAND = "land"
+    ATTITUDE = "attitude"
+    BODY_RATES = "body rates"
+
+
+_DIRECTIVES = {Mode.ATTITUDE: ATTITUDE, Mode.BODY_RATES: BODY_RATES}
 
 
 class GuidedMission(Mission):
@@ -70,6 +77,13 @@ class GuidedMission(Mission):
         self._taking_off = np.zeros(count, dtype=bool)
         self.wanted = np.zeros((count, 3))
         """Velocity towards which the reference accelerates [m/s], world frame, shape (N, 3)."""
+        self.inputs: Mapping[str, Array] = {
+            "directive": np.zeros(count),
+            "attitude": np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)),
+            "rates": np.zeros((count, 3)),
+            "lift": np.zeros(count),
+        }
+        """Commands in place of the reference: inputs of the laws in `guided_law`, N rows each."""
 
     def take_off(self) -> None:
         """Take off, unless in the air."""
@@ -100,7 +114,7 @@ class GuidedMission(Mission):
         Raises:
             ConfigError: If one of them is not in the air.
         """
-        self._require_air(copies)
+        self.require_air(copies)
         self.target[copies], self._speed[copies], self._yaw[copies] = target, speed, yaw
         self._switch(Mode.TARGET, copies)
 
@@ -116,10 +130,26 @@ class GuidedMission(Mission):
         Raises:
             ConfigError: If one of them is not in the air.
         """
-        self._require_air(copies)
+        self.require_air(copies)
         self._velocity[copies], self._turn_rate[copies] = velocity, yaw_rate
         self._in_body[copies], self._yaw[copies] = in_body, math.nan
         self._switch(Mode.VELOCITY, copies)
+
+    def turn(self, copies: BoolArray, mode: Mode, **inputs: Array | float) -> None:
+        """Fly by attitude or body rates until the next command; the reference stays at the vehicle.
+
+        Args:
+            copies: Copies that fly, shape (N,).
+            mode: `Mode.ATTITUDE` or `Mode.BODY_RATES`.
+            inputs: Values of `inputs` for each of them.
+
+        Raises:
+            ConfigError: If one of them is not in the air.
+        """
+        self.require_air(copies)
+        for name, values in inputs.items():
+            self.inputs[name][copies] = values
+        self._switch(mode, copies)
 
     def land(self, copies: BoolArray) -> None:
         """Descend until ground contact, then stop the rotors; no effect on the ground.
@@ -138,7 +168,8 @@ class GuidedMission(Mission):
         """
         if self.airborne and self.state is not None:
             self.order[copies] += 1
-            self._modes[copies], self._taking_off[copies] = Mode.LAND, False
+            self._set(Mode.LAND, copies)
+            self._taking_off[copies] = False
             self._motion[0, copies], self._motion[1:, copies] = self.state.position[copies], 0.0
             self.landed |= copies
             self._settle()
@@ -170,20 +201,30 @@ class GuidedMission(Mission):
             self._stand_by(t, state)
             return
         self._move(dt)
+        self._stay_at(state)
         lead = self.reference.position - state.position
         length = np.sqrt((lead * lead).sum(axis=1, keepdims=True))
         self.reference.position[...] = state.position + lead * np.minimum(1.0, _LEASH / (length + 1e-12))
         self._touch_down(state, lead)
 
-    def _require_air(self, copies: BoolArray) -> None:
+    def require_air(self, copies: BoolArray) -> None:
+        """Raise a ConfigError unless copies are in the air.
+
+        Args:
+            copies: The copies, shape (N,).
+        """
         grounded = copies & self.landed
         if not self.airborne or grounded.any():
             copy = int(grounded.argmax()) if self._count > 1 and grounded.any() else None
             field = "vehicle" if copy is None else f"copy {copy}"
             raise ConfigError("is not in the air", field=field, remedy="take off first")
 
-    def _switch(self, mode: Mode, copies: BoolArray) -> None:
+    def _set(self, mode: Mode, copies: BoolArray) -> None:
         self._modes[copies] = mode
+        self.inputs["directive"][copies] = _DIRECTIVES.get(mode, REFERENCE)
+
+    def _switch(self, mode: Mode, copies: BoolArray) -> None:
+        self._set(mode, copies)
         self.order[copies] += 1
         if mode is not Mode.TARGET or self.airborne:
             self._taking_off &= ~copies
@@ -205,8 +246,9 @@ class GuidedMission(Mission):
         self.landing, self.landed[...] = False, False
         self._motion[1:] = 0.0
         self.target = state.position + np.array([0.0, 0.0, self.climb])
-        self._modes[...], self._speed[...], self._yaw[...] = Mode.TARGET, self.most_speed, math.nan
         self._taking_off[...] = True
+        self._set(Mode.TARGET, self._taking_off)
+        self._speed[...], self._yaw[...] = self.most_speed, math.nan
         reference.segment = Mode.TARGET.value
 
     def _move(self, dt: float) -> None:
@@ -232,6 +274,16 @@ class GuidedMission(Mission):
         velocity += acceleration * dt
         position += velocity * dt
         reference.yaw += reference.yaw_rate * dt
+
+    def _stay_at(self, state: VehicleState) -> None:
+        """Keep the reference of copies that do not follow it at their own motion."""
+        loose = self.inputs["directive"] != REFERENCE
+        if loose.any():
+            self._motion[:2, loose], self._motion[2:, loose] = (
+                (state.position[loose], state.velocity[loose]),
+                0.0,
+            )
+            self.reference.yaw[loose], self.reference.yaw_rate[loose] = state.heading[loose], 0.0
 
     def _touch_down(self, state: VehicleState, lead: Array) -> None:
         sinking = self.follows(Mode.LAND)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from pegasus.backends.ros2.pilot import pilot_law
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Vec3
 from pegasus.control import (
@@ -19,6 +18,7 @@ from pegasus.control import (
     trajectories,
 )
 from pegasus.control.control_step import law_step
+from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
 from pegasus.core.backend import BACKENDS
 from pegasus.core.state import Reference, VehicleState
 from pegasus.dynamics import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
@@ -52,11 +52,17 @@ class Numpy(Controller):
 
 
 @dataclass(eq=False)
-class Piloted(GeometricController):
-    law: ClassVar[Any] = staticmethod(pilot_law)
+class Turned(GeometricController):
+    law: ClassVar[Any] = staticmethod(guided_geometric_law)
 
 
-CONTROLLERS = [kind for _, kind in BACKENDS.items() if issubclass(kind, Controller)] + [Piloted, Leaky]
+@dataclass(eq=False)
+class TurnedPID(CascadedPIDController):
+    law: ClassVar[Any] = staticmethod(guided_pid_law)
+
+
+CONTROLLERS = [kind for _, kind in BACKENDS.items() if issubclass(kind, Controller)]
+CONTROLLERS += [Turned, TurnedPID, Leaky]
 
 
 def state_and_reference(count, seed=1):
@@ -86,6 +92,8 @@ def bound(vehicles, kind, count, own=None, **vehicle):
     rng = np.random.default_rng(2)
     for name in controller._step.law.inputs if controller._step else ():
         controller.columns[name][...] = rng.normal(0.5, 1, (9, *controller.columns[name].shape[1:]))[:count]
+    if "directive" in controller.columns:
+        controller.columns["directive"][...] = np.arange(count) % 3
     return controller
 
 

@@ -9,18 +9,9 @@ import numpy as np
 
 from pegasus.backends.ros2.demand import Demand, Mode
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.base.step_math import (
-    Quat,
-    Real,
-    Vec3,
-    cos,
-    quaternion_product,
-    rotate,
-    rotate_inverse,
-    sin,
-)
-from pegasus.control import Body, GeometricController, Setpoint, trajectories
-from pegasus.control.geometric import attitude_torque, geometric_law
+from pegasus.base.frames import quaternion_from_euler
+from pegasus.control import GeometricController, trajectories
+from pegasus.control.guided_law import ATTITUDE, REFERENCE, guided_geometric_law
 from pegasus.core.state import Reference, VehicleState
 
 if TYPE_CHECKING:
@@ -48,52 +39,11 @@ def limited_step(velocity: Array, target: Array, limit: float) -> Array:
     return moved
 
 
-def pilot_law(
-    own: GeometricController,
-    body: Body,
-    setpoint: Setpoint,
-    integral: Vec3,
-    commanded: Real,
-    roll_pitch_yaw: Vec3,
-    lift: Real,
-    dt: Real,
-) -> tuple[Vec3, Vec3, Vec3]:
-    """Return force [N] and torque [N m] of a vehicle that follows its reference, or attitude and thrust.
-
-    Args:
-        own: The controller.
-        body: The vehicle.
-        setpoint: Its reference.
-        integral: State of the geometric controller.
-        commanded: 1 for a vehicle commanded by attitude and thrust, else 0.
-        roll_pitch_yaw: Commanded angles [rad].
-        lift: Commanded thrust [N].
-        dt: Time since the previous call [s].
-    """
-    force, torque, integral = geometric_law(own, body, setpoint, integral, dt)
-    if commanded > 0.0:
-        attitude = attitude_of_angles(roll_pitch_yaw)
-        x = rotate_inverse(body.orientation, rotate(attitude, Vec3(1.0, 0.0, 0.0)))
-        y = rotate_inverse(body.orientation, rotate(attitude, Vec3(0.0, 1.0, 0.0)))
-        z = rotate_inverse(body.orientation, rotate(attitude, Vec3(0.0, 0.0, 1.0)))
-        torque = attitude_torque(own, body, x, y, z, Vec3(0.0, 0.0, 0.0))
-        force = Vec3(0.0, 0.0, lift)
-    return force, torque, integral
-
-
-def attitude_of_angles(angles: Vec3) -> Quat:
-    """Return the rotations yaw about z, then pitch about y, then roll about x [rad]."""
-    roll = Quat(sin(0.5 * angles[0]), 0.0, 0.0, cos(0.5 * angles[0]))
-    pitch = Quat(0.0, sin(0.5 * angles[1]), 0.0, cos(0.5 * angles[1]))
-    yaw = Quat(0.0, 0.0, sin(0.5 * angles[2]), cos(0.5 * angles[2]))
-    return quaternion_product(yaw, quaternion_product(pitch, roll))
-
-
 @dataclass(eq=False)
 class _AttitudeController(GeometricController):
     """Geometric controller that follows attitude and thrust for some of its vehicles."""
 
-    law: ClassVar[Any] = staticmethod(pilot_law)
+    law: ClassVar[Any] = staticmethod(guided_geometric_law)
 
     def update(self, position: Array) -> None:
         """Update gravity, air density and the limits of the rotors."""
@@ -118,8 +68,7 @@ class Pilot:
         self._controller = _AttitudeController(trajectories.idle())
         self._controller.bind(vehicle)
         inputs = self._controller.columns
-        self._commanded, self._attitude = inputs["commanded"], inputs["roll_pitch_yaw"]
-        self._lift = inputs["lift"]
+        self._directive, self._attitude, self._lift = (inputs[k] for k in ("directive", "attitude", "lift"))
         self.reference = Reference.hold(np.zeros((n, 3)), np.zeros(n))
         """Reference of vehicles commanded by velocity or path; live arrays."""
         self.reference.idle[...] = True
@@ -139,7 +88,7 @@ class Pilot:
         dt = t - self._time if math.isfinite(self._time) else 0.0
         self._time = t
         flies = np.zeros(len(demands), dtype=bool)
-        self._commanded[...] = 0.0
+        self._directive[...] = REFERENCE
         for i, demand in enumerate(demands):
             flies[i] = self._flown(i, demand, t, state, dt)
         if not flies.any():
@@ -150,7 +99,7 @@ class Pilot:
         if t >= self._next_update:
             self._controller.update(state.position)
             self._next_update = t + _AIR_INTERVAL
-        self._rest(state, ~flies | (self._commanded > 0))
+        self._rest(state, ~flies | (self._directive != REFERENCE))
         if not self._flies.any():
             self._controller.reset(np.arange(len(flies)))
         self._flies = flies
@@ -173,8 +122,8 @@ class Pilot:
             self._speeds[i], self._free[i] = demand.rotor_speed * fresh, False
             return False
         if mode is Mode.ATTITUDE:
-            self._commanded[i], self._free[i] = 1.0, False
-            self._attitude[i], self._lift[i] = demand.attitude, demand.thrust
+            self._directive[i], self._free[i] = ATTITUDE, False
+            self._attitude[i], self._lift[i] = quaternion_from_euler(*demand.attitude), demand.thrust
             return True
         if mode is Mode.VELOCITY:
             self._follow_velocity(i, demand.velocity, demand.yaw_rate, state, dt)
