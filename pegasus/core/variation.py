@@ -41,6 +41,8 @@ class Variation:
     """
 
     def __init__(self, spec: VehicleSpec, models: DynamicsModels, count: int, given: Given) -> None:
+        if not isinstance(given, Mapping):
+            raise ConfigError("must give arrays or distributions by field", field="variation", value=given)
         self._spec, self._models, self._count = spec, models, count
         self._described: dict[str, dict[str, Any]] = {}
         self._distributions: dict[str, Distribution] = {}

@@ -1,6 +1,8 @@
 """Parameters that differ between the copies of a vehicle."""
 
 import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -8,9 +10,10 @@ import yaml
 
 from pegasus import Backend, Multirotor, Simulation
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Real, Reals, Vec3
 from pegasus.base.system import resource
 from pegasus.control import GeometricController, trajectories
-from pegasus.dynamics import Drag, Motor
+from pegasus.dynamics import Battery, Drag, Motor
 from pegasus.experiments import Flight
 from pegasus.recording import EnergyAudit
 from tests.flyers import HIGH, Constant
@@ -126,6 +129,8 @@ def test_impossible_variations_are_one_line():
         with pytest.raises(ConfigError, match="^" + re.escape(message)):
             Multirotor(model, count=count, variation=given)
 
+    with pytest.raises(ConfigError, match=r"^variation = .*: must give arrays or distributions by field"):
+        Multirotor("iris", variation=["mass"])
     refused("variation.mass, copy 2 = -1.0: must be above 0", mass=[1.0, 1.5, -1.0])
     refused("variation.mass, copy 1 = nan: must be a finite number", mass=[1.0, np.nan, 1.0])
     refused(
@@ -354,3 +359,73 @@ def test_a_scenario_varies_its_vehicles(tmp_path):
         ConfigError, match=r"vehicles.0.variation.mass = .*one entry for each of the 10 copies"
     ):
         Flight(file)
+
+
+def own_drag_law(
+    p: "OwnDrag", air_velocity: Vec3, angular_velocity: Vec3, rotor_speeds: Reals, air_density: Real
+) -> tuple[Vec3, Vec3]:
+    turning = angular_velocity * (1e-5 * rotor_speeds[0] * air_density)
+    return air_velocity * -p.strength, turning * -p.strength
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnDrag(Drag):
+    law: ClassVar[Any] = staticmethod(own_drag_law)
+
+    strength: float = 0.1
+
+
+def test_models_given_as_arguments_vary_too():
+    """Laws of the user would have the parameters of the first copy, or the file's model would be varied."""
+    pack = {"cell_count": 4, "capacity": 0.3, "resistance": 0.02}
+    strengths, resistances, place = [0.0, 0.2, 0.6], [0.01, 0.02, 0.04], starts(3)
+    batch = Multirotor(
+        "iris",
+        count=3,
+        position=place,
+        backends=[Schedule()],
+        drag=OwnDrag(),
+        battery=Battery(**pack),
+        variation={"drag.strength": strengths, "battery.resistance": resistances},
+    )
+    singles = [
+        Multirotor(
+            "iris",
+            name=f"own{k}",
+            position=place[k],
+            backends=[Schedule()],
+            drag=OwnDrag(strength=strengths[k]),
+            battery=Battery(**(pack | {"resistance": resistances[k]})),
+        )
+        for k in range(3)
+    ]
+    fly([batch], 1.2)
+    fly(singles, 1.2)
+    assert len(set(batch.velocity[:, 0])) == len(set(batch.battery.voltage)) == 3
+    for k, single in enumerate(singles):
+        require_same(batch, k, single)
+
+
+def test_jets_of_copies_vary():
+    """A copy would be blown by the jet of another one's parameters."""
+    place, rates = [[0.0, 0.0, 20.0], [0.0, 0.0, 18.0], [0.1, 0.0, 16.0]], [0.06, 0.08, 0.1]
+    file = {**EQUIPPED, "downwash": {"model": "turbulent_jet"}}
+    singles = [
+        Multirotor(
+            {**file, "downwash": {"model": "turbulent_jet", "spreading_rate": rate}},
+            name=f"own{k}",
+            position=place[k],
+            backends=[Constant(650.0)],
+        )
+        for k, rate in enumerate(rates)
+    ]
+    options = {"count": 3, "position": place}
+    batch = Multirotor(
+        file, backends=[Constant(650.0)], variation={"downwash.spreading_rate": rates}, **options
+    )
+    equal = Multirotor(file, backends=[Constant(650.0)], **options)
+    for vehicles in [batch], [equal], singles:
+        fly(vehicles, 1.0)
+    assert (batch.position[1:] != equal.position[1:]).any(axis=1).all()
+    for k, single in enumerate(singles):
+        require_same(batch, k, single)
