@@ -1,6 +1,7 @@
 """Random numbers by counter: step functions whose numbers depend on no order, count or device."""
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.step_math import Real, Vec3, Word, log, sqrt
 
@@ -18,6 +19,20 @@ def draw_key(rng: np.random.Generator) -> int:
         rng: Its stream, of seed and names (`pegasus.base.streams.stream`).
     """
     return int(rng.integers(2**64, dtype=np.uint64))
+
+
+def next_keys(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return keys for the next episode, whose numbers are independent of those before.
+
+    Source: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", SplitMix64.
+
+    Args:
+        keys: Keys of the last episode, shape (N,).
+    """
+    mixed = keys + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 def philox(key: Word, a: Word, b: Word, c: Word, d: Word) -> tuple[Word, Word, Word, Word]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, multiply, quaternion_from_euler, rotate
 from pegasus.cameras.capture import draw_seeds
@@ -167,6 +167,16 @@ class Lidar(Sensor):
         self.source: ScanSource | None = None
         """Source of measured scans; rays are cast when None."""
         self._past: deque[tuple[float, Array, Array]] = deque()
+
+    def reset_copies(self, rows: IntArray) -> None:
+        """Let the scan under way be of the poses after the reset.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
+        state = self.vehicle.state
+        for _, position, orientation in self._past:
+            position[rows], orientation[rows] = state.position[rows], state.orientation[rows]
 
     def follow(self, state: VehicleState, t: float) -> None:
         """Record the pose, kept for the period of one scan.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pegasus.base.arrays import IntArray
 from pegasus.base.frames import cross, rotate_inverse
 from pegasus.core.plant_models import law_of
 from pegasus.core.rotor_air import GroundSurvey
@@ -49,17 +50,23 @@ class Actuation:
         )
         """True if no input of the step is computed by Python."""
 
-    def reset(self, vehicle: "Multirotor") -> None:
-        """Bring the rotors to rest, and the batteries back to their initial charge."""
+    def reset(self, vehicle: "Multirotor", rows: IntArray | None = None) -> None:
+        """Bring the rotors to rest, and the batteries back to their initial charge.
+
+        Args:
+            vehicle: The vehicle.
+            rows: Indices of the copies; all if None.
+        """
+        chosen = slice(None) if rows is None else rows
         self._centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
         for name in _RESET:
-            vehicle.columns[name][...] = 0.0
+            vehicle.columns[name][chosen] = 0.0
         for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
             vehicle.columns[name][...] = [getattr(p.motor, limit) for p in vehicle.parameters]
         if vehicle.battery is not None:
-            vehicle.battery.reset()
+            vehicle.battery.reset(chosen)
         if self._survey is not None:
-            self._survey.reset()
+            self._survey.renew(rows)
 
     def prepare(self, vehicle: "Multirotor", t: float, dt: float) -> None:
         """Set the inputs of the step from t to t + dt.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import build, require, require_instance
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
@@ -99,6 +99,13 @@ class Backend:
 
     def start(self) -> None:
         """Start from a fresh state; called when a stopped simulation starts to play."""
+
+    def reset_copies(self, rows: IntArray) -> None:
+        """Start copies anew in the middle of a run; a driving backend that can do so overrides it.
+
+        Args:
+            rows: Indices of the copies, whose states are those after the reset.
+        """
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -228,6 +235,16 @@ class BackendGroup(Sequence[Backend]):
                 value=command.shape,
             )
         raise not_finite(self.driver, vehicle, command, t)
+
+    def require_restarts(self) -> None:
+        """Raise a ConfigError unless the driving backend can start single copies anew."""
+        driver = self.driver
+        if driver is not None and type(driver).reset_copies is Backend.reset_copies:
+            raise ConfigError(
+                "cannot start single copies anew",
+                field=type(driver).__name__,
+                remedy="reset the simulation, or give the class a method reset_copies",
+            )
 
     def stop(self) -> None:
         """Stop every backend, each one even if another fails, then raise the first failure."""

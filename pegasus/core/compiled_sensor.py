@@ -6,10 +6,11 @@ from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of
-from pegasus.base.random_numbers import draw_key
+from pegasus.base.random_numbers import draw_key, next_keys
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, Word
 from pegasus.core.schedule import exact
 from pegasus.core.sensor import Reading, Sensor
@@ -201,9 +202,33 @@ class CompiledSensor(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._last = None
+        fresh = self._fresh(np.full(self.count, draw_key(rng), dtype=np.uint64))
+        if self._table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
+            for name, values in fresh.items():
+                self.rows[name][...] = values
+            self._table.restart()
+        else:
+            self.rows, self._table = fresh, None
+
+    def reset_copies(self, rows: IntArray) -> None:
+        """Start copies from a fresh state, with other random numbers than before.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
+        self._last = None
+        keys: Any = self.rows["key"]
+        fresh = self._fresh(next_keys(keys))
+        for name, values in fresh.items():
+            self.rows[name][rows] = values[rows]
+        if self._table is not None:
+            self._table.restart()
+
+    def _fresh(self, keys: npt.NDArray[np.uint64]) -> dict[str, Any]:
+        """Return the initial values of own columns, N rows each, for keys of random numbers."""
         fresh: dict[str, Any] = {
             "normal": np.zeros((self.count, self.normal_count, 3)),
-            "key": np.full(self.count, draw_key(rng), dtype=np.uint64),
+            "key": keys,
             "copy": np.arange(self.count, dtype=np.int32),
             "stamp": np.full(self.count, math.nan),
             **self.initial(),
@@ -214,12 +239,7 @@ class CompiledSensor(Sensor):
                 fresh[name] = np.zeros(
                     (self.count, *_SHAPES.get(element, ())), dtype=_TYPES.get(element, np.float64)
                 )
-        if self._table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
-            for name, values in fresh.items():
-                self.rows[name][...] = values
-            self._table.restart()
-        else:
-            self.rows, self._table = fresh, None
+        return fresh
 
     def measure(self, state: VehicleState, t: float) -> Reading:
         """Return the last reading, which the bank has computed."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.base.components import finite_numbers, require
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import rotate
 from pegasus.config.scenario import VehicleSpec
@@ -20,14 +20,8 @@ from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend import Backend, BackendGroup
 from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.engine import RayHits, RigidBody
-from pegasus.core.placement import (
-    START_HEIGHT,
-    Copies,
-    StartPlacement,
-    chosen_copies,
-    placed_state,
-    spawn_point_of,
-)
+from pegasus.core.moves import disturb, place, reset
+from pegasus.core.placement import StartPlacement
 from pegasus.core.plant import ColumnView, StateView, own_columns
 from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.reprs import vehicle_html, vehicle_line
@@ -185,6 +179,7 @@ class Multirotor:
         self._vary()
         self._manager: VehicleManager | None = None
 
+    place, reset, disturb = place, reset, disturb
     __repr__, _repr_html_ = vehicle_line, vehicle_html
 
     @property
@@ -296,63 +291,6 @@ class Multirotor:
             for i, parameters in enumerate(islice(cycle(self.parameters), self.count))
         ]
 
-    def place(
-        self,
-        position: npt.ArrayLike | str,
-        *,
-        heading: npt.ArrayLike | None = None,
-        orientation: npt.ArrayLike | None = None,
-        velocity: npt.ArrayLike = 0.0,
-        angular_velocity: npt.ArrayLike = 0.0,
-        copies: Copies = None,
-    ) -> None:
-        """Set the poses and velocities of copies; their sensors measure no acceleration from it.
-
-        Rotors go on turning, and backends are not told: an autopilot sees its vehicle jump.
-
-        Args:
-            position: New positions [m], shape (3,) or (K, 3), or the name of a spawn point, for one copy.
-            heading: New headings of level vehicles [rad], one or shape (K,); that of the spawn point, or 0,
-                if None.
-            orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (K, 4).
-            velocity: New velocities in the world [m/s], broadcast to (K, 3).
-            angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (K, 3).
-            copies: The K copies: an index, several, a slice, or a mask of shape (N,); all if None.
-
-        Raises:
-            ConfigError: If a number is not finite, a shape does not fit, or there is no such copy.
-            RuntimeError: If the vehicle is not in a simulation.
-        """
-        rows = chosen_copies(copies, self.count)
-        if isinstance(position, str):
-            point = spawn_point_of(position, self.manager.spawn_points)
-            require(len(rows) == 1, "position", position, "is a place for one copy", "give copies=0")
-            position = (*point.position[:2], point.position[2] - START_HEIGHT + self.start.height)
-            heading = point.heading if heading is None else heading
-        target = placed_state(
-            len(rows),
-            position=position,
-            heading=0.0 if heading is None else heading,
-            orientation=orientation,
-            velocity=velocity,
-            angular_velocity=angular_velocity,
-        )
-        self.manager.place(self, target, rows)
-
-    def disturb(self, *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
-        """Apply a constant external wrench from the next step on, until changed or reset.
-
-        Args:
-            force: Force at the centre of mass in the world [N], broadcast to (N, 3).
-            torque: Torque about the centre of mass in the body frame [N m], broadcast to (N, 3).
-
-        Raises:
-            ConfigError: If a number is not finite, or a shape does not fit.
-        """
-        shape = (self.count, 3)
-        push, twist = finite_numbers("force", force, shape), finite_numbers("torque", torque, shape)
-        self.columns["push"][...], self.columns["twist"][...] = push, twist
-
     def raycast(
         self, directions: Array, max_range: float, *, origin: npt.ArrayLike = (0.0, 0.0, 0.0)
     ) -> RayHits:
@@ -435,8 +373,8 @@ class Multirotor:
         self.take_columns({name: column.copy() for name, column in self.columns.items()})
         self._manager = None
 
-    def reset(self, *, rate: float, seed: int) -> None:
-        """Bring rotors, battery, external wrench and sensors back to their initial state.
+    def begin(self, *, rate: float, seed: int) -> None:
+        """Bring rotors, battery, external wrench and sensors to their initial state, that of the first run.
 
         Args:
             rate: Physics rate [Hz].

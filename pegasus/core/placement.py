@@ -94,30 +94,52 @@ class StartPlacement:
 
 
 def placed_state(
-    count: int,
+    start: StartPlacement,
+    rows: IntArray,
+    spawn_points: Sequence[SpawnPoint],
     *,
-    position: npt.ArrayLike,
-    heading: npt.ArrayLike,
+    position: npt.ArrayLike | str | None,
+    heading: npt.ArrayLike | None,
     orientation: npt.ArrayLike | None,
     velocity: npt.ArrayLike,
     angular_velocity: npt.ArrayLike,
 ) -> BodyState:
-    """Return poses and velocities of N vehicles, with the arguments of `Multirotor.place`.
+    """Return poses and velocities of K copies, with the arguments of `Multirotor.place` and `reset`.
+
+    Args:
+        start: Start placement of all copies.
+        rows: Indices of the copies, shape (K,).
+        spawn_points: Spawn points of the world.
+        position: Positions [m], the name of a spawn point, or None for those at the start.
+        heading: Headings [rad]; None for that of the start or the spawn point, or 0 at a given position.
+        orientation: Attitudes in place of the headings; None for headings.
+        velocity: Velocities [m/s].
+        angular_velocity: Angular velocities [rad/s].
 
     Raises:
-        ConfigError: If a number is not finite, or a shape does not fit.
+        ConfigError: If a number is not finite, a shape does not fit, or there is no such spawn point.
     """
+    count = len(rows)
     state = BodyState.zeros(count)
-    state.position[...] = finite_numbers("position", position, (count, 3))
-    if orientation is None:
-        headings = finite_angles("heading", heading, (count,))
-        state.orientation[...] = quaternion_from_euler(0.0, 0.0, headings)
+    if position is None:
+        state.position[...], state.orientation[...] = start.position[rows], start.orientation[rows]
+    elif isinstance(position, str):
+        point = spawn_point_of(position, spawn_points)
+        require(count == 1, "position", position, "is a place for one copy", "give copies=0")
+        x, y, z = point.position
+        state.position[...] = x, y, z - START_HEIGHT + start.height
+        heading = point.heading if heading is None else heading
     else:
+        state.position[...] = finite_numbers("position", position, (count, 3))
+    if orientation is not None:
         turned = finite_numbers("orientation", orientation, (count, 4))
         length = np.sqrt((turned * turned).sum(axis=1))
         unit = bool((np.abs(length - 1.0) < 1e-3).all())
         require(unit, "orientation", orientation, "must be unit quaternions xyzw")
         state.orientation[...] = normalize(turned)
+    elif heading is not None:
+        headings = finite_angles("heading", heading, (count,))
+        state.orientation[...] = quaternion_from_euler(0.0, 0.0, headings)
     state.velocity[...] = finite_numbers("velocity", velocity, (count, 3))
     state.angular_velocity[...] = finite_numbers("angular_velocity", angular_velocity, (count, 3))
     return state

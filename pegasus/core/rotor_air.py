@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.step_math import Vec3
 from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_jet, turbulent_jet
 from pegasus.dynamics.ground_effect import FAR
@@ -30,11 +30,18 @@ class GroundSurvey:
 
     def __init__(self, radius: float) -> None:
         self._reach = _REACH * radius
-        self.reset()
+        self._surveyed, self._renewed = -math.inf, np.zeros(0, dtype=np.int64)
 
-    def reset(self) -> None:
-        """Discard the last survey."""
-        self._surveyed = -math.inf
+    def renew(self, rows: IntArray | None) -> None:
+        """Survey copies anew at the next update.
+
+        Args:
+            rows: Their indices; all if None.
+        """
+        if rows is None:
+            self._surveyed = -math.inf
+        else:
+            self._renewed = np.union1d(self._renewed, rows)
 
     def update(self, vehicle: "Multirotor", t: float) -> None:
         """Set the plane of the world below each rotor, if the last survey is old.
@@ -45,9 +52,12 @@ class GroundSurvey:
             vehicle: The vehicle; `ground_normal` and `ground_offset` of its columns are set.
             t: Simulation time [s].
         """
-        if 0.0 <= t - self._surveyed < _SURVEY_INTERVAL - 1e-9:
+        rows: IntArray | slice = self._renewed
+        if not 0.0 <= t - self._surveyed < _SURVEY_INTERVAL - 1e-9:
+            self._surveyed, rows = t, slice(None)
+        elif not len(self._renewed):
             return
-        self._surveyed = t
+        self._renewed = self._renewed[:0]
         centers = vehicle.rotor_centers
         origins = centers.reshape(-1, 3)
         down = np.broadcast_to([0.0, 0.0, -1.0], origins.shape)
@@ -56,8 +66,8 @@ class GroundSurvey:
         normal = np.where(ground[..., None], hits.normal.reshape(centers.shape), [0.0, 0.0, 1.0])
         below = np.where(ground, hits.distance.reshape(ground.shape), FAR)
         foot = centers - below[..., None] * [0.0, 0.0, 1.0]
-        vehicle.columns["ground_normal"][...] = normal
-        vehicle.columns["ground_offset"][...] = (foot * normal).sum(axis=-1)
+        vehicle.columns["ground_normal"][rows] = normal[rows]
+        vehicle.columns["ground_offset"][rows] = (foot * normal).sum(axis=-1)[rows]
 
 
 class Wakes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import build, require, require_instance
 from pegasus.base.field_docs import fields_text
 from pegasus.base.registry import Registry
@@ -77,6 +77,13 @@ class Sensor(ABC):
         if not self._rngs:
             self._rngs = self.rng.spawn(self.count)
         return self._rngs
+
+    def reset_copies(self, rows: IntArray) -> None:  # noqa: B027
+        """Start copies from a fresh state; overridden by sensors that keep something of earlier steps.
+
+        Args:
+            rows: Indices of the copies, shape (K,), whose true states are those after the reset.
+        """
 
     def follow(self, state: VehicleState, t: float) -> None:  # noqa: B027
         """Observe the state of every step, due or not; called before `measure` if overridden.

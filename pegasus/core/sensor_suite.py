@@ -91,6 +91,16 @@ class SensorSuite(Mapping[str, Sensor]):
         for sensor in self._compiled.values():
             sensor.place(rows)
 
+    def reset_copies(self, rows: IntArray) -> None:
+        """Start the sensors of copies from a fresh state.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
+        self._new = None
+        for sensor in self.values():
+            sensor.reset_copies(rows)
+
     @property
     def readings(self) -> Readings:
         """Last reading of each sensor that has given one."""

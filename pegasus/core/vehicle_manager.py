@@ -261,7 +261,7 @@ class VehicleManager(Collection[Multirotor]):
             target = BodyState.zeros(vehicle.count)
             target.position[...], target.orientation[...] = vehicle.start.position, vehicle.start.orientation
             self.place(vehicle, target, np.arange(vehicle.count))
-            vehicle.reset(rate=self.rate, seed=self.seed)
+            vehicle.begin(rate=self.rate, seed=self.seed)
             clear_energy(vehicle.columns)
 
     def release(self) -> None:

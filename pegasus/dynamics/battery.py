@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray, namespace
+from pegasus.base.arrays import Array, BoolArray, IntArray, namespace
 from pegasus.base.components import require
 from pegasus.base.step_math import Column, Real, interpolate, maximum, minimum, sqrt
 from pegasus.dynamics.motors import Motor
@@ -381,12 +381,17 @@ class BatteryState:
         low: BoolArray = self.charge <= [cells.low_charge for cells in self.cells]
         return low
 
-    def reset(self) -> None:
-        """Return to the initial charge, without load of the rotors."""
-        for name, values in zip(_SUPPLY, self._start.T, strict=True):
-            self.columns[name][...] = values
+    def reset(self, rows: IntArray | slice = slice(None)) -> None:
+        """Return to the initial charge, without load of the rotors.
+
+        Args:
+            rows: Indices of the vehicles.
+        """
+        start = self._start[rows] if len(self._start) > 1 else self._start
+        for name, values in zip(_SUPPLY, start.T, strict=True):
+            self.columns[name][rows] = values
         for name in ("work", "work_steps", "news"):
-            self.columns[name][...] = 0
+            self.columns[name][rows] = 0
 
 
 def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:

@@ -300,21 +300,23 @@ class GPS(CompiledSensor):
 
     def reading(self, stamp: float) -> GpsReading:
         """Return the last solution: that for `latency` ago, or for the first reading until it is so old."""
-        rows, n = self.rows, self.count
-        first = float(rows["first_time"][0])
+        rows = self.rows
         latitude, longitude, altitude = self.environment.geodetic(rows["solved_position"].copy())
-        eph, epv, fix_type = self._accuracy(stamp - first)
+        # Copies that were reset began later than others.
+        first, which = np.unique(rows["first_time"], return_inverse=True)
+        found = zip(*[self._accuracy(stamp - begin) for begin in first.tolist()], strict=True)
+        eph, epv, fix_type = (np.array(values)[which] for values in found)
         return GpsReading(
             stamp,
-            max(stamp - self.latency, first),
+            max(stamp - self.latency, float(first[0])),
             latitude,
             longitude,
             altitude,
             rows["solved_velocity"].copy(),
-            np.full(n, eph),
-            np.full(n, epv),
-            np.full(n, fix_type),
-            np.full(n, self.satellite_count if fix_type else 0),
+            eph,
+            epv,
+            fix_type,
+            np.where(fix_type == NO_FIX, 0, self.satellite_count),
         )
 
     def _accuracy(self, age: float) -> tuple[float, float, int]:

@@ -154,6 +154,18 @@ class OpticalFlow(Sensor):
         self._last: _View | None = None
         self._normals = NoiseBlock(self.rngs, (6,))
 
+    def reset_copies(self, rows: IntArray) -> None:
+        """Measure no flow of copies from their motion before.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
+        if self._last is not None:
+            distance = self.vehicle.raycast(_DOWN, self.max_range, origin=self.position).distance
+            now = self._view(self.vehicle.state, self._last.time, distance)
+            for name in ("orientation", "flow_rate", "quality"):
+                getattr(self._last, name)[rows] = getattr(now, name)[rows]
+
     def measure(self, state: VehicleState, t: float) -> OpticalFlowReading:
         """Return flow and rotation since the previous reading; the vehicle must be in a simulation.
 

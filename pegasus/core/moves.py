@@ -1,0 +1,119 @@
+"""Moves of copies of a vehicle: new poses, new episodes, and external wrenches."""
+
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
+from pegasus.base.components import finite_numbers
+from pegasus.core.placement import Copies, chosen_copies, placed_state
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+
+def place(
+    vehicle: "Multirotor",
+    position: npt.ArrayLike | str,
+    *,
+    heading: npt.ArrayLike | None = None,
+    orientation: npt.ArrayLike | None = None,
+    velocity: npt.ArrayLike = 0.0,
+    angular_velocity: npt.ArrayLike = 0.0,
+    copies: Copies = None,
+) -> None:
+    """Set the poses and velocities of copies; their sensors measure no acceleration from it.
+
+    Rotors go on turning, and backends are not told: an autopilot sees its vehicle jump.
+
+    Args:
+        vehicle: The vehicle.
+        position: New positions [m], shape (3,) or (K, 3), or the name of a spawn point, for one copy.
+        heading: New headings of level vehicles [rad], one or shape (K,); that of the spawn point, or 0,
+            if None.
+        orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (K, 4).
+        velocity: New velocities in the world [m/s], broadcast to (K, 3).
+        angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (K, 3).
+        copies: The K copies: an index, several, a slice, or a mask of shape (N,); all if None.
+
+    Raises:
+        ConfigError: If a number is not finite, a shape does not fit, or there is no such copy.
+        RuntimeError: If the vehicle is not in a simulation.
+    """
+    rows = chosen_copies(copies, vehicle.count)
+    target = placed_state(
+        vehicle.start,
+        rows,
+        vehicle.manager.spawn_points,
+        position=position,
+        heading=heading,
+        orientation=orientation,
+        velocity=velocity,
+        angular_velocity=angular_velocity,
+    )
+    vehicle.manager.place(vehicle, target, rows)
+
+
+def reset(
+    vehicle: "Multirotor",
+    copies: Copies = None,
+    *,
+    position: npt.ArrayLike | str | None = None,
+    heading: npt.ArrayLike | None = None,
+    orientation: npt.ArrayLike | None = None,
+    velocity: npt.ArrayLike = 0.0,
+    angular_velocity: npt.ArrayLike = 0.0,
+) -> None:
+    """Begin a new episode of copies: at their start or a given pose, rotors at rest, batteries charged.
+
+    Their sensors start afresh, with other noise and biases than before, and their missions too; external
+    wrenches end. The other copies, and the clock, go on as if nothing had happened.
+
+    Args:
+        vehicle: The vehicle.
+        copies: The K copies: an index, several, a slice, or a mask of shape (N,); all if None.
+        position: Positions [m], shape (3,) or (K, 3), or the name of a spawn point, for one copy; those
+            at the start if None.
+        heading: Headings of level vehicles [rad], one or shape (K,); see `place`.
+        orientation: Attitudes in place of the headings, quaternions xyzw, shape (4,) or (K, 4).
+        velocity: Velocities in the world [m/s], broadcast to (K, 3).
+        angular_velocity: Angular velocities in the body frame [rad/s], broadcast to (K, 3).
+
+    Raises:
+        ConfigError: If a number is not finite, a shape does not fit, there is no such copy, or the
+            driving backend cannot restart single copies.
+        RuntimeError: If the vehicle is not in a simulation.
+    """
+    rows = chosen_copies(copies, vehicle.count)
+    vehicle.backends.require_restarts()
+    target = placed_state(
+        vehicle.start,
+        rows,
+        vehicle.manager.spawn_points,
+        position=position,
+        heading=heading,
+        orientation=orientation,
+        velocity=velocity,
+        angular_velocity=angular_velocity,
+    )
+    vehicle.manager.place(vehicle, target, rows)
+    vehicle.actuation.reset(vehicle, rows)
+    vehicle.columns["push"][rows] = vehicle.columns["twist"][rows] = 0.0
+    vehicle.sensors.reset_copies(rows)
+    for backend in vehicle.backends:
+        backend.reset_copies(rows)
+
+
+def disturb(vehicle: "Multirotor", *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:
+    """Apply a constant external wrench from the next step on, until changed or reset.
+
+    Args:
+        vehicle: The vehicle.
+        force: Force at the centre of mass in the world [N], broadcast to (N, 3).
+        torque: Torque about the centre of mass in the body frame [N m], broadcast to (N, 3).
+
+    Raises:
+        ConfigError: If a number is not finite, or a shape does not fit.
+    """
+    shape = (vehicle.count, 3)
+    push, twist = finite_numbers("force", force, shape), finite_numbers("torque", torque, shape)
+    vehicle.columns["push"][...], vehicle.columns["twist"][...] = push, twist

@@ -1,0 +1,214 @@
+"""Reset of single copies in the middle of a run."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.backends import PX4
+from pegasus.control import GeometricController, GuidedController, trajectories
+from pegasus.core.backend import Backend
+from pegasus.dynamics import Battery
+from pegasus.sensors import GPS, IMU, Airspeed, Barometer, ImuReading, Magnetometer, OpticalFlow, Rangefinder
+from pegasus.sensors.imu import Gyroscope
+
+PLACES = [[0.0, 0.0, 0.3], [10.0, 0.0, 0.3], [20.0, 0.0, 0.3]]
+PATH = [{"takeoff": {"height": 2.0}}, {"hold": {"duration": 1.0}}, {"land": {}}]
+
+
+def sensors():
+    """Return sensors of all kinds: compiled ones, ones with latency, and ones in NumPy."""
+    return {
+        "imu": IMU(),
+        "gps": GPS(latency=0.2),
+        "barometer": Barometer(),
+        "magnetometer": Magnetometer(),
+        "airspeed": Airspeed(),
+        "flow": OpticalFlow(),
+        "range": Rangefinder(),
+    }
+
+
+class Hover(Backend):
+    """Driver that holds rotor speeds and notes which copies start anew."""
+
+    drives = True
+
+    def __init__(self):
+        self.renewed = []
+
+    def bind(self, vehicle):
+        self.speed = np.full((vehicle.count, 4), 650.0)
+
+    def command(self, t):
+        return self.speed
+
+    def reset_copies(self, rows):
+        self.renewed.append(rows.tolist())
+
+
+def flown(resets, *, model="iris", backend=None, duration=6.0, **vehicle):
+    """Return the vehicle after a flight, and all positions and readings of each step.
+
+    Args:
+        resets: Functions of the vehicle by step.
+        model: Name of the vehicle.
+        backend: Driving backend; a geometric controller when None.
+        duration: Length of the flight [s].
+        vehicle: Further arguments of the vehicle.
+    """
+    path, readings = [], []
+    driver = GeometricController(PATH) if backend is None else backend
+    with Simulation("flat", seed=3) as sim:
+        flying = sim.add(
+            Multirotor(model, count=3, position=PLACES, sensors=sensors(), backends=[driver], **vehicle)
+        )
+        for k in range(round(duration * 250)):
+            if k in resets:
+                resets[k](flying)
+            sim.step()
+            path.append(flying.state.position.copy())
+            readings.append({name: vars(reading) for name, reading in flying.readings.items()})
+    return flying, np.array(path), readings
+
+
+@pytest.mark.parametrize("model", ["iris", "crazyflie"])
+def test_the_others_keep_every_bit(model):
+    """A copy would fly otherwise because another one began a new episode."""
+    _, calm, before = flown({}, model=model)
+    resets = {400: lambda v: v.reset(1), 900: lambda v: v.reset([1], position=(10.0, 3.0, 4.0))}
+    _, disturbed, after = flown(resets, model=model)
+    np.testing.assert_array_equal(calm[:, [0, 2]], disturbed[:, [0, 2]])
+    assert not (calm[:, 1] == disturbed[:, 1]).all()
+    for then, now in zip(before, after, strict=True):
+        for name in then:
+            for field, values in then[name].items():
+                if np.ndim(values) and len(values) == 3:
+                    np.testing.assert_array_equal(
+                        values[[0, 2]], now[name][field][[0, 2]], err_msg=f"{name}.{field}"
+                    )
+
+
+def test_a_copy_begins_as_in_the_first_run():
+    """Its rotors would turn, its battery be worn, or its controller remember the last episode."""
+    resets = {700: lambda v: v.reset(1)}
+    vehicle, path, _ = flown(resets, duration=5.6)
+    np.testing.assert_allclose(path[700:1400, 1], path[:700, 1], atol=1e-9)
+    assert path[699, 1, 2] > 0.8
+    assert not np.allclose(path[1399, 0], path[1399, 1], atol=0.1)
+    assert vehicle.state.rotor_speed.shape == (3, 4)
+
+
+def test_what_a_reset_copy_has_at_once():
+    """A part of the last episode would be left."""
+    kept = {}
+
+    def reset(vehicle):
+        vehicle.disturb(force=(0.0, 0.0, 1.0))
+        before = vehicle.battery.charge.copy()
+        vehicle.reset([False, True, False], velocity=(1.0, 0.0, 0.0))
+        assert vehicle.state.position[1].tolist() == PLACES[1]
+        assert vehicle.state.velocity[1].tolist() == [1.0, 0.0, 0.0]
+        assert (vehicle.state.rotor_speed[1] == 0.0).all()
+        assert (vehicle.state.rotor_speed[0] > 100.0).all()
+        assert vehicle.columns["push"][:, 2].tolist() == [1.0, 0.0, 1.0]
+        assert vehicle.battery.charge[1] > before[0]
+        np.testing.assert_array_equal(vehicle.battery.charge[[0, 2]], before[[0, 2]])
+        kept["done"] = vehicle.backends.driver.renewed
+
+    flown(
+        {300: reset},
+        backend=Hover(),
+        battery=Battery(cell_count=4, capacity=3.0, resistance=0.01),
+        duration=1.6,
+    )
+    assert kept["done"] == [[1]]
+
+
+def test_noise_is_other_in_each_episode_and_the_same_in_each_run():
+    """Episodes would repeat the noise of the first one, or a run could not be repeated."""
+
+    def rates(seen):
+        return np.array([r["imu"]["angular_velocity"][1] for r in seen])
+
+    def reset(vehicle):
+        vehicle.reset(1)
+
+    resets = {250: reset, 500: reset}
+    first, again = (flown(resets, backend=Hover(), duration=3.0)[2] for _ in range(2))
+    a, b, c = rates(first)[:250], rates(first)[250:500], rates(first)[500:]
+    np.testing.assert_array_equal(rates(first), rates(again))
+    for one, other in ((a, b), (b, c), (a, c)):
+        # The true rates are the same.
+        difference = one[:200] - other[:200]
+        sigma = math.sqrt(2.0 * 250.0) * Gyroscope().noise_density
+        np.testing.assert_allclose(difference.std(axis=0), sigma, rtol=0.25)
+        assert np.abs(difference.mean(axis=0)).max() > 2e-3, "turn-on biases"
+    only = flown({500: reset}, backend=Hover(), duration=3.0)[2]
+    # The second episode of a copy is the same, whenever it begins.
+    np.testing.assert_allclose(rates(only)[500:740], b[:240], atol=1e-6)
+
+
+def test_a_simulation_begins_as_before():
+    """A reset of the whole simulation would keep the noise of a later episode."""
+    with Simulation("flat", seed=1) as sim:
+        vehicle = sim.add(Multirotor("iris", count=2, sensors={"imu": IMU()}))
+        sim.run(0.2)
+        first = vehicle.reading(ImuReading).specific_force.copy()
+        vehicle.reset(0)
+        sim.stop()
+        sim.run(0.2)
+        np.testing.assert_array_equal(vehicle.reading(ImuReading).specific_force, first)
+
+
+def test_a_delayed_sensor_forgets_the_last_episode():
+    """GPS would report a place of the last episode for the length of its latency."""
+
+    def reset(vehicle):
+        vehicle.reset(1, position=(10.0, 500.0, 100.0), orientation=(0, 0, 0, 1))
+
+    _, _, seen = flown({500: reset}, backend=Hover(), duration=2.4)
+    north = np.array([r["gps"]["latitude"][1] for r in seen])
+    assert np.ptp(north[:499]) < 1e-4
+    assert (north[502:] - north[0]).min() > 0.004
+
+
+@pytest.mark.parametrize(
+    ("copies", "changes", "message"),
+    [
+        (5, {}, "copies = 5: must be an index below 3"),
+        (0, {"position": [0.0, 1.0]}, r"position = \[0.0, 1.0\]: must be"),
+        (0, {"position": "nowhere"}, "spawn point = 'nowhere': no such spawn point"),
+        ([0, 1], {"position": "spawn_1"}, "position = 'spawn_1': is a place for one copy"),
+    ],
+)
+def test_wrong_resets(copies, changes, message):
+    """A wrong reset would move a copy, or fail half-way."""
+
+    def reset(vehicle):
+        before = vehicle.state.position.copy()
+        with pytest.raises(ConfigError, match=message):
+            vehicle.reset(copies, **changes)
+        np.testing.assert_array_equal(vehicle.state.position, before)
+
+    flown({20: reset}, backend=Hover(), duration=0.1)
+
+
+def test_an_autopilot_is_not_reset():
+    """A copy would be moved while its autopilot flies on as if nothing had happened."""
+    vehicle = Multirotor("iris", backends=[PX4(connection="tcpin:4999")])
+    with pytest.raises(ConfigError, match="PX4: cannot start single copies anew; reset the simulation"):
+        vehicle.backends.require_restarts()
+
+
+def test_guided_copies_stand_after_a_reset():
+    """A reset copy would fly at once to where the others are."""
+    pilot = GuidedController(trajectories.hold(height=1.0))
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor("iris", count=2, position=PLACES[:2], backends=[pilot], sensors={}))
+        pilot.takeoff(height=2.0).wait(sim)
+        vehicle.reset(1)
+        sim.run(2.0)
+        assert vehicle.state.position[:, 2] == pytest.approx([2.07, 0.09], abs=0.1)
+        assert (vehicle.rotor_command[1] == 0.0).all()
