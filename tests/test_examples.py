@@ -18,6 +18,10 @@ from pegasus.sensors import IMU
 from pegasus.sensors.imu import Accelerometer, Gyroscope
 from tests.example_rig import EXAMPLES, load_example
 
+NO_PX4, NO_ARDUPILOT = (
+    pytest.mark.skipif(name not in os.environ, reason=f"needs {program}: set {name} to a built one")
+    for name, program in (("PX4_DIR", "PX4"), ("ARDUPILOT_DIR", "ArduPilot"))
+)
 PROGRAMS = (
     *("brake_before_wall", "clicked_points", "dead_reckoning", "follow_leader", "landing_sweep"),
     *("log_to_pandas", "push_recovery", "replanned_flight"),
@@ -342,8 +346,28 @@ def test_drone_dataset(example, tmp_path, capsys):
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("controller", 0.2),
+        # PX4 and ArduPilot follow GPS and barometer, which err by decimetres.
+        pytest.param("px4", 2.0, marks=[pytest.mark.px4, NO_PX4]),
+        pytest.param("ardupilot", 2.0, marks=[pytest.mark.ardupilot, NO_ARDUPILOT]),
+    ],
+)
+def test_same_mission(example, name, error):
+    """The same calls would lead elsewhere, or the vehicle not land and disarm."""
+    module = example("same_mission")
+    *reached, flown, landed = module.main(name)
+    np.testing.assert_allclose(reached, module.POINTS, atol=error)
+    # Two seconds towards 1 m/s to the west, and the braking.
+    assert 1.2 < reached[-1][0] - flown[0] < 3.0
+    assert landed[2] < 0.2
+    assert len((EXAMPLES / "same_mission.py").read_text().splitlines()) <= 40
+
+
 @pytest.mark.px4
-@pytest.mark.skipif("PX4_DIR" not in os.environ, reason="needs PX4: set PX4_DIR to a built PX4-Autopilot")
+@NO_PX4
 def test_px4_mission(example):
     """PX4 would not arm, fly or land by the commands of a script at its offboard port."""
     pytest.importorskip("pymavlink", reason="needs pymavlink: pip install pymavlink")

@@ -30,6 +30,7 @@ class Command:
         reached: Returns which copies have done it, shape (N,).
         distance: Returns what each copy still lacks, in `unit`, shape (N,).
         unit: Unit of the distance.
+        reason: Returns why a copy cannot do it; empty if unknown.
     """
 
     def __init__(
@@ -41,9 +42,11 @@ class Command:
         reached: Callable[[VehicleState], BoolArray],
         distance: Callable[[VehicleState], Array],
         unit: str,
+        reason: Callable[[int], str],
     ) -> None:
         self._name, self._vehicle, self._mission, self._copies = name, vehicle, mission, copies
         self._reached, self._distance, self._unit = reached, distance, unit
+        self._reason = reason
         self._order, self._time = mission.order.copy(), mission.time
 
     @property
@@ -75,7 +78,8 @@ class Command:
                 copy, state = int(done.argmin()), self._mission.state
                 lacks = "" if state is None else f", {self._distance(state)[copy]:.3g} {self._unit} away"
                 text = f"{self._name}: {self._vehicle}, copy {copy}, is not done after {timeout:g} s{lacks}"
-                raise TimeoutError(text)
+                reason = self._reason(copy)
+                raise TimeoutError(f"{text}: {reason}" if reason else text)
             sim.step()
 
 
@@ -210,7 +214,7 @@ class GuidedCommands:
             angle: Array = 2.0 * np.arccos(cosine)
             return angle
 
-        return Command("attitude", self._name, mission, mask, lambda s: lacking(s) < _TURNED, lacking, "rad")
+        return self._command("attitude", mask, lambda s: lacking(s) < _TURNED, lacking, "rad")
 
     def body_rates(
         self, rates: npt.ArrayLike, *, thrust: npt.ArrayLike | None = None, copies: Copies = None
@@ -226,7 +230,7 @@ class GuidedCommands:
         Raises:
             ConfigError: If a copy is not in the air, or a value is not allowed.
         """
-        mission, mask = self.guided, self._mask(copies)
+        mask = self._mask(copies)
         wanted = np.zeros((len(mask), 3))
         wanted[mask] = rows_of_copies("rates", rates, mask, (3,))
         self._turn(Mode.BODY_RATES, mask, thrust, rates=wanted[mask])
@@ -234,9 +238,7 @@ class GuidedCommands:
         def lacking(state: VehicleState) -> Array:
             return length(state.angular_velocity - wanted)
 
-        return Command(
-            "body_rates", self._name, mission, mask, lambda s: lacking(s) < _TURNING, lacking, "rad/s"
-        )
+        return self._command("body_rates", mask, lambda s: lacking(s) < _TURNING, lacking, "rad/s")
 
     def hold(self, *, copies: Copies = None) -> Command:
         """Hold the position; a take-off in progress is completed.
@@ -260,7 +262,11 @@ class GuidedCommands:
         def landed(state: VehicleState) -> BoolArray:
             return mission.landed | (not mission.airborne)
 
-        return Command("land", self._name, mission, mask, landed, lambda s: s.position[:, 2], "m")
+        return self._command("land", mask, landed, lambda s: s.position[:, 2], "m")
+
+    def _reason(self, copy: int) -> str:
+        """Return why a copy cannot do a command; empty if unknown."""
+        return ""
 
     def _turn(
         self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
@@ -287,7 +293,7 @@ class GuidedCommands:
             done: BoolArray = mission.airborne & slow & turned & (distance(state) < _NEAR)
             return done
 
-        return Command(name, self._name, mission, mask, reached, distance, "m")
+        return self._command(name, mask, reached, distance, "m")
 
     def _speeding(self, name: str, mask: BoolArray) -> Command:
         mission = self.guided
@@ -295,7 +301,17 @@ class GuidedCommands:
         def lacking(state: VehicleState) -> Array:
             return length(state.velocity - mission.wanted)
 
-        return Command(name, self._name, mission, mask, lambda s: lacking(s) < _SLOW, lacking, "m/s")
+        return self._command(name, mask, lambda s: lacking(s) < _SLOW, lacking, "m/s")
+
+    def _command(
+        self,
+        name: str,
+        mask: BoolArray,
+        reached: Callable[[VehicleState], BoolArray],
+        distance: Callable[[VehicleState], Array],
+        unit: str,
+    ) -> Command:
+        return Command(name, self._name, self.guided, mask, reached, distance, unit, self._reason)
 
     def _mask(self, copies: Copies) -> BoolArray:
         """Return which copies are meant, shape (N,)."""

@@ -32,9 +32,10 @@ from pegasus.backends.ardupilot.program import (
     start_place,
 )
 from pegasus.backends.mavlink.airframe import RotorMap, in_body_frame, rotor_map
+from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.link import Link, TcpClientLink
-from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, OffboardPilot
+from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.base.arrays import Array
@@ -112,7 +113,7 @@ class ArduPilot(Backend):
         for name in ("step_timeout", "start_timeout"):
             require(0 < getattr(self, name) < math.inf, name, getattr(self, name), "must be above 0 s")
         require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must not be negative")
-        self._pilot: OffboardPilot | None = None
+        self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
@@ -163,14 +164,11 @@ class ArduPilot(Backend):
         )
         self._resources.callback(self._listener.close)
         self.estimate = self._listener.estimate
-        if self.trajectory is not None:
-            self._pilot = OffboardPilot(
-                self.trajectory,
-                ARDUPILOT_DIALECT,
-                self._clients(_MAVLINK_PORTS[0]),
-                [instance + 1 for instance in self.instances],
-                [link.name for link in self.links],
-            )
+        clients, names = self._clients(_MAVLINK_PORTS[0]), [link.name for link in self.links]
+        self._pilot = self._new_pilot(
+            Lines(ARDUPILOT_DIALECT, clients, [i + 1 for i in self.instances], names)
+        )
+        if self._pilot is not None:
             self._resources.callback(self._pilot.close)
             self.reference = self._pilot.reference
         if self._program is not None:
@@ -233,6 +231,9 @@ class ArduPilot(Backend):
         """End the programs and close the sockets; repeated calls are allowed."""
         self.links = []
         self._resources.close()
+
+    def _new_pilot(self, lines: Lines) -> Pilot | None:
+        return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)
 
     def _bind_imu(self, vehicle: "Multirotor") -> None:
         imus = [(name, sensor) for name, sensor in vehicle.sensors.items() if isinstance(sensor, IMU)]

@@ -59,6 +59,8 @@ class EstimateListener:
         """Their estimates; live arrays."""
         intervals = [(number, _STOP) for number in unwanted]
         intervals += [(number, interval * 1e6) for number, interval in _INTERVALS.items()]
+        self.local_position = np.full((len(systems), 3), math.nan)
+        """Positions in their local frames, east, north and up [m], shape (N, 3); NaN until known."""
         self._inbox = Inbox()
         self._lines = [
             _Line(link, system, row, intervals, self._inbox)
@@ -99,6 +101,7 @@ class EstimateListener:
             assert line.local_origin is not None
             x, y, z = line.local_origin
             line.received_at = estimate.received[row] = t
+            self.local_position[row] = (message.y, message.x, -message.z)
             estimate.position[row] = here = (x + message.y, y + message.x, z - message.z)
             estimate.velocity[row] = speed = (message.vy, message.vx, -message.vz)
             place, velocity = state.position[row].tolist(), state.velocity[row].tolist()

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pegasus.backends.mavlink.airframe import rotor_map
+from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.messages import HilStateQuaternion
-from pegasus.backends.mavlink.offboard import PX4_DIALECT, OffboardPilot
+from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
@@ -112,7 +113,7 @@ class PX4(Backend):
             )
         self.rc_channels: Sequence[int] | None = None
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
-        self._pilot: OffboardPilot | None = None
+        self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
@@ -221,15 +222,10 @@ class PX4(Backend):
             unwanted=PAYLOAD_STREAMS if self.connection is None else (),
         )
         self.estimate = self._listener.estimate
-        if self.trajectory is not None:
-            self._pilot = OffboardPilot(
-                self.trajectory,
-                PX4_DIALECT,
-                [hub.tap for hub in hubs],
-                [number + 1 for number in numbers],
-                [instance.name for instance in self._instances],
-                self._printed_reasons,
-            )
+        names = [instance.name for instance in self._instances]
+        taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
+        self._pilot = self._new_pilot(Lines(PX4_DIALECT, taps, systems, names, self._printed_reasons))
+        if self._pilot is not None:
             self.reference = self._pilot.reference
         if self._program is not None:
             self._launch(self._program, self._lockstep)
@@ -304,6 +300,9 @@ class PX4(Backend):
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
+
+    def _new_pilot(self, lines: Lines) -> Pilot | None:
+        return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)
 
     def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
         autopilot = f"PX4 {self.first_instance + copy}"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
 from pegasus.backends.mavlink.link import UdpLink
 from pegasus.backends.mavlink.messages import (
     CommandLong,
@@ -16,7 +17,7 @@ from pegasus.backends.mavlink.messages import (
     StatusText,
     encode,
 )
-from pegasus.backends.mavlink.offboard import ARDUPILOT_DIALECT, PX4_DIALECT, OffboardPilot
+from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.state import VehicleState
@@ -84,7 +85,9 @@ class School:
         self.systems = [3 + i for i in range(count)]
         self.names = [f"PX4 {2 + i}" for i in range(count)]
         links = [ear.link for ear in self.ears]
-        self.pilot = OffboardPilot(trajectory_from_spec(spec), dialect, links, self.systems, self.names)
+        self.pilot = OffboardPilot(
+            trajectory_from_spec(spec), Lines(dialect, links, self.systems, self.names)
+        )
         self.state = VehicleState.at_rest(count, 4)
         self.state.position[...] = START + np.arange(count)[:, None] * [0, 3, 0]
         self.state.rotation[...] = Rotation.from_rotvec([0, 0, HEADING]).as_matrix()

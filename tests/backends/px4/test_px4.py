@@ -12,7 +12,7 @@ from px4_rig import Elsewhere, Recorder, distance, fly_until, free_instance, iri
 
 from pegasus import ConfigError, Simulation
 from pegasus.backends import PX4
-from pegasus.backends.mavlink.offboard import PX4_DIALECT
+from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT
 from pegasus.backends.mavlink.ports import bind_udp
 
 pytestmark = pytest.mark.usefixtures("nothing_left")

@@ -1,0 +1,232 @@
+"""Links to autopilots that are flown by MAVLink set-points and commands, and the dialects of autopilots."""
+
+import logging
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from pegasus.backends.mavlink.link import Link, LinkClosedError
+from pegasus.backends.mavlink.messages import (
+    CommandLong,
+    Decoder,
+    Heartbeat,
+    SetPositionTargetLocalNed,
+    StatusText,
+    encode,
+)
+from pegasus.base.errors import ConfigError
+from pegasus.core.state import Plan, Reference, VehicleState
+
+_log = logging.getLogger(__name__)
+
+SET_POINT_INTERVAL = 0.05
+"""Simulated time between two set-points [s]; PX4 leaves its offboard mode after 0.5 s without one."""
+RETRY_INTERVAL = 1.0
+"""Simulated time between attempts to arm, and between heartbeats [s]."""
+_ONBOARD_CONTROLLER, _NO_AUTOPILOT = 18, 8
+_DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
+_CUSTOM_MODE = 1.0
+_IGNORE_NOTHING_BUT_YAW_RATE = 1 << 11
+_PILOT_SYSTEM, _PILOT_COMPONENT = 245, 191
+_WARNING = 4
+"""Highest number of severity that is a complaint."""
+
+
+class Dialect(NamedTuple):
+    """Flight modes and take-off of a type of autopilot."""
+
+    guided: tuple[float, float]
+    """Parameters 2 and 3 of DO_SET_MODE to follow set-points."""
+    land: tuple[float, float]
+    """Parameters 2 and 3 of DO_SET_MODE to land."""
+    take_off_height: float | None
+    """Height of the take-off command that it needs before set-points [m]; None if it needs none."""
+    patience: float
+    """Simulated time after which failed arming is reported [s]."""
+
+
+PX4_DIALECT = Dialect(guided=(6.0, 0.0), land=(4.0, 6.0), take_off_height=None, patience=20.0)
+"""OFFBOARD and AUTO.LAND."""
+ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=1.5, patience=60.0)
+"""GUIDED and LAND of ArduCopter."""
+
+
+class Lines(NamedTuple):
+    """What is needed to talk to N autopilots."""
+
+    dialect: Dialect
+    """Modes and take-off of the autopilots."""
+    links: Sequence[Callable[[], Link]]
+    """Function that opens the link to each autopilot; retried after a ConfigError."""
+    systems: Sequence[int]
+    """System id of each autopilot."""
+    names: Sequence[str]
+    """Name of each autopilot in messages."""
+    printed: Callable[[int], str] = lambda _: ""
+    """Function from a row to the reasons against arming that this autopilot has printed; if empty, those
+    received over the link are reported."""
+
+
+class Pilot(Protocol):
+    """What flies N autopilots."""
+
+    reference: Reference
+
+    def update(
+        self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
+    ) -> None:
+        """Send the messages that are due at time t."""
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the rest of the flight."""
+
+    def close(self) -> None:
+        """Close the links."""
+
+
+class AutopilotLine:
+    """Link to one autopilot: its set-points, its commands, and its reasons against arming.
+
+    Args:
+        lines: Links of all autopilots.
+        row: Row of this one.
+    """
+
+    def __init__(self, lines: Lines, row: int) -> None:
+        self._dialect, self._row, self._name = lines.dialect, row, lines.names[row]
+        self._open_link, self._system, self._printed = lines.links[row], lines.systems[row], lines.printed
+        self._link: Link | None = None
+        self._decoder = Decoder()
+        self._complaint = ""
+        self._asked_since: float | None = None
+        self._sequence = 0
+
+    @property
+    def reasons(self) -> str:
+        """Its reasons against arming."""
+        return self._printed(self._row) or self._complaint or "no reason was received"
+
+    def close(self) -> None:
+        """Close the link."""
+        if self._link is not None:
+            self._link.close()
+
+    def greet(self) -> None:
+        """Read its messages and send a heartbeat."""
+        self._listen()
+        self._send(Heartbeat(type=_ONBOARD_CONTROLLER, autopilot=_NO_AUTOPILOT))
+
+    def set_mode(self, mode: tuple[float, float]) -> None:
+        """Request a flight mode.
+
+        Args:
+            mode: Parameters 2 and 3 of DO_SET_MODE.
+        """
+        self._command(_DO_SET_MODE, _CUSTOM_MODE, *mode)
+
+    def prepare(self, *, armed: bool, height: float | None) -> None:
+        """Request its guided mode; arm it, or send it the take-off command if it needs one.
+
+        Args:
+            armed: Whether it is armed.
+            height: Height of the take-off command [m]; None for none.
+        """
+        self.set_mode(self._dialect.guided)
+        if not armed:
+            self._command(_ARM_DISARM, 1.0)
+        elif height is not None:
+            self._command(_TAKE_OFF, 0.0, height=height)
+
+    def check_arming(self, t: float, *, armed: bool) -> None:
+        """Report once that it does not arm, with its reasons.
+
+        Args:
+            t: Simulation time [s].
+            armed: Whether it is armed, or need not be.
+        """
+        if armed:
+            self._asked_since = math.inf
+        elif self._asked_since is None:
+            self._asked_since = t
+        elif t - self._asked_since >= self._dialect.patience:
+            self._asked_since = math.inf
+            _log.warning("%s has not armed within %g s: %s", self._name, self._dialect.patience, self.reasons)
+
+    def send_set_point(
+        self,
+        t: float,
+        position: Sequence[float],
+        velocity: Sequence[float],
+        acceleration: Sequence[float],
+        yaw: float,
+    ) -> None:
+        """Send a set-point.
+
+        Args:
+            t: Simulation time [s].
+            position: East, north and up from the origin of its local frame [m].
+            velocity: Velocity, east, north and up [m/s].
+            acceleration: Acceleration, east, north and up [m/s^2].
+            yaw: Heading, counter-clockwise from east [rad].
+        """
+        (east, north, up), (ve, vn, vu), (ae, an, au) = position, velocity, acceleration
+        self._send(
+            SetPositionTargetLocalNed(
+                round(t * 1e3),
+                north,
+                east,
+                -up,
+                vn,
+                ve,
+                -vu,
+                an,
+                ae,
+                -au,
+                math.remainder(math.pi / 2 - yaw, 2 * math.pi),
+                0.0,
+                _IGNORE_NOTHING_BUT_YAW_RATE,
+                self._system,
+                1,
+            )
+        )
+
+    def _listen(self) -> None:
+        """Read its messages and keep complaints; open the link if necessary."""
+        try:
+            if self._link is None:
+                self._link, self._decoder = self._open_link(), Decoder()
+            for message in self._decoder.feed(self._link.receive()):
+                if type(message) is StatusText and message.severity <= _WARNING:
+                    self._complaint = message.line
+        except ConfigError:
+            # It is not listening yet.
+            self._link = None
+        except LinkClosedError:
+            self.close()
+            self._link = None
+
+    def _command(
+        self, number: int, param1: float, param2: float = 0.0, param3: float = 0.0, *, height: float = 0.0
+    ) -> None:
+        self._send(
+            CommandLong(
+                param1=param1,
+                param2=param2,
+                param3=param3,
+                param7=height,
+                command=number,
+                target_system=self._system,
+                target_component=1,
+            )
+        )
+
+    def _send(self, message: NamedTuple) -> None:
+        if self._link is None:
+            return
+        frame = encode(message, sequence=self._sequence, system=_PILOT_SYSTEM, component=_PILOT_COMPONENT)
+        self._sequence += 1
+        try:
+            self._link.send(frame)
+        except LinkClosedError:
+            self.close()
+            self._link = None

@@ -1,0 +1,262 @@
+"""Guided flight of autopilots: the commands of guided controllers by set-points and flight modes."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.backends.mavlink.autopilot_line import (
+    RETRY_INTERVAL,
+    SET_POINT_INTERVAL,
+    AutopilotLine,
+    Lines,
+    Pilot,
+)
+from pegasus.backends.mavlink.estimate_link import EstimateListener
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import require
+from pegasus.control.guided_commands import GuidedCommands
+from pegasus.control.guided_mission import GuidedMission, Mode
+from pegasus.core.backend import Backend
+from pegasus.core.state import Plan, VehicleState
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_SPIN_UP = 1.0
+"""Time from arming, or after the autopilot's own take-off, until the reference moves [s]."""
+_RISEN = 0.8
+"""Share of the height of a take-off command at which an autopilot follows set-points."""
+_REPEATS = 3
+"""Number of requests for the guided mode after a landing that another command ends."""
+
+
+class AutopilotMission(GuidedMission):
+    """Mission whose vehicles fly as soon as all are ready, and have landed when they are disarmed.
+
+    Args:
+        count: Number of vehicles N.
+        height: Climb at take-off [m].
+        speed: Maximum speed towards a point [m/s].
+        acceleration: Maximum acceleration [m/s^2].
+    """
+
+    def __init__(self, *, count: int, height: float, speed: float, acceleration: float) -> None:
+        super().__init__(count=count, spin_up=_SPIN_UP, height=height, speed=speed, acceleration=acceleration)
+        self.finished = True
+        self.armed, self.ready = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        """Vehicles that are armed, and those that can follow the reference, shape (N,)."""
+        self.base = np.full((count, 3), math.nan)
+        """Position of each vehicle when it was last disarmed [m]."""
+
+    def land(self, copies: BoolArray) -> None:
+        """Descend until the autopilot disarms; before all are ready, end the take-off of all vehicles.
+
+        Args:
+            copies: Copies that land, shape (N,).
+        """
+        if not self.airborne and not self.finished:
+            self.finished = True
+            self.order += 1
+        super().land(copies)
+
+    def _stand_by(self, t: float, state: VehicleState) -> None:
+        if not self.ready.all():
+            self._begin = math.nan
+            self._motion[0], self.reference.yaw[...] = state.position, state.heading
+        else:
+            super()._stand_by(t, state)
+        if not self.finished:
+            self.target = self.base + np.array([0.0, 0.0, self.climb])
+
+    def _touch_down(self, state: VehicleState, lead: Array) -> None:
+        if (~self.armed & ~self.landed).any():
+            self.landed |= ~self.armed
+            self._settle()
+
+
+class GuidedPilot:
+    """Pilot that arms N autopilots for a take-off, streams the reference of a mission, and lands them.
+
+    The mission sees each vehicle as its autopilot does: at the place of the take-off, moved by what the
+    autopilot's estimate has moved since. All times are simulated.
+
+    Args:
+        mission: The mission.
+        estimates: Listener to the autopilots' estimates.
+        lines: Links to the autopilots.
+    """
+
+    def __init__(self, mission: AutopilotMission, estimates: EstimateListener, lines: Lines) -> None:
+        self.reference = mission.reference
+        self._mission, self._estimates, self._dialect = mission, estimates, lines.dialect
+        self._autopilots = [_Autopilot(lines, row) for row in range(len(lines.systems))]
+        self._anchor = np.zeros((len(lines.systems), 3))
+        self._due = -math.inf
+
+    def update(
+        self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
+    ) -> None:
+        """Advance the mission and send the messages that are due at time t.
+
+        Args:
+            t: Simulation time [s].
+            state: True state.
+            present: Whether each autopilot is connected.
+            armed: Whether each autopilot is armed.
+        """
+        if t < self._due:
+            return
+        self._due = t + SET_POINT_INTERVAL
+        mission = self._mission
+        mission.armed[...] = np.array(armed) & np.array(present)
+        seen = self._seen(state)
+        height = self._take_off_height
+        mission.ready[...] = mission.armed
+        if height is not None:
+            mission.ready &= state.position[:, 2] > mission.base[:, 2] + _RISEN * height
+        mission.update(t, seen)
+        for row, autopilot in enumerate(self._autopilots):
+            if present[row]:
+                autopilot.instruct(t, mission, height=None if mission.ready[row] else height)
+                self._send_set_point(t, row, autopilot, seen)
+
+    def reasons(self, copy: int) -> str:
+        """Return why an autopilot is not armed; empty if it is.
+
+        Args:
+            copy: Its copy.
+        """
+        return "" if self._mission.armed[copy] else self._autopilots[copy].reasons
+
+    def plan(self, t: float) -> Plan | None:
+        """Return the straight path to the target; see `GuidedMission.plan`."""
+        return self._mission.plan(t)
+
+    def close(self) -> None:
+        """Close the links."""
+        for autopilot in self._autopilots:
+            autopilot.close()
+
+    @property
+    def _take_off_height(self) -> float | None:
+        height = self._dialect.take_off_height
+        return None if height is None else min(height, self._mission.climb)
+
+    def _seen(self, state: VehicleState) -> VehicleState:
+        """Return the state as the autopilots see it; the true one until they send estimates."""
+        mission, local = self._mission, self._estimates.local_position
+        velocity = self._estimates.estimate.velocity
+        standing = ~mission.armed
+        mission.base[standing] = state.position[standing]
+        self._anchor[standing] = (state.position - np.nan_to_num(local))[standing]
+        seen = {name: array.copy() for name, array in vars(state).items()}
+        seen["position"] = np.where(np.isnan(local), state.position, self._anchor + local)
+        seen["velocity"] = np.where(np.isnan(velocity), state.velocity, velocity)
+        return VehicleState(**seen)
+
+    def _send_set_point(self, t: float, row: int, autopilot: "_Autopilot", seen: VehicleState) -> None:
+        mission, reference = self._mission, self._mission.reference
+        follows = mission.airborne and not mission.landed[row]
+        if not follows and self._dialect.take_off_height is not None:
+            return
+        place = (reference.position if follows else seen.position)[row] - self._anchor[row]
+        autopilot.send_set_point(
+            t,
+            place.tolist(),
+            (reference.velocity[row] * follows).tolist(),
+            (reference.acceleration[row] * follows).tolist(),
+            float((reference.yaw if follows else seen.heading)[row]),
+        )
+
+
+class _Autopilot(AutopilotLine):
+    """One autopilot, and the requests that it has had."""
+
+    def __init__(self, lines: Lines, row: int) -> None:
+        super().__init__(lines, row)
+        self._next, self._phase, self._left = -math.inf, "", 0
+
+    def instruct(self, t: float, mission: AutopilotMission, *, height: float | None) -> None:
+        """Send the commands of its phase: at once when it changes, then every second."""
+        armed, phase = bool(mission.armed[self._row]), self._phase_of(mission)
+        if phase != self._phase:
+            # The mode of a vehicle that flies is left alone afterwards: a user or a failsafe may change it.
+            self._left = _REPEATS if (self._phase, phase) == ("land", "fly") else 0
+            self._next, self._phase, self._asked_since = t, phase, None
+        if t < self._next:
+            return
+        self._next = t + RETRY_INTERVAL
+        self.greet()
+        if phase == "take off":
+            self.prepare(armed=armed, height=height)
+            self.check_arming(t, armed=armed)
+        elif phase == "land":
+            self.set_mode(self._dialect.land)
+        elif phase == "fly" and self._left:
+            self._left -= 1
+            self.set_mode(self._dialect.guided)
+
+    def _phase_of(self, mission: AutopilotMission) -> str:
+        if not mission.finished and not mission.airborne:
+            return "take off"
+        if mission.airborne and not (mission.landed | mission.follows(Mode.LAND))[self._row]:
+            return "fly"
+        # One that was armed by others is left alone.
+        return "land" if mission.armed[self._row] and self._phase != "stand" else "stand"
+
+
+@dataclass(eq=False)
+class GuidedAutopilot(GuidedCommands, Backend):
+    """Mixin for autopilots that are flown by commands; without a command they are not armed."""
+
+    _: KW_ONLY
+    height: float = 1.5
+    """Climb at take-off [m]."""
+    speed: float = 3.0
+    """Maximum speed towards a point [m/s]."""
+    acceleration: float = 3.0
+    """Maximum acceleration of the reference [m/s^2]."""
+
+    def __post_init__(self) -> None:
+        self._require_limits()
+        # A program without sight of the vehicle must not arm a real flight controller.
+        allowed = {"trajectory": "the commands fly it", "connection": "only a PX4 on this machine"}
+        for option, why in allowed.items():
+            value = getattr(self, option, None)
+            remedy = "omit it, or use the class without commands"
+            require(value is None, option, value, f"is not allowed with commands: {why}", remedy)
+        self._mission = self._new_mission(1)
+        self._listener: EstimateListener | None = None
+        super().__post_init__()  # type: ignore[misc]
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Prepare for a vehicle; see the autopilot's class."""
+        super().bind(vehicle)
+        self._name, self._mission = vehicle.name, self._new_mission(vehicle.count)
+
+    def start(self) -> None:
+        """Start the autopilots, disarmed; commands given before the first step are kept."""
+        if self._mission.state is not None:
+            self._mission = self._new_mission(len(self._mission.order))
+        super().start()
+
+    @property
+    def guided(self) -> GuidedMission:
+        """Mission that takes the commands; valid until the run ends."""
+        return self._mission
+
+    def _new_mission(self, count: int) -> AutopilotMission:
+        return AutopilotMission(
+            count=count, height=self.height, speed=self.speed, acceleration=self.acceleration
+        )
+
+    def _new_pilot(self, lines: Lines) -> Pilot | None:
+        assert self._listener is not None
+        self._flown = GuidedPilot(self._mission, self._listener, lines)
+        return self._flown
+
+    def _reason(self, copy: int) -> str:
+        return self._flown.reasons(copy)
