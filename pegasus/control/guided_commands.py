@@ -68,7 +68,9 @@ class Command:
         Raises:
             TimeoutError: If it is not done in time.
             ConfigError: If another command replaces it.
+            RuntimeError: If called within a step, or while another thread runs the simulation.
         """
+        sim.stepper.require_free()
         require(0 < timeout < math.inf, "timeout", timeout, "must be above 0 s")
         end = sim.time + timeout
         while not (done := self.done).all():

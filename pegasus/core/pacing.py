@@ -76,3 +76,31 @@ def deferred_interrupt() -> Iterator[Callable[[], None]]:
         yield raise_pending
     finally:
         signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
+
+
+class Held:
+    """Thread that is within a block; as a context manager it marks the block."""
+
+    def __init__(self) -> None:
+        self.thread: int | None = None
+
+    def __enter__(self) -> None:
+        self.thread = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self.thread = None
+
+
+class Stepper:
+    """Threads that run and step a simulation."""
+
+    def __init__(self) -> None:
+        self.running, self.within_step = Held(), Held()
+
+    def require_free(self) -> None:
+        """Raise a RuntimeError within a step, and while another thread runs the simulation."""
+        here = threading.get_ident()
+        if self.within_step.thread == here:
+            raise RuntimeError("an observer or backend cannot step its simulation; do so after `sim.step()`")
+        if self.running.thread not in (None, here):
+            raise RuntimeError("another thread runs this simulation; step it or wait in that thread")

@@ -20,7 +20,7 @@ from pegasus.core.backend import Failure
 from pegasus.core.engine import DEFAULT_ENGINE, Engine
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.observer import Observer
-from pegasus.core.pacing import LONGEST_SLEEP, Pacer, deferred_interrupt
+from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrupt
 from pegasus.core.placement import find_start
 from pegasus.core.renderer import Renderer
 from pegasus.core.reprs import simulation_html, simulation_line
@@ -115,6 +115,7 @@ class Simulation:
         self._closed = False
         self._run = 0
         """Number of the run; a step is abandoned when its run has ended."""
+        self.stepper = Stepper()
         # Guard calls of a panel while another thread runs the simulation.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
@@ -282,24 +283,25 @@ class Simulation:
         Returns:
             Whether to complete the step; False if a backend or an observer has ended the run.
         """
-        run = self._run
-        t, step, dt = self.time, self.step_count, self.dt
-        self.vehicles.sense(step, t)
-        # All backends publish before any is waited for, so that N autopilots compute at the same time.
-        self.vehicles.publish(step, t)
-        if self._run != run:
-            return False
-        # A backend may have removed vehicles; vehicles that it has added join at the next step.
-        self.vehicles.command(t)
-        if self._run != run:
-            return False
-        self.vehicles.actuate(t, dt)
-        for observer in self._observers:
-            observer.record(self)
-        if self._run != run:
-            return False
-        self.vehicles.apply()
-        return True
+        with self.stepper.within_step:
+            run = self._run
+            t, step, dt = self.time, self.step_count, self.dt
+            self.vehicles.sense(step, t)
+            # All backends publish before any is waited for, so that N autopilots compute at the same time.
+            self.vehicles.publish(step, t)
+            if self._run != run:
+                return False
+            # A backend may have removed vehicles; vehicles that it has added join at the next step.
+            self.vehicles.command(t)
+            if self._run != run:
+                return False
+            self.vehicles.actuate(t, dt)
+            for observer in self._observers:
+                observer.record(self)
+            if self._run != run:
+                return False
+            self.vehicles.apply()
+            return True
 
     def observe_step(self) -> None:
         """Do the part of a step after the physics: advance the clock and read the new state."""
@@ -335,7 +337,7 @@ class Simulation:
         last = self.step_count + (round(duration * self.rate) if math.isfinite(duration) else math.inf)
         self.play()
         pacer = Pacer(speed, self.time)
-        with deferred_interrupt() as raise_interrupt:
+        with self.stepper.running, deferred_interrupt() as raise_interrupt:
             while self.step_count < last:
                 raise_interrupt()
                 if speed is not None and pacer.sleep(self.time):

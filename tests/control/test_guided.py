@@ -1,6 +1,7 @@
 """Guided flight: commands for all or some copies, waiting, and wrong input."""
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.control import GuidedController, GuidedPIDController
+from pegasus.core.observer import Observer
 
 
 @pytest.fixture(params=[GuidedController, GuidedPIDController])
@@ -63,6 +65,39 @@ def test_waits_end(flight):
     pilot.hold()
     with pytest.raises(ConfigError, match="goto: was replaced by a later command"):
         replaced.wait(sim)
+
+
+class Waiter(Observer):
+    """Observer that waits for a command."""
+
+    def __init__(self, pilot):
+        self.pilot = pilot
+
+    def record(self, sim):
+        self.pilot.hold().wait(sim)
+
+
+def test_waits_where_nobody_may_step(flight):
+    """A wait in an observer would step within a step; one in another thread would step beside the run."""
+    sim, _, pilot = flight
+    refused = []
+
+    def wait():
+        try:
+            pilot.hold().wait(sim)
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    for _ in sim.stepping(0.02):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        thread.join()
+    assert len(refused) == 5
+    assert refused[0] == "another thread runs this simulation; step it or wait in that thread"
+    pilot.hold().wait(sim)
+    sim.add_observer(Waiter(pilot))
+    with pytest.raises(RuntimeError, match="an observer or backend cannot step its simulation; do so after"):
+        sim.step()
 
 
 def test_stands_until_told():
