@@ -23,8 +23,8 @@ NO_PX4, NO_ARDUPILOT = (
     for name, program in (("PX4_DIR", "PX4"), ("ARDUPILOT_DIR", "ArduPilot"))
 )
 PROGRAMS = (
-    *("brake_before_wall", "clicked_points", "dead_reckoning", "follow_leader", "landing_sweep"),
-    *("log_to_pandas", "push_recovery", "replanned_flight"),
+    *("body_rate_racing", "brake_before_wall", "clicked_points", "dead_reckoning", "follow_leader"),
+    *("landing_sweep", "log_to_pandas", "push_recovery", "replanned_flight"),
 )
 """Programs for common tasks."""
 
@@ -69,6 +69,11 @@ def test_replanned_flight(example):
     nearest = example("replanned_flight").main()
     assert len(nearest) == 3
     assert max(nearest) <= 0.2
+
+
+def test_body_rate_racing(example):
+    """The body rates or the thrust would lead off the circle."""
+    assert example("body_rate_racing").main(laps=1.0) < 0.3
 
 
 def test_follow_leader(example):
