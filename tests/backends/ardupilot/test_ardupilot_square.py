@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pegasus import Multirotor, Simulation
-from pegasus.backends import ArduPilot
+from pegasus.backends import ArduPilot, GuidedArduPilot
 from pegasus.config.files import load_scenario, load_vehicle
 from pegasus.experiments import Flight
 from pegasus.recording import read_log
@@ -59,3 +59,26 @@ def test_a_vehicle_without_a_map_of_its_outputs(name, tmp_path):
         assert np.sqrt(((high - corner) ** 2).sum(axis=1)).min() < 1.0
     assert flown[-1, 2] < 0.4
     assert min(upright) > np.cos(np.radians(25.0))
+
+
+def test_guided_copies(tmp_path):
+    """A command for one copy would move another, or ArduPilot land in spite of a later command."""
+    pilot = GuidedArduPilot(parameters={"SCHED_LOOP_RATE": 138, "GPS1_TYPE": 100, "EK3_YAW_M_NSE": 0.05})
+    pilot.run_folder = tmp_path
+    with Simulation("flat", seed=9) as simulation:
+        place = [[0.0, 0.0, 0.1], [0.0, 6.0, 0.1]]
+        vehicle = simulation.add(Multirotor("iris", count=2, position=place, backends=[pilot]))
+        pilot.takeoff(height=4.0).wait(simulation, timeout=90.0)
+        fly = pilot.goto([4.0, 0.0, 3.0], copies=0)
+        pilot.land(copies=1)
+        simulation.run(2.0)
+        pilot.hold(copies=1).wait(simulation)
+        height = vehicle.state.position[1, 2]
+        assert height < 3.6
+        fly.wait(simulation)
+        simulation.run(3.0)
+        np.testing.assert_allclose(vehicle.state.position[0], [4.0, 0.0, 3.0], atol=1.5)
+        np.testing.assert_allclose(vehicle.state.position[1], [0.0, 6.0, height], atol=1.5)
+        pilot.land().wait(simulation)
+        assert vehicle.in_contact.all()
+        assert not vehicle.rotor_command.any()

@@ -1,24 +1,19 @@
 """Tests of offboard flight: set-points, commands, their times and their frames."""
 
 import math
-import socket
 
 import numpy as np
 import pytest
+from offboard_rig import ARM, SET_MODE, TAKE_OFF, Ear
 from scipy.spatial.transform import Rotation
 
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
-from pegasus.backends.mavlink.link import UdpLink
 from pegasus.backends.mavlink.messages import (
     CommandLong,
-    Decoder,
     Heartbeat,
     SetPositionTargetLocalNed,
-    StatusText,
-    encode,
 )
 from pegasus.backends.mavlink.offboard import OffboardPilot
-from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.state import VehicleState
 
@@ -28,53 +23,6 @@ START = np.array([10.0, 20.0, 0.5])
 HEADING = 0.3
 # East, north, up to north, east, down: half a turn about the horizontal direction between north and east.
 ENU_TO_NED = Rotation.from_rotvec(math.pi * np.array([1, 1, 0]) / math.sqrt(2))
-SET_MODE, ARM, TAKE_OFF = 176, 400, 22
-
-
-class Ear:
-    """An autopilot's offboard port, which keeps the received messages with their times."""
-
-    def __init__(self):
-        self._socket = socket.socket(type=socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
-        self._socket.setblocking(False)
-        self._decoder = Decoder()
-        self.heard, self.raw = [], b""
-        self.deaf = False
-
-    def link(self):
-        """Open a link to it."""
-        if self.deaf:
-            raise ConfigError("cannot be reached")
-        return UdpLink("127.0.0.1", self._socket.getsockname()[1])
-
-    def listen(self, t):
-        """Receive the waiting messages."""
-        try:
-            while True:
-                data, self.pilot = self._socket.recvfrom(65536)
-                self.raw += data
-                self.heard += [(t, message) for message in self._decoder.feed(data)]
-        except BlockingIOError:
-            return
-
-    def say(self, line, severity=2):
-        """Send a message to the last sender."""
-        text = StatusText(severity, tuple(line.encode().ljust(50, b"\0")))
-        self._socket.sendto(encode(text, sequence=0), self.pilot)
-
-    def of(self, kind, since=-math.inf):
-        """Return the messages of one type since a time, and their times."""
-        return [(t, message) for t, message in self.heard if type(message) is kind and t >= since]
-
-    def commands(self, number, since=-math.inf):
-        """Return the times of a command and its first three parameters."""
-        return [
-            (t, m.param1, m.param2, m.param3) for t, m in self.of(CommandLong, since) if m.command == number
-        ]
-
-    def close(self):
-        self._socket.close()
 
 
 class School:

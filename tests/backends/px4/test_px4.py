@@ -11,7 +11,7 @@ import pytest
 from px4_rig import Elsewhere, Recorder, distance, fly_until, free_instance, iris, open_files, phases, says
 
 from pegasus import ConfigError, Simulation
-from pegasus.backends import PX4
+from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT
 from pegasus.backends.mavlink.ports import bind_udp
 
@@ -153,6 +153,22 @@ def test_one_that_does_not_arm(px4, tree, monkeypatch, caplog):
         simulation.run(1.6)
     (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert line.endswith("of vehicle 'iris' has not armed within 0.4 s: no compass; no GPS")
+
+
+def test_guided_one_that_does_not_arm(tree):
+    """A take-off that PX4 refuses would end without PX4's reasons, or be asked for before its command."""
+    complaint = "WARN  [health_and_arming_checks] Preflight Fail:"
+    tree.binary.write_text(tree.binary.read_text().replace("exec", f'echo "{complaint} no compass"\nexec'))
+    tree.say("--mission none")
+    backend = GuidedPX4(tree.folder)
+    with Simulation(seed=8) as simulation:
+        simulation.add(iris(backend))
+        with pytest.raises(TimeoutError, match=r"takeoff: iris, copy 0, is not done .*: no compass"):
+            backend.takeoff().wait(simulation, timeout=1.5)
+        simulation.reset()
+        simulation.step()
+        # A reset forgets the command.
+        assert backend.guided.finished
 
 
 def test_folder_of_its_own(tree, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from px4_rig import Recorder, datagrams, distance, fly_until, free_instance, iris
 
 from pegasus import ConfigError, Multirotor, Simulation
-from pegasus.backends import PX4
+from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.lockstep import Phase
 from pegasus.backends.px4.program import PX4Program
@@ -247,3 +247,27 @@ def test_one_is_killed(real, caplog):
     assert "is gone" in warnings[0]
     assert "was killed by SIGKILL" in warnings[1]
     caplog.clear()
+
+
+def test_guided_copies(tmp_path):
+    """A command for one copy would move another, or PX4 land in spite of a later command."""
+    pilot = GuidedPX4(DIRECTORY)
+    pilot.run_folder = tmp_path / "run"
+    with Simulation(seed=9) as simulation:
+        vehicle = simulation.add(iris(pilot, count=2, position=[[0.0, 0.0, 0.1], [0.0, 6.0, 0.1]]))
+        simulation.run(10.0)
+        assert pilot.armed == [False, False]
+        pilot.takeoff(height=4.0).wait(simulation)
+        fly = pilot.goto([4.0, 0.0, 3.0], copies=0)
+        pilot.land(copies=1)
+        simulation.run(2.0)
+        pilot.hold(copies=1).wait(simulation)
+        height = vehicle.state.position[1, 2]
+        assert height < 3.6
+        fly.wait(simulation)
+        simulation.run(3.0)
+        np.testing.assert_allclose(vehicle.state.position[0], [4.0, 0.0, 3.0], atol=0.5)
+        np.testing.assert_allclose(vehicle.state.position[1], [0.0, 6.0, height], atol=0.7)
+        pilot.land().wait(simulation)
+        assert pilot.armed == [False, False]
+        assert vehicle.in_contact.all()
