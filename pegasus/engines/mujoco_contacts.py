@@ -119,29 +119,36 @@ def solve(
     """
     bodies = model.geom_bodyid[data.contact.geom] - 1
     early = _of_contacts(colliding, bodies)
-    step = _Step(model, data, dt, free, _of_contacts(passing, bodies), None if early is None else colliding)
+    step = _Step(model, data, dt, free, bodies, _of_contacts(passing, bodies), early, colliding)
     if not step.closing():
         return None
-    resting, force = step.solve(step.allowed)
+    every = np.ones(data.nisland + 1, dtype=bool)
+    resting, force = step.solve(step.allowed, every)
     acting = force[:, 0] > 0.0
     touching = np.zeros(model.nbody, dtype=bool)
     touching[bodies[acting]] = True
     at_start = colliding[:, None]
     motion = step.second_order(resting, acting, bodies, at_start)
     separation = np.zeros(motion.shape)
-    if step.deepest < -_SLOP:
-        corrected, push = step.solve(step.corrected())
+    # What an island needs is done for it alone: it must not depend on what the others do.
+    deep = step.islands(step.gap < -_SLOP)
+    if deep.any():
+        corrected, push = step.solve(step.corrected(), deep, resting, force)
         if early is not None:
             # Both bodies are moved, though their contact may not act: they may be moving apart.
-            touching[bodies[(push[:, 0] > 0.0) & early]] = True
-        separation = corrected - motion
+            touching[bodies[(push[:, 0] > 0.0) & early & deep[step.island]]] = True
+        moved = deep[data.tree_island + 1][:, None]
+        separation = np.where(moved, corrected - motion, 0.0)
         resting *= step.paying(resting, dt * (wrench * separation).sum(axis=1))
         separation[~colliding] = 0.0
-        motion = np.where(at_start, resting, corrected)
+        motion = np.where(moved, np.where(at_start, resting, corrected), motion)
     velocity = resting
     rebound = step.rebound(acting, early)
-    if rebound is not None:
-        bounced, impulse = step.solve(rebound)
+    bouncing = step.islands(rebound > 0.0)
+    if bouncing.any():
+        bounced, impulse = step.solve(
+            np.where(rebound > 0.0, rebound, step.allowed), bouncing, resting, force
+        )
         touching[bodies[impulse[:, 0] > 0.0]] = True
         change = bounced - resting
         share = step.share(resting, bounced, motion, np.where(at_start, change, 0.0), wrench)
@@ -169,24 +176,29 @@ class _Step:
         data: Any,
         dt: float,
         free: Array,
+        bodies: npt.NDArray[np.int32],
         ignored: BoolArray | None,
-        colliding: BoolArray | None,
+        early: BoolArray | None,
+        colliding: BoolArray,
     ) -> None:
-        self._model, self._data, self._dt, self._colliding = model, data, dt, colliding
+        self._model, self._data, self._dt = model, data, dt
+        self._colliding = None if early is None else colliding
+        self.island: IntArray = data.tree_island[bodies.max(axis=1)] + 1
+        """Island of each contact, from 1, shape (K,); 0 for bodies without constraints."""
         contact = data.contact
         self._count = data.ncon
         self._velocity = data.qvel.copy()
         self._free = (free.ravel() - self._velocity) / dt
         self._friction = contact.friction[:, 0].copy()
         self._restitution = contact.solref[:, 1] - 1.0
-        self._gap = contact.dist.copy()
+        self.gap: Array = contact.dist.copy()
+        """Gaps between the surfaces [m], shape (K,)."""
         self._start = self._project(self._velocity)
         self._acceleration = self._project(self._free)
         if ignored is not None:
-            self._gap[ignored] = _NO_OBSTACLE
-        self.deepest = float(self._gap.min())
+            self.gap[ignored] = _NO_OBSTACLE
         self.allowed = np.where(
-            self._gap > 0.0, -self._gap / dt, np.minimum(-_CORRECTION * self._gap / dt, _SETTLING * dt)
+            self.gap > 0.0, -self.gap / dt, np.minimum(-_CORRECTION * self.gap / dt, _SETTLING * dt)
         )
 
     def closing(self) -> bool:
@@ -194,9 +206,27 @@ class _Step:
         end = self._start[:, 0] + self._dt * self._acceleration[:, 0]
         return bool((end < self.allowed).any())
 
-    def solve(self, wanted: Array) -> tuple[Array, Array]:
-        """Return the velocities (M, 6) and contact forces (K, 3) for least normal velocities, shape (K,)."""
+    def islands(self, contacts: BoolArray) -> BoolArray:
+        """Return which islands have one of some contacts (K,), shape (I + 1,)."""
+        found = np.zeros(self._data.nisland + 1, dtype=bool)
+        found[self.island[contacts]] = True
+        return found
+
+    def solve(
+        self, wanted: Array, islands: BoolArray, velocity: Array | None = None, force: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Return the velocities (M, 6) and contact forces (K, 3) for least normal velocities.
+
+        Args:
+            wanted: Least normal velocities [m/s], shape (K,).
+            islands: Islands to solve, shape (I + 1,); an island is done when its own contacts agree.
+            velocity: Velocities of the others, shape (M, 6).
+            force: Forces of the others, shape (K, 3).
+        """
         data, dt = self._data, self._dt
+        left, group = islands, data.tree_island + 1
+        found, forces = data.qacc.reshape(-1, 6).copy(), np.zeros((self._count, 3))
+        warm = data.qacc_warmstart.reshape(-1, 6).copy()
         reference = data.efc_aref.reshape(-1, 3)
         reference[:, 1:] = self._start[:, 1:] / -dt
         lift = self._lift(self._start + dt * self._acceleration)
@@ -209,7 +239,14 @@ class _Step:
             wished = self._lift(self._start + dt * self._project(data.qacc))
             change = wished - lift
             moving = np.abs(change) > _RELATIVE_TOLERANCE * wished + _TOLERANCE
-            if not moving.any():
+            last = round_number + 1 == _ROUNDS or not moving.any()
+            if last or data.nisland > 1:
+                ends = left if last else left & ~self.islands(moving)
+                rows, contacts = ends[group], ends[self.island]
+                found[rows] = warm[rows] = data.qacc.reshape(-1, 6)[rows]
+                forces[contacts] = data.efc_force.reshape(-1, 3)[contacts]
+                left = left & ~ends
+            if not left.any():
                 break
             change[~moving] = 0.0
             if round_number < _ENLARGED_ROUNDS:
@@ -217,14 +254,18 @@ class _Step:
             elif round_number >= _UNDAMPED_ROUNDS:
                 change *= 0.5
             lift += change
-        velocity: Array = (self._velocity + dt * data.qacc).reshape(-1, 6)
+        data.qacc[:], data.qacc_warmstart[:] = found.ravel(), warm.ravel()
+        solved: Array = (self._velocity + dt * data.qacc).reshape(-1, 6)
         if self._colliding is not None:
             # Its accelerations agree with its forces, which keep the momentum, to the tolerance only.
             change = np.zeros((1, self._velocity.size))
             mujoco.mj_solveM(self._model, data, change, data.qfrc_constraint[None])
             kept = (self._velocity + dt * (self._free + change[0])).reshape(-1, 6)
-            velocity[self._colliding] = kept[self._colliding]
-        return velocity, data.efc_force.reshape(-1, 3).copy()
+            solved[self._colliding] = kept[self._colliding]
+        if velocity is not None and force is not None:
+            solved = np.where(islands[group][:, None], solved, velocity)
+            forces = np.where(islands[self.island][:, None], forces, force)
+        return solved, forces
 
     def _lift(self, velocity: Array) -> Array:
         """Return the velocity with which the convex problem lifts sliding contacts [m/s], shape (K,)."""
@@ -255,8 +296,8 @@ class _Step:
 
     def corrected(self) -> Array:
         """Return the least normal velocities of the pose, which separate overlapping surfaces, shape (K,)."""
-        pushing = np.minimum(_CORRECTION / self._dt * (-_SLOP - self._gap), _FASTEST_CORRECTION)
-        wanted: Array = np.where(self._gap < -_SLOP, pushing, self.allowed)
+        pushing = np.minimum(_CORRECTION / self._dt * (-_SLOP - self.gap), _FASTEST_CORRECTION)
+        wanted: Array = np.where(self.gap < -_SLOP, pushing, self.allowed)
         return wanted
 
     def paying(self, velocity: Array, work: Array) -> Array:
@@ -274,8 +315,8 @@ class _Step:
         factor: Array = np.sqrt(left / np.maximum(energy, 1e-300))[group, None]
         return factor
 
-    def rebound(self, acting: BoolArray, early: BoolArray | None) -> Array | None:
-        """Return the least normal velocities after rebounds, shape (K,); None if nothing rebounds.
+    def rebound(self, acting: BoolArray, early: BoolArray | None) -> Array:
+        """Return the normal velocities after rebounds, shape (K,); 0 for contacts that do not rebound.
 
         The velocity of an impact is that with which the gap closes under the free acceleration, so that the
         instant of the impact within the step makes no energy.
@@ -285,17 +326,17 @@ class _Step:
             early: Contacts whose impulses act at the start of the step, before the gap is closed, (K,).
         """
         if not self._restitution.any():
-            return None
+            return np.zeros(self._count)
         start, acceleration = self._start[:, 0], self._acceleration[:, 0]
         approaching = acting & (self._restitution > 0.0) & (start + self._dt * acceleration < 0.0)
-        way = np.maximum(self._gap, 0.0)
+        way = np.maximum(self.gap, 0.0)
         if early is not None:
             way[early] = 0.0
         impact = np.sqrt(np.maximum(start**2 - 2.0 * acceleration * way, 0.0))
         # The contact yields by its regularisation.
         speed = (self._restitution + _YIELDING * (1.0 + self._restitution)) * impact
         rebounding = approaching & (impact > _SLOWEST_REBOUND)
-        return np.where(rebounding, speed, self.allowed) if rebounding.any() else None
+        return np.where(rebounding, speed, 0.0)
 
     def share(self, resting: Array, bounced: Array, motion: Array, change: Array, wrench: Array) -> Array:
         """Return the part of the rebound of each body that makes no energy, shape (M,).

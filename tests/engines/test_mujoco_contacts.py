@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from pegasus import Multirotor
+from pegasus import Backend, Multirotor, Simulation
 from pegasus.config.files import load_vehicle
 from pegasus.engines import BodyState, RigidBody
 from pegasus.engines.mujoco_engine import MujocoEngine
@@ -445,3 +445,48 @@ def test_a_body_passes_between_flight_and_contact_without_loss():
     slip = 1.1e-5 * G
     np.testing.assert_allclose(state.velocity[0, :2], (20.0, 3.0), atol=slip)
     np.testing.assert_allclose(state.angular_velocity[0], (5.0, -7.0, 9.0), atol=slip * 0.1 / 0.004)
+
+
+class Landing(Backend):
+    """Driver that lifts its vehicle, tilts it and lets it fall."""
+
+    drives = True
+
+    def __init__(self, speed, end):
+        self._speed, self._end = speed, end
+
+    def bind(self, vehicle):
+        self._shape = vehicle.count, vehicle.rotor_count
+
+    def publish(self, t, state, readings):
+        self._time = t
+
+    def command(self, t):
+        speeds = np.full(self._shape, self._speed if self._time < self._end else 0.2 * self._speed)
+        speeds[:, 0] += 12.0 * np.sin(9.0 * self._time)
+        return speeds
+
+
+def landings(chosen):
+    """Return the paths of vehicles that land in one world."""
+    kinds = [("iris", 780.0), ("x500", 850.0), ("crazyflie", 2350.0), ("typhoon_h", 750.0), ("iris", 790.0)]
+    path = []
+    with Simulation("flat") as sim:
+        for k in chosen:
+            model, speed = kinds[k]
+            driver = Landing(speed, 0.7 + 0.05 * k)
+            sim.add(
+                Multirotor(model, name=f"v{k}", position=(3.0 * k, 0.0, 0.35), backends=[driver], sensors={})
+            )
+        for _ in range(550):
+            sim.step()
+            path.append([vehicle.position[0].copy() for vehicle in sim.vehicles])
+    return np.array(path)
+
+
+def test_landings_do_not_depend_on_each_other():
+    """A vehicle that touches the ground would move another one that does so elsewhere, by up to 0.2 mm."""
+    together = landings(range(5))
+    assert together[-1, :, 2].max() < 0.3
+    for k in range(5):
+        np.testing.assert_array_equal(landings([k])[:, 0], together[:, k])
