@@ -43,6 +43,7 @@ class Fleet(GuidedCommands):
         self.pilot = GuidedPilot(self.mission, self.estimates, lines)
         self.state = VehicleState.at_rest(count, 4)
         self.step_count, self.estimated = 0, True
+        self.stepper = SimpleNamespace(require_free=lambda: None)
 
     @property
     def guided(self):
