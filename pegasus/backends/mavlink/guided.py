@@ -229,6 +229,7 @@ class GuidedAutopilot(GuidedCommands, Backend):
             remedy = "omit it, or use the class without commands"
             require(value is None, option, value, f"is not allowed with commands: {why}", remedy)
         self._mission = self._new_mission(1)
+        self._flown: GuidedPilot | None = None
         self._listener: EstimateListener | None = None
         super().__post_init__()  # type: ignore[misc]
 
@@ -259,4 +260,4 @@ class GuidedAutopilot(GuidedCommands, Backend):
         return self._flown
 
     def _reason(self, copy: int) -> str:
-        return self._flown.reasons(copy)
+        return "" if self._flown is None else self._flown.reasons(copy)

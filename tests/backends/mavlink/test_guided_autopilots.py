@@ -8,6 +8,7 @@ import pytest
 from offboard_rig import ARM, SET_MODE, TAKE_OFF, StrictAutopilot
 from scipy.spatial.transform import Rotation
 
+from pegasus import Simulation
 from pegasus.backends import GuidedArduPilot, GuidedPX4
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
 from pegasus.backends.mavlink.guided import AutopilotMission, GuidedPilot
@@ -278,6 +279,12 @@ def test_wrong_input(kind):
         kind().body_rates([0.0, 0.0, 1.0])
     with pytest.raises(ConfigError, match="yaw = 90: must be in radians"):
         kind().goto([1.0, 2.0, 3.0], yaw=90)
+
+
+def test_one_without_a_vehicle():
+    """A wait for an autopilot that is not in the simulation would fail inside."""
+    with Simulation("flat") as simulation, pytest.raises(TimeoutError, match=r"is not done after 0.1 s"):
+        GuidedPX4().takeoff().wait(simulation, timeout=0.1)
 
 
 def test_no_commands_for_hardware():
