@@ -12,7 +12,7 @@ PLACES = np.array([[-2.0, 0.0], [-2.0, 2.0], [-2.0, -2.0]])
 """Places of the followers beside the leader, in the world [m]."""
 
 
-def main(duration: float = 30.0) -> float:
+def main(duration: float = 22.0) -> float:
     """Fly; return the largest distance of a follower from its place after the first 10 s [m]."""
     path = trajectories.lemniscate(radius=6.0, height=2.0, speed=1.5)
     pilot, worst = GuidedController(speed=4.0), 0.0

@@ -39,6 +39,7 @@ class Guided(GuidedCommands, Controller):
             value = getattr(self, name)
             require(np.ndim(value) == 0, name, value, "must be one number, for all copies")
         self._require_limits()
+        self._over = False
         if not isinstance(self.trajectory, Trajectory):
             self.trajectory = sequence(hold(height=self.height))
         super().__post_init__()
@@ -50,7 +51,7 @@ class Guided(GuidedCommands, Controller):
 
     def start(self) -> None:
         """Restart on the ground; commands given before the first step are kept."""
-        given = self.mission
+        given, self._over = self.mission, False
         super().start()
         if isinstance(given, GuidedMission) and given.state is None and len(given.order) == self.count:
             self.mission = given
@@ -60,9 +61,16 @@ class Guided(GuidedCommands, Controller):
                 self.columns[name][...] = values
             self.guided.inputs = {name: self.columns[name] for name in inputs}
 
+    def stop(self) -> None:
+        """End the run; later commands are for the next one."""
+        self._over = True
+        super().stop()
+
     @property
     def guided(self) -> GuidedMission:
-        """Mission that takes the commands; valid until the run ends."""
+        """Mission that takes the commands: that of the run, or after its end that of the next one."""
+        if self._over:
+            self._over, self.mission = False, self._new_mission(count=self.count)
         assert isinstance(self.mission, GuidedMission)
         return self.mission
 

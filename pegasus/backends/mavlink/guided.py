@@ -228,7 +228,7 @@ class GuidedAutopilot(GuidedCommands, Backend):
             value = getattr(self, option, None)
             remedy = "omit it, or use the class without commands"
             require(value is None, option, value, f"is not allowed with commands: {why}", remedy)
-        self._mission = self._new_mission(1)
+        self._mission, self._over = self._new_mission(1), False
         self._flown: GuidedPilot | None = None
         self._listener: EstimateListener | None = None
         super().__post_init__()  # type: ignore[misc]
@@ -242,11 +242,19 @@ class GuidedAutopilot(GuidedCommands, Backend):
         """Start the autopilots, disarmed; commands given before the first step are kept."""
         if self._mission.state is not None:
             self._mission = self._new_mission(len(self._mission.order))
+        self._over = False
         super().start()
+
+    def stop(self) -> None:
+        """End the run; later commands are for the next one."""
+        self._over = True
+        super().stop()
 
     @property
     def guided(self) -> GuidedMission:
-        """Mission that takes the commands; valid until the run ends."""
+        """Mission that takes the commands: that of the run, or after its end that of the next one."""
+        if self._over:
+            self._over, self._mission = False, self._new_mission(len(self._mission.order))
         return self._mission
 
     def _new_mission(self, count: int) -> AutopilotMission:

@@ -291,3 +291,14 @@ def test_no_commands_for_hardware():
     """A script without sight of the vehicle would arm a real flight controller."""
     with pytest.raises(ConfigError, match="connection = 'serial:/dev/ttyACM0:921600': is not allowed"):
         GuidedPX4(connection="serial:/dev/ttyACM0:921600")
+
+
+@pytest.mark.parametrize("kind", [GuidedPX4, GuidedArduPilot])
+def test_commands_after_a_run_are_for_the_next_one(kind):
+    """A second flight could not be commanded before it begins."""
+    backend = kind()
+    backend.takeoff()
+    with pytest.raises(ConfigError, match="has taken off already"):
+        backend.takeoff()
+    backend.stop()
+    backend.takeoff()
