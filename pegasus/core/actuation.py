@@ -62,7 +62,9 @@ class Actuation:
         for name in _RESET:
             vehicle.columns[name][chosen] = 0.0
         for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
-            vehicle.columns[name][...] = [getattr(p.motor, limit) for p in vehicle.parameters]
+            limits = np.array([getattr(p.motor, limit) for p in vehicle.parameters])
+            # Others keep the limits that their batteries have set.
+            vehicle.columns[name][chosen] = limits[chosen] if len(limits) > 1 else limits
         if vehicle.battery is not None:
             vehicle.battery.reset(chosen)
         if self._survey is not None:

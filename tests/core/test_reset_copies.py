@@ -88,6 +88,23 @@ def test_the_others_keep_every_bit():
                     )
 
 
+def test_the_others_keep_the_limits_of_their_batteries():
+    """Rotors that an empty battery has stopped would turn again, because another copy was charged."""
+    pack = Battery(cell_count=4, capacity=0.002, resistance=0.01)
+    with Simulation("flat") as sim:
+        places = [[0.0, 10.0 * k, 90.0] for k in range(3)]
+        flying = sim.add(
+            Multirotor("iris", count=3, position=places, sensors={}, backends=[Hover()], battery=pack)
+        )
+        sim.run(1.5)
+        assert flying.battery.empty.all()
+        flying.reset(1)
+        assert flying.columns["highest_speed"].tolist() == pytest.approx([0.0, 1100.0, 0.0], rel=1e-3)
+        sim.step(8)
+        assert (flying.state.rotor_speed[[0, 2]] < 1.0).all()
+        assert (flying.state.rotor_speed[1] > 300.0).all()
+
+
 def test_a_copy_begins_as_in_the_first_run():
     """Its rotors would turn, its battery be worn, or its controller remember the last episode."""
     resets = {700: lambda v: v.reset(1)}
