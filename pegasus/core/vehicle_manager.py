@@ -236,6 +236,9 @@ class VehicleManager(Collection[Multirotor]):
         columns["position"][rows], columns["orientation"][rows] = target.position, target.orientation
         for name in ("velocity", "angular_velocity"):
             columns[name][rows] = columns[f"last_{name}"][rows] = getattr(target, name)
+        # In an observer the step is already integrated: the copies end it where they are placed.
+        for field in fields(BodyState):
+            columns[f"free_{field.name}"][rows] = getattr(target, field.name)
         columns["start_position"][rows] = target.position
         columns["start_orientation"][rows] = target.orientation
         columns["rotation"][rows] = matrix_from_quaternion(target.orientation)

@@ -10,6 +10,7 @@ from pegasus.backends import PX4
 from pegasus.control import GeometricController, GuidedController, trajectories
 from pegasus.core.backend import Backend
 from pegasus.dynamics import Battery
+from pegasus.recording import Observer
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, ImuReading, Magnetometer, OpticalFlow, Rangefinder
 from pegasus.sensors.imu import Gyroscope
 
@@ -103,6 +104,25 @@ def test_the_others_keep_the_limits_of_their_batteries():
         sim.step(8)
         assert (flying.state.rotor_speed[[0, 2]] < 1.0).all()
         assert (flying.state.rotor_speed[1] > 300.0).all()
+
+
+@pytest.mark.parametrize("move", [Multirotor.reset, lambda v, k: v.place(PLACES[k], copies=k)])
+def test_an_observer_moves_a_copy(move):
+    """The step under way would put the copy back to where it was."""
+
+    class Mover(Observer):
+        def record(self, simulation):
+            if simulation.step_count == 100:
+                move(*simulation.vehicles, 1)
+
+    with Simulation("flat", observers=[Mover()]) as sim:
+        high = [[10.0 * k, 0.0, 0.3 + 20.0 * (k != 1)] for k in range(3)]
+        flying = sim.add(Multirotor("iris", count=3, position=high, sensors={}, backends=[Hover()]))
+        flying.place((10.0, 0.0, 50.0), copies=1)
+        sim.step(101)
+        np.testing.assert_array_equal(flying.state.position[1], PLACES[1])
+        np.testing.assert_array_equal(flying.state.velocity[1], 0.0)
+        assert flying.state.velocity[0, 2] != 0.0
 
 
 def test_a_copy_begins_as_in_the_first_run():
