@@ -6,7 +6,6 @@ from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin
 
 import numpy as np
-import numpy.typing as npt
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import annotations_of
@@ -136,6 +135,8 @@ class CompiledSensor(Sensor):
     """Own columns by name, N rows each; set by `bind`, views of the bank's columns once it has begun."""
     _table: "SensorTable | None" = None
     _last: Reading | None = None
+    _dated: int = 0
+    """Copy whose last reading dates that of all: the first readings of copies that were reset do not."""
 
     def parameters(self) -> Mapping[str, Any]:
         """Return this sensor's row of each column of parameters: dataclasses of numbers and vectors."""
@@ -157,8 +158,18 @@ class CompiledSensor(Sensor):
         return made
 
     def initial(self) -> Mapping[str, Array]:
-        """Return the initial values of own columns, N rows each; the others begin at 0."""
+        """Return the initial values of own columns, N rows each; the others begin at 0.
+
+        They must not be random: see `draw`.
+        """
         return {}
+
+    def draw(self, rows: IntArray) -> None:
+        """Draw random initial values of copies into `rows`, each copy's from its own one of `rngs`.
+
+        Args:
+            rows: Indices of the copies that start, shape (K,).
+        """
 
     def delay(self) -> Delay:
         """Return the latency in the simulation that the vehicle has joined."""
@@ -201,34 +212,11 @@ class CompiledSensor(Sensor):
             rng: Random stream of this sensor alone; the key of the random numbers is drawn from it.
         """
         super().bind(vehicle, environment, rng)
-        self._last = None
-        fresh = self._fresh(np.full(self.count, draw_key(rng), dtype=np.uint64))
-        if self._table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
-            for name, values in fresh.items():
-                self.rows[name][...] = values
-            self._table.restart()
-        else:
-            self.rows, self._table = fresh, None
-
-    def reset_copies(self, rows: IntArray) -> None:
-        """Start copies from a fresh state, with other random numbers than before.
-
-        Args:
-            rows: Indices of the copies, shape (K,).
-        """
-        self._last = None
-        keys: Any = self.rows["key"]
-        fresh = self._fresh(next_keys(keys))
-        for name, values in fresh.items():
-            self.rows[name][rows] = values[rows]
-        if self._table is not None:
-            self._table.restart()
-
-    def _fresh(self, keys: npt.NDArray[np.uint64]) -> dict[str, Any]:
-        """Return the initial values of own columns, N rows each, for keys of random numbers."""
+        self.forget()
+        self._dated = 0
         fresh: dict[str, Any] = {
             "normal": np.zeros((self.count, self.normal_count, 3)),
-            "key": keys,
+            "key": np.full(self.count, draw_key(rng), dtype=np.uint64),
             "copy": np.arange(self.count, dtype=np.int32),
             "stamp": np.full(self.count, math.nan),
             **self.initial(),
@@ -239,7 +227,35 @@ class CompiledSensor(Sensor):
                 fresh[name] = np.zeros(
                     (self.count, *_SHAPES.get(element, ())), dtype=_TYPES.get(element, np.float64)
                 )
-        return fresh
+        if self._table is not None and all(fresh[k].shape == v.shape for k, v in self.rows.items()):
+            for name, values in fresh.items():
+                self.rows[name][...] = values
+            self._table.restart()
+        else:
+            self.rows, self._table = fresh, None
+        self.draw(np.arange(self.count))
+
+    def reset_copies(self, rows: IntArray) -> None:
+        """Start copies from a fresh state, with other random numbers than before.
+
+        They give their first readings at the coming step; these are zero until then, and new to backends with
+        those of the other copies.
+
+        Args:
+            rows: Indices of the copies, shape (K,).
+        """
+        self.forget()
+        others = np.delete(np.arange(self.count), rows)
+        if len(others):
+            self._dated = int(others[np.nan_to_num(self.rows["stamp"][others], nan=math.inf).argmin()])
+        keys: Any = self.rows["key"][rows]
+        fresh: dict[str, Any] = {name: values[rows] for name, values in self.initial().items()}
+        fresh |= {"copy": rows, "key": next_keys(keys), "stamp": np.full(len(rows), math.nan)}
+        for name, column in self.rows.items():
+            column[rows] = fresh.get(name, 0)
+        self.draw(rows)
+        if self._table is not None:
+            self._table.restart()
 
     def measure(self, state: VehicleState, t: float) -> Reading:
         """Return the last reading, which the bank has computed."""
@@ -248,7 +264,7 @@ class CompiledSensor(Sensor):
     @property
     def stamp(self) -> float:
         """Time of the last reading, NaN before the first [s]."""
-        return self.rows["stamp"].item(0)
+        return self.rows["stamp"].item(self._dated)
 
     @property
     def given(self) -> Reading:
@@ -261,7 +277,11 @@ class CompiledSensor(Sensor):
         Args:
             t: Simulation time [s].
         """
-        return self._at(t) if self.rows["stamp"].item(0) == t else None
+        return self._at(t) if self.rows["stamp"].item(self._dated) == t else None
+
+    def forget(self) -> None:
+        """Make the last reading anew when it is next asked for."""
+        self._last = None
 
     def _at(self, stamp: float) -> Reading:
         last = self._last

@@ -130,6 +130,9 @@ class SensorTable:
         """
         if self._launch is None:
             self._launch = self.launch()
+        if not self.next_step:
+            for sensor in self.sensors:
+                sensor.forget()
         self.next_step = step + self._tick(step)
         for name, column in self._inputs.items():
             column[...] = _input(self._environment, name, self._position, t)

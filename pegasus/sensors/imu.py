@@ -361,20 +361,23 @@ class IMU(CompiledSensor):
         }
 
     def initial(self) -> Mapping[str, Array]:
-        """Return the phases of rotors that vibrate, drawn anew."""
+        """Return the vectors of rotors that vibrate."""
         shaken = self.vibration.in_plane > 0 or self.vibration.axial > 0
         axis = np.asarray(self.vehicle.layout.axis) if shaken else np.zeros((0, 3))
         cosine, sine = self.vibration.vectors(axis, self.vehicle.layout.spin[: len(axis)])
-        phase = np.zeros((self.count, len(axis)))
-        if shaken:
-            phase[...] = [rng.uniform(0.0, 2 * math.pi, len(axis)) for rng in self.rngs]
         self.is_fed = shaken
         return {
-            "rotor_speed": np.zeros_like(phase),
-            "phase": phase,
+            "rotor_speed": np.zeros((self.count, len(axis))),
+            "phase": np.zeros((self.count, len(axis))),
             "cosine": np.tile(cosine, (self.count, 1, 1)),
             "sine": np.tile(sine, (self.count, 1, 1)),
         }
+
+    def draw(self, rows: IntArray) -> None:
+        """Draw the phases of the rotors of copies, if they vibrate."""
+        phase = self.rows["phase"]
+        for row in rows.tolist() if phase.size else ():
+            phase[row] = self.rngs[row].uniform(0.0, 2 * math.pi, phase.shape[1])
 
     def feed(self, state: VehicleState) -> None:
         """Copy the speeds of rotors that vibrate."""

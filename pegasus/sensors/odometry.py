@@ -306,14 +306,15 @@ class Odometry(CompiledSensor):
         orientation_variance[:, 2] += yaw_variance
         return OdometryReading(
             stamp,
-            max(stamp - self.latency, float(rows["first_time"][0])),
+            # Copies that were reset began later than others.
+            max(stamp - self.latency, float(rows["first_time"].min())),
             rows["seen_position"].copy(),
             rows["seen_orientation"].copy(),
             rows["seen_velocity"].copy(),
             rows["seen_rate"].copy(),
             position_variance(rows["seen_offset"], variance=others, yaw_variance=yaw_variance),
             orientation_variance,
-            np.full(n, (int(rows["count"][0]) - 1) // self._reset_period()),
+            np.maximum(rows["count"].astype(np.int64) - 1, 0) // self._reset_period(),
         )
 
     def frame_pose(self) -> tuple[Array, Array]:

@@ -11,8 +11,18 @@ from pegasus.control import GeometricController, GuidedController, trajectories
 from pegasus.core.backend import Backend
 from pegasus.dynamics import Battery
 from pegasus.recording import Observer
-from pegasus.sensors import GPS, IMU, Airspeed, Barometer, ImuReading, Magnetometer, OpticalFlow, Rangefinder
-from pegasus.sensors.imu import Gyroscope
+from pegasus.sensors import (
+    GPS,
+    IMU,
+    Airspeed,
+    Barometer,
+    ImuReading,
+    Magnetometer,
+    Odometry,
+    OpticalFlow,
+    Rangefinder,
+)
+from pegasus.sensors.imu import Gyroscope, Vibration
 
 PLACES = [[0.0, 0.0, 0.3], [10.0, 0.0, 0.3], [20.0, 0.0, 0.3]]
 PATH = [{"takeoff": {"height": 2.0}}, {"hold": {"duration": 1.0}}, {"land": {}}]
@@ -26,6 +36,7 @@ def sensors():
         "barometer": Barometer(),
         "magnetometer": Magnetometer(),
         "airspeed": Airspeed(),
+        "odometry": Odometry(reset_interval=0.2),
         "flow": OpticalFlow(),
         "range": Rangefinder(),
     }
@@ -89,6 +100,36 @@ def test_the_others_keep_every_bit():
                     )
 
 
+@pytest.mark.parametrize("copy", [0, 1])
+def test_the_others_get_their_readings_at_the_same_times(copy):
+    """Readings of the others would be missing, or given twice, because another copy began a new episode."""
+    others = [k for k in range(3) if k != copy]
+
+    def given(resets):
+        found = []
+        with Simulation("flat", seed=3) as sim:
+            flying = sim.add(
+                Multirotor("iris", count=3, position=PLACES, sensors=sensors(), backends=[Hover()])
+            )
+            for k in range(330):
+                if k in resets:
+                    flying.reset(copy)
+                    # A look at the readings must not keep what they are now.
+                    assert set(flying.readings) == set(sensors())
+                sim.step()
+                for name, reading in sorted(flying.new_readings.items()):
+                    values = [v[others].tolist() for v in vars(reading).values() if np.ndim(v)]
+                    times = [v for v in vars(reading).values() if not np.ndim(v)]
+                    found.append((k, name, times, values))
+            return found, flying.readings["gps"].altitude[copy]
+
+    calm, _ = given({})
+    disturbed, altitude = given({260, 263, 327})
+    assert calm == disturbed
+    # The first reading of the copy is there at once.
+    assert altitude > 0.0
+
+
 def test_the_others_keep_the_limits_of_their_batteries():
     """Rotors that an empty battery has stopped would turn again, because another copy was charged."""
     pack = Battery(cell_count=4, capacity=0.002, resistance=0.01)
@@ -123,6 +164,24 @@ def test_an_observer_moves_a_copy(move):
         np.testing.assert_array_equal(flying.state.position[1], PLACES[1])
         np.testing.assert_array_equal(flying.state.velocity[1], 0.0)
         assert flying.state.velocity[0, 2] != 0.0
+
+
+def test_vibrations_do_not_depend_on_resets_of_others():
+    """The vibration of a copy's next episode would change with the number of resets of another one."""
+
+    def phases(resets):
+        with Simulation("flat", seed=2) as sim:
+            imu = IMU(vibration=Vibration(in_plane=5e-6))
+            flying = sim.add(Multirotor("iris", count=3, sensors={"imu": imu}, backends=[Hover()]))
+            sim.step(3)
+            first = imu.rows["phase"][2].copy()
+            for copy in resets:
+                flying.reset(copy)
+            return first, imu.rows["phase"][2].copy()
+
+    (before, alone), (_, beside) = phases([2]), phases([1, 0, 2])
+    np.testing.assert_array_equal(alone, beside)
+    assert not (before == alone).any()
 
 
 def test_a_copy_begins_as_in_the_first_run():
