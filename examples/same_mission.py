@@ -1,4 +1,4 @@
-"""One mission by the same calls, flown by the controller, by PX4 or by ArduPilot.
+"""One mission, flown with the same calls by our controller, by PX4 or by ArduPilot.
 
 Run it with `python examples/same_mission.py`, and `px4` or `ardupilot` after it if these are built.
 """

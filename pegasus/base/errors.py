@@ -81,6 +81,14 @@ class ConfigError(ValueError):
             quoted=self.quoted,
         )
 
+    def about(self, field: str) -> "ConfigError":
+        """Return the same error about another field.
+
+        Args:
+            field: Path of that field.
+        """
+        return ConfigError(self.problem, field=field, value=self.value, remedy=self.remedy)
+
 
 class AutopilotError(ConfigError):
     """Error of an autopilot that does not start: its program ended, or it did not respond in time."""

@@ -79,4 +79,4 @@ def naming_options(options: Mapping[str, str] | None = None) -> Iterator[None]:
         if error.file != CHANGES:
             raise
         option = (options or {}).get(str(error.field), f"--set {error.field}")
-        raise ConfigError(error.problem, field=option, value=error.value, remedy=error.remedy) from None
+        raise error.about(option) from None

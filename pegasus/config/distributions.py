@@ -8,7 +8,7 @@ from pegasus.base.components import StrictModel
 from pegasus.base.errors import ConfigError
 
 Numbers = float | list[float]
-"""One number, or one for each number of a field such as `center_of_mass`."""
+"""One number for the whole field, or a list with one number per entry, as `center_of_mass` has three."""
 _Spread = Annotated[float, Field(ge=0)]
 
 
@@ -18,7 +18,7 @@ class UniformSpec(StrictModel):
     low: Numbers
     high: Numbers
     relative: bool = False
-    """Whether the file's value is multiplied by the drawn number, instead of replaced."""
+    """True if the drawn number multiplies the file's value; False if it takes its place."""
 
 
 class NormalSpec(StrictModel):
@@ -28,11 +28,11 @@ class NormalSpec(StrictModel):
     std: _Spread | list[_Spread]
     """Standard deviation."""
     relative: bool = False
-    """Whether the file's value is multiplied by the drawn number, instead of replaced."""
+    """True if the drawn number multiplies the file's value; False if it takes its place."""
 
 
 class Distribution(StrictModel):
-    """One of the distributions, such as `{normal: {mean: 1.0, std: 0.05, relative: true}}`."""
+    """Distribution, with exactly one field given: `{normal: {mean: 1.0, std: 0.05, relative: true}}`."""
 
     uniform: UniformSpec | None = None
     normal: NormalSpec | None = None

@@ -310,10 +310,7 @@ class Controller(Backend):
             except ConfigError as error:
                 if len(own) == 1:
                     raise
-                field = f"{error.field} of copy {k}"
-                raise ConfigError(
-                    error.problem, field=field, value=error.value, remedy=error.remedy
-                ) from None
+                raise error.about(f"{error.field} of copy {k}") from None
         return own
 
     @property
@@ -356,4 +353,4 @@ def _trajectory(given: Any, field: str) -> Trajectory:
     try:
         return function(given)
     except ConfigError as error:
-        raise ConfigError(error.problem, field=field, value=error.value, remedy=error.remedy) from None
+        raise error.about(field) from None

@@ -1,6 +1,6 @@
 """Controllers that are flown by commands during flight, per copy."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -26,20 +26,12 @@ class Guided(GuidedCommands, Controller):
     """Mixin for controllers that are flown by commands; the controller's trajectory is not used."""
 
     trajectory: Any = None
-    _: KW_ONLY
-    height: float = 1.5
-    """Climb at take-off [m]."""
-    speed: float = 3.0
-    """Maximum speed towards a point [m/s]."""
-    acceleration: float = 3.0
-    """Maximum acceleration of the reference [m/s^2]."""
 
     def __post_init__(self) -> None:
         for name in ("height", "speed", "acceleration", "spin_up"):
             value = getattr(self, name)
             require(np.ndim(value) == 0, name, value, "must be one number, for all copies")
         self._require_limits()
-        self._over = False
         if not isinstance(self.trajectory, Trajectory):
             self.trajectory = sequence(hold(height=self.height))
         super().__post_init__()
@@ -51,7 +43,7 @@ class Guided(GuidedCommands, Controller):
 
     def start(self) -> None:
         """Restart on the ground; commands given before the first step are kept."""
-        given, self._over = self.mission, False
+        given = self.mission
         super().start()
         if isinstance(given, GuidedMission) and given.state is None and len(given.order) == self.count:
             self.mission = given
@@ -61,18 +53,12 @@ class Guided(GuidedCommands, Controller):
                 self.columns[name][...] = values
             self.guided.inputs = {name: self.columns[name] for name in inputs}
 
-    def stop(self) -> None:
-        """End the run; later commands are for the next one."""
-        self._over = True
-        super().stop()
-
-    @property
-    def guided(self) -> GuidedMission:
-        """Mission that takes the commands: that of the run, or after its end that of the next one."""
-        if self._over:
-            self._over, self.mission = False, self._new_mission(count=self.count)
+    def _mission_of_run(self) -> GuidedMission:
         assert isinstance(self.mission, GuidedMission)
         return self.mission
+
+    def _begin_flight(self) -> None:
+        self.mission = self._new_mission(count=self.count)
 
     def _turn(
         self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.control.guided_mission import GuidedMission, Mode
+from pegasus.core.backend import Backend
 from pegasus.core.placement import Copies, chosen_copies
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
@@ -85,20 +87,48 @@ class Command:
             sim.step()
 
 
-class GuidedCommands:
-    """Mixin for backends that are flown by commands, which a `GuidedMission` carries out."""
+@dataclass(eq=False)
+class GuidedCommands(Backend):
+    """Mixin for backends that are flown by commands, which a `GuidedMission` carries out.
 
-    height: float
+    A subclass keeps the missions: see `_mission_of_run` and `_begin_flight`.
+    """
+
+    _: KW_ONLY
+    height: float = 1.5
     """Climb at take-off [m]."""
-    speed: float
+    speed: float = 3.0
     """Maximum speed towards a point [m/s]."""
-    acceleration: float
+    acceleration: float = 3.0
     """Maximum acceleration of the reference [m/s^2]."""
+
     _name = "vehicle"
+    _over = False
+
+    def start(self) -> None:
+        """Start on the ground; commands given before the first step are kept."""
+        self._over = False
+        super().start()
+
+    def stop(self) -> None:
+        """End the run; later commands are for the next one."""
+        self._over = True
+        super().stop()
 
     @property
     def guided(self) -> GuidedMission:
-        """Mission that takes the commands; valid until the run ends."""
+        """Mission that takes the commands: that of the run, or after its end that of the next one."""
+        if self._over:
+            self._over = False
+            self._begin_flight()
+        return self._mission_of_run()
+
+    def _mission_of_run(self) -> GuidedMission:
+        """Return the mission of the present run."""
+        raise NotImplementedError
+
+    def _begin_flight(self) -> None:
+        """Make a new mission the present one."""
         raise NotImplementedError
 
     def _require_limits(self) -> None:

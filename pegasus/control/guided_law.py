@@ -6,7 +6,7 @@ from pegasus.control.control_step import Body, Setpoint, torque_of
 from pegasus.control.geometric import GeometricController, attitude_torque, geometric_law, integrated
 
 REFERENCE, ATTITUDE, BODY_RATES = 0.0, 1.0, 2.0
-"""What a copy follows: its reference, an attitude, or body rates."""
+"""Values of `directive`: a copy follows its reference, an attitude, or body rates."""
 
 
 def guided_geometric_law(

@@ -75,7 +75,7 @@ class Mission:
     def restart(self) -> None:
         """Begin anew at the next `update`: idle, then climb from where the vehicles stand then."""
         self.airborne = False
-        """Whether any vehicle follows the reference; the others idle on the ground."""
+        """True if at least one vehicle follows the reference; the others idle on the ground."""
         self.landing = False
         """Whether the last landing is over and the vehicles settle; `landed` is then valid."""
         self.finished = False

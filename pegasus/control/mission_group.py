@@ -44,12 +44,12 @@ class MissionGroup:
 
     @property
     def airborne(self) -> bool:
-        """Whether any vehicle follows the reference."""
+        """True if at least one vehicle follows the reference."""
         return any(mission.airborne for mission in self.missions)
 
     @property
     def landing(self) -> bool:
-        """Whether a vehicle settles after its last landing, or has landed."""
+        """True if at least one vehicle has ended its last landing, and settles or stands."""
         return any(mission.landing for mission in self.missions)
 
     @property
@@ -59,7 +59,7 @@ class MissionGroup:
 
     @property
     def finished(self) -> bool:
-        """Whether all missions are finished."""
+        """True if every mission is finished."""
         return all(mission.finished for mission in self.missions)
 
     @property

@@ -200,7 +200,7 @@ class MissionTable:
                     number[own] = k
                 else:
                     self._steered.append(k)
-                self._missions.append((mission, _state_rows(state, copies), own))
+                self._missions.append((mission, state.of(copies), own))
                 self._vehicles.append((owner, whole))
         count = len(self._missions)
         self._step, self._event = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
@@ -301,11 +301,6 @@ class MissionTable:
             rows = Rows(MissionRows, self._arrays)
             self._launch = shared_kernel(follow).launch(rows, len(self._arrays["mission"]))
         self._launch()
-
-
-def _state_rows(state: VehicleState, rows: slice) -> VehicleState:
-    """Return the state of some copies; its arrays are live."""
-    return VehicleState(**{name: array[rows] for name, array in vars(state).items()})
 
 
 class OwnTable:

@@ -58,7 +58,8 @@ class Actuation:
             rows: Indices of the copies; all if None.
         """
         chosen = slice(None) if rows is None else rows
-        self._centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
+        centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
+        self._centers = centers if centers.any() else None
         for name in _RESET:
             vehicle.columns[name][chosen] = 0.0
         for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
@@ -97,7 +98,7 @@ class Actuation:
         if self._python_drag:
             assert vehicle.drag is not None
             velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
-            if self._centers.any():
+            if self._centers is not None:
                 velocity = velocity + cross(state.angular_velocity, self._centers)
             # All copies are in wakes, or none is.
             if columns["in_wake"][0]:

@@ -85,9 +85,8 @@ def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | N
     try:
         if host is not None:
             return host.read_scene(usd)
-        from pegasus.scene.kept_scene import (
-            scene_of_file,  # OpenUSD may be there only once a host has started.
-        )
+        # OpenUSD may be there only once a host has started.
+        from pegasus.scene.kept_scene import scene_of_file
 
         return scene_of_file(usd)
     except ModuleNotFoundError as error:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def place(
     vehicle: "Multirotor",
-    position: npt.ArrayLike | str,
+    position: npt.ArrayLike | str | None,
     *,
     heading: npt.ArrayLike | None = None,
     orientation: npt.ArrayLike | None = None,
@@ -27,9 +27,10 @@ def place(
 
     Args:
         vehicle: The vehicle.
-        position: New positions [m], shape (3,) or (K, 3), or the name of a spawn point, for one copy.
-        heading: New headings of level vehicles [rad], one or shape (K,); that of the spawn point, or 0,
-            if None.
+        position: New positions [m], shape (3,) or (K, 3), or the name of a spawn point, for one copy; those
+            at the start if None.
+        heading: New headings of level vehicles [rad], one or shape (K,); that of the start or of the spawn
+            point, or 0, if None.
         orientation: New attitudes in place of the headings, quaternions xyzw, shape (4,) or (K, 4).
         velocity: New velocities in the world [m/s], broadcast to (K, 3).
         angular_velocity: New angular velocities in the body frame [rad/s], broadcast to (K, 3).
@@ -85,17 +86,14 @@ def reset(
     """
     rows = chosen_copies(copies, vehicle.count)
     vehicle.backends.require_restarts()
-    target = placed_state(
-        vehicle.start,
-        rows,
-        vehicle.manager.spawn_points,
-        position=position,
+    vehicle.place(
+        position,
         heading=heading,
         orientation=orientation,
         velocity=velocity,
         angular_velocity=angular_velocity,
+        copies=rows,
     )
-    vehicle.manager.place(vehicle, target, rows)
     vehicle.actuation.reset(vehicle, rows)
     vehicle.columns["push"][rows] = vehicle.columns["twist"][rows] = 0.0
     vehicle.sensors.reset_copies(rows)

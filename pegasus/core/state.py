@@ -70,6 +70,14 @@ class VehicleState:
             view.flags.writeable = False
         return VehicleState(**views)
 
+    def of(self, rows: slice) -> "VehicleState":
+        """Return the state of some vehicles; the arrays are views.
+
+        Args:
+            rows: The vehicles.
+        """
+        return VehicleState(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
     def __repr__(self) -> str:
         """Return one line: the values with their units, or the shapes of many copies."""
         return f"VehicleState({fields_text(self)})"

@@ -152,8 +152,7 @@ def of_copy(error: ConfigError, k: int) -> ConfigError:
         error: The error.
         k: Index of the copy.
     """
-    field = f"{error.field}, copy {k}"
-    return ConfigError(error.problem, field=field, value=error.value, remedy=error.remedy)
+    return error.about(f"{error.field}, copy {k}")
 
 
 def _is_compiled(model: Any) -> bool:

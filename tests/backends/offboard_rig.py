@@ -159,3 +159,16 @@ class StrictAutopilot:
 
     def close(self):
         self.ear.close()
+
+
+def part_ways(simulation, vehicle, pilot):
+    """Send copy 0 to (4, 0, 3) m, let copy 1 break off its landing, and return the height where it holds."""
+    fly = pilot.goto([4.0, 0.0, 3.0], copies=0)
+    pilot.land(copies=1)
+    simulation.run(2.0)
+    pilot.hold(copies=1).wait(simulation)
+    height = vehicle.state.position[1, 2]
+    assert height < 3.6
+    fly.wait(simulation)
+    simulation.run(3.0)
+    return height

@@ -52,7 +52,7 @@ ARDUPILOT_DIALECT = Dialect(guided=(4.0, 0.0), land=(9.0, 0.0), take_off_height=
 
 
 class Lines(NamedTuple):
-    """What is needed to talk to N autopilots."""
+    """Links to N autopilots, with their names, system ids and dialect."""
 
     dialect: Dialect
     """Modes and take-off of the autopilots."""
@@ -68,7 +68,7 @@ class Lines(NamedTuple):
 
 
 class Pilot(Protocol):
-    """What flies N autopilots."""
+    """Pilot of N autopilots: it sends them set-points and commands."""
 
     reference: Reference
 

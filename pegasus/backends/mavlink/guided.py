@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,6 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.control.guided_commands import GuidedCommands
 from pegasus.control.guided_mission import GuidedMission, Mode
-from pegasus.core.backend import Backend
 from pegasus.core.state import Plan, VehicleState
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ class GuidedPilot:
 
 
 class _Autopilot(AutopilotLine):
-    """One autopilot, and the requests that it has had."""
+    """Link to one autopilot, which sends the commands of the present phase of its flight."""
 
     def __init__(self, lines: Lines, row: int) -> None:
         super().__init__(lines, row)
@@ -209,16 +208,8 @@ class _Autopilot(AutopilotLine):
 
 
 @dataclass(eq=False)
-class GuidedAutopilot(GuidedCommands, Backend):
+class GuidedAutopilot(GuidedCommands):
     """Mixin for autopilots that are flown by commands; without a command they are not armed."""
-
-    _: KW_ONLY
-    height: float = 1.5
-    """Climb at take-off [m]."""
-    speed: float = 3.0
-    """Maximum speed towards a point [m/s]."""
-    acceleration: float = 3.0
-    """Maximum acceleration of the reference [m/s^2]."""
 
     def __post_init__(self) -> None:
         self._require_limits()
@@ -228,7 +219,7 @@ class GuidedAutopilot(GuidedCommands, Backend):
             value = getattr(self, option, None)
             remedy = "omit it, or use the class without commands"
             require(value is None, option, value, f"is not allowed with commands: {why}", remedy)
-        self._mission, self._over = self._new_mission(1), False
+        self._mission = self._new_mission(1)
         self._flown: GuidedPilot | None = None
         self._listener: EstimateListener | None = None
         super().__post_init__()  # type: ignore[misc]
@@ -241,21 +232,14 @@ class GuidedAutopilot(GuidedCommands, Backend):
     def start(self) -> None:
         """Start the autopilots, disarmed; commands given before the first step are kept."""
         if self._mission.state is not None:
-            self._mission = self._new_mission(len(self._mission.order))
-        self._over = False
+            self._begin_flight()
         super().start()
 
-    def stop(self) -> None:
-        """End the run; later commands are for the next one."""
-        self._over = True
-        super().stop()
-
-    @property
-    def guided(self) -> GuidedMission:
-        """Mission that takes the commands: that of the run, or after its end that of the next one."""
-        if self._over:
-            self._over, self._mission = False, self._new_mission(len(self._mission.order))
+    def _mission_of_run(self) -> GuidedMission:
         return self._mission
+
+    def _begin_flight(self) -> None:
+        self._mission = self._new_mission(len(self._mission.order))
 
     def _new_mission(self, count: int) -> AutopilotMission:
         return AutopilotMission(

@@ -87,7 +87,7 @@ class _Autopilot(AutopilotLine):
         """Send the messages that are due to this autopilot."""
         if t < self.due:
             return
-        own, moves = _row(state, self._row), t >= self._next_set_point
+        own, moves = state.of(slice(self._row, self._row + 1)), t >= self._next_set_point
         if self._start is None:
             self._start = own.position[0].tolist()
         if moves and armed and not self._landing and self._may_follow(own):
@@ -146,9 +146,3 @@ class _Autopilot(AutopilotLine):
             reference.acceleration[0].tolist(),
             float(reference.yaw[0]) if self._flying else float(own.heading[0]),
         )
-
-
-def _row(state: VehicleState, row: int) -> VehicleState:
-    """Return the state of one copy; its arrays are live."""
-    rows = slice(row, row + 1)
-    return VehicleState(**{name: array[rows] for name, array in vars(state).items()})

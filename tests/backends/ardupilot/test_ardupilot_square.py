@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from offboard_rig import part_ways
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends import ArduPilot, GuidedArduPilot
@@ -69,14 +70,7 @@ def test_guided_copies(tmp_path):
         place = [[0.0, 0.0, 0.1], [0.0, 6.0, 0.1]]
         vehicle = simulation.add(Multirotor("iris", count=2, position=place, backends=[pilot]))
         pilot.takeoff(height=4.0).wait(simulation, timeout=90.0)
-        fly = pilot.goto([4.0, 0.0, 3.0], copies=0)
-        pilot.land(copies=1)
-        simulation.run(2.0)
-        pilot.hold(copies=1).wait(simulation)
-        height = vehicle.state.position[1, 2]
-        assert height < 3.6
-        fly.wait(simulation)
-        simulation.run(3.0)
+        height = part_ways(simulation, vehicle, pilot)
         np.testing.assert_allclose(vehicle.state.position[0], [4.0, 0.0, 3.0], atol=1.5)
         np.testing.assert_allclose(vehicle.state.position[1], [0.0, 6.0, height], atol=1.5)
         pilot.land().wait(simulation)

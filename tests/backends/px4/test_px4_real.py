@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from offboard_rig import part_ways
 from px4_rig import Recorder, datagrams, distance, fly_until, free_instance, iris
 
 from pegasus import ConfigError, Multirotor, Simulation
@@ -258,14 +259,7 @@ def test_guided_copies(tmp_path):
         simulation.run(10.0)
         assert pilot.armed == [False, False]
         pilot.takeoff(height=4.0).wait(simulation)
-        fly = pilot.goto([4.0, 0.0, 3.0], copies=0)
-        pilot.land(copies=1)
-        simulation.run(2.0)
-        pilot.hold(copies=1).wait(simulation)
-        height = vehicle.state.position[1, 2]
-        assert height < 3.6
-        fly.wait(simulation)
-        simulation.run(3.0)
+        height = part_ways(simulation, vehicle, pilot)
         np.testing.assert_allclose(vehicle.state.position[0], [4.0, 0.0, 3.0], atol=0.5)
         np.testing.assert_allclose(vehicle.state.position[1], [0.0, 6.0, height], atol=0.7)
         pilot.land().wait(simulation)
