@@ -4,8 +4,8 @@ import importlib
 import logging
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pegasus.base.errors import ConfigError, package_error, unknown_name
 
@@ -96,10 +96,8 @@ class Registry(Mapping[str, type[T]]):
     @cached_property
     def _installed(self) -> "dict[str, list[EntryPoint]]":
         """Entry points by name."""
-        from importlib.metadata import entry_points
-
         found: dict[str, list[EntryPoint]] = {}
-        for point in entry_points(group=self._group):
+        for point in _entry_points(tuple(sys.path)).select(group=self._group):
             if point.name in self._kinds:
                 _log.warning(
                     "the %s %r of the package %s is not used: the name is taken; rename its entry point",
@@ -141,6 +139,14 @@ class ClassTable(Generic[T]):
             if kind in self._entries:
                 return self._entries[kind]
         return None
+
+
+@cache
+def _entry_points(_path: tuple[str, ...]) -> Any:
+    """Return the entry points of all packages in the folders of `sys.path`, read once for all tables."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 def _imported(path: str) -> object:

@@ -143,17 +143,21 @@ class Plant:
             self._bell = np.zeros(1, dtype=np.int32)
             rows = plant_rows_of(custom, {**self.columns, **parameters})
             self._advance = plant_kernel(custom).launch(rows, self.count, dt)
+            self._airframes = parameters["airframe"]
+            self._observe = self._observation(dt)
             if any(law_of(vehicle.thrust_curve) is None for vehicle in self._vehicles):
                 self._foresee = plant_kernel(custom, plant.foresee).launch(rows, self.count, dt)
-            if self._audited is None:
-                motion = motion_rows(self.columns)
-                self._observe = shared_kernel(plant.observe).launch(motion, self.count, 1.0 / dt)
-            else:
-                bodies = {**self.columns, "airframe": parameters["airframe"]}
-                self._observe = EnergyLaunch(self._audited, bodies, 1.0 / dt)
             if any(vehicle.battery is not None for vehicle in self._vehicles):
                 supplies = battery_rows(self._vehicles, {**self.columns, "bell": self._bell})
                 self._draw = shared_kernel(draw).launch(supplies, self.count, dt)
+
+    def _observation(self, dt: float) -> Callable[[float], None]:
+        """Return the launch that sets the motion after a step, with its energy if that is audited."""
+        from pegasus.base.compiler import shared_kernel
+
+        if self._audited is None:
+            return shared_kernel(plant.observe).launch(motion_rows(self.columns), self.count, 1.0 / dt)
+        return EnergyLaunch(self._audited, {**self.columns, "airframe": self._airframes}, 1.0 / dt)
 
     @property
     def audited(self) -> bool:
@@ -170,8 +174,9 @@ class Plant:
         for name in ("position", "orientation"):
             self.columns[f"start_{name}"][...] = self.columns[name]
         if self._audited is None:
-            self._audited, self._advance = environment, None
-            self.prepare(dt)
+            self._audited = environment
+            if self._observe is not None:
+                self._observe = self._observation(dt)
 
     def foresee(self, dt: float) -> None:
         """Set the inputs of thrust curves by Python, from the state at the start of a step.

@@ -1,6 +1,5 @@
 """Sweeps: a scenario flown with many seeds and settings, on all processors."""
 
-import copy
 import hashlib
 import itertools
 import json
@@ -10,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,9 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.base.system import processor_count
-from pegasus.base.workers import kept_warnings, run_in_processes
+from pegasus.base.workers import run_in_processes
 from pegasus.config import Changes, load_scenario
-from pegasus.experiments.flight import Flight
-from pegasus.experiments.outcome import OutcomeAudit
+from pegasus.experiments.job import Done, Job, do, lost_job
 from pegasus.experiments.table import Journal, Row, require_format, write_table
 from pegasus.version import __version__
 
@@ -31,29 +29,6 @@ Progress = Callable[[int, int], None]
 _DISTRIBUTION = re.compile(r"(uniform|normal)\(\s*([^,\s]+)\s*,\s*([^,\s]+)\s*\)")
 _TIMES = ("step_time", "real_time_factor")
 _log = logging.getLogger(__name__)
-
-
-class Job(NamedTuple):
-    """A flight of a sweep."""
-
-    number: int
-    """Its row in the table, from 0."""
-    changes: dict[str, Any]
-    """Values of fields by path, the seed too."""
-
-    @property
-    def key(self) -> str:
-        """Text that flights with other values do not have."""
-        return json.dumps(self.changes, sort_keys=True)
-
-
-class _Done(NamedTuple):
-    job: Job
-    row: Row
-    warnings: dict[str, str]
-    lost: bool = False
-    fault: ConfigError | None = None
-    """Why the flight could not be built."""
 
 
 def sweep(
@@ -102,13 +77,13 @@ def sweep(
             raise ConfigError(
                 "exists already", field="out", value=str(path), remedy="resume it, or give another file"
             )
-    load_scenario(scenario, Changes(_flown(plan[0])))
+    load_scenario(scenario, Changes(plan[0].flown))
     journal = None if path is None else Journal(_beside(path), _origin(scenario), resume=resume)
     rows = dict(journal.rows) if journal is not None else {}
     left = [job for job in plan if job.key not in rows]
     warned: set[str] = set()
 
-    def finished(done: _Done) -> None:
+    def finished(done: Done) -> None:
         # A fault of the first flight is most often one of all.
         if done.fault is not None and done.job.number == 0:
             raise done.fault
@@ -127,9 +102,9 @@ def sweep(
             progress(len(plan) - len(left), len(plan))
         if count == 1 or len(left) < 2:
             for job in left:
-                finished(_fly(scenario, job))
+                finished(do(scenario, job))
         else:
-            run_in_processes(partial(_fly, scenario), left, count=count, finished=finished, lost=_lost)
+            run_in_processes(partial(do, scenario), left, count=count, finished=finished, lost=lost_job)
     finally:
         table = [{"run": job.number} | rows[job.key] for job in plan if job.key in rows]
         if journal is not None and path is not None:
@@ -196,53 +171,6 @@ def _value(value: Any, path: str, seed: int) -> Any:
         raise ConfigError("must have two numbers", field=path, value=value, remedy="such as uniform(1.0,2.0)")
     rng = stream(seed, "sweep", path)
     return rng.uniform(first, second) if found[1] == "uniform" else rng.normal(first, abs(second))
-
-
-def _flown(job: Job) -> dict[str, Any]:
-    return {**job.changes, "speed": "max"}
-
-
-def _fly(scenario: str | Path, job: Job) -> _Done:
-    """Return the row of a flight, flown in this process."""
-    row: Row = copy.deepcopy(job.changes)
-    audit = OutcomeAudit()
-    flight = None
-    with kept_warnings() as warnings:
-        try:
-            flight = Flight(scenario, _flown(job))
-            flight.simulation.add_observer(audit)
-            run = flight.fly(record=False)
-        except Exception as error:
-            known = isinstance(error, ConfigError)
-            text = str(error) if known else f"{type(error).__name__}: {error}"
-            fault = error if isinstance(error, ConfigError) and flight is None else None
-            return _Done(job, row | {"failure": " ".join(text.split())}, warnings, fault=fault)
-    if run.interrupted:
-        raise KeyboardInterrupt
-    summary = run.summary
-    row |= {
-        "simulated_time": summary.simulated_time,
-        "step_time": summary.wall_time,
-        "real_time_factor": summary.real_time_factor,
-        "failure": "; ".join(map(str, summary.failures)) or None,
-    }
-    for name, outcome in audit.outcomes().items():
-        row[f"{name}.outcome"] = outcome.word()
-        if len(outcome.position) == 1:
-            row |= {f"{name}.{axis}": float(x) for axis, x in zip("xyz", outcome.position[0], strict=True)}
-        row[f"{name}.impact_speed"] = float(outcome.impact_speed.max())
-        if (tracking := summary.tracking.get(name)) is not None:
-            row[f"{name}.tracking_rms"] = tracking.overall.rms
-            row[f"{name}.tracking_max"] = tracking.overall.maximum
-        if (energy := summary.energy.get(name)) is not None:
-            row[f"{name}.rotor_work"], row[f"{name}.energy_residual"] = energy.rotors, energy.residual
-    return _Done(job, row, warnings)
-
-
-def _lost(job: Job) -> _Done:
-    """Return the row of a flight whose process was ended from outside twice."""
-    failure = "its process was ended from outside twice, perhaps for lack of memory"
-    return _Done(job, copy.deepcopy(job.changes) | {"failure": failure}, {}, lost=True)
 
 
 def _beside(path: Path) -> Path:

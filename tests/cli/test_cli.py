@@ -201,9 +201,10 @@ def test_verbose(pegasus, tmp_path):
     one_line(pegasus("run", "s.yaml"), "irsi")
 
 
-def test_only_what_a_command_needs_is_imported():
-    """Each completion by the shell would take a second, for parts that it does not use."""
-    code = "import sys, pegasus.cli.main; print(*sys.modules)"
+@pytest.mark.parametrize("module", ["pegasus.cli.main", "pegasus.experiments"])
+def test_only_what_a_command_needs_is_imported(module):
+    """Each completion by the shell, and the start of a sweep's processes, would wait for parts not used."""
+    code = f"import sys, {module}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     parts = ["pegasus.core", "pegasus.panel", "pegasus.backends", "mujoco", "warp", "pxr", "array_api_compat"]
     assert not set(parts) & set(loaded.split())

@@ -1,0 +1,93 @@
+"""A flight of a sweep and its row of results."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pegasus.base.errors import ConfigError
+from pegasus.base.workers import kept_warnings
+from pegasus.experiments.table import Row
+
+
+class Job(NamedTuple):
+    """A flight of a sweep."""
+
+    number: int
+    """Its row in the table, from 0."""
+    changes: dict[str, Any]
+    """Values of fields by path, the seed too."""
+
+    @property
+    def key(self) -> str:
+        """Text that flights with other values do not have."""
+        return json.dumps(self.changes, sort_keys=True)
+
+    @property
+    def flown(self) -> dict[str, Any]:
+        """Values of fields with which it is flown."""
+        return {**self.changes, "speed": "max"}
+
+
+class Done(NamedTuple):
+    """Result of a flight of a sweep."""
+
+    job: Job
+    row: Row
+    warnings: dict[str, str]
+    lost: bool = False
+    """Its process was ended from outside twice."""
+    fault: ConfigError | None = None
+    """Why the flight could not be built."""
+
+
+def do(scenario: str | Path, job: Job) -> Done:
+    """Fly in this process, and return the row.
+
+    Args:
+        scenario: Name of a scenario, or the path of its YAML file.
+        job: The flight.
+    """
+    # Not at the top: the process that shares out the flights does not fly.
+    from pegasus.experiments.flight import Flight
+    from pegasus.experiments.outcome import OutcomeAudit
+
+    row: Row = copy.deepcopy(job.changes)
+    audit = OutcomeAudit()
+    flight = None
+    with kept_warnings() as warnings:
+        try:
+            flight = Flight(scenario, job.flown)
+            flight.simulation.add_observer(audit)
+            run = flight.fly(record=False)
+        except Exception as error:
+            known = isinstance(error, ConfigError)
+            text = str(error) if known else f"{type(error).__name__}: {error}"
+            fault = error if isinstance(error, ConfigError) and flight is None else None
+            return Done(job, row | {"failure": " ".join(text.split())}, warnings, fault=fault)
+    if run.interrupted:
+        raise KeyboardInterrupt
+    summary = run.summary
+    row |= {
+        "simulated_time": summary.simulated_time,
+        "step_time": summary.wall_time,
+        "real_time_factor": summary.real_time_factor,
+        "failure": "; ".join(map(str, summary.failures)) or None,
+    }
+    for name, outcome in audit.outcomes().items():
+        row[f"{name}.outcome"] = outcome.word()
+        if len(outcome.position) == 1:
+            row |= {f"{name}.{axis}": float(x) for axis, x in zip("xyz", outcome.position[0], strict=True)}
+        row[f"{name}.impact_speed"] = float(outcome.impact_speed.max())
+        if (tracking := summary.tracking.get(name)) is not None:
+            row[f"{name}.tracking_rms"] = tracking.overall.rms
+            row[f"{name}.tracking_max"] = tracking.overall.maximum
+        if (energy := summary.energy.get(name)) is not None:
+            row[f"{name}.rotor_work"], row[f"{name}.energy_residual"] = energy.rotors, energy.residual
+    return Done(job, row, warnings)
+
+
+def lost_job(job: Job) -> Done:
+    """Return the row of a flight whose process was ended from outside twice."""
+    failure = "its process was ended from outside twice, perhaps for lack of memory"
+    return Done(job, copy.deepcopy(job.changes) | {"failure": failure}, {}, lost=True)
