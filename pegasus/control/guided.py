@@ -79,9 +79,7 @@ class Guided(GuidedCommands, Controller):
         self.guided.ground(mask)
 
     def _new_mission(self, *, count: int) -> Mission:
-        mission = self._made(GuidedMission, count)
-        mission.finished = True
-        return mission
+        return self._made(GuidedMission, count)
 
     def _made(self, kind: type[M], count: int) -> M:
         """Return a mission of a kind with the limits of this controller."""

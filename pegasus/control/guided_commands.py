@@ -136,23 +136,26 @@ class GuidedCommands(Backend):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit}")
 
-    def takeoff(self, *, height: float | None = None) -> Command:
-        """Take off with all copies, and hold above the start.
+    def takeoff(self, *, height: float | None = None, copies: Copies = None) -> Command:
+        """Take off, and hold above the start.
 
         Args:
             height: Climb [m]; the controller's `height` if None.
+            copies: Copies that take off.
 
         Raises:
-            ConfigError: If a copy is in the air, or the height is not above 0 m.
+            ConfigError: If one of them has taken off already, or the height is not above 0 m.
         """
         mission, climb = self.guided, self.height if height is None else height
         require(0 < climb < math.inf, "height", climb, "must be above 0 m")
-        if mission.airborne or not mission.finished:
-            remedy = "fly to a point by goto" if not mission.landed.any() else "land all copies first"
-            raise ConfigError("has taken off already", field=self._name, remedy=remedy)
-        mission.climb = climb
-        mission.take_off()
-        return self._moving("takeoff", self._mask(None))
+        mask = self._mask(copies)
+        away = mask & (mission.flying | mission.rising)
+        if away.any():
+            field = self._name if len(mask) == 1 or away.all() else f"{self._name}, copy {int(away.argmax())}"
+            raise ConfigError("has taken off already", field=field, remedy="fly to a point by goto")
+        mission.climb[mask] = climb
+        mission.take_off(mask)
+        return self._moving("takeoff", mask)
 
     def goto(
         self,
@@ -292,7 +295,7 @@ class GuidedCommands(Backend):
         mission.land(mask)
 
         def landed(state: VehicleState) -> BoolArray:
-            return mission.landed | (not mission.airborne)
+            return ~mission.flying
 
         return self._command("land", mask, landed, lambda s: s.position[:, 2], "m")
 
@@ -322,7 +325,7 @@ class GuidedCommands(Backend):
             slow = length(state.velocity) < _SLOW
             off = np.remainder(yaw - state.heading + math.pi, 2 * math.pi) - math.pi
             turned = np.isnan(yaw) | (np.abs(off) < _TURNED)
-            done: BoolArray = mission.airborne & slow & turned & (distance(state) < _NEAR)
+            done: BoolArray = mission.flying & slow & turned & (distance(state) < _NEAR)
             return done
 
         return self._command(name, mask, reached, distance, "m")

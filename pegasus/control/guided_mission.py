@@ -11,6 +11,7 @@ from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
 from pegasus.control.guided_law import ATTITUDE, BODY_RATES, REFERENCE
 from pegasus.control.mission import Mission
+from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.trajectories import Point, Trajectory, hold, sequence
 from pegasus.core.state import Plan, VehicleState
 
@@ -47,7 +48,7 @@ _DIRECTIVES = {Mode.ATTITUDE: ATTITUDE, Mode.BODY_RATES: BODY_RATES}
 class GuidedMission(Mission):
     """Mission of N vehicles that follow commands; each copy has its own.
 
-    The reference has limited speed, acceleration and lead over the vehicle. All copies take off together.
+    The reference has limited speed, acceleration and lead over the vehicle. Copies stand until they take off.
 
     Args:
         count: Number of vehicles N.
@@ -61,8 +62,15 @@ class GuidedMission(Mission):
         self, *, count: int, spin_up: float, height: float, speed: float, acceleration: float
     ) -> None:
         super().__init__(sequence(hold(height=height)), count=count, relative=True, spin_up=spin_up)
-        self.climb, self.most_speed, self._most = height, speed, acceleration
-        self.duration = math.inf
+        self.climb = np.full(count, height)
+        """Climb of each copy at take-off [m], shape (N,)."""
+        self.most_speed, self._most = speed, acceleration
+        self.duration, self.finished = math.inf, True
+        self.flying, self.rising = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        """Copies in the air, and those on the ground that are to take off, shape (N,)."""
+        self.ready = np.ones(count, dtype=bool)
+        """Copies that can take off, shape (N,)."""
+        self._begins = np.full(count, math.nan)
         self.order = np.zeros(count, dtype=np.int64)
         """Number of commands that each copy has had, shape (N,)."""
         self.target = np.zeros((count, 3))
@@ -85,11 +93,17 @@ class GuidedMission(Mission):
         }
         """Commands in place of the reference: inputs of the laws in `guided_law`, N rows each."""
 
-    def take_off(self) -> None:
-        """Take off, unless in the air."""
-        if not self.airborne and self.finished:
-            self.finished, self._begin = False, math.nan
-            self.order += 1
+    def take_off(self, copies: BoolArray) -> None:
+        """Take off; no effect in the air.
+
+        Args:
+            copies: Copies that take off, shape (N,).
+        """
+        chosen = copies & ~self.flying & ~self.rising
+        self.rising |= chosen
+        self._begins[chosen], self.landed[chosen] = math.nan, False
+        self.order[chosen] += 1
+        self._summarize()
 
     def hold(self, copies: BoolArray) -> None:
         """Hold the position; a take-off in progress is completed.
@@ -97,7 +111,7 @@ class GuidedMission(Mission):
         Args:
             copies: Copies that hold, shape (N,).
         """
-        stay = copies & ~self._taking_off & ~self.landed
+        stay = copies & self.flying & ~self._taking_off
         self.target[stay] = self.reference.position[stay]
         self._speed[stay], self._yaw[stay] = self.most_speed, math.nan
         self._switch(Mode.TARGET, stay)
@@ -152,27 +166,29 @@ class GuidedMission(Mission):
         self._switch(mode, copies)
 
     def land(self, copies: BoolArray) -> None:
-        """Descend until ground contact, then stop the rotors; no effect on the ground.
+        """Descend until ground contact, then stop the rotors; a take-off that has not left the ground ends.
 
         Args:
             copies: Copies that land, shape (N,).
         """
-        if self.airborne:
-            self._switch(Mode.LAND, copies & ~self.landed)
+        given_up = copies & self.rising
+        self.rising &= ~copies
+        self.order[given_up] += 1
+        self._switch(Mode.LAND, copies & self.flying)
 
     def ground(self, copies: BoolArray) -> None:
-        """Stop copies that a reset has put on the ground; all copies take off together.
+        """Stop copies that a reset has put on the ground.
 
         Args:
             copies: The copies, shape (N,).
         """
-        if self.airborne and self.state is not None:
-            self.order[copies] += 1
-            self._set(Mode.LAND, copies)
-            self._taking_off[copies] = False
-            self._motion[0, copies], self._motion[1:, copies] = self.state.position[copies], 0.0
-            self.landed |= copies
-            self._settle()
+        self.order[copies & (self.flying | self.rising)] += 1
+        self.landed |= copies & self.flying
+        self.rising &= ~copies
+        self.flying &= ~copies
+        if self.state is not None:
+            self._stand(self.state)
+        self._summarize()
 
     def follows(self, mode: Mode) -> BoolArray:
         """Return which copies follow commands of a mode, shape (N,)."""
@@ -181,7 +197,7 @@ class GuidedMission(Mission):
 
     def plan(self, t: float) -> Plan | None:
         """Return the straight path to the target; None while the first copy follows something else."""
-        if not self.airborne or self._modes[0] is not Mode.TARGET:
+        if not self.flying[0] or self._modes[0] is not Mode.TARGET:
             return None
         here, there = self.reference.position, self.target
         line = _Straight(tuple(here[0].tolist()), tuple(there[0].tolist()))
@@ -197,15 +213,28 @@ class GuidedMission(Mission):
         self.state = state
         dt = 0.0 if math.isnan(self.time) else t - self.time
         self.time = t
-        if not self.airborne:
-            self._stand_by(t, state)
-            return
-        self._move(dt)
-        self._stay_at(state)
-        lead = self.reference.position - state.position
-        length = np.sqrt((lead * lead).sum(axis=1, keepdims=True))
-        self.reference.position[...] = state.position + lead * np.minimum(1.0, _LEASH / (length + 1e-12))
-        self._touch_down(state, lead)
+        if self.airborne:
+            self._move(dt)
+            self._stay_at(state)
+            lead = self.reference.position - state.position
+            length = np.sqrt((lead * lead).sum(axis=1, keepdims=True))
+            self.reference.position[...] = state.position + lead * np.minimum(1.0, _LEASH / (length + 1e-12))
+            down = self.flying & self._touches_down(state, lead)
+            if down.any():
+                self.flying &= ~down
+                self.landed |= down
+                self._summarize()
+        if not self.flying.all():
+            self._stand(state)
+            self._lift_off_when_due(t, state)
+
+    def show_modes(self) -> bool:
+        """Write the modes of the rotors into the column `mode`; return whether a copy lifts off."""
+        mode = self.columns["mode"]
+        lifts_off = self.flying & (mode < FLY)
+        mode[...] = np.where(self.flying, FLY, np.where(self.rising, IDLE, REST))
+        mode[lifts_off] = START
+        return bool(lifts_off.any())
 
     def require_air(self, copies: BoolArray) -> None:
         """Raise a ConfigError unless copies are in the air.
@@ -213,10 +242,9 @@ class GuidedMission(Mission):
         Args:
             copies: The copies, shape (N,).
         """
-        grounded = copies & self.landed
-        if not self.airborne or grounded.any():
-            copy = int(grounded.argmax()) if self._count > 1 and grounded.any() else None
-            field = "vehicle" if copy is None else f"copy {copy}"
+        grounded = copies & ~self.flying
+        if grounded.any():
+            field = f"copy {int(grounded.argmax())}" if self.airborne and self._count > 1 else "vehicle"
             raise ConfigError("is not in the air", field=field, remedy="take off first")
 
     def _set(self, mode: Mode, copies: BoolArray) -> None:
@@ -226,30 +254,47 @@ class GuidedMission(Mission):
     def _switch(self, mode: Mode, copies: BoolArray) -> None:
         self._set(mode, copies)
         self.order[copies] += 1
-        if mode is not Mode.TARGET or self.airborne:
-            self._taking_off &= ~copies
-        if self.airborne:
-            same = (self._modes == self._modes[0]).all()
-            self.reference.segment = self._modes[0].value if same else "mixed"
+        self._taking_off &= ~copies
+        self._summarize()
 
-    def _stand_by(self, t: float, state: VehicleState) -> None:
-        reference = self.reference
-        self._motion[0] = state.position
-        if self.finished:
-            return
-        if math.isnan(self._begin):
-            self._begin = t
-            reference.yaw[...] = state.heading
-        if t - self._begin < self._spin_up:
-            return
-        self.airborne, reference.idle[...] = True, False
-        self.landing, self.landed[...] = False, False
-        self._motion[1:] = 0.0
-        self.target = state.position + np.array([0.0, 0.0, self.climb])
-        self._taking_off[...] = True
-        self._set(Mode.TARGET, self._taking_off)
-        self._speed[...], self._yaw[...] = self.most_speed, math.nan
-        reference.segment = Mode.TARGET.value
+    def _summarize(self) -> None:
+        """Update what is true of all copies together."""
+        self.airborne = bool(self.flying.any())
+        self.finished = not (self.airborne or self.rising.any())
+        self.landing = bool(self.landed.any())
+        modes = set(self._modes[self.flying])
+        if modes:
+            self.reference.segment = modes.pop().value if len(modes) == 1 else "mixed"
+        else:
+            self.reference.segment = "landed" if self.landing else "idle"
+
+    def _stand(self, state: VehicleState) -> None:
+        """Keep the reference of copies on the ground at their places."""
+        still = ~self.flying
+        self._motion[0, still], self._motion[1:, still] = state.position[still], 0.0
+        self.wanted[still] = self.reference.yaw_rate[still] = 0.0
+        self.reference.idle[still] = True
+
+    def _lift_off_when_due(self, t: float, state: VehicleState) -> None:
+        begins, yaw = self._begins, self.reference.yaw
+        begin = self.rising & np.isnan(begins)
+        yaw[begin] = state.heading[begin]
+        begins[begin & self.ready] = t
+        self.target[self.rising] = self._places(state)[self.rising]
+        self.target[self.rising, 2] += self.climb[self.rising]
+        up = self.rising & (t - begins >= self._spin_up)
+        if up.any():
+            self.flying |= up
+            self.rising &= ~up
+            self.reference.idle[up] = False
+            self._speed[up], self._yaw[up] = self.most_speed, math.nan
+            self._set(Mode.TARGET, up)
+            self._taking_off |= up
+            self._summarize()
+
+    def _places(self, state: VehicleState) -> Array:
+        """Return the positions that copies climb from [m], shape (N, 3)."""
+        return state.position
 
     def _move(self, dt: float) -> None:
         """Advance the reference by a time step."""
@@ -285,23 +330,16 @@ class GuidedMission(Mission):
             )
             self.reference.yaw[loose], self.reference.yaw_rate[loose] = state.heading[loose], 0.0
 
-    def _touch_down(self, state: VehicleState, lead: Array) -> None:
-        sinking = self.follows(Mode.LAND)
-        if not sinking.any():
-            return
-        at_rest = (state.velocity * state.velocity).sum(axis=1) < (0.5 * _SINK_RATE) ** 2
-        self.landed |= sinking & at_rest & (lead[:, 2] < -_SETTLED_LEAD)
-        self._settle()
+    def _touches_down(self, state: VehicleState, lead: Array) -> BoolArray:
+        """Return which copies have landed, shape (N,).
 
-    def _settle(self) -> None:
-        """Stand once all copies have landed."""
-        self.landing = bool(self.landed.any())
-        if self.landed.all():
-            self.airborne, self.finished = False, True
-            self._motion[1:] = 0.0
-            self.reference.yaw_rate[...] = 0.0
-            self.reference.idle[...] = True
-            self.reference.segment = "landed"
+        Args:
+            state: True state.
+            lead: Lead of the reference over the vehicle [m], shape (N, 3).
+        """
+        at_rest = (state.velocity * state.velocity).sum(axis=1) < (0.5 * _SINK_RATE) ** 2
+        down: BoolArray = self.follows(Mode.LAND) & at_rest & (lead[:, 2] < -_SETTLED_LEAD)
+        return down
 
 
 @dataclass(frozen=True)

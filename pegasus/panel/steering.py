@@ -1,6 +1,7 @@
 """Manual steering: guided controllers whose copies take off at once and fly in formation."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,15 @@ from pegasus.core.state import VehicleState
 
 
 class Steering(GuidedMission):
-    """Mission of N manually steered vehicles; the copies keep the formation in which they took off."""
+    """Mission of N manually steered vehicles, which take off at once and keep their formation.
+
+    Args:
+        limits: Those of `GuidedMission`.
+    """
+
+    def __init__(self, **limits: Any) -> None:
+        super().__init__(**limits)
+        self.take_off(self._all)
 
     def update(self, t: float, state: VehicleState) -> None:
         """Advance the reference to time t [s], and note the formation at take-off."""
@@ -23,10 +32,8 @@ class Steering(GuidedMission):
 
     def hover(self) -> None:
         """Hold the current position; take off if on the ground; complete a take-off in progress."""
-        if self.airborne:
-            self.hold(self._all)
-        else:
-            self.take_off()
+        self.hold(self._all)
+        self.take_off(self._all)
 
     def steer_to(self, point: Array) -> None:
         """Fly straight to a point with the formation's centre.

@@ -49,6 +49,31 @@ def test_copies_follow_their_own_commands(flight):
     np.testing.assert_allclose(vehicle.state.position[:, 2], start[:, 2] - 1.0, atol=0.2)
 
 
+def test_copies_take_off_one_after_the_other(flight):
+    """A landed copy could fly again only once all have landed, or its take-off would move the others."""
+    sim, vehicle, pilot = flight
+    pilot.land(copies=[0, 2]).wait(sim)
+    low, before = float(vehicle.state.position[0, 2]), vehicle.state.position[1].copy()
+    with pytest.raises(ConfigError, match="iris, copy 1: has taken off already; fly to a point by goto"):
+        pilot.takeoff()
+    up = pilot.takeoff(height=1.0, copies=2)
+    with pytest.raises(ConfigError, match="copy 2: has taken off already"):
+        pilot.takeoff(copies=[0, 2])
+    pilot.hold(copies=2)
+    up.wait(sim)
+    sim.run(2.0)
+    np.testing.assert_allclose(vehicle.state.position[1], before, atol=0.1)
+    np.testing.assert_allclose(vehicle.state.position[[0, 2], 2] - low, [0.0, 1.0], atol=0.03)
+    np.testing.assert_array_equal(vehicle.rotor_command[0], 0.0)
+    assert vehicle.reference.segment == "target"
+    # One that is told to land before it has left the ground stays there.
+    pilot.takeoff(copies=0)
+    sim.step()
+    pilot.land(copies=0)
+    sim.run(3.0)
+    assert vehicle.state.position[0, 2] == pytest.approx(low, abs=0.001)
+
+
 def test_a_goto_with_a_heading_is_done_when_it_looks_there(flight):
     """A camera would take its picture while the vehicle still turns."""
     sim, vehicle, pilot = flight

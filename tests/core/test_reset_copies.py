@@ -306,3 +306,7 @@ def test_guided_copies_stand_after_a_reset():
         sim.run(2.0)
         assert vehicle.state.position[:, 2] == pytest.approx([2.07, 0.09], abs=0.1)
         assert (vehicle.rotor_command[1] == 0.0).all()
+        # The next episode of this copy begins while the other one flies on.
+        pilot.takeoff(height=1.0, copies=1).wait(sim)
+        sim.run(2.0)
+        assert vehicle.state.position[:, 2] == pytest.approx([2.07, 1.07], abs=0.1)

@@ -116,8 +116,9 @@ def test_commands_on_the_ground():
     for command in (lambda: steering.steer_to(np.ones(3)), lambda: steering.steer_at(np.ones(3), 0.0)):
         with pytest.raises(ConfigError, match="is not in the air; take off first"):
             command()
-    steering.come_down()
     assert not steering.finished
+    steering.come_down()
+    assert steering.finished
 
 
 def test_leash():

@@ -33,7 +33,7 @@ _REPEATS = 3
 
 
 class AutopilotMission(GuidedMission):
-    """Mission whose vehicles fly as soon as all are ready, and have landed when they are disarmed.
+    """Mission whose vehicles fly as soon as they are ready, and have landed when they are disarmed.
 
     Args:
         count: Number of vehicles N.
@@ -44,36 +44,16 @@ class AutopilotMission(GuidedMission):
 
     def __init__(self, *, count: int, height: float, speed: float, acceleration: float) -> None:
         super().__init__(count=count, spin_up=_SPIN_UP, height=height, speed=speed, acceleration=acceleration)
-        self.finished = True
         self.armed, self.ready = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         """Vehicles that are armed, and those that can follow the reference, shape (N,)."""
         self.base = np.full((count, 3), math.nan)
         """Position of each vehicle when it was last disarmed [m]."""
 
-    def land(self, copies: BoolArray) -> None:
-        """Descend until the autopilot disarms; before all are ready, end the take-off of all vehicles.
+    def _places(self, state: VehicleState) -> Array:
+        return self.base
 
-        Args:
-            copies: Copies that land, shape (N,).
-        """
-        if not self.airborne and not self.finished:
-            self.finished = True
-            self.order += 1
-        super().land(copies)
-
-    def _stand_by(self, t: float, state: VehicleState) -> None:
-        if not self.ready.all():
-            self._begin = math.nan
-            self._motion[0], self.reference.yaw[...] = state.position, state.heading
-        else:
-            super()._stand_by(t, state)
-        if not self.finished:
-            self.target = self.base + np.array([0.0, 0.0, self.climb])
-
-    def _touch_down(self, state: VehicleState, lead: Array) -> None:
-        if (~self.armed & ~self.landed).any():
-            self.landed |= ~self.armed
-            self._settle()
+    def _touches_down(self, state: VehicleState, lead: Array) -> BoolArray:
+        return ~self.armed
 
 
 class GuidedPilot:
@@ -112,14 +92,15 @@ class GuidedPilot:
         mission = self._mission
         mission.armed[...] = np.array(armed) & np.array(present)
         seen = self._seen(state)
-        height = self._take_off_height
         mission.ready[...] = mission.armed
-        if height is not None:
-            mission.ready &= state.position[:, 2] > mission.base[:, 2] + _RISEN * height
+        heights = self._take_off_heights
+        if heights is not None:
+            mission.ready &= state.position[:, 2] > mission.base[:, 2] + _RISEN * heights
         mission.update(t, seen)
         for row, autopilot in enumerate(self._autopilots):
             if present[row]:
-                autopilot.instruct(t, mission, height=None if mission.ready[row] else height)
+                height = None if heights is None or mission.ready[row] else float(heights[row])
+                autopilot.instruct(t, mission, height=height)
                 self._send_set_point(t, row, autopilot, seen)
 
     def reasons(self, copy: int) -> str:
@@ -140,9 +121,10 @@ class GuidedPilot:
             autopilot.close()
 
     @property
-    def _take_off_height(self) -> float | None:
+    def _take_off_heights(self) -> Array | None:
+        """Heights to which the autopilots climb by themselves [m], shape (N,); None if they do not."""
         height = self._dialect.take_off_height
-        return None if height is None else min(height, self._mission.climb)
+        return None if height is None else np.minimum(height, self._mission.climb)
 
     def _seen(self, state: VehicleState) -> VehicleState:
         """Return the state as the autopilots see it; the true one until they send estimates."""
@@ -158,7 +140,7 @@ class GuidedPilot:
 
     def _send_set_point(self, t: float, row: int, autopilot: "_Autopilot", seen: VehicleState) -> None:
         mission, reference = self._mission, self._mission.reference
-        follows = mission.airborne and not mission.landed[row]
+        follows = bool(mission.flying[row])
         if not follows and self._dialect.take_off_height is not None:
             return
         place = (reference.position if follows else seen.position)[row] - self._anchor[row]
@@ -199,9 +181,9 @@ class _Autopilot(AutopilotLine):
             self.set_mode(self._dialect.guided)
 
     def _phase_of(self, mission: AutopilotMission) -> str:
-        if not mission.finished and not mission.airborne:
+        if mission.rising[self._row]:
             return "take off"
-        if mission.airborne and not (mission.landed | mission.follows(Mode.LAND))[self._row]:
+        if mission.flying[self._row] and not mission.follows(Mode.LAND)[self._row]:
             return "fly"
         # One that was armed by others is left alone.
         return "land" if mission.armed[self._row] and self._phase != "stand" else "stand"

@@ -190,9 +190,12 @@ def test_copies_follow_their_own_commands(fleet, dialect):
     """A command for one copy would move another, or a landed one end the flight of all."""
     one = fleet(dialect, count=3)
     one.autopilots[2].ready = 6.0
-    one.takeoff().wait(one)
-    # All take off together.
-    assert one.time > 6.0
+    up = one.takeoff()
+    one.run(6.0)
+    # Each takes off when it is ready.
+    assert (one.state.position[:2, 2] > START[2] + 0.5).all()
+    assert one.state.position[2, 2] == START[2]
+    up.wait(one)
     one.goto(above(5.0, 0.0, 2.0), copies=0)
     one.land(copies=1).wait(one)
     one.run(5.0)
@@ -202,6 +205,9 @@ def test_copies_follow_their_own_commands(fleet, dialect):
     np.testing.assert_allclose(third.position, above(0.0, 6.0, 1.5), atol=0.15)
     with pytest.raises(ConfigError, match="copy 1: is not in the air"):
         one.goto([0.0, 0.0, 3.0], copies=1)
+    one.takeoff(height=1.0, copies=1).wait(one)
+    np.testing.assert_allclose(second.position, above(0.0, 3.0, 1.0), atol=0.15)
+    np.testing.assert_allclose(third.position, above(0.0, 6.0, 1.5), atol=0.15)
     one.land().wait(one)
     assert not any(a.armed for a in one.autopilots)
 
