@@ -1,42 +1,42 @@
 """The world `courtyard`: walls with a gate, a terrace with steps, colonnades, trees, benches, lamps.
 
-It is 60 m square. The inner 14 m around the origin are free.
+It is 60 m square. The inner 14 m around the origin are free. Simple shapes collide; detailed ones are drawn.
 """
 
-import random
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 from pxr import Usd, UsdShade
 
-from pegasus.base.arrays import Array, IntArray
+from pegasus.base.arrays import Array
 from pegasus.scene.authoring import (
     Surface,
     box,
-    cylinder,
     ground_plane,
     group,
-    instance,
     label,
-    material,
     mesh,
     physics_material,
-    sphere,
     subset,
     sun_and_sky,
 )
+from pegasus.scene.faces import box_uvs
 from pegasus.scene.generator import Quantities
 from pegasus.scene.scene import PhysicsMaterial
-from pegasus.worlds.site import Site, SiteGenerator
-from pegasus.worlds.solids import tiles
+from pegasus.worlds.courtyard_objects import PILLAR_HEIGHT, stand_benches, stand_lamps, stand_pillars
+from pegasus.worlds.courtyard_plants import plant
+from pegasus.worlds.horizon import distant_land
+from pegasus.worlds.site import ROOT, Site, SiteGenerator
+from pegasus.worlds.solids import Solid, cuboid, draw, obstacle, polygons, sheet, tiles
 
-_ROOT = "/World"
-_PROTOTYPES = "/Prototypes"
 _HALF = 30.0
 _WALL_HEIGHT = 4.0
 _TERRACE_HEIGHT = 0.9
-_PILLAR_HEIGHT = 3.65
+_TILE = 2.0
+_BAY = 6.0
+_SHADES = (0.94, 1.0, 1.07)
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,23 @@ class Courtyard(SiteGenerator):
 
     def quantities(self) -> Quantities:
         """Return the approximate size of the world."""
-        return Quantities(20_000, 500)
+        return Quantities(120_000, 500)
 
     def build(self, site: Site) -> None:
         """Write the world."""
         stage = site.stage
-        sun_and_sky(stage, _ROOT)
+        sun_and_sky(stage, ROOT)
+        distant_land(site, _HALF)
         site.camera((-9.0, -21.0, 3.4), (12.0, 14.0, 1.6), horizontal_fov=60.0)
-        stone = physics_material(stage, f"{_ROOT}/Looks/StoneContact", PhysicsMaterial(0.7, 0.6, 0.2))
-        _ground(stage, stone)
-        _walls(stage, stone)
-        _terrace(stage, stone)
-        stage.CreateClassPrim(_PROTOTYPES)
-        _pillars(stage)
-        _trees(stage)
-        _benches(stage)
-        _lamps(stage)
+        stone = physics_material(stage, f"{ROOT}/Looks/StoneContact", PhysicsMaterial(0.7, 0.6, 0.2))
+        _ground(site, stone)
+        _walls(site, stone)
+        _terrace(site, stone)
+        _roofs(site, stone)
+        stand_pillars(site, _TERRACE_HEIGHT)
+        plant(site)
+        stand_benches(site)
+        stand_lamps(site)
         for x, y in ((0.0, 0.0), (3.0, 0.0), (0.0, 3.0), (-3.0, 0.0), (0.0, -3.0)):
             site.spawn(x, y)
         site.spawn(9.0, 9.0, heading=-2.356)
@@ -71,15 +72,12 @@ class Courtyard(SiteGenerator):
         site.spawn(0.0, -27.0, heading=1.571)
 
 
-def _ground(stage: Usd.Stage, stone: UsdShade.Material) -> None:
+def _ground(site: Site, stone: UsdShade.Material) -> None:
     """Write paving of 2 m tiles with lawns at the edges, and a meadow outside the walls."""
-    light = material(stage, f"{_ROOT}/Looks/LightStone", (0.56, 0.52, 0.45))
-    dark = material(stage, f"{_ROOT}/Looks/DarkStone", (0.33, 0.30, 0.27))
-    lawn = material(stage, f"{_ROOT}/Looks/Lawn", (0.10, 0.21, 0.05))
-    meadow = material(stage, f"{_ROOT}/Looks/Meadow", (0.17, 0.24, 0.08))
-    group(stage, f"{_ROOT}/Ground", "ground")
-    ground_plane(stage, f"{_ROOT}/Ground/Collision", stone)
-    lines = np.concatenate([[-400.0], np.arange(-_HALF, _HALF + 1.0, 2.0), [400.0]])
+    stage, rng = site.stage, site.stream("ground")
+    group(stage, f"{ROOT}/Ground", "ground")
+    ground_plane(stage, f"{ROOT}/Ground/Collision", stone)
+    lines = np.concatenate([[-400.0], np.arange(-_HALF, _HALF + 1.0, _TILE), [400.0]])
     points, faces = tiles(lines, lines)
     center = points[faces].mean(axis=1)
     x, y = center[:, 0], center[:, 1]
@@ -91,16 +89,62 @@ def _ground(stage: Usd.Stage, stone: UsdShade.Material) -> None:
     ring = np.hypot(x, y) < 14.0
     odd = (np.floor(x / 2) + np.floor(y / 2)) % 2 == 1
     bright = np.where(ring, odd, np.floor(x / 2) % 3 > 0)
-    floor = mesh(stage, f"{_ROOT}/Ground/Floor", points, faces, Surface(meadow))
-    subset(floor, "light_paving", np.nonzero(paved & bright)[0].tolist(), light)
-    subset(floor, "dark_paving", np.nonzero(paved & ~bright)[0].tolist(), dark)
-    subset(floor, "lawn", np.nonzero(green)[0].tolist(), lawn)
+    # Each tile shows another part of the image, turned, so that nothing repeats.
+    uvs = points[faces][..., :2]
+    turned = rng.integers(0, 2, len(faces)) == 1
+    shift = np.column_stack([rng.uniform(0.0, 4.0, len(faces)), 0.5 * rng.integers(0, 8, len(faces))])
+    corner = uvs - uvs[:, :1]
+    corner = np.where(turned[:, None, None], corner[..., ::-1] * [1.0, -1.0], corner)
+    uvs = np.where(paved[:, None, None], corner + shift[:, None], uvs).reshape(-1, 2)
+    grass = {
+        "lawn": site.finish("grass", collides=False, roughness=0.9),
+        "meadow": site.finish("grass", tint=(1.3, 1.15, 0.8), collides=False, roughness=0.9),
+    }
+    floor = mesh(stage, f"{ROOT}/Ground/Floor", points, faces, grass["meadow"], uvs=uvs)
+    subset(floor, "lawn", np.nonzero(green)[0].tolist(), grass["lawn"].material)
+    worn = rng.integers(0, len(_SHADES), len(faces))
+    for name, tone, where in (
+        ("light_paving", (1.42, 1.36, 1.24), paved & bright),
+        ("dark_paving", (0.84, 0.78, 0.72), paved & ~bright),
+    ):
+        for k, shade in enumerate(_SHADES):
+            red, green_, blue = (round(shade * part, 3) for part in tone)
+            look = site.finish("paving", tint=(red, green_, blue), collides=False, roughness=0.82)
+            part = subset(floor, f"{name}_{k}", np.nonzero(where & (worn == k))[0].tolist(), look.material)
+            label(part, name)
+    u, v, half = 0.007, _TILE / 2, _TILE / 2
+    joints = [
+        np.array(
+            [(x - a, y - b, 0.0008), (x + a, y - b, 0.0008), (x + a, y + b, 0.0008), (x - a, y + b, 0.0008)]
+        )
+        for x0, y0 in center[paved, :2].tolist()
+        for x, y, a, b in ((x0 + half, y0, u, v), (x0, y0 - half, v, u))
+    ]
+    mortar = site.paint("joint", (0.13, 0.12, 0.10), roughness=0.95, collides=False)
+    draw(stage, f"{ROOT}/Ground/Joints", [polygons(joints)], mortar)
+    edging = site.finish("concrete", tint=(0.85, 0.80, 0.72), collides=False, roughness=0.85)
+    edges = [
+        stone
+        for start, end in (
+            ((18.0, -26.0), (18.0, 20.0)),
+            ((28.0, -26.0), (28.0, 20.0)),
+            ((18.0, -26.0), (28.0, -26.0)),
+            ((18.0, 20.0), (28.0, 20.0)),
+            ((-30.0, -22.0), (-6.0, -22.0)),
+            ((-6.0, -28.0), (-6.0, -22.0)),
+            ((-30.0, -28.0), (-6.0, -28.0)),
+        )
+        for stone in _course((*start, 0.0), (*end, 0.0), width=0.16, height=0.03, length=1.0, bevel=0.006)
+    ]
+    draw(stage, f"{ROOT}/Ground/Edging", edges, edging)
 
 
-def _walls(stage: Usd.Stage, stone: UsdShade.Material) -> None:
-    """Write four walls with coping, and a gate in the southern one."""
-    plaster = Surface(material(stage, f"{_ROOT}/Looks/Plaster", (0.66, 0.55, 0.38)), stone)
-    brick = Surface(material(stage, f"{_ROOT}/Looks/Brick", (0.40, 0.15, 0.09)), stone)
+def _walls(site: Site, stone: UsdShade.Material) -> None:
+    """Write four walls with plinth, piers and coping, and a gate in the southern one."""
+    stage, rng = site.stage, site.stream("walls")
+    plaster = site.finish("old_plaster", tint=(0.92, 0.80, 0.60), roughness=0.9)
+    brick, base = site.finish("brick"), site.finish("concrete", tint=(0.72, 0.68, 0.60), roughness=0.85)
+    solid = Surface(plaster.material, stone)
     middle = _HALF - 0.2
     runs = {
         "North": ((0.0, middle), (60.0, 0.4)),
@@ -109,192 +153,196 @@ def _walls(stage: Usd.Stage, stone: UsdShade.Material) -> None:
         "SouthEast": ((17.0, -middle), (26.0, 0.4)),
         "SouthWest": ((-17.0, -middle), (26.0, 0.4)),
     }
-    group(stage, f"{_ROOT}/Walls", "wall")
+    group(stage, f"{ROOT}/Walls", "wall")
+    bays: list[Solid] = []
+    piers: list[Solid] = []
+    plinths: list[Solid] = []
+    copings: list[Solid] = []
     for name, ((x, y), (length, width)) in runs.items():
+        along_x = length > width
+        long = max(length, width)
         center, top = (x, y, _WALL_HEIGHT / 2), (x, y, _WALL_HEIGHT + 0.075)
-        box(stage, f"{_ROOT}/Walls/{name}", center, (length, width, _WALL_HEIGHT), plaster)
-        across = (length, 0.6, 0.15) if length > width else (0.6, width, 0.15)
-        box(stage, f"{_ROOT}/Walls/{name}Coping", top, across, brick)
-    group(stage, f"{_ROOT}/Gate", "gate")
+        obstacle(stage, f"{ROOT}/Walls/{name}", center, (length, width, _WALL_HEIGHT), solid)
+        across = (length, 0.6, 0.15) if along_x else (0.6, width, 0.15)
+        obstacle(stage, f"{ROOT}/Walls/{name}Coping", top, across, solid)
+        ends = np.linspace(-long / 2, long / 2, round(long / _BAY) + 1).tolist()
+        for a, b in pairwise(ends):
+            at = (x + (a + b) / 2, y, _WALL_HEIGHT / 2) if along_x else (x, y + (a + b) / 2, _WALL_HEIGHT / 2)
+            size = (b - a, 0.4, _WALL_HEIGHT) if along_x else (0.4, b - a, _WALL_HEIGHT)
+            bay = cuboid(at, size)
+            # Piers hide where the image of the next bay begins at another place.
+            shifted = bay.uvs + np.array([round(rng.uniform(0.0, 4.0), 3), 0.0])
+            bays.append(Solid(bay.points, bay.normals, shifted, bay.faces))
+        for station in ends:
+            a = min(max(station, 0.25 - long / 2), long / 2 - 0.25)
+            at = (x + a, y, _WALL_HEIGHT / 2) if along_x else (x, y + a, _WALL_HEIGHT / 2)
+            size = (0.5, 0.48, _WALL_HEIGHT) if along_x else (0.48, 0.5, _WALL_HEIGHT)
+            piers.append(cuboid(at, size, bevel=0.012))
+        size = (length, 0.45, 0.36) if along_x else (0.45, width, 0.36)
+        plinths.append(cuboid((x, y, 0.18), size, bevel=0.015))
+        start = (x - long / 2, y, top[2]) if along_x else (x, y - long / 2, top[2])
+        end = (x + long / 2, y, top[2]) if along_x else (x, y + long / 2, top[2])
+        copings += _course(start, end, width=0.6, height=0.15, length=2.0, bevel=0.02)
+    for name, solids, look in (
+        ("Plaster", bays, plaster),
+        ("Piers", piers, brick),
+        ("Plinths", plinths, base),
+        ("Copings", copings, brick),
+    ):
+        draw(stage, f"{ROOT}/Walls/{name}", solids, Surface(look.material))
+    _bare_bricks(site, brick)
+    group(stage, f"{ROOT}/Gate", "gate")
+    caps = []
     for name, x in (("West", -3.5), ("East", 3.5)):
-        box(stage, f"{_ROOT}/Gate/{name}", (x, -middle, 2.6), (1.0, 1.0, 5.2), brick)
-    box(stage, f"{_ROOT}/Gate/Lintel", (0.0, -middle, 5.5), (8.4, 1.1, 0.6), plaster)
+        size = (1.0, 1.0, 5.2)
+        _drawn_block(stage, f"{ROOT}/Gate/{name}", (x, -middle, 2.6), size, Surface(brick.material, stone))
+        caps += [
+            cuboid((x, -middle, 0.2), (1.08, 1.08, 0.4), bevel=0.02),
+            cuboid((x, -middle, 5.15), (1.1, 1.1, 0.1), bevel=0.02),
+        ]
+    draw(stage, f"{ROOT}/Gate/Caps", caps, Surface(base.material))
+    lintel = Surface(site.finish("concrete", tint=(0.95, 0.88, 0.76), roughness=0.85).material, stone)
+    _drawn_block(stage, f"{ROOT}/Gate/Lintel", (0.0, -middle, 5.5), (8.4, 1.1, 0.6), lintel)
 
 
-def _terrace(stage: Usd.Stage, stone: UsdShade.Material) -> None:
-    """Write a terrace along the northern wall with five steps, a ramp, and the roofs of both colonnades."""
-    marble = Surface(material(stage, f"{_ROOT}/Looks/Paleness", (0.60, 0.57, 0.51)), stone)
-    tile = Surface(material(stage, f"{_ROOT}/Looks/RoofTile", (0.45, 0.16, 0.08)), stone)
+def _bare_bricks(site: Site, brick: Surface) -> None:
+    """Write ragged spots on the inner sides of the walls where the render has fallen off."""
+    rng = site.stream("bare")
+    spots: list[Solid] = []
+    for yaw in (0.0, 90.0, 180.0, 270.0):
+        for at in rng.uniform(-27.0, 27.0, 5).tolist():
+            if yaw == 180.0 and abs(at) < 5.5:
+                continue
+            high = rng.uniform(0.55, 1.1) if rng.uniform() < 0.6 else rng.uniform(1.6, 3.2)
+            size, count = rng.uniform(0.16, 0.42), 22
+            angle = np.linspace(0.0, 2 * np.pi, count, endpoint=False)
+            wave = 1.0 + 0.25 * np.sin(2 * angle + at) + 0.16 * np.sin(5 * angle + 2 * at)
+            radius = size * (wave + rng.uniform(-0.14, 0.14, count))
+            x, z = at + 1.35 * radius * np.cos(angle), high + radius * np.sin(angle)
+            ring = np.column_stack([x, np.full(count, 29.596), np.maximum(z, 0.34)])
+            middle = np.array([at, 29.596, high])
+            parts = [np.array([middle, ring[k], ring[k - 1]]) for k in range(count)]
+            spots.append(polygons(parts, towards=(0.0, 1e3, 0.0)).moved((0.0, 0.0, 0.0), yaw=yaw))
+    draw(site.stage, f"{ROOT}/Walls/BareBricks", spots, Surface(brick.material))
+
+
+def _terrace(site: Site, stone: UsdShade.Material) -> None:
+    """Write a terrace along the northern wall with five steps and a ramp."""
+    stage = site.stage
+    marble = site.finish("concrete", tint=(1.12, 1.06, 0.94), roughness=0.8)
+    solid = Surface(marble.material, stone)
+    slabs = Surface(site.finish("paving", tint=(1.34, 1.28, 1.16), roughness=0.82).material)
     height, front, back = _TERRACE_HEIGHT, 23.0, 29.6
     depth = back - front
-    label(
-        box(stage, f"{_ROOT}/Terrace", (0.0, front + depth / 2, height / 2), (26.0, depth, height), marble),
-        "terrace",
-    )
-    group(stage, f"{_ROOT}/Steps", "steps")
+    center, size = (0.0, front + depth / 2, height / 2), (26.0, depth, height)
+    group(stage, f"{ROOT}/TerraceStones", "terrace")
+    terrace = box(stage, f"{ROOT}/Terrace", center, size, solid)
+    terrace.GetAttribute("purpose").Set("guide")
+    label(terrace, "terrace")
+    draw(stage, f"{ROOT}/TerraceStones/Body", [cuboid(center, size, bevel=0.004)], Surface(marble.material))
+    nosing = [
+        stone
+        for start, end in (
+            ((-13.0, front + 0.2), (13.0, front + 0.2)),
+            ((-12.8, front + 0.4), (-12.8, back)),
+            ((12.8, front + 0.4), (12.8, back)),
+        )
+        for stone in _course(
+            (*start, height - 0.06), (*end, height - 0.06), width=0.42, height=0.13, length=1.3, bevel=0.018
+        )
+    ]
+    draw(stage, f"{ROOT}/TerraceStones/Nosing", nosing, Surface(marble.material))
+    floor = cuboid((0.0, front + 0.4 + (depth - 0.4) / 2, height), (25.2, depth - 0.4, 0.004))
+    draw(stage, f"{ROOT}/TerraceStones/Floor", [floor], slabs)
+    group(stage, f"{ROOT}/Steps", "steps")
+    treads: list[Solid] = []
     for k in range(5):
         run = 0.35 * (5 - k)
-        box(
-            stage,
-            f"{_ROOT}/Steps/Step{k}",
-            (0.0, front - run / 2, 0.15 * k + 0.075),
-            (10.0, run, 0.15),
-            marble,
-        )
+        y, z = front - run / 2, 0.15 * k + 0.075
+        obstacle(stage, f"{ROOT}/Steps/Step{k}", (0.0, y, z), (10.0, run, 0.15), solid)
+        shift = 0.3 * (k % 2)
+        for a, b in pairwise([-5.0, -3.2 + shift, -1.1 - shift, 1.0 + shift, 3.1 - shift, 5.0]):
+            treads.append(cuboid(((a + b) / 2, y, z), (b - a - 0.004, run, 0.15), bevel=0.012))
+    draw(stage, f"{ROOT}/Steps/Treads", treads, Surface(marble.material))
     corners = [(13.0, 25.0, 0.0), (20.0, 25.0, 0.0), (20.0, 28.0, 0.0), (13.0, 28.0, 0.0)]
     ramp = np.array([*corners, (13.0, 25.0, height), (13.0, 28.0, height)])
     sides = [[3, 2, 1, 0], [0, 1, 4], [2, 3, 5], [3, 0, 4, 5], [1, 2, 5, 4]]
+    uvs = np.concatenate([box_uvs(ramp, np.array([side])) for side in sides])
     label(
-        mesh(stage, f"{_ROOT}/Ramp", ramp, sides, marble, approximation="convexHull").GetPrim(),
+        mesh(stage, f"{ROOT}/Ramp", ramp, sides, solid, approximation="convexHull", uvs=uvs).GetPrim(),
         "ramp",
     )
-    group(stage, f"{_ROOT}/Roofs", "roof")
-    top = height + _PILLAR_HEIGHT
-    box(stage, f"{_ROOT}/Roofs/NorthBeam", (0.0, 24.5, top + 0.25), (26.0, 0.7, 0.5), marble)
-    box(stage, f"{_ROOT}/Roofs/North", (0.0, 26.8, top + 0.6), (26.6, 5.6, 0.2), tile)
-    box(stage, f"{_ROOT}/Roofs/WestBeam", (-24.0, -4.0, _PILLAR_HEIGHT + 0.25), (0.7, 42.0, 0.5), marble)
-    box(stage, f"{_ROOT}/Roofs/West", (-26.6, -4.0, _PILLAR_HEIGHT + 0.6), (6.0, 42.6, 0.2), tile)
 
 
-def _pillars(stage: Usd.Stage) -> None:
-    """Write two colonnades of one instanced pillar."""
-    path = f"{_PROTOTYPES}/Pillar"
-    group(stage, path, "pillar")
-    contact = physics_material(stage, f"{path}/Looks/Contact", PhysicsMaterial(0.7, 0.6, 0.2))
-    marble = Surface(material(stage, f"{path}/Looks/Marble", (0.68, 0.66, 0.61), roughness=0.5), contact)
-    box(stage, f"{path}/Base", (0.0, 0.0, 0.125), (0.9, 0.9, 0.25), marble)
-    cylinder(stage, f"{path}/Shaft", (0.0, 0.0, 0.25), (0.0, 0.0, _PILLAR_HEIGHT - 0.2), 0.3, marble)
-    box(stage, f"{path}/Capital", (0.0, 0.0, _PILLAR_HEIGHT - 0.1), (0.8, 0.8, 0.2), marble)
-    group(stage, f"{_ROOT}/Pillars")
-    for k in range(9):
-        instance(stage, f"{_ROOT}/Pillars/North{k}", path, (3.0 * k - 12.0, 24.5, _TERRACE_HEIGHT))
-        instance(stage, f"{_ROOT}/Pillars/West{k}", path, (-24.0, 5.0 * k - 24.0, 0.0))
-
-
-def _trees(stage: Usd.Stage) -> None:
-    """Write broad trees on the lawns and cypresses along the southern wall."""
-    broad, slender = f"{_PROTOTYPES}/BroadTree", f"{_PROTOTYPES}/Cypress"
-    # Centre and half axes of each lump of foliage [m].
-    lumps = [
-        ((0.0, 0.0, 4.6), (1.9, 1.9, 1.6)),
-        ((1.1, 0.5, 3.8), (1.3, 1.2, 1.0)),
-        ((-0.9, 0.9, 4.0), (1.2, 1.3, 1.1)),
-        ((-0.3, -1.2, 3.9), (1.3, 1.1, 1.0)),
+def _roofs(site: Site, stone: UsdShade.Material) -> None:
+    """Write the roofs of both colonnades on beams, with wavy eaves and soffits of planks."""
+    stage = site.stage
+    beam = Surface(site.finish("concrete", tint=(1.12, 1.06, 0.94), roughness=0.8).material, stone)
+    tile = Surface(site.finish("roof_tiles").material, stone)
+    planks = Surface(site.finish("wood_planks", tint=(0.55, 0.48, 0.42)).material)
+    group(stage, f"{ROOT}/Roofs", "roof")
+    top = _TERRACE_HEIGHT + PILLAR_HEIGHT
+    _drawn_block(stage, f"{ROOT}/Roofs/NorthBeam", (0.0, 24.5, top + 0.25), (26.0, 0.7, 0.5), beam)
+    _drawn_block(stage, f"{ROOT}/Roofs/North", (0.0, 26.8, top + 0.6), (26.6, 5.6, 0.2), tile)
+    at = (-24.0, -4.0, PILLAR_HEIGHT + 0.25)
+    _drawn_block(stage, f"{ROOT}/Roofs/WestBeam", at, (0.7, 42.0, 0.5), beam)
+    _drawn_block(stage, f"{ROOT}/Roofs/West", (-26.6, -4.0, PILLAR_HEIGHT + 0.6), (6.0, 42.6, 0.2), tile)
+    soffits = [
+        cuboid((0.0, 26.8, top + 0.498), (26.5, 5.5, 0.006)),
+        cuboid((-26.6, -4.0, PILLAR_HEIGHT + 0.498), (5.9, 42.5, 0.006)),
     ]
-    _tree(stage, broad, trunk=(0.22, 3.6), lumps=lumps, color=(0.07, 0.17, 0.04), seed=1)
-    column = [((0.0, 0.0, 3.3), (0.75, 0.75, 2.7))]
-    _tree(stage, slender, trunk=(0.15, 1.5), lumps=column, color=(0.04, 0.11, 0.04), seed=2)
-    group(stage, f"{_ROOT}/Trees")
-    places = [
-        (21.5, -21.0),
-        (25.0, -13.5),
-        (20.5, -6.0),
-        (25.0, 1.5),
-        (20.5, 9.0),
-        (25.0, 16.5),
-        (-14.0, -24.5),
+    draw(stage, f"{ROOT}/Roofs/Soffits", soffits, planks)
+    eaves = [
+        _eaves(26.6).moved((0.0, 24.0, top + 0.7)),
+        _eaves(42.6).moved((-23.6, -4.0, PILLAR_HEIGHT + 0.7), yaw=90.0),
     ]
-    for k, (x, y) in enumerate(places):
-        scale = (1.0, 1.15, 0.9, 1.05)[k % 4]
-        instance(stage, f"{_ROOT}/Trees/Broad{k}", broad, (x, y, 0.0), yaw=77.0 * k, scale=scale)
-    for k, x in enumerate((-22.0, -18.0, -8.0, 6.5, 10.0, 13.5, 17.0)):
-        scale = (1.0, 0.9, 1.1)[k % 3]
-        instance(stage, f"{_ROOT}/Trees/Cypress{k}", slender, (x, -27.0, 0.0), yaw=50.0 * k, scale=scale)
+    draw(stage, f"{ROOT}/Roofs/Eaves", eaves, Surface(tile.material))
 
 
-def _tree(
+def _eaves(length: float) -> Solid:
+    """Return the row of clay tiles along an edge of a roof: along x through the origin, facing -y."""
+    count = round(length / 0.2)
+    x = np.linspace(-length / 2, length / 2, 6 * count + 1)
+    wave = 0.035 * np.abs(np.sin(np.pi * x * count / length))
+    rows = [(-0.08, wave - 0.05), (-0.08, wave + 0.012), (0.45, wave + 0.012), (0.47, 0.0 * wave - 0.01)]
+    return sheet(np.stack([np.column_stack([x, np.full(len(x), y), z]) for y, z in rows]))
+
+
+def _course(
+    start: tuple[float, float, float],
+    end: tuple[float, float, float],
+    *,
+    width: float,
+    height: float,
+    length: float,
+    bevel: float,
+) -> list[Solid]:
+    """Return stones in a row along x or y between two points, with fine joints.
+
+    Args:
+        start: Middle of the row's first end [m].
+        end: Middle of its other end [m].
+        width: Width of the row [m].
+        height: Height of the stones [m].
+        length: Approximate length of a stone [m].
+        bevel: Width of their bevels [m].
+    """
+    a, b = np.array(start), np.array(end)
+    span = float(np.abs(b - a).max())
+    count = max(round(span / length), 1)
+    middles: Array = a + (b - a) * ((np.arange(count) + 0.5) / count)[:, None]
+    long = span / count - 0.004
+    size = (long, width, height) if abs(b[0] - a[0]) > abs(b[1] - a[1]) else (width, long, height)
+    return [cuboid(middle, size, bevel=bevel) for middle in middles]
+
+
+def _drawn_block(
     stage: Usd.Stage,
     path: str,
-    *,
-    trunk: tuple[float, float],
-    lumps: list[tuple[tuple[float, float, float], tuple[float, float, float]]],
-    color: tuple[float, float, float],
-    seed: int,
+    center: tuple[float, float, float],
+    size: tuple[float, float, float],
+    surface: Surface,
 ) -> None:
-    """Write the prototype of a tree; its trunk (radius and height) collides, its foliage does not."""
-    group(stage, path, "tree")
-    contact = physics_material(stage, f"{path}/Looks/Contact", PhysicsMaterial(0.6, 0.5, 0.1))
-    bark = Surface(material(stage, f"{path}/Looks/Bark", (0.16, 0.10, 0.06)), contact)
-    leaves = Surface(material(stage, f"{path}/Looks/Leaves", color, roughness=0.9))
-    radius, height = trunk
-    cylinder(stage, f"{path}/Trunk", (0.0, 0.0, 0.0), (0.0, 0.0, height), radius, bark)
-    numbers = random.Random(seed)
-    ball, triangles = _geodesic_ball()
-    points, faces = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
-    for center, half in lumps:
-        bumps = np.array([numbers.uniform(0.88, 1.08) for _ in ball])
-        faces = np.concatenate([faces, triangles + len(points)])
-        points = np.concatenate([points, np.round(ball * bumps[:, None] * half + center, 3)])
-    mesh(stage, f"{path}/Foliage", points, faces, leaves)
-
-
-def _benches(stage: Usd.Stage) -> None:
-    """Write benches around the middle, facing it."""
-    path = f"{_PROTOTYPES}/Bench"
-    group(stage, path, "bench")
-    contact = physics_material(stage, f"{path}/Looks/Contact", PhysicsMaterial(0.5, 0.4, 0.2))
-    wood = Surface(material(stage, f"{path}/Looks/Wood", (0.27, 0.15, 0.07), roughness=0.6), contact)
-    iron = Surface(material(stage, f"{path}/Looks/Iron", (0.05, 0.05, 0.05), roughness=0.4), contact)
-    box(stage, f"{path}/Seat", (0.0, 0.0, 0.45), (0.45, 1.8, 0.05), wood)
-    box(stage, f"{path}/Back", (0.24, 0.0, 0.75), (0.05, 1.8, 0.4), wood)
-    for name, y in (("Left", -0.75), ("Right", 0.75)):
-        box(stage, f"{path}/{name}Leg", (0.0, y, 0.2125), (0.4, 0.06, 0.425), iron)
-    group(stage, f"{_ROOT}/Benches")
-    for k in range(8):
-        yaw = 45.0 * k + 22.5
-        angle = np.radians(yaw)
-        instance(
-            stage, f"{_ROOT}/Benches/Bench{k}", path, (16 * np.cos(angle), 16 * np.sin(angle), 0.0), yaw=yaw
-        )
-
-
-def _lamps(stage: Usd.Stage) -> None:
-    """Write four lamp posts."""
-    path = f"{_PROTOTYPES}/Lamp"
-    group(stage, path, "lamp")
-    contact = physics_material(stage, f"{path}/Looks/Contact", PhysicsMaterial(0.4, 0.3, 0.2))
-    iron = Surface(material(stage, f"{path}/Looks/Iron", (0.05, 0.05, 0.05), roughness=0.4), contact)
-    glow = Surface(material(stage, f"{path}/Looks/Glow", (0.9, 0.9, 0.8), emission=(1.0, 0.9, 0.7)), contact)
-    cylinder(stage, f"{path}/Foot", (0.0, 0.0, 0.0), (0.0, 0.0, 0.3), 0.14, iron)
-    cylinder(stage, f"{path}/Post", (0.0, 0.0, 0.3), (0.0, 0.0, 3.4), 0.05, iron)
-    sphere(stage, f"{path}/Globe", (0.0, 0.0, 3.58), 0.2, glow)
-    group(stage, f"{_ROOT}/Lamps")
-    for k, (x, y) in enumerate(((15.5, 15.5), (-15.5, 15.5), (-15.5, -15.5), (15.5, -15.5))):
-        instance(stage, f"{_ROOT}/Lamps/Lamp{k}", path, (x, y, 0.0))
-
-
-def _geodesic_ball() -> tuple[Array, IntArray]:
-    """Return an icosphere of one subdivision: points (42, 3), faces (80, 3)."""
-    golden = (1 + 5**0.5) / 2
-    signs = [(a, b * golden) for a in (-1, 1) for b in (-1, 1)]
-    points = [p for a, b in signs for p in ((0.0, a, b), (a, b, 0.0), (b, 0.0, a))]
-    corners = np.array(points) / np.hypot(1, golden)
-    # Adjacent corners of an icosahedron have this scalar product.
-    near = corners @ corners.T > 0.4
-    faces = [
-        (i, j, k)
-        for i in range(12)
-        for j in range(i)
-        for k in range(j)
-        if near[i, j] and near[j, k] and near[i, k]
-    ]
-    middles: dict[tuple[int, int], int] = {}
-    ball = list(corners)
-
-    def middle(a: int, b: int) -> int:
-        pair = (min(a, b), max(a, b))
-        if pair not in middles:
-            middles[pair] = len(ball)
-            point = ball[a] + ball[b]
-            ball.append(point / np.sqrt(point @ point))
-        return middles[pair]
-
-    cut = []
-    for a, b, c in faces:
-        ab, bc, ca = middle(a, b), middle(b, c), middle(c, a)
-        cut += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
-    round_ball, triangles = np.array(ball), np.array(cut)
-    x, y, z = (round_ball[triangles[:, k]] for k in range(3))
-    inward = (np.cross(y - x, z - x) * x).sum(axis=1) < 0
-    triangles[inward] = triangles[inward][:, ::-1]
-    return round_ball, triangles
+    """Write a collision box, and the bevelled block that is drawn."""
+    obstacle(stage, path, center, size, surface)
+    draw(stage, f"{path}Stone", [cuboid(center, size, bevel=0.015)], Surface(surface.material))

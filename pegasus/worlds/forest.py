@@ -9,6 +9,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.scene.authoring import group, sun_and_sky
 from pegasus.scene.generator import Quantities
+from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.landscape import distance_to_line, log, rock, scattered, stand, stump
 from pegasus.worlds.site import ROOT, Site, SiteGenerator
 from pegasus.worlds.terrain import Noise, Terrain, level_surroundings
@@ -62,6 +63,7 @@ class Forest(SiteGenerator):
     def build(self, site: Site) -> None:
         """Write the world."""
         sun_and_sky(site.stage, ROOT, elevation=52.0)
+        distant_land(site, self.size / 2)
         way = self._way(site)
         terrain = self._terrain(site, way)
         trunks = self._trees(site, terrain, way)

@@ -10,6 +10,7 @@ from pegasus.scene.authoring import instance, sun_and_sky
 from pegasus.scene.generator import Quantities
 from pegasus.scene.scene import Color
 from pegasus.worlds.hangar_shell import APRON, RIB_DEPTH, Shell, build_shell
+from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.lamps import hang_lamps
 from pegasus.worlds.light_aircraft import HALF_SPAN, write_light_aircraft
 from pegasus.worlds.site import ROOT, Site, SiteGenerator
@@ -78,6 +79,7 @@ class Hangar(SiteGenerator):
         shell = self._shell
         sun_and_sky(site.stage, ROOT, elevation=33.0, azimuth=112.0)
         build_shell(site, shell)
+        distant_land(site, self.length / 2 + APRON)
         site.camera((-13.5, -12.0, 4.2), (8.0, 5.0, 1.0), horizontal_fov=72.0)
         self._aircraft(site)
         self._workshop(site)

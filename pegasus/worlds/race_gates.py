@@ -12,6 +12,7 @@ from pegasus.base.streams import stream
 from pegasus.scene.authoring import group, instance, sun_and_sky
 from pegasus.scene.generator import Quantities
 from pegasus.worlds import race_furniture as furniture
+from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.landscape import distance_to_line, scattered, stand
 from pegasus.worlds.race_start import placed_start
 from pegasus.worlds.site import ROOT, Site, SiteGenerator
@@ -104,6 +105,7 @@ class RaceGates(SiteGenerator):
         site.paths["race_line"] = [(float(x), float(y), float(z)) for x, y, z in np.round(line, 3)]
         site.attach("race_line.yaml", _trajectory(gates))
         self._ground(site, gates, line)
+        distant_land(site, 2.0 * self.radius)
         self._gates(site, gates)
         taken = self._start(site, gates, line)
         self._edge(site, taken)

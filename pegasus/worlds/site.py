@@ -53,7 +53,13 @@ class Site:
         return stream(self._seed, *names)
 
     def finish(
-        self, name: str, *, tint: Color = _NO_TINT, scope: str = ROOT, collides: bool = True
+        self,
+        name: str,
+        *,
+        tint: Color = _NO_TINT,
+        scope: str = ROOT,
+        collides: bool = True,
+        roughness: float | None = None,
     ) -> Surface:
         """Return a surface with the images of a finish; texture coordinates are in metres.
 
@@ -63,14 +69,17 @@ class Site:
             scope: Ancestor of the prims that use it: /World, or a prototype, which must contain its
                 materials.
             collides: Whether prims with this surface collide.
+            roughness: Roughness instead of the finish's roughness and normals, which is drawn faster.
         """
         finish = FINISHES[name]
         if name not in self._images:
             self._images[name] = finish_images(finish, name, self._folder)
         key = f"{scope}/Looks/{_identifier(name)}" + _suffix(tint)
+        if roughness is not None:
+            key += f"_Even{round(1000 * roughness):04d}"
         if f"{key} {collides}" not in self._surfaces:
             if not self.stage.GetPrimAtPath(key):
-                textured_material(self.stage, key, finish, self._images[name], tint=tint)
+                textured_material(self.stage, key, finish, self._images[name], tint=tint, roughness=roughness)
             self._surfaces[f"{key} {collides}"] = self._surface(key, scope, finish.contact, collides=collides)
         return self._surfaces[f"{key} {collides}"]
 

@@ -45,8 +45,28 @@ def test_the_courtyard_has_what_it_says(courtyard: Scene) -> None:
     assert sum(path.endswith("/Trunk") for path in paths) == 14
     assert sum(path.endswith("/Shaft") for path in paths) == 18
     assert not any(path.endswith("/Foliage") for path in paths)
-    # What repeats is instanced: one foliage of each kind of tree, however many there are.
-    assert sum(name.endswith("/Foliage") for name in courtyard.geometries) == 2
+    # What repeats is instanced: one foliage of each kind of plant, however many there are.
+    assert sum(name.endswith("/Foliage") for name in courtyard.geometries) == 3
+
+
+def test_what_is_drawn_fits_what_collides(courtyard: Scene) -> None:
+    """A vehicle would enter stone that its cameras see, by more than the eaves' 9 cm."""
+    low, high = (np.array(ends) for ends in zip(*(bounds(c) for c in solids(courtyard)), strict=True))
+    classes = {"wall", "gate", "steps", "terrace", "roof", "pillar"}
+    for item in courtyard.instances:
+        if item.labels["class"] in classes:
+            vertices = courtyard.geometries[item.geometry].vertices
+            points = np.unique(vertices @ item.transform[:3, :3].T + item.transform[:3, 3], axis=0)
+            outside = np.maximum(np.maximum(low - points[:, None], points[:, None] - high), 0.0).max(axis=2)
+            assert outside.min(axis=1).max() < 0.09, item.path
+
+
+def test_paving_does_not_repeat(courtyard: Scene) -> None:
+    """Neighbouring tiles would show the same stones."""
+    paving = [g for name, g in courtyard.geometries.items() if "paving" in name]
+    corners = np.concatenate([np.round(g.uvs[g.faces[::2, 0]] % 4.0, 3) for g in paving])
+    assert len(corners) > 600
+    assert len(np.unique(corners, axis=0)) > 0.95 * len(corners)
 
 
 def test_steps_are_low_enough_to_climb_and_lead_to_the_terrace(courtyard: Scene) -> None:
@@ -58,7 +78,7 @@ def test_steps_are_low_enough_to_climb_and_lead_to_the_terrace(courtyard: Scene)
 
 
 def test_the_foliage_is_closed(courtyard: Scene, area_and_volume: Callable[..., tuple[float, float]]) -> None:
-    """Leaves would be invisible from one side."""
+    """Crowns and hedges would be hollow."""
     for name, geometry in courtyard.geometries.items():
         if name.endswith("/Foliage"):
-            assert area_and_volume(geometry.vertices, geometry.faces)[1] > 3.0
+            assert area_and_volume(geometry.vertices, geometry.faces)[1] > 0.7

@@ -98,7 +98,13 @@ def normal_map(height: Array, side: float) -> Array:
 
 
 def textured_material(
-    stage: Usd.Stage, path: str, finish: Finish, images: Images, *, tint: Color = (1.0, 1.0, 1.0)
+    stage: Usd.Stage,
+    path: str,
+    finish: Finish,
+    images: Images,
+    *,
+    tint: Color = (1.0, 1.0, 1.0),
+    roughness: float | None = None,
 ) -> UsdShade.Material:
     """Return a preview surface with the images of a finish; texture coordinates `st` are in metres.
 
@@ -108,6 +114,7 @@ def textured_material(
         finish: The finish.
         images: Its files.
         tint: Factor on its colours, linear.
+        roughness: Roughness instead of the images of roughness and normals.
     """
     schema = UsdShade.Material.Define(stage, path)
     surface = _shader(stage, f"{path}/Surface", "UsdPreviewSurface")
@@ -135,11 +142,14 @@ def textured_material(
     color = image("Color", images.color, "sRGB")
     color.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(*tint, 1.0))
     connect("diffuseColor", Sdf.ValueTypeNames.Color3f, color, "rgb")
-    connect("roughness", Sdf.ValueTypeNames.Float, image("Roughness", images.roughness, "raw"), "r")
-    normal = image("Normal", images.normal, "raw")
-    normal.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(2.0, 2.0, 2.0, 1.0))
-    normal.CreateInput("bias", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(-1.0, -1.0, -1.0, 0.0))
-    connect("normal", Sdf.ValueTypeNames.Normal3f, normal, "rgb")
+    if roughness is not None:
+        surface.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(roughness)
+    else:
+        connect("roughness", Sdf.ValueTypeNames.Float, image("Roughness", images.roughness, "raw"), "r")
+        normal = image("Normal", images.normal, "raw")
+        normal.CreateInput("scale", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(2.0, 2.0, 2.0, 1.0))
+        normal.CreateInput("bias", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(-1.0, -1.0, -1.0, 0.0))
+        connect("normal", Sdf.ValueTypeNames.Normal3f, normal, "rgb")
     surface.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(finish.metallic)
     if images.has_opacity:
         connect("opacity", Sdf.ValueTypeNames.Float, color, "a")

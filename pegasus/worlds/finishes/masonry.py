@@ -61,6 +61,34 @@ def plaster(rng: np.random.Generator, pixels: int) -> Maps:
     return canvas.maps()
 
 
+def old_plaster(rng: np.random.Generator, pixels: int) -> Maps:
+    """Return weathered render of a wall 4 m high, with a damp foot and streaks below the coping.
+
+    The square is four metres, with the ground at its lower edge.
+    """
+    y = grid(pixels, 4.0)[1]
+    cloud = fractal_noise(rng, pixels, cells=1.5, octaves=6, gain=0.6)
+    trowel = fractal_noise(rng, pixels, cells=(14, 9), octaves=4, gain=0.6)
+    sand = fractal_noise(rng, pixels, cells=70, octaves=2, gain=0.9)
+    canvas = Canvas(pixels, (0.83, 0.80, 0.745), 0.9, 0.0011 * trowel + 0.0006 * sand)
+    canvas.shade(1.0 + 0.035 * cloud + 0.014 * trowel + 0.014 * sand)
+    faded = ramp(fractal_noise(rng, pixels, cells=2, octaves=5, gain=0.6), 0.2, 1.6)
+    canvas.lay(0.35 * faded, color=(0.87, 0.85, 0.82))
+    # Dirt is equal at both edges, so that the image repeats upwards as well.
+    streak = fractal_noise(rng, pixels, cells=(10, 0.8), octaves=5, gain=0.6)
+    run = ramp(streak + 0.4 * cloud, -0.6, 1.8) * ramp(4.0 - y, 2.4, 0.05) * ramp(4.0 - y, 0.0, 0.1)
+    canvas.lay(0.42 * run, color=(0.40, 0.38, 0.345), roughness=0.93)
+    rim = np.maximum(ramp(y, 0.75, 0.0), ramp(4.0 - y, 0.12, 0.0))
+    canvas.lay(0.62 * rim * ramp(cloud, -2.6, 1.0), color=(0.36, 0.345, 0.30), roughness=0.8)
+    moss = ramp(0.5 * cloud + 0.5 * sand + 1.8 * ramp(y, 0.55, 0.0), 1.5, 2.4) * ramp(y, 0.8, 0.3)
+    canvas.lay(0.5 * moss, color=(0.27, 0.30, 0.17), roughness=0.95)
+    crack = wander(fractal_noise(rng, pixels, cells=1.2, octaves=7, gain=0.6), 0.5)
+    where = ramp(fractal_noise(rng, pixels, cells=1.5, octaves=2), 0.6, 0.9)
+    canvas.lay(0.7 * crack * where, color=(0.42, 0.395, 0.355), height=-0.002)
+    canvas.height = blurred(canvas.height, 0.6)
+    return canvas.maps()
+
+
 def paving(rng: np.random.Generator, pixels: int) -> Maps:
     """Return stone slabs of several lengths in courses of half a metre, on a square of four metres."""
     x, y = grid(pixels, 4.0)

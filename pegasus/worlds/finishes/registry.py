@@ -35,6 +35,7 @@ FINISHES: dict[str, Finish] = {
     "leaves": Finish(vegetation.leaves, side=1.0, contact=_LOOSE),
     "meadow": Finish(vegetation.meadow, side=4.0, contact=_LOOSE, pixels=768),
     "needles": Finish(vegetation.needles, side=1.0, contact=_LOOSE),
+    "old_plaster": Finish(masonry.old_plaster, side=4.0, contact=_HARD, pixels=768),
     "painted_metal": Finish(metal.painted_metal, side=2.0, contact=_SMOOTH),
     "paving": Finish(masonry.paving, side=4.0, contact=_HARD, pixels=768),
     "plaster": Finish(masonry.plaster, side=4.0, contact=_HARD),

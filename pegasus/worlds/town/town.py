@@ -16,6 +16,7 @@ from pegasus.scene.authoring import (
 )
 from pegasus.scene.generator import Quantities
 from pegasus.worlds import vegetation
+from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.site import ROOT, Site, SiteGenerator
 from pegasus.worlds.town import buildings, cars, furniture, grounds, palette, streets
 from pegasus.worlds.town.car_shapes import SHAPES
@@ -103,6 +104,7 @@ class Town(SiteGenerator):
         town = self.layout(site)
         sun_and_sky(site.stage, ROOT, elevation=42.0, azimuth=205.0)
         site.camera((-3.5, -0.3 * self.size, 9.5), (5.5, 0.1 * self.size, 2.0))
+        distant_land(site, self.size / 2)
         _ground(site, town)
         _blocks(site, town)
         _streets(site, town)

@@ -43,6 +43,7 @@ ALBEDO = {
     "leaves": (0.07, 0.18),
     "meadow": (0.08, 0.20),
     "needles": (0.04, 0.12),
+    "old_plaster": (0.40, 0.65),
     "painted_metal": (0.35, 0.55),
     "paving": (0.20, 0.40),
     "plaster": (0.50, 0.75),
