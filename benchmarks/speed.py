@@ -3,6 +3,7 @@
 python benchmarks/speed.py [SECONDS]           Steps of 1 to 1000 vehicles, as `pegasus bench`; speed.json
 python benchmarks/speed.py run [SCENARIO ...]  `pegasus run`, recorded and audited; first_flight by default
 python benchmarks/speed.py batch [COUNT]       A batch with one trajectory for all, and with one for each; 256
+python benchmarks/speed.py guided [COUNT]      Vehicles that hold a point, and guided by velocities; 1
 """
 
 import sys
@@ -20,7 +21,7 @@ from rich.table import Table
 
 from pegasus import Multirotor, Simulation
 from pegasus.cli.benchmark import report
-from pegasus.control import GeometricController, trajectories
+from pegasus.control import GeometricController, GuidedController, trajectories
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.experiments import Flight
@@ -173,9 +174,44 @@ def report_batch(count: int) -> None:
     print(f"{own / shared:.2f} times as long; np.add of two vectors at this load: {yardstick():.2f} us")
 
 
+def report_guided(count: int) -> None:
+    """Print the step times of vehicles without sensors that are guided by velocities, and that hold a point.
+
+    Args:
+        count: Number of vehicles, added one by one.
+    """
+    fastest = []
+    for guided in (False, True):
+        with Simulation("flat", engine="mujoco") as simulation:
+            pilots = [
+                GuidedController() if guided else GeometricController(trajectories.hold(height=1.5))
+                for _ in range(count)
+            ]
+            for k, pilot in enumerate(pilots):
+                place = (8.0 * (k % 16), 8.0 * (k // 16), 0.08)
+                simulation.add(Multirotor("iris", position=place, backends=[pilot], sensors={}))
+                if isinstance(pilot, GuidedController):
+                    pilot.takeoff()
+            simulation.run(4.0)
+            for pilot in pilots:
+                if isinstance(pilot, GuidedController):
+                    pilot.velocity([0.1, 0.0, 0.0])
+            times = []
+            for _ in range(8):
+                began = time.thread_time_ns()
+                simulation.step(250)
+                times.append((time.thread_time_ns() - began) / 250 / 1e3)
+            fastest.append(min(times))
+    held, commanded = fastest
+    print(f"{count} vehicles: {held:.1f} us per step; guided: {commanded:.1f} us")
+    print(f"np.add of two vectors at this load: {yardstick():.2f} us")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["batch"]:
         report_batch(int(sys.argv[2]) if sys.argv[2:] else 256)
+    elif sys.argv[1:2] == ["guided"]:
+        report_guided(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["run"]:
         report_runs(sys.argv[2:] or ["first_flight"])
     else:

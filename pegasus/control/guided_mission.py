@@ -1,48 +1,46 @@
 """Mission of guided flight: a reference that follows commands within limits, one per copy."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
-from pegasus.control.guided_law import ATTITUDE, BODY_RATES, REFERENCE
+from pegasus.control import guided_law
+from pegasus.control.guided_step import (
+    ATTITUDE,
+    BODY_RATES,
+    FLYING,
+    LAND,
+    RISING,
+    STANDING,
+    TARGET,
+    VELOCITY,
+    Flags,
+    GuidedRows,
+    govern,
+    guided_columns,
+)
 from pegasus.control.mission import Mission
-from pegasus.control.mission_step import FLY, IDLE, REST, START
+from pegasus.control.mission_step import START
 from pegasus.control.trajectories import Point, Trajectory, hold, sequence
 from pegasus.core.state import Plan, VehicleState
 
-_APPROACH = 0.7
-"""Position gain of the reference: velocity per distance from the target [1/s]."""
-_RESPONSE = 3.0
-"""Velocity gain of the reference: acceleration per velocity error [1/s]."""
-_ACCELERATION_LAG = 0.1
-"""Time constant of the reference's acceleration [s]."""
-_LEASH = 1.5
-"""Maximum lead of the reference, such as over a vehicle blocked by a wall [m]."""
-_SINK_RATE = 0.5
-_SETTLED_LEAD = 0.3
-"""Distance of the reference below a vehicle at rest that means ground contact [m]."""
-_CLIMBED = 0.1
-"""Distance from the target height at which a climb is complete [m]."""
-_TURN, _TURN_RATE = 2.0, 1.0
-"""Yaw rate per yaw error [1/s], and its maximum [rad/s]."""
 
-
-class Mode(Enum):
+class Mode(IntEnum):
     """Kinds of commands that a copy follows."""
 
-    TARGET = "target"
-    VELOCITY = "velocity"
-    LAND = "land"
-    ATTITUDE = "attitude"
-    BODY_RATES = "body rates"
+    TARGET = TARGET
+    VELOCITY = VELOCITY
+    LAND = LAND
+    ATTITUDE = ATTITUDE
+    BODY_RATES = BODY_RATES
 
 
-_DIRECTIVES = {Mode.ATTITUDE: ATTITUDE, Mode.BODY_RATES: BODY_RATES}
+_DIRECTIVES = {Mode.ATTITUDE: guided_law.ATTITUDE, Mode.BODY_RATES: guided_law.BODY_RATES}
 
 
 class GuidedMission(Mission):
@@ -62,29 +60,26 @@ class GuidedMission(Mission):
         self, *, count: int, spin_up: float, height: float, speed: float, acceleration: float
     ) -> None:
         super().__init__(sequence(hold(height=height)), count=count, relative=True, spin_up=spin_up)
-        self.climb = np.full(count, height)
-        """Climb of each copy at take-off [m], shape (N,)."""
         self.most_speed, self._most = speed, acceleration
         self.duration, self.finished = math.inf, True
-        self.flying, self.rising = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-        """Copies in the air, and those on the ground that are to take off, shape (N,)."""
-        self.ready = np.ones(count, dtype=bool)
-        """Copies that can take off, shape (N,)."""
-        self._begins = np.full(count, math.nan)
+        rows = self._rows = {**guided_columns(count), **self.columns}
+        self.climb: Array = rows["climb"]
+        """Climb of each copy at take-off [m], shape (N,)."""
+        self.climb[...], rows["speed"][...] = height, speed
+        self.ready: Flags = rows["ready"]
+        """1 for copies that can take off, shape (N,)."""
         self.order = np.zeros(count, dtype=np.int64)
         """Number of commands that each copy has had, shape (N,)."""
-        self.target = np.zeros((count, 3))
+        self.target: Array = rows["target"]
+        """Point that each copy flies to [m], shape (N, 3)."""
+        self.wanted: Array = rows["wanted"]
+        """Velocity towards which the reference accelerates [m/s], world frame, shape (N, 3)."""
         self.state: VehicleState | None = None
         """True state at the last `update`; None before."""
-        self._modes = np.full(count, Mode.TARGET, dtype=object)
-        self._speed = np.full(count, speed)
-        self._velocity, self._turn_rate = np.zeros((count, 3)), np.zeros(count)
-        self._in_body, self._yaw = np.zeros(count, dtype=bool), np.full(count, math.nan)
         self.time = math.nan
         """Time of the last `update` [s]; NaN before."""
-        self._taking_off = np.zeros(count, dtype=bool)
-        self.wanted = np.zeros((count, 3))
-        """Velocity towards which the reference accelerates [m/s], world frame, shape (N, 3)."""
+        self._flew, self._lifts_off = np.zeros(count, dtype=bool), False
+        self._launch: Callable[..., None] | None = None
         self.inputs: Mapping[str, Array] = {
             "directive": np.zeros(count),
             "attitude": np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)),
@@ -93,17 +88,28 @@ class GuidedMission(Mission):
         }
         """Commands in place of the reference: inputs of the laws in `guided_law`, N rows each."""
 
+    @property
+    def flying(self) -> BoolArray:
+        """Copies in the air, shape (N,)."""
+        flying: BoolArray = self._rows["phase"] == FLYING
+        return flying
+
+    @property
+    def rising(self) -> BoolArray:
+        """Copies on the ground that are to take off, shape (N,)."""
+        rising: BoolArray = self._rows["phase"] == RISING
+        return rising
+
     def take_off(self, copies: BoolArray) -> None:
         """Take off; no effect in the air.
 
         Args:
             copies: Copies that take off, shape (N,).
         """
-        chosen = copies & ~self.flying & ~self.rising
-        self.rising |= chosen
-        self._begins[chosen], self.landed[chosen] = math.nan, False
-        self.order[chosen] += 1
-        self._summarize()
+        chosen = copies & (self._rows["phase"] == STANDING)
+        self._rows["phase"][chosen], self._rows["waiting"][chosen] = RISING, 1
+        self.landed[chosen] = False
+        self._switch(Mode.TARGET, chosen)
 
     def hold(self, copies: BoolArray) -> None:
         """Hold the position; a take-off in progress is completed.
@@ -111,9 +117,9 @@ class GuidedMission(Mission):
         Args:
             copies: Copies that hold, shape (N,).
         """
-        stay = copies & self.flying & ~self._taking_off
+        stay = copies & self.flying & (self._rows["climbing"] == 0)
         self.target[stay] = self.reference.position[stay]
-        self._speed[stay], self._yaw[stay] = self.most_speed, math.nan
+        self._rows["speed"][stay], self._rows["turns"][stay] = self.most_speed, 0
         self._switch(Mode.TARGET, stay)
 
     def go_to(self, copies: BoolArray, target: Array, *, speed: Array | float, yaw: Array | float) -> None:
@@ -129,7 +135,8 @@ class GuidedMission(Mission):
             ConfigError: If one of them is not in the air.
         """
         self.require_air(copies)
-        self.target[copies], self._speed[copies], self._yaw[copies] = target, speed, yaw
+        self.target[copies], self._rows["speed"][copies] = target, speed
+        self._rows["goal"][copies], self._rows["turns"][copies] = np.nan_to_num(yaw), ~np.isnan(yaw)
         self._switch(Mode.TARGET, copies)
 
     def fly(self, copies: BoolArray, velocity: Array, *, yaw_rate: Array | float, in_body: bool) -> None:
@@ -145,8 +152,9 @@ class GuidedMission(Mission):
             ConfigError: If one of them is not in the air.
         """
         self.require_air(copies)
-        self._velocity[copies], self._turn_rate[copies] = velocity, yaw_rate
-        self._in_body[copies], self._yaw[copies] = in_body, math.nan
+        rows = self._rows
+        rows["flow"][copies], rows["turn_rate"][copies], rows["in_body"][copies] = velocity, yaw_rate, in_body
+        rows["turns"][copies] = 0
         self._switch(Mode.VELOCITY, copies)
 
     def turn(self, copies: BoolArray, mode: Mode, **inputs: Array | float) -> None:
@@ -172,7 +180,7 @@ class GuidedMission(Mission):
             copies: Copies that land, shape (N,).
         """
         given_up = copies & self.rising
-        self.rising &= ~copies
+        self._rows["phase"][given_up] = STANDING
         self.order[given_up] += 1
         self._switch(Mode.LAND, copies & self.flying)
 
@@ -182,22 +190,19 @@ class GuidedMission(Mission):
         Args:
             copies: The copies, shape (N,).
         """
-        self.order[copies & (self.flying | self.rising)] += 1
-        self.landed |= copies & self.flying
-        self.rising &= ~copies
-        self.flying &= ~copies
-        if self.state is not None:
-            self._stand(self.state)
+        grounded = copies & (self._rows["phase"] != STANDING)
+        self._rows["phase"][grounded] = STANDING
+        self.order[grounded] += 1
         self._summarize()
 
     def follows(self, mode: Mode) -> BoolArray:
         """Return which copies follow commands of a mode, shape (N,)."""
-        chosen: BoolArray = self._modes == mode
+        chosen: BoolArray = self._rows["command"] == mode
         return chosen
 
     def plan(self, t: float) -> Plan | None:
         """Return the straight path to the target; None while the first copy follows something else."""
-        if not self.flying[0] or self._modes[0] is not Mode.TARGET:
+        if not self.flying[0] or not self.follows(Mode.TARGET)[0]:
             return None
         here, there = self.reference.position, self.target
         line = _Straight(tuple(here[0].tolist()), tuple(there[0].tolist()))
@@ -213,28 +218,18 @@ class GuidedMission(Mission):
         self.state = state
         dt = 0.0 if math.isnan(self.time) else t - self.time
         self.time = t
-        if self.airborne:
-            self._move(dt)
-            self._stay_at(state)
-            lead = self.reference.position - state.position
-            length = np.sqrt((lead * lead).sum(axis=1, keepdims=True))
-            self.reference.position[...] = state.position + lead * np.minimum(1.0, _LEASH / (length + 1e-12))
-            down = self.flying & self._touches_down(state, lead)
-            if down.any():
-                self.flying &= ~down
-                self.landed |= down
-                self._summarize()
-        if not self.flying.all():
-            self._stand(state)
-            self._lift_off_when_due(t, state)
+        rows = self._rows
+        rows["position"][...], rows["velocity"][...] = state.position, state.velocity
+        rows["orientation"][...] = state.orientation
+        self._lifts_off = False
+        self._run(t, dt)
+        if rows["event"][0]:
+            rows["event"][0] = 0
+            self._summarize()
 
     def show_modes(self) -> bool:
-        """Write the modes of the rotors into the column `mode`; return whether a copy lifts off."""
-        mode = self.columns["mode"]
-        lifts_off = self.flying & (mode < FLY)
-        mode[...] = np.where(self.flying, FLY, np.where(self.rising, IDLE, REST))
-        mode[lifts_off] = START
-        return bool(lifts_off.any())
+        """Return whether a copy lifts off; the step has written the modes of the rotors."""
+        return self._lifts_off
 
     def require_air(self, copies: BoolArray) -> None:
         """Raise a ConfigError unless copies are in the air.
@@ -247,99 +242,38 @@ class GuidedMission(Mission):
             field = f"copy {int(grounded.argmax())}" if self.airborne and self._count > 1 else "vehicle"
             raise ConfigError("is not in the air", field=field, remedy="take off first")
 
-    def _set(self, mode: Mode, copies: BoolArray) -> None:
-        self._modes[copies] = mode
-        self.inputs["directive"][copies] = _DIRECTIVES.get(mode, REFERENCE)
-
     def _switch(self, mode: Mode, copies: BoolArray) -> None:
-        self._set(mode, copies)
+        self._rows["command"][copies], self._rows["climbing"][copies] = mode, 0
+        self.inputs["directive"][copies] = _DIRECTIVES.get(mode, guided_law.REFERENCE)
         self.order[copies] += 1
-        self._taking_off &= ~copies
         self._summarize()
 
     def _summarize(self) -> None:
-        """Update what is true of all copies together."""
-        self.airborne = bool(self.flying.any())
+        """Update what follows from the phases of the copies, and what is true of all together."""
+        flying = self.flying
+        self.landed |= self._flew & ~flying
+        self._flew = flying
+        self.reference.idle[...] = ~flying
+        self._lifts_off = bool((self.columns["mode"] == START).any())
+        self.airborne = bool(flying.any())
         self.finished = not (self.airborne or self.rising.any())
         self.landing = bool(self.landed.any())
-        modes = set(self._modes[self.flying])
+        modes = set(self._rows["command"][flying].tolist())
         if modes:
-            self.reference.segment = modes.pop().value if len(modes) == 1 else "mixed"
+            name = Mode(modes.pop()).name.lower().replace("_", " ")
+            self.reference.segment = "mixed" if modes else name
         else:
             self.reference.segment = "landed" if self.landing else "idle"
 
-    def _stand(self, state: VehicleState) -> None:
-        """Keep the reference of copies on the ground at their places."""
-        still = ~self.flying
-        self._motion[0, still], self._motion[1:, still] = state.position[still], 0.0
-        self.wanted[still] = self.reference.yaw_rate[still] = 0.0
-        self.reference.idle[still] = True
+    def _run(self, t: float, dt: float) -> None:
+        if self._launch is None:
+            # Not at the top: it imports Warp, which is not needed to plan missions.
+            from pegasus.base.compiler import Rows, shared_kernel
 
-    def _lift_off_when_due(self, t: float, state: VehicleState) -> None:
-        begins, yaw = self._begins, self.reference.yaw
-        begin = self.rising & np.isnan(begins)
-        yaw[begin] = state.heading[begin]
-        begins[begin & self.ready] = t
-        self.target[self.rising] = self._places(state)[self.rising]
-        self.target[self.rising, 2] += self.climb[self.rising]
-        up = self.rising & (t - begins >= self._spin_up)
-        if up.any():
-            self.flying |= up
-            self.rising &= ~up
-            self.reference.idle[up] = False
-            self._speed[up], self._yaw[up] = self.most_speed, math.nan
-            self._set(Mode.TARGET, up)
-            self._taking_off |= up
-            self._summarize()
-
-    def _places(self, state: VehicleState) -> Array:
-        """Return the positions that copies climb from [m], shape (N, 3)."""
-        return state.position
-
-    def _move(self, dt: float) -> None:
-        """Advance the reference by a time step."""
-        position, velocity, acceleration, jerk = self._motion
-        reference, wanted = self.reference, self.wanted
-        self._taking_off &= np.abs(self.target - position).max(axis=1) >= _CLIMBED
-        wanted[...] = _limited(_APPROACH * (self.target - position), self._speed[:, None])
-        error = np.remainder(self._yaw - reference.yaw + math.pi, 2 * math.pi) - math.pi
-        turn = np.clip(_TURN * error, -_TURN_RATE, _TURN_RATE)
-        reference.yaw_rate[...] = np.where(np.isnan(turn), 0.0, turn)
-        flying, sinking = self.follows(Mode.VELOCITY), self.follows(Mode.LAND)
-        if flying.any():
-            yaw = np.where(self._in_body, reference.yaw, 0.0)
-            c, s = np.cos(yaw), np.sin(yaw)
-            x, y, z = self._velocity.T
-            wanted[flying] = np.stack([c * x - s * y, s * x + c * y, z], axis=1)[flying]
-            reference.yaw_rate[flying] = self._turn_rate[flying]
-        wanted[sinking] = (0.0, 0.0, -_SINK_RATE)
-        asked = _limited(_RESPONSE * (wanted - velocity), self._most)
-        jerk[...] = (asked - acceleration) / _ACCELERATION_LAG
-        acceleration += jerk * min(dt, _ACCELERATION_LAG)
-        velocity += acceleration * dt
-        position += velocity * dt
-        reference.yaw += reference.yaw_rate * dt
-
-    def _stay_at(self, state: VehicleState) -> None:
-        """Keep the reference of copies that do not follow it at their own motion."""
-        loose = self.inputs["directive"] != REFERENCE
-        if loose.any():
-            self._motion[:2, loose], self._motion[2:, loose] = (
-                (state.position[loose], state.velocity[loose]),
-                0.0,
-            )
-            self.reference.yaw[loose], self.reference.yaw_rate[loose] = state.heading[loose], 0.0
-
-    def _touches_down(self, state: VehicleState, lead: Array) -> BoolArray:
-        """Return which copies have landed, shape (N,).
-
-        Args:
-            state: True state.
-            lead: Lead of the reference over the vehicle [m], shape (N, 3).
-        """
-        at_rest = (state.velocity * state.velocity).sum(axis=1) < (0.5 * _SINK_RATE) ** 2
-        down: BoolArray = self.follows(Mode.LAND) & at_rest & (lead[:, 2] < -_SETTLED_LEAD)
-        return down
+            limits = (self._spin_up, self.most_speed, self._most)
+            rows = Rows(GuidedRows, self._rows)
+            self._launch = shared_kernel(govern).launch(rows, self._count, t, dt, *limits)
+        self._launch(t, dt)
 
 
 @dataclass(frozen=True)
@@ -354,10 +288,3 @@ class _Straight(Trajectory):
     def sample(self, t: float) -> Point:
         here = np.array(self.start)
         return Point(tuple((here + (np.array(self.end) - here) * min(max(t, 0.0), 1.0)).tolist()))
-
-
-def _limited(vectors: Array, length: Array | float) -> Array:
-    """Return vectors limited to a maximum length, shape (N, 3)."""
-    norm = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    limited: Array = vectors * np.minimum(1.0, length / (norm + 1e-12))
-    return limited

@@ -10,7 +10,7 @@ import warp as wp
 
 from pegasus import Multirotor, Simulation
 from pegasus.base import compiler
-from pegasus.control import GeometricController
+from pegasus.control import GeometricController, GuidedController
 from pegasus.recording import EnergyAudit
 from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer
 
@@ -28,6 +28,9 @@ compiler.kernel_of = kept
 with Simulation("hills", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
+    pilot = GuidedController()
+    sim.add(Multirotor("iris", sensors={}, backends=[pilot]))
+    pilot.takeoff()
     sim.run(1.2)
 with tempfile.TemporaryDirectory() as folder:
     for key, kernel in kernels.items():

@@ -58,6 +58,7 @@ def test_every_kernel_of_a_flight_compiles_for_gpus():
         "imu_imu",
         "gps_gps",
         "mission_step",
+        "guided_step",
         "control",
         "samples",
     ):

@@ -15,10 +15,11 @@ from pegasus.backends.mavlink.autopilot_line import (
     Pilot,
 )
 from pegasus.backends.mavlink.estimate_link import EstimateListener
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.control.guided_commands import GuidedCommands
 from pegasus.control.guided_mission import GuidedMission, Mode
+from pegasus.control.guided_step import Flags
 from pegasus.core.state import Plan, VehicleState
 
 if TYPE_CHECKING:
@@ -44,16 +45,12 @@ class AutopilotMission(GuidedMission):
 
     def __init__(self, *, count: int, height: float, speed: float, acceleration: float) -> None:
         super().__init__(count=count, spin_up=_SPIN_UP, height=height, speed=speed, acceleration=acceleration)
-        self.armed, self.ready = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-        """Vehicles that are armed, and those that can follow the reference, shape (N,)."""
+        self.armed: Flags = self._rows["armed"]
+        """1 for vehicles that are armed, else 0, shape (N,)."""
+        self.armed[...] = self.ready[...] = 0
         self.base = np.full((count, 3), math.nan)
         """Position of each vehicle when it was last disarmed [m]."""
-
-    def _places(self, state: VehicleState) -> Array:
-        return self.base
-
-    def _touches_down(self, state: VehicleState, lead: Array) -> BoolArray:
-        return ~self.armed
+        self._rows["place"] = self.base
 
 
 class GuidedPilot:
@@ -130,7 +127,7 @@ class GuidedPilot:
         """Return the state as the autopilots see it; the true one until they send estimates."""
         mission, local = self._mission, self._estimates.local_position
         velocity = self._estimates.estimate.velocity
-        standing = ~mission.armed
+        standing = mission.armed == 0
         mission.base[standing] = state.position[standing]
         self._anchor[standing] = (state.position - np.nan_to_num(local))[standing]
         seen = {name: array.copy() for name, array in vars(state).items()}
