@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from PIL import Image
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.render.image_files import read_image
 from pegasus.render.textures import decoding_table
 from pegasus.scene.scene import Material, Scene, Texture
 
@@ -60,11 +59,7 @@ def mean_reflectance(material: Material) -> float:
 
 def _mean_color(texture: Texture, *, cut: float) -> Array:
     """Return the mean linear colour of the opaque part of a texture, shape (3,)."""
-    try:
-        with Image.open(texture.path) as image:
-            codes = np.asarray(image.convert("RGBA"))
-    except OSError as error:
-        raise ConfigError(f"texture cannot be read: {error}", value=str(texture.path)) from None
+    codes = read_image(texture.path, srgb=texture.srgb)
     stride = max(1, max(codes.shape[:2]) // _MOST_TEXELS)
     texels = codes[::stride, ::stride].reshape(-1, 4)
     table = decoding_table()

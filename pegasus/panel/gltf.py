@@ -20,7 +20,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from pegasus.base.arrays import Array
-from pegasus.base.errors import ConfigError
+from pegasus.render.image_files import read_image
 from pegasus.scene.scene import Geometry, Material, Texture
 
 _FLOAT, _UNSIGNED = 5126, 5125
@@ -235,16 +235,10 @@ def encoded_image(path: Path, alpha: Texture | None, *, with_alpha: bool, size: 
     Raises:
         ConfigError: If an image cannot be read.
     """
-    try:
-        with Image.open(path) as image:
-            encoded = image.convert("RGBA" if with_alpha else "RGB")
-        if with_alpha and alpha is not None and (alpha.path != path or alpha.channel != "a"):
-            with Image.open(alpha.path) as image:
-                bands = image.convert("RGBA").split()
-            band = bands["rgba".find(alpha.channel[0])]
-            encoded.putalpha(band.resize(encoded.size))
-    except OSError as error:
-        raise ConfigError(f"texture cannot be read: {error}", value=str(path)) from None
+    encoded = Image.fromarray(read_image(path, srgb=True)).convert("RGBA" if with_alpha else "RGB")
+    if with_alpha and alpha is not None and (alpha.path != path or alpha.channel != "a"):
+        bands = Image.fromarray(read_image(alpha.path, srgb=alpha.srgb)).split()
+        encoded.putalpha(bands["rgba".find(alpha.channel[0])].resize(encoded.size))
     encoded.thumbnail((size, size))
     buffer = io.BytesIO()
     if with_alpha:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.render.image_files import read_exr, read_image
 from pegasus.scene.scene import Light
 
 Sky = npt.NDArray[np.float32]
@@ -166,15 +166,9 @@ def _read_image(path: Path) -> Array:
     """Return an equirectangular image as linear light, shape (H, W, 3)."""
     if path.suffix.lower() == ".hdr":
         return _read_radiance(path)
-    try:
-        with Image.open(path) as image:
-            encoded = np.asarray(image.convert("RGB"), dtype=np.float64) / 255.0
-    except OSError:
-        raise ConfigError(
-            "image of a dome light cannot be read; .hdr, .png and .jpg can",
-            value=str(path),
-            remedy="convert it to .hdr",
-        ) from None
+    if path.suffix.lower() == ".exr":
+        return np.asarray(read_exr(path)[..., :3], dtype=np.float64)
+    encoded = read_image(path, srgb=True)[..., :3] / 255.0
     return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
 
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
-from pegasus.base.errors import ConfigError
+from pegasus.render.image_files import encoded, read_image
 
 Pixels = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float32]
@@ -38,7 +37,7 @@ class TextureAtlas:
         """
         key = (path, srgb, *(cut or (-1, 0.0)))
         if key not in self._numbers:
-            levels = _mip_levels(_read(path), srgb=srgb, cut=cut)
+            levels = _mip_levels(read_image(path, srgb=srgb), srgb=srgb, cut=cut)
             self._numbers[key] = len(self._rows)
             height, width = levels[0].shape[:2]
             self._rows.append((self._size, width, height, len(levels)))
@@ -67,19 +66,6 @@ def decoding_table() -> Floats:
     return np.concatenate([decoded, codes]).astype(np.float32)
 
 
-def _read(path: Path) -> npt.NDArray[np.uint8]:
-    """Return an image as RGBA, shape (H, W, 4)."""
-    try:
-        with Image.open(path) as image:
-            if image.mode.startswith("I") or image.mode == "F":
-                values = np.asarray(image, dtype=np.float64)
-                gray = (values / (1.0 if image.mode == "F" else 65535.0) * 255.0).clip(0.0, 255.0)
-                return np.dstack([gray, gray, gray, np.full_like(gray, 255.0)]).round().astype(np.uint8)
-            return np.array(image.convert("RGBA"))
-    except OSError as error:
-        raise ConfigError(f"texture cannot be read: {error}", value=str(path)) from None
-
-
 def _mip_levels(
     image: npt.NDArray[np.uint8], *, srgb: bool, cut: tuple[int, float] | None
 ) -> list[npt.NDArray[np.uint8]]:
@@ -98,14 +84,5 @@ def _mip_levels(
             value = float(np.quantile(linear[..., channel], 1.0 - share))
             level = linear.copy()
             level[..., channel] = np.minimum(level[..., channel] * threshold / max(value, 1e-3), 1.0)
-        levels.append(_encoded(level, srgb=srgb))
+        levels.append(encoded(level, srgb=srgb))
     return levels
-
-
-def _encoded(linear: Floats, *, srgb: bool) -> npt.NDArray[np.uint8]:
-    values = linear
-    if srgb:
-        color = linear[..., :3]
-        curved = np.where(color <= 0.0031308, 12.92 * color, 1.055 * color ** (1 / 2.4) - 0.055)
-        values = np.dstack([curved, linear[..., 3:]])
-    return (values * 255.0 + 0.5).astype(np.uint8)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pxr import Usd, UsdGeom, UsdShade
@@ -166,13 +167,26 @@ def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) ->
     return Texture(
         path=image,
         channel="rgb" if name in _COLORS or is_normal else output.replace("rgb", "r"),
-        srgb=color_space == "sRGB" or (color_space == "auto" and name in _COLORS),
+        srgb=is_srgb(image, color_space, is_color=name in _COLORS),
         wrap=(_wrap(node, "wrapS"), _wrap(node, "wrapT")),
         scale=_floats(_constant(node, "scale", scale)),
         bias=_floats(_constant(node, "bias", bias)),
         uv_set=uv_set,
         **placement,
     )
+
+
+def is_srgb(image: Path, color_space: str, *, is_color: bool) -> bool:
+    """Return whether the colours of a texture are sRGB encoded; those of OpenEXR are encoded when read.
+
+    Args:
+        image: Image file.
+        color_space: `sRGB`, `raw` or `auto`.
+        is_color: Whether it is read for a colour.
+    """
+    if image.suffix.lower() == ".exr":
+        return is_color
+    return color_space == "sRGB" or (color_space == "auto" and is_color)
 
 
 def _coordinates(node: UsdShade.Shader, notices: Notices) -> tuple[str, dict[str, Any]]:

@@ -74,7 +74,10 @@ def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
     )
     if not points or not counts or not indices:
         return None
-    points = np.asarray(points, dtype=np.float64)
+    points = _rows(points, np.float64)
+    if points is None or points.shape[1] != 3:
+        notices.add("mesh left out: its points are not of 3 numbers", prim.GetPath())
+        return None
     counts = np.asarray(counts, dtype=np.int64)
     indices = np.asarray(indices, dtype=np.int64)
     if counts.sum() != len(indices) or indices.min() < 0 or indices.max() >= len(points):
@@ -125,7 +128,7 @@ def mesh_geometry(
         normals = normals[chosen]
         polygons = replace(polygons, corners=polygons.corners[chosen], faces=polygons.faces[chosen])
     uvs = _uvs(polygons, uv_set, notices)
-    colors = _primvar(polygons, "displayColor", notices) if with_colors else None
+    colors = _primvar(polygons, "displayColor", 3, notices) if with_colors else None
     columns = [polygons.points[polygons.indices[polygons.corners]].astype(np.float32), normals]
     columns += [part for part in (uvs, colors) if part is not None]
     rows = np.concatenate(columns, axis=2)
@@ -146,9 +149,9 @@ def mesh_geometry(
 def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
     """Return unit normals at triangle corners, authored or else computed, shape (T, 3, 3)."""
     mesh = UsdGeom.Mesh(polygons.prim)
-    authored = _primvar(polygons, "normals", notices)
+    authored = _primvar(polygons, "normals", 3, notices)
     if authored is None and (values := mesh.GetNormalsAttr().Get(TIME)):
-        authored = _expand(polygons, values, mesh.GetNormalsInterpolation(), "normals", notices)
+        authored = _expand(polygons, values, mesh.GetNormalsInterpolation(), "normals", 3, notices)
     if authored is not None:
         return _unit(authored)
     corners = polygons.points[polygons.indices[polygons.corners]]
@@ -242,26 +245,37 @@ def _unit(vectors: Any) -> Floats:
 
 def _uvs(polygons: Polygons, uv_set: str, notices: Notices) -> Floats | None:
     for name in dict.fromkeys((uv_set, *UV_SETS)):
-        values = _primvar(polygons, name, notices)
-        if values is not None and values.shape[2] >= 2:
-            return values[..., :2]
+        if (values := _primvar(polygons, name, 2, notices)) is not None:
+            return values
     return None
 
 
-def _primvar(polygons: Polygons, name: str, notices: Notices) -> Floats | None:
-    """Return a primvar, authored or inherited, at triangle corners, shape (T, 3, K)."""
+def _primvar(polygons: Polygons, name: str, width: int, notices: Notices) -> Floats | None:
+    """Return a primvar, authored or inherited, at triangle corners; see `_expand`."""
     primvar = UsdGeom.PrimvarsAPI(polygons.prim).FindPrimvarWithInheritance(name)
     if not primvar or not primvar.HasValue():
         return None
-    return _expand(polygons, primvar.ComputeFlattened(TIME), primvar.GetInterpolation(), name, notices)
+    values, interpolation = primvar.ComputeFlattened(TIME), primvar.GetInterpolation()
+    return _expand(polygons, values, interpolation, name, width, notices)
+
+
+def _rows(values: Any, dtype: type) -> Any:
+    """Return an array of USD as rows of numbers, shape (N, K), or None if its values are not numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":
+        return None
+    return array.reshape(len(array) if array.ndim else 1, -1).astype(dtype)
 
 
 def _expand(
-    polygons: Polygons, values: Any, interpolation: str, name: str, notices: Notices
+    polygons: Polygons, values: Any, interpolation: str, name: str, width: int, notices: Notices
 ) -> Floats | None:
-    """Return interpolated values at triangle corners, shape (T, 3, K)."""
-    array = np.asarray(values, dtype=np.float32)
-    array = array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
+    """Return the first numbers of interpolated values at triangle corners, shape (T, 3, width)."""
+    array = _rows(values, np.float32)
+    if array is None or array.shape[1] < width:
+        notices.add(f"{name} left out: its values are not of {width} numbers", polygons.prim.GetPath())
+        return None
+    array = array[:, :width]
     if interpolation == UsdGeom.Tokens.faceVarying:
         needed, picked = len(polygons.indices), polygons.corners
     elif interpolation in (UsdGeom.Tokens.vertex, UsdGeom.Tokens.varying):

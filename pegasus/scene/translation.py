@@ -200,6 +200,8 @@ class _Translator:
         elif facts.is_light:
             if (found := light(prim, place.path, place.transform, self._frame)) is not None:
                 self.scene.lights.append(found)
+                if found.texture is not None and found.kind != "DomeLight":
+                    self._notices.add(f"texture of a {found.kind} left out: it shines evenly", place.path)
             else:
                 self._notices.add(f"{prim.GetTypeName()} left out", place.path)
         elif facts.is_camera:

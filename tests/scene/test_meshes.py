@@ -247,3 +247,43 @@ def test_subsets_split_a_mesh_by_material_and_label(
         ("/Box", "/Looks/Red", "lid"): pytest.approx(2.0),
         ("/Box", "/Looks/Blue", "box"): pytest.approx(4.0),
     }
+
+
+def author(stage: Usd.Stage, path: str, kind: Sdf.ValueTypeName, values: object) -> None:
+    """Write an attribute of any type, as a text file may."""
+    attribute = stage.GetRootLayer().GetAttributeAtPath(path)
+    if attribute is not None:
+        del stage.GetRootLayer().GetPrimAtPath(attribute.path.GetPrimPath()).properties[attribute.name]
+    path = Sdf.Path(path)
+    owner = stage.GetRootLayer().GetPrimAtPath(path.GetPrimPath())
+    Sdf.AttributeSpec(owner, path.name, kind).default = values
+
+
+def test_a_mesh_whose_points_are_no_points_is_left_out_with_a_line(stage: Usd.Stage) -> None:
+    """A point array of a wrong type would end a check of the world in a traceback."""
+    write(stage, "/Good", CUBE_POINTS, CUBE_FACES)
+    for name, kind, values in (
+        ("Flat", Sdf.ValueTypeNames.Float2Array, Vt.Vec2fArray([(0.0, 0.0)] * 8)),
+        ("Numbers", Sdf.ValueTypeNames.IntArray, Vt.IntArray(range(8))),
+        ("Words", Sdf.ValueTypeNames.StringArray, Vt.StringArray(["a"] * 8)),
+    ):
+        write(stage, f"/{name}", CUBE_POINTS, CUBE_FACES)
+        author(stage, f"/{name}.points", kind, values)
+    scene = translate(stage)
+    assert [instance.path for instance in scene.instances] == ["/Good"]
+    assert "/Flat and 2 more: mesh left out: its points are not of 3 numbers" in scene.warnings
+
+
+def test_normals_coordinates_and_colours_of_too_few_numbers_are_left_out_with_a_line(
+    stage: Usd.Stage,
+) -> None:
+    """Values of another width would break the tables of a renderer with a traceback."""
+    mesh = write(stage, "/Cube", CUBE_POINTS, CUBE_FACES)
+    author(stage, "/Cube.normals", Sdf.ValueTypeNames.FloatArray, Vt.FloatArray([1.0] * 8))
+    primvar(mesh, "st", Sdf.ValueTypeNames.FloatArray, "vertex", Vt.FloatArray([1.0] * 8))
+    scene = translate(stage)
+    (geometry,) = scene.geometries.values()
+    assert geometry.normals.shape[1] == 3
+    assert geometry.uvs is None
+    for name, width in (("normals", 3), ("st", 2)):
+        assert f"/Cube: {name} left out: its values are not of {width} numbers" in scene.warnings

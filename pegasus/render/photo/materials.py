@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
+from pegasus.render.image_files import read_image
 from pegasus.render.sky import EMISSION
 from pegasus.render.textures import decoding_table
 from pegasus.scene.scene import Material, Texture
@@ -38,7 +38,7 @@ class MaterialTables:
 
     def __init__(self, mitsuba: Any, drjit: Any) -> None:
         self._mi, self._dr = mitsuba, drjit
-        self._images: dict[Path, tuple[int, int, int]] = {}
+        self._images: dict[tuple[Path, bool], tuple[int, int, int]] = {}
         self._pixels: list[npt.NDArray[np.uint32]] = []
         self._size = 0
         self._uses: list[tuple[list[int], list[float]]] = [([0, 1, 1, 0], [0.0] * 16)]
@@ -172,7 +172,7 @@ class MaterialTables:
     def _use(self, texture: Texture) -> int:
         """Return the index of a texture."""
         if texture not in self._numbers:
-            first, width, height = self._image(texture.path)
+            first, width, height = self._image(texture)
             wrap = (_WRAPS[texture.wrap[0]] << 4) | (_WRAPS[texture.wrap[1]] << 6)
             flags = int(texture.srgb) | wrap | (_CHANNELS[texture.channel] << 8)
             (s, t), (x, y) = texture.uv_scale, texture.uv_translation
@@ -183,14 +183,15 @@ class MaterialTables:
             self._uses.append(([first, width, height, flags], layout))
         return self._numbers[texture]
 
-    def _image(self, path: Path) -> tuple[int, int, int]:
+    def _image(self, texture: Texture) -> tuple[int, int, int]:
         """Return first pixel, width and height of an image, read on first use."""
-        if path not in self._images:
-            pixels = _packed(path)
-            self._images[path] = self._size, pixels.shape[1], pixels.shape[0]
+        key = texture.path, texture.srgb
+        if key not in self._images:
+            pixels = _packed(texture)
+            self._images[key] = self._size, pixels.shape[1], pixels.shape[0]
             self._pixels.append(pixels.ravel())
             self._size += pixels.size
-        return self._images[path]
+        return self._images[key]
 
 
 def shines(material: Material) -> bool:
@@ -221,7 +222,7 @@ def sampled(texture: Texture, *, gain: float = 1.0, limit: float = 1.0) -> npt.N
         gain: Factor of scale and bias.
         limit: Largest value, to which others are clipped.
     """
-    packed = _packed(texture.path)
+    packed = _packed(texture)
     codes = packed.view(np.uint8).reshape(*packed.shape, 4)
     table = decoding_table()
     linear = table[_LINEAR:][codes]
@@ -266,15 +267,9 @@ def _passed_on(material: Material) -> float:
     return _THROUGH_LEAVES if cut_out and material.metallic == 0.0 else 0.0
 
 
-def _packed(path: Path) -> npt.NDArray[np.uint32]:
-    """Return an image as packed 8-bit RGBA, shape (H, W)."""
-    with Image.open(path) as image:
-        if image.mode.startswith("I"):
-            gray = (np.asarray(image, dtype=np.float64) / 257.0).clip(0.0, 255.0).round().astype(np.uint8)
-            colors = np.dstack([gray, gray, gray, np.full_like(gray, 255)])
-        else:
-            colors = np.array(image.convert("RGBA"))
-    packed: npt.NDArray[np.uint32] = np.ascontiguousarray(colors).view(np.uint32)[..., 0]
+def _packed(texture: Texture) -> npt.NDArray[np.uint32]:
+    """Return the image of a texture as packed 8-bit RGBA, shape (H, W)."""
+    packed: npt.NDArray[np.uint32] = read_image(texture.path, srgb=texture.srgb).view(np.uint32)[..., 0]
     return packed
 
 
