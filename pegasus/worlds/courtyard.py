@@ -29,6 +29,7 @@ from pegasus.worlds.courtyard_objects import PILLAR_HEIGHT, stand_benches, stand
 from pegasus.worlds.courtyard_plants import plant
 from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.site import ROOT, Site, SiteGenerator
+from pegasus.worlds.slabs import scattered_uvs, shade_slabs
 from pegasus.worlds.solids import Solid, cuboid, draw, obstacle, polygons, sheet, tiles
 
 _HALF = 30.0
@@ -36,7 +37,6 @@ _WALL_HEIGHT = 4.0
 _TERRACE_HEIGHT = 0.9
 _TILE = 2.0
 _BAY = 6.0
-_SHADES = (0.94, 1.0, 1.07)
 
 
 @dataclass(frozen=True)
@@ -89,29 +89,21 @@ def _ground(site: Site, stone: UsdShade.Material) -> None:
     ring = np.hypot(x, y) < 14.0
     odd = (np.floor(x / 2) + np.floor(y / 2)) % 2 == 1
     bright = np.where(ring, odd, np.floor(x / 2) % 3 > 0)
-    # Each tile shows another part of the image, turned, so that nothing repeats.
-    uvs = points[faces][..., :2]
-    turned = rng.integers(0, 2, len(faces)) == 1
-    shift = np.column_stack([rng.uniform(0.0, 4.0, len(faces)), 0.5 * rng.integers(0, 8, len(faces))])
-    corner = uvs - uvs[:, :1]
-    corner = np.where(turned[:, None, None], corner[..., ::-1] * [1.0, -1.0], corner)
-    uvs = np.where(paved[:, None, None], corner + shift[:, None], uvs).reshape(-1, 2)
+    corners = points[faces][..., :2]
+    turned = scattered_uvs(rng, corners, side=4.0, course=0.5)
+    uvs = np.where(paved[:, None, None], turned, corners).reshape(-1, 2)
     grass = {
         "lawn": site.finish("grass", collides=False, roughness=0.9),
         "meadow": site.finish("grass", tint=(1.3, 1.15, 0.8), collides=False, roughness=0.9),
     }
     floor = mesh(stage, f"{ROOT}/Ground/Floor", points, faces, grass["meadow"], uvs=uvs)
     subset(floor, "lawn", np.nonzero(green)[0].tolist(), grass["lawn"].material)
-    worn = rng.integers(0, len(_SHADES), len(faces))
-    for name, tone, where in (
+    for name, tint, where in (
         ("light_paving", (1.42, 1.36, 1.24), paved & bright),
         ("dark_paving", (0.84, 0.78, 0.72), paved & ~bright),
     ):
-        for k, shade in enumerate(_SHADES):
-            red, green_, blue = (round(shade * part, 3) for part in tone)
-            look = site.finish("paving", tint=(red, green_, blue), collides=False, roughness=0.82)
-            part = subset(floor, f"{name}_{k}", np.nonzero(where & (worn == k))[0].tolist(), look.material)
-            label(part, name)
+        tiled = np.nonzero(where)[0]
+        shade_slabs(site, floor, name, tiled, finish="paving", tint=tint, rng=rng, roughness=0.82)
     u, v, half = 0.007, _TILE / 2, _TILE / 2
     joints = [
         np.array(

@@ -9,6 +9,7 @@ from pegasus.base.components import require
 from pegasus.scene.authoring import instance, sun_and_sky
 from pegasus.scene.generator import Quantities
 from pegasus.scene.scene import Color
+from pegasus.worlds.hangar_floor import wear_floor
 from pegasus.worlds.hangar_shell import APRON, RIB_DEPTH, Shell, build_shell
 from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.lamps import hang_lamps
@@ -109,6 +110,8 @@ class Hangar(SiteGenerator):
             x, y = stands[k]
             at = (x + shift[k, 0], y + shift[k, 1], 0.0)
             instance(site.stage, f"{ROOT}/Aircraft/Aircraft{k}", paths[scheme], at, yaw=float(turn[k]))
+        parked = np.array(stands[: self.aircraft_count]).reshape(-1, 2) + shift[: self.aircraft_count]
+        wear_floor(site, parked, self.length / 2 + 0.5 * APRON)
 
     def _workshop(self, site: Site) -> None:
         """Write benches, carts and barrels along the sides and the back."""

@@ -11,16 +11,12 @@ from pegasus.base.arrays import Array
 from pegasus.scene.authoring import (
     Surface,
     block,
-    ground_plane,
     group,
     instance,
-    mesh,
-    physics_material,
-    subset,
 )
-from pegasus.scene.scene import PhysicsMaterial
+from pegasus.worlds.hangar_floor import lay_floor
 from pegasus.worlds.lamps import panel_light
-from pegasus.worlds.lettering import lettering, on_floor, on_wall
+from pegasus.worlds.lettering import lettering, on_wall
 from pegasus.worlds.site import ROOT, Site
 from pegasus.worlds.solids import (
     Solid,
@@ -32,7 +28,6 @@ from pegasus.worlds.solids import (
     obstacle,
     polygons,
     sheet,
-    tiles,
 )
 
 SIDE_HEIGHT = 3.0
@@ -97,65 +92,12 @@ class Shell:
 
 def build_shell(site: Site, shell: Shell) -> None:
     """Write the shell."""
-    _ground(site, shell)
+    lay_floor(site, shell.length, shell.width, APRON)
     _skin(site, shell)
     _ribs(site, shell)
     _skylights(site, shell)
     _gables(site, shell)
     _doors(site, shell)
-
-
-def _ground(site: Site, shell: Shell) -> None:
-    """Write meadow, apron and floor as one surface, and the markings."""
-    stage = site.stage
-    soil = physics_material(stage, f"{ROOT}/Looks/Ground", PhysicsMaterial(0.8, 0.7, 0.1))
-    group(stage, f"{ROOT}/Ground", "ground")
-    ground_plane(stage, f"{ROOT}/Ground/Collision", soil)
-    front, half = shell.length / 2, shell.width / 2
-    far = np.array([150.0, 60.0])
-    x = np.concatenate(
-        [-front - far, [-front, 0.0, front, front + APRON / 2, front + APRON], front + APRON + far[::-1]]
-    )
-    y = np.concatenate([-half - far, [-half - 4.0, -half, 0.0, half, half + 4.0], half + far[::-1]])
-    points, faces = tiles(x, y)
-    middle = points[faces].mean(axis=1)
-    inside = (np.abs(middle[:, 0]) < front) & (np.abs(middle[:, 1]) < half)
-    paved = (middle[:, 0] > front) & (middle[:, 0] < front + APRON) & (np.abs(middle[:, 1]) < half + 4.0)
-    grass = site.finish("grass", collides=False)
-    ground = mesh(stage, f"{ROOT}/Ground/Surface", points, faces, grass, uvs=points[:, :2])
-    floor = site.finish("concrete", tint=(0.62, 0.62, 0.62), collides=False)
-    apron = site.finish("concrete", tint=(0.85, 0.85, 0.84), collides=False)
-    subset(ground, "floor", np.nonzero(inside)[0].tolist(), floor.material)
-    subset(ground, "apron", np.nonzero(paved)[0].tolist(), apron.material)
-    yellow = site.paint("marking_yellow", (0.75, 0.48, 0.02), roughness=0.6, collides=False)
-    dark = site.paint("joint", (0.08, 0.08, 0.08), roughness=0.9, collides=False)
-    group(stage, f"{ROOT}/Markings", "marking")
-    line = [cuboid((3.0, 0.0, 0.002), (shell.length + APRON - 12.0, 0.15, 0.003))]
-    draw(stage, f"{ROOT}/Markings/Line", line, yellow)
-    joints = [
-        cuboid((0.0, v, 0.0), (shell.length - 0.1, 0.01, 0.002)) for v in np.arange(6.0, half - 0.5, 6.0)
-    ]
-    joints += [
-        cuboid((0.0, -v, 0.0), (shell.length - 0.1, 0.01, 0.002)) for v in np.arange(6.0, half - 0.5, 6.0)
-    ]
-    joints += [
-        cuboid((v, 0.0, 0.0), (0.01, 2 * half + (7.0 if v > front else -0.1), 0.0018))
-        for v in np.arange(-front + 5.0, front + APRON - 1.0, 5.0)
-    ]
-    draw(stage, f"{ROOT}/Markings/Joints", joints, dark)
-    spot = on_floor(lettering("H", 2.0), front + APRON * 0.6, 0.0, yaw=-90.0)
-    angle = np.linspace(0.0, 2 * np.pi, 65)
-    ring = []
-    for k in range(64):
-        at, radii = [k, k, k + 1, k + 1], np.array([2.2, 2.4, 2.4, 2.2])
-        corners = [
-            front + APRON * 0.6 + radii * np.cos(angle[at]),
-            radii * np.sin(angle[at]),
-            np.full(4, 0.005),
-        ]
-        ring.append(polygons([np.stack(corners, axis=1)]))
-    white = site.paint("marking_white", (0.7, 0.7, 0.7), roughness=0.6, collides=False)
-    draw(stage, f"{ROOT}/Markings/Spot", [spot, *ring], white)
 
 
 def _skin(site: Site, shell: Shell) -> None:

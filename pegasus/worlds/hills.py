@@ -112,6 +112,8 @@ class Hills(SiteGenerator):
         rocky = steep - cliff + 0.30 * detail + 0.25 * (height - 0.5)
         bare = steep - scree + 0.35 * detail + 0.20 * patches
         stone = site.finish("rock", tint=(1.05, 1.0, 0.92))
+        dark = site.finish("rock", tint=(0.74, 0.71, 0.66))
+        stained = noise.fractal(x - 500.0, y + 0.6 * terrain.heights, 42.0, octaves=4, gain=0.6) - 0.1
         soil = site.finish("soil", tint=(0.95, 1.0, 0.95))
         grass = site.finish("grass")
         dry = site.finish("grass", tint=(1.25, 1.05, 0.85))
@@ -121,6 +123,7 @@ class Hills(SiteGenerator):
             f"{ROOT}/Ground",
             grass,
             [
+                ("rock", dark, np.minimum(rocky, stained)),
                 ("rock", stone, rocky),
                 ("soil", soil, bare),
                 ("grass", dry, patches - 0.16 + 0.7 * (height - 0.45)),

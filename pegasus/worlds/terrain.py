@@ -177,7 +177,7 @@ def cut(points: Array, faces: IntArray, field: int) -> tuple[tuple[Array, IntArr
 
 
 def draw(site: Site, path: str, part: tuple[Array, IntArray], look: Surface, semantic_class: str) -> None:
-    """Write a part of the ground without collision, textured from above.
+    """Write a part of the ground without collision, textured from above, on steep slopes from the side.
 
     Args:
         site: The site.
@@ -186,11 +186,35 @@ def draw(site: Site, path: str, part: tuple[Array, IntArray], look: Surface, sem
         look: Visual material.
         semantic_class: Semantic class.
     """
-    points, faces = part
+    points, faces, uvs = textured(*part)
     visible = Surface(look.material)
     normals = points[:, 3:6] / np.sqrt((points[:, 3:6] ** 2).sum(axis=1, keepdims=True))
-    schema = mesh(site.stage, path, points[:, :3], faces, visible, uvs=points[:, :2], normals=normals)
+    schema = mesh(site.stage, path, points[:, :3], faces, visible, uvs=uvs, normals=normals)
     label(schema.GetPrim(), semantic_class)
+
+
+def textured(points: Array, faces: IntArray) -> tuple[Array, IntArray, Array]:
+    """Return points, triangles and texture coordinates [m], projected along x, y or z by the slope.
+
+    Points between triangles of different axes are doubled.
+
+    Args:
+        points: Attributes of each point, its position first [m], shape (P, K).
+        faces: Triangles, shape (F, 3).
+    """
+    a, b, c = (points[faces[:, k], :3] for k in range(3))
+    slope = np.abs(np.cross(b - a, c - a))
+    # Images viewed from above are stretched by at most 1.4.
+    steep = slope[:, 2] < 0.72 * np.sqrt((slope * slope).sum(axis=1))
+    axis = np.where(steep, (slope[:, 1] > slope[:, 0]).astype(np.int64), 2)
+    parts = [_compact(points, faces[axis == k]) for k in range(3)]
+    starts = np.cumsum([0, *(len(places) for places, _ in parts[:-1])])
+    uvs = [places[:, plane] for (places, _), plane in zip(parts, ([1, 2], [0, 2], [0, 1]), strict=True)]
+    return (
+        np.concatenate([places for places, _ in parts]),
+        np.concatenate([corners + start for (_, corners), start in zip(parts, starts, strict=True)]),
+        np.concatenate(uvs),
+    )
 
 
 def level_surroundings(site: Site, inner: float, cover: Surface) -> None:

@@ -121,3 +121,27 @@ def test_what_does_not_fit_is_refused(parameters: dict[str, float], message: str
     """Aircraft would overlap."""
     with pytest.raises(ConfigError, match=message):
         Hangar(**parameters)
+
+
+def test_the_floor_is_worn_where_aircraft_stand_and_roll(scene: Scene) -> None:
+    """Oil would be beside the engines, or what is drawn on the floor would be high enough to hit."""
+    parked = whole(scene, "Aircraft")
+    by_path = {item.path: scene.geometries[item.geometry].vertices for item in scene.instances}
+    oil, tracks = by_path["/World/Wear/Oil"], by_path["/World/Wear/Tracks"]
+    assert max(oil[:, 2].max(), tracks[:, 2].max()) < 0.002
+    for low, high in parked.values():
+        near = (
+            (np.abs(oil[:, 1] - (low[1] + high[1]) / 2) < 1.5)
+            & (oil[:, 0] > low[0])
+            & (oil[:, 0] < high[0] + 0.5)
+        )
+        assert near.sum() > 50
+        assert np.hypot(*(tracks[:, :2] - (low[:2] + high[:2]) / 2).T).min() < 2.0
+
+
+def test_slabs_show_different_parts_of_the_image(scene: Scene) -> None:
+    """The floor would repeat every four metres."""
+    slabs = [g for name, g in scene.geometries.items() if "/floor_" in name or "/apron_" in name]
+    corners = np.concatenate([np.round(g.uvs[g.faces[::2, 0]] % 4.0, 3) for g in slabs])
+    assert len(corners) > 60
+    assert len(np.unique(corners, axis=0)) == len(corners)

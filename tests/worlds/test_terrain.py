@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pegasus.scene.height_fields import height_field
-from pegasus.worlds.terrain import Noise, Terrain, cut
+from pegasus.worlds.terrain import Noise, Terrain, cut, textured
 
 
 @pytest.fixture
@@ -60,3 +60,19 @@ def test_slopes_of_noise_are_its_derivatives() -> None:
     across = (noise(x + step, y, 7.0) - noise(x - step, y, 7.0)) / (2 * step / 7.0)
     along = (noise(x, y + step, 7.0) - noise(x, y - step, 7.0)) / (2 * step / 7.0)
     np.testing.assert_allclose(slope, np.column_stack([across, along]), atol=1e-7)
+
+
+def test_images_are_not_stretched_on_cliffs() -> None:
+    """Rock would show streaks down every cliff, or a face would lose its place."""
+    x, y = np.meshgrid(np.linspace(-5, 5, 21), np.linspace(-4, 4, 17))
+    steep = Terrain(6.0 * Noise(np.random.default_rng(3))(x, y, 4.0), (0.5, 0.5))
+    points, faces, uvs = textured(steep.points, steep.faces)
+    assert len(points) == len(uvs)
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    u, v = uvs[faces[:, 1]] - uvs[faces[:, 0]], uvs[faces[:, 2]] - uvs[faces[:, 0]]
+    assert (area / np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])).max() < 2.1
+    from_above = np.abs(np.cross(b - a, c - a)[:, 2])
+    assert (area / from_above).max() > 2.5
+    same = np.sort(points[faces].reshape(-1, 9), axis=0)
+    np.testing.assert_array_equal(same, np.sort(steep.points[steep.faces].reshape(-1, 9), axis=0))
