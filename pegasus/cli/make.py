@@ -190,7 +190,9 @@ def dataset(
     scenario: ScenarioName,
     out: Annotated[Path, typer.Option(help="Folder of the dataset.")],
     frames: Annotated[int, typer.Option(help="Number of frames.")] = 100,
-    writer: Annotated[str, typer.Option(help="Layout: basic, coco or kitti.")] = "basic",
+    writer: Annotated[
+        str | None, typer.Option(help="Layout, such as coco, or module:Class (default: the scenario's).")
+    ] = None,
     photo: Annotated[bool, typer.Option("--photo", help="Render path-traced images.")] = False,
     workers: Annotated[
         int | None, typer.Option(help="Number of processes (default: one per processor).")

@@ -300,17 +300,37 @@ class RecordSpec(StrictModel):
     """Write a rosbag2 bag next to the log."""
 
 
+REGIONS = (
+    *("apron", "ceiling", "courtyard", "crossing", "dark_paving", "dark_tile", "field", "floor", "garden"),
+    *("grass", "ground", "hill", "ivy", "kerb", "lawn", "leaf", "light_paving", "light_tile", "marking"),
+    *("meadow", "moss", "park", "path", "ramp", "road", "road_marking", "roof", "sidewalk", "skylight"),
+    *("soil", "steps", "terrace", "wall", "window"),
+)
+"""Classes of the shipped worlds that are regions and not countable objects."""
+
+
 class DatasetSpec(StrictModel):
     """Section `dataset` of a scenario file: frames, annotations and randomisers."""
 
     cameras: list[str] | None = None
     """Cameras whose images are written, as VEHICLE/SENSOR; all cameras of all vehicles if left out."""
-    frames_per_scene: Annotated[int, Field(ge=1)] = 10
-    """Frames of each randomised scene and flight."""
+    writer: str = "basic"
+    """Format: a name from `pegasus.dataset.WRITERS`, or module:Class of a file beside the scenario."""
+    renderer: Literal["embree", "mitsuba"] = "embree"
+    """Renderer of the images: embree (fast) or mitsuba (path traced)."""
+    samples: Annotated[int, Field(ge=1)] | None = None
+    """Rays per pixel of the colours; those of the cameras, and at least 16 of mitsuba, if left out."""
+    frames_per_scene: Annotated[int, Field(ge=1)] | None = None
+    """Frames of each randomised scene and flight; if left out 10, or in sequences all of the flight."""
+    frame_rate: Positive | None = None
+    """Frames per second of sequences [Hz]; frames are spread evenly over each flight if left out."""
     start: Annotated[float, Field(ge=0)] = 0.0
     """Simulated time of the first frame at the earliest [s]."""
     classes: list[str] | None = None
     """Labelled classes; those of the first scene and of all vehicles if left out."""
+    regions: list[str] | None = None
+    """Classes that are regions: they have segmentation, but neither instances nor boxes; `REGIONS` if left
+    out."""
     annotators: list[str] | None = None
     """Annotations that the basic writer writes; all if left out."""
     occlusion: bool = True

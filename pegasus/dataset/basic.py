@@ -139,13 +139,13 @@ class _Labels:
             images.entity,
         )
         self.semantic_of = entity_classes(frame.entities, frame.classes)
-        self.labelled = np.array(self.semantic_of, np.int64) > UNLABELLED
+        self.counted = frame.countable
 
     def loose(self) -> npt.NDArray[np.int32]:
         return self.frame.loose.box
 
     def in_view(self) -> list[int]:
-        return [int(k) for k in np.flatnonzero(self.labelled & (self.loose()[:, 0] >= 0))]
+        return [int(k) for k in np.flatnonzero(self.counted & (self.loose()[:, 0] >= 0))]
 
     def occlusion(self, indices: Sequence[int]) -> npt.NDArray[np.float32]:
         ratios = self.frame.occlusion
@@ -222,7 +222,7 @@ def _boxes(labels: _Labels, name: str, indices: Sequence[int], rows: npt.NDArray
 
 
 def _boxes_2d(labels: _Labels, name: str, boxes: npt.NDArray[np.int32]) -> Files:
-    indices = [int(k) for k in np.flatnonzero(labels.labelled & (boxes[:, 0] >= 0))]
+    indices = [int(k) for k in np.flatnonzero(labels.counted & (boxes[:, 0] >= 0))]
     rows = np.zeros(len(indices), BOX_2D)
     for column, field in enumerate(("x_min", "y_min", "x_max", "y_max")):
         rows[field] = boxes[indices, column]

@@ -8,7 +8,7 @@ import numpy as np
 import orjson
 
 from pegasus.dataset.writer import DatasetWriter, png
-from pegasus.labels.annotations import LabelledFrame
+from pegasus.labels.annotations import LabelledFrame, camera_pose
 from pegasus.labels.segmentation import encoded, tight_boxes, visible_pixels
 
 INSTANCES = "annotations/instances.json"
@@ -56,11 +56,13 @@ class CocoWriter(DatasetWriter):
                     "height": height,
                     "camera": frame.camera,
                     "stamp": frame.stamp,
+                    **camera_pose(frame.view),
                     "annotations": list(self._annotations(frame)),
                 }
             )
         del record["cameras"]
-        record |= {"classes": list(frames[0].classes), "images": images}
+        classes = [name for name in frames[0].classes if name not in frames[0].regions]
+        record |= {"classes": classes, "images": images}
         return files
 
     def finish(self) -> None:
@@ -98,10 +100,8 @@ class CocoWriter(DatasetWriter):
         width, height = frame.view.resolution
         areas, boxes = visible_pixels(entity, count), tight_boxes(entity, count)
         parts: list[dict[str, Any]] = []
-        for k in np.flatnonzero(areas >= max(1, self.least_area)).tolist():
+        for k in np.flatnonzero(frame.countable & (areas >= max(1, self.least_area))).tolist():
             item = frame.entities[k]
-            if item.label not in frame.classes:
-                continue
             x_min, y_min, x_max, y_max = boxes[k].tolist()
             mask = entity[y_min : y_max + 1, x_min : x_max + 1] == k
             occlusion = None if frame.occlusion is None else float(frame.occlusion[k])

@@ -12,9 +12,10 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.cameras.camera import Camera
 from pegasus.config.files import scenario_world
-from pegasus.config.scenario import ScenarioSpec, WorldSpec
+from pegasus.config.scenario import REGIONS, ScenarioSpec, WorldSpec
 from pegasus.core.assembly import world_of
 from pegasus.core.renderer import Renderer
+from pegasus.core.schedule import exact
 from pegasus.core.simulation import Simulation
 from pegasus.dataset.frame_capture import FrameCapture, select_viewpoints
 from pegasus.dataset.randomizers import Clearance
@@ -23,6 +24,8 @@ from pegasus.labels.annotations import LabelledFrame
 from pegasus.scene.scene import Scene
 
 _SEEDS = 2**63
+# Fewer rays of a path tracer leave more noise than its denoiser removes.
+_PHOTO_SAMPLES = 16
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +33,7 @@ _log = logging.getLogger(__name__)
 class Episode:
     """Randomised scene with a flight through it; a context manager.
 
-    Frame i of a dataset belongs to scene i // K, with K frames at random instants. Randomness of a scene
+    Frame i of a dataset belongs to scene i // K, with K frames at even instants. Randomness of a scene
     depends on the dataset's seed and the scene's number, that of a frame on its index too.
 
     Raises:
@@ -41,7 +44,7 @@ class Episode:
         self._recipe, self._randomizers = recipe, recipe.randomizers
         self.seed = int(stream(recipe.seed, "scene", str(number)).integers(_SEEDS))
         """Seed of the scene's simulation."""
-        self._first = number * recipe.scenario.dataset.frames_per_scene
+        self._first = number * recipe.frames_per_scene
         spec = recipe.scenario
         self.simulation = Simulation(
             self._world(), rate=spec.rate, seed=self.seed, renderer=renderer, alter_scene=self._altered
@@ -54,7 +57,7 @@ class Episode:
             self._cameras = {
                 viewpoint.camera: self._camera(viewpoint.camera) for viewpoint in self.viewpoints
             }
-            self._instants = self._drawn_instants()
+            self._instants = self._even_instants()
         except BaseException:
             self.simulation.close()
             raise
@@ -66,6 +69,8 @@ class Episode:
             clearance=self._clearance,
             with_lidar=recipe.writer == "kitti",
             with_occlusion=spec.dataset.occlusion,
+            regions=REGIONS if spec.dataset.regions is None else spec.dataset.regions,
+            samples=spec.dataset.samples or (_PHOTO_SAMPLES if recipe.renderer == "mitsuba" else 1),
         )
 
     def __enter__(self) -> "Episode":
@@ -141,8 +146,8 @@ class Episode:
         assert isinstance(camera, Camera)
         return camera
 
-    def _drawn_instants(self) -> list[int]:
-        """Return the indices of the cameras' images that become frames of the scene."""
+    def _even_instants(self) -> list[int]:
+        """Return the indices of the cameras' images that become frames: evenly spaced in true time."""
         rates = {camera.rate_hz for camera in self._cameras.values()}
         if len(rates) > 1:
             raise ConfigError(
@@ -151,22 +156,35 @@ class Episode:
                 value={name: camera.rate_hz for name, camera in self._cameras.items()},
                 remedy="give them the same rate_hz, or choose some",
             )
-        spec, rate = self._recipe.scenario, rates.pop()
-        if spec.duration is None:
-            raise ConfigError("is needed for a dataset", field="duration", remedy="set it in seconds")
-        first, end = math.ceil(spec.dataset.start * rate), math.floor(spec.duration * rate + 1e-9)
-        count = spec.dataset.frames_per_scene
-        if end - first < count:
+        recipe, rate = self._recipe, rates.pop()
+        spec, duration, count = recipe.scenario.dataset, recipe.scenario.duration, recipe.frames_per_scene
+        assert duration is not None
+        # Only every n-th image falls on its exact instant if the steps between two images are not whole.
+        every = (exact(recipe.scenario.rate) / exact(rate)).denominator
+        first = math.ceil(math.ceil(spec.start * rate - 1e-9) / every) * every
+        end = math.ceil(duration * rate - 1e-9)
+        if spec.frame_rate is not None:
+            between = exact(rate) / exact(spec.frame_rate)
+            if between.denominator > 1 or between.numerator % every:
+                raise ConfigError(
+                    f"has no even instants among images at {rate:g} Hz, steps at {recipe.scenario.rate:g} Hz",
+                    field="dataset.frame_rate",
+                    value=spec.frame_rate,
+                    remedy="make rate a multiple of rate_hz of the cameras, and that one of frame_rate",
+                )
+            step = between.numerator
+        else:
+            step = (end - 1 - first) // max(count - 1, 1) // every * every
+        if end - first < 1 or step < 1 or first + (count - 1) * step >= end:
+            there = max(-(-(end - first) // every), 0)
             raise ConfigError(
-                f"the cameras take only {max(end - first, 0)} images between {spec.dataset.start:g} s and "
-                f"{spec.duration:g} s",
+                f"the cameras take only {there} images at exact instants between {spec.start:g} s and "
+                f"{duration:g} s",
                 field="dataset.frames_per_scene",
                 value=count,
                 remedy="lower it, or fly longer",
             )
-        rng = stream(self.seed, "instants")
-        drawn: list[int] = np.sort(first + rng.choice(end - first, size=count, replace=False)).tolist()
-        return drawn
+        return [first + k * step for k in range(count)]
 
 
 def make_episode(

@@ -51,6 +51,8 @@ class FrameCapture:
         clearance: Clearance of the scene.
         with_lidar: Add the points of a lidar on the first viewpoint's vehicle.
         with_occlusion: Compute occlusion ratios (slow in large worlds).
+        regions: Classes that are regions and not countable objects.
+        samples: Minimum number of rays per pixel of the colours.
     """
 
     def __init__(
@@ -63,10 +65,12 @@ class FrameCapture:
         clearance: Clearance,
         with_lidar: bool,
         with_occlusion: bool,
+        regions: Sequence[str],
+        samples: int,
     ) -> None:
         self._simulation, self._viewpoints, self._randomizers = simulation, viewpoints, randomizers
         self._seed, self._clearance, self._with_lidar = seed, clearance, with_lidar
-        self._with_occlusion = with_occlusion
+        self._with_occlusion, self._regions, self._samples = with_occlusion, frozenset(regions), samples
         self._table = EntityTable(simulation.scene)
         self._optics: dict[tuple[str, str], Optics] = {}
         self._numbered = False
@@ -165,6 +169,7 @@ class FrameCapture:
             entities=entities,
             classes=classes,
             previous_view=capture.view(viewpoint.copy, previous),
+            regions=self._regions,
         )
 
         def cast(origins: Array, directions: Array, reach: float) -> Returns:
@@ -240,7 +245,9 @@ class FrameCapture:
     def _mount(self, viewpoint: Eye) -> Mount:
         key = viewpoint.camera, viewpoint.part
         if key not in self._optics:
-            self._optics[key] = replace(self._capture(viewpoint).optics, outputs=_OUTPUTS)
+            optics = self._capture(viewpoint).optics
+            samples = max(optics.samples, self._samples)
+            self._optics[key] = replace(optics, outputs=_OUTPUTS, samples=samples)
         return Mount(viewpoint.camera, viewpoint.vehicle, viewpoint.copy, self._optics[key])
 
 

@@ -39,7 +39,7 @@ def make_dataset(
     out: str | Path,
     *,
     frames: int = 100,
-    writer: str = "basic",
+    writer: str | None = None,
     photo: bool = False,
     workers: int | None = None,
     ray: str | None = None,
@@ -57,8 +57,8 @@ def make_dataset(
         scenario: Name of a scenario, or the path of its YAML file.
         out: Folder of the dataset; new or empty unless the dataset is resumed.
         frames: Number of frames.
-        writer: `basic`, `coco` or `kitti`.
-        photo: Render path-traced images.
+        writer: Name from `WRITERS`, or module:Class; that of the scenario when None.
+        photo: Render path-traced images, whatever renderer the scenario names.
         workers: Number of processes; that of processors, at most that of scenes, when None.
         ray: Address of a Ray cluster in place of processes; `local` for one on this machine.
         seed: Seed of the dataset; that of the scenario when None.
@@ -81,8 +81,8 @@ def make_dataset(
         file=file.resolve(),
         seed=spec.seed if seed is None else seed,
         frame_count=frames,
-        writer=writer,
-        renderer="mitsuba" if photo else "embree",
+        writer=writer or spec.dataset.writer,
+        renderer="mitsuba" if photo else spec.dataset.renderer,
     )
     folder = Path(out).expanduser().resolve()
     warned: set[str] = set()

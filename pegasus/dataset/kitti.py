@@ -82,11 +82,9 @@ class KittiWriter(DatasetWriter):
         loose = frame.loose
         visible = visible_pixels(frame.images.entity, len(frame.entities)) > 0
         lines = []
-        for k in np.flatnonzero(visible & (loose.box[:, 0] >= 0)).tolist():
+        for k in np.flatnonzero(frame.countable & visible & (loose.box[:, 0] >= 0)).tolist():
             entity = frame.entities[k]
-            if entity.label not in frame.classes or (
-                self.classes is not None and entity.label not in self.classes
-            ):
+            if self.classes is not None and entity.label not in self.classes:
                 continue
             ratio = math.nan if frame.occlusion is None else float(frame.occlusion[k])
             lines.append(_label(entity, ratio, loose, k, frame.view))

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.metadata
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,10 @@ from pegasus.version import __version__
 
 WRITERS = ("basic", "coco", "kitti")
 """Names of the writers."""
+
+
+# Frames of a scene that is no sequence.
+_SHOTS = 10
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,29 @@ class Recipe:
 
     def scene_of(self, index: int) -> int:
         """Return the number of the scene of a frame."""
-        return index // self.scenario.dataset.frames_per_scene
+        return index // self.frames_per_scene
+
+    @cached_property
+    def frames_per_scene(self) -> int:
+        """Number of frames of each scene.
+
+        Raises:
+            ConfigError: If the scenario has no duration, or no image falls into a sequence.
+        """
+        spec, duration = self.scenario.dataset, self.scenario.duration
+        if duration is None:
+            raise ConfigError("is needed for a dataset", field="duration", remedy="set it in seconds")
+        if spec.frames_per_scene is not None or spec.frame_rate is None:
+            return spec.frames_per_scene or _SHOTS
+        count = math.ceil((duration - spec.start) * spec.frame_rate - 1e-9)
+        if count < 1:
+            raise ConfigError(
+                f"must be below the duration of {duration:g} s",
+                field="dataset.start",
+                value=spec.start,
+                remedy="lower it, or fly longer",
+            )
+        return count
 
     def make_writer(self, folder: Path, cameras: tuple[str, ...], *, resume: bool) -> DatasetWriter:
         """Return the writer of the dataset.

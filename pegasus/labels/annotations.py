@@ -1,7 +1,7 @@
 """Labelled frames and their geometric annotations: depth, points, motion vectors, camera parameters."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.frames import quaternion_from_matrix
 from pegasus.core.renderer import Images, View
 from pegasus.labels.boxes import LooseBoxes, loose_boxes, rectilinear, to_camera
 from pegasus.labels.entities import LabelledEntity, transformed
 from pegasus.labels.segmentation import UNLABELLED, instance_ids, semantic_ids
-from pegasus.optics.lens import pixel_grid
+from pegasus.optics.lens import distortion_model, pixel_grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,14 @@ class LabelledFrame:
     occlusion: npt.NDArray[np.float32] | None = None
     """Occluded part of each entity, see `occlusion_ratios`, shape (E,); None where it was not computed."""
     lidar: LidarCloud | None = None
+    regions: Collection[str] = ()
+    """Classes that are regions and not countable objects: no boxes, instances or occlusion."""
+
+    @cached_property
+    def countable(self) -> BoolArray:
+        """Whether each entity is an object of a class, shape (E,)."""
+        classes = set(self.classes).difference(self.regions)
+        return np.array([entity.label in classes for entity in self.entities], np.bool_)
 
     @cached_property
     def directions(self) -> Array:
@@ -197,6 +206,24 @@ def point_cloud(frame: LabelledFrame) -> PointCloud:
         semantic[shown],
         instance_ids(images.entity, frame.entities, frame.classes).ravel()[shown],
     )
+
+
+def camera_pose(view: View) -> dict[str, Any]:
+    """Return intrinsics, distortion and pose of a camera.
+
+    Returns:
+        `intrinsic_matrix` [pixels] (the first pixel's centre is at (0.5, 0.5)), `distortion_model` and
+        `distortion_coefficients` in OpenCV's order, `position` [m] and `orientation`, a unit quaternion xyzw
+        from the optical frame (x right, y down, z forward) to the world.
+    """
+    model, coefficients = distortion_model(view.lens)
+    return {
+        "intrinsic_matrix": view.lens.matrix(view.resolution).tolist(),
+        "distortion_model": model,
+        "distortion_coefficients": coefficients,
+        "position": view.position.tolist(),
+        "orientation": quaternion_from_matrix(view.rotation).tolist(),
+    }
 
 
 def camera_parameters(view: View) -> dict[str, Any]:

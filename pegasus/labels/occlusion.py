@@ -26,10 +26,10 @@ _GOLDEN = (1 + math.sqrt(5)) / 2
 
 
 def occlusion_ratios(cast: Cast, frame: LabelledFrame, *, samples: int = 1024) -> npt.NDArray[np.float32]:
-    """Return the occluded part of each entity of a class, as Replicator's `occlusionRatio`, shape (E,).
+    """Return the occluded part of each countable entity, as Replicator's `occlusionRatio`, shape (E,).
 
     The ratio is hidden / (hidden + visible), over the pixels of the image whose rays hit the entity at all: 0
-    is fully visible, 1 fully hidden; NaN for an entity outside the image, or of no class. Rays continue
+    is fully visible, 1 fully hidden; NaN for an entity outside the image or not countable. Rays continue
     behind occluders until they hit the entity or leave its box. They are cast for all pixels of its loose
     box, or for a lattice of them if it is large, refined once for an entity that fills little of its box.
 
@@ -42,7 +42,7 @@ def occlusion_ratios(cast: Cast, frame: LabelledFrame, *, samples: int = 1024) -
     images, entities = frame.images, frame.entities
     assert images.entity is not None
     visible = visible_pixels(images.entity, len(entities))
-    asked = np.array([e.label in frame.classes for e in entities], np.bool_) & (frame.loose.box[:, 0] >= 0)
+    asked = frame.countable & (frame.loose.box[:, 0] >= 0)
     ratios = np.full(len(entities), np.nan, np.float32)
     # An entity without a pixel is hidden, and needs no ray.
     ratios[asked] = visible[asked] == 0

@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from analytic_scenes import AnalyticRenderer, Solid, looking, pose, turn
+from analytic_scenes import AnalyticRenderer, Solid, looking, pose, seen_at, turn
 from PIL import Image
 from pycocotools.coco import COCO
+from scipy.spatial.transform import Rotation
 
 from pegasus.dataset import CocoWriter
 
@@ -89,6 +90,29 @@ def test_the_file_has_the_sections_of_coco(folder):
     assert list(content) == ["info", "licenses", "categories", "images", "annotations"]
     assert {image["license"] for image in content["images"]} == {lic["id"] for lic in content["licenses"]}
     assert content["annotations"][0]["attributes"]["occlusion"] == 0.25
+
+
+def test_images_have_intrinsics_and_pose(coco):
+    """Points could not be projected into the image, so poses could not be trained."""
+    for number, image in coco.imgs.items():
+        view = looking((0, 0, 0), 0.02 * number)
+        rotation = Rotation.from_quat(image["orientation"]).as_matrix()
+        np.testing.assert_allclose(rotation, view.rotation, atol=1e-12)
+        point = np.array([4.0, -0.5, 0.2])
+        x, y, z = np.array(image["intrinsic_matrix"]) @ rotation.T @ (point - image["position"])
+        np.testing.assert_allclose([x / z, y / z], seen_at(view, point), atol=1e-9)
+        assert (image["distortion_model"], image["distortion_coefficients"]) == ("plumb_bob", [0.0] * 5)
+
+
+def test_regions_are_no_instances(tmp_path):
+    """Ground and walls would be counted as objects, and a detector be trained to find them."""
+    frame = AnalyticRenderer(BOX, BALL).frame(looking((0, 0, 0)), regions=("box",))
+    writer = CocoWriter(tmp_path)
+    writer.write(0, [frame])
+    writer.finish()
+    content = json.loads((tmp_path / "annotations/instances.json").read_text())
+    assert [category["name"] for category in content["categories"]] == ["ball", "wall"]
+    assert [a["attributes"]["path"] for a in content["annotations"]] == ["/World/ball"]
 
 
 def test_the_order_of_frames_leaves_no_trace(folder, tmp_path):

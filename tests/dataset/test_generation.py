@@ -52,7 +52,7 @@ def test_a_frame_does_not_depend_on_the_others(recipe):
         ((index, (alone,)),) = episode.frames([6], plan.classes)
     assert index == 6
     stamps = [every[k].stamp for k in range(4, 8)]
-    assert stamps == sorted(set(stamps))
+    np.testing.assert_allclose(stamps, [0.0, 0.3, 0.6, 0.9], atol=1e-12)
     for frame in (alone,):
         twin = every[6]
         assert frame.stamp == twin.stamp
@@ -181,6 +181,23 @@ def changed(**changes):
     return {"vehicles": vehicles}
 
 
+@pytest.mark.parametrize(
+    ("rate", "settings", "instants"),
+    [
+        (250.0, {"frames_per_scene": 4}, [0, 6, 12, 18]),
+        (250.0, {"frames_per_scene": 3, "start": 0.25}, [6, 12, 18]),
+        (500.0, {"frames_per_scene": None, "frame_rate": 20.0, "start": 0.75}, [15, 16, 17, 18, 19]),
+        (250.0, {"frames_per_scene": None, "frame_rate": 10.0, "start": 0.5}, [10, 12, 14, 16, 18]),
+    ],
+)
+def test_frames_are_evenly_spaced_in_exact_time(tmp_path, rate, settings, instants):
+    """Times between frames would differ by physics steps, or a sequence leave out images."""
+    recipe = recipe_of(write_scenario(tmp_path, rate=rate, dataset=settings))
+    assert recipe.frames_per_scene == len(instants)
+    with Episode(recipe, 0) as episode:
+        assert episode._instants == instants
+
+
 CAMERA = {"model": "camera", "resolution": [8, 8]}
 
 
@@ -194,9 +211,13 @@ CAMERA = {"model": "camera", "resolution": [8, 8]}
             "at the same instants",
         ),
         ({"duration": None}, "duration: is needed for a dataset"),
-        ({"duration": 0.1}, "take only 2 images"),
+        ({"duration": 0.1}, "take only 1 images at exact instants"),
         ({"dataset": {"annotators": ["depth"]}}, "must be among rgb"),
         ({"dataset": {"frames_per_scene": 0}}, "frames_per_scene = 0"),
+        ({"dataset": {"samples": 0}}, "samples = 0"),
+        ({"dataset": {"renderer": "blender"}}, "renderer = 'blender': must be one of embree, mitsuba"),
+        ({"dataset": {"frame_rate": 20.0}}, "frame_rate = 20.0: has no even instants among images at 20 Hz"),
+        ({"dataset": {"frame_rate": 10.0, "frames_per_scene": 11}}, "take only 10 images"),
         ({"dataset": {"randomizers": {"a": {"model": "sunshine"}}}}, "dataset.randomizers.a.model"),
         (
             {"dataset": {"randomizers": {"a": {"model": "sun", "least_elevation": 1.5}}}},
