@@ -142,6 +142,34 @@ def test_it_holds_what_a_warehouse_holds(scene: Scene) -> None:
     assert len(trucks) + len(doors) == len(SMALL.layout.doors)
 
 
+def test_cartons_differ_without_becoming_several_objects(scene: Scene) -> None:
+    """Every carton would show the same print, or a stack would count as several boxes."""
+    looks: dict[str, set[str]] = {}
+    objects: dict[str, set[str]] = {}
+    for item in scene.instances:
+        if item.labels["class"] == "box" and "/Cartons" in item.path and item.path.startswith("/World/Stock"):
+            stack = item.path.split("/Cartons")[0]
+            looks.setdefault(stack, set()).add(scene.materials[item.material].path.rsplit("/", 1)[1])
+            objects.setdefault(stack, set()).add(item.entity)
+    assert len(looks) > 10
+    assert {len(found) for found in objects.values()} == {1}
+    assert sum(len(found) > 1 for found in looks.values()) > 0.8 * len(looks)
+
+
+def test_tyre_marks_lie_on_the_floor_before_the_aisles(scene: Scene) -> None:
+    """Marks would be high enough to hit, or below racks."""
+    layout = SMALL.layout
+    marks = [scene.geometries[item.geometry] for item in scene.instances if "/Wear/" in item.path]
+    points = np.concatenate([mark.vertices for mark in marks])
+    assert len(points) > 100
+    assert points[:, 2].min() > 0.0
+    assert points[:, 2].max() < 0.003
+    assert np.abs(points[:, 0] - layout.lane).max() < 4.0
+    for mark in marks:
+        a, b, c = (mark.vertices[mark.faces[:, k]] for k in range(3))
+        assert (np.cross(b - a, c - a)[:, 2] > 0.0).all()
+
+
 def test_racks_stand_between_the_walls() -> None:
     """The outer rows would stand in a wall."""
     for count, width in ((1, 10.0), (3, 24.0), (5, 32.0), (9, 60.0)):

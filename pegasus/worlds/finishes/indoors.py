@@ -129,17 +129,30 @@ def tarpaulin(rng: np.random.Generator, pixels: int) -> Maps:
     return canvas.maps()
 
 
+def plain_cardboard(rng: np.random.Generator, pixels: int) -> Maps:
+    """Return brown board with tape, dents, scuffs and damp stains, on a square of 1.2 metres."""
+    canvas = _board(rng, pixels, side=1.2)
+    x, y = grid(pixels, 1.2)
+    fiber = fractal_noise(rng, pixels, cells=(60, 20), octaves=4, gain=0.75)
+    for middle in (0.3, 0.9):
+        tape = rectangle(x, y, -1.0, 3.0, middle - 0.025, middle + 0.025, soft=0.003)
+        canvas.lay(0.55 * tape, color=(0.62, 0.475, 0.31), roughness=0.25 + 0.05 * fiber)
+    scuffs = scattered(rng, pixels, 160, length=(0.006, 0.05), width=(0.001, 0.004), outline=bar, bend=0.2)
+    strength = rng.uniform(0.08, 0.4, 160)[scuffs.index] * scuffs.cover
+    canvas.lay(strength, color=(0.79, 0.66, 0.50), roughness=0.95)
+    damp = fractal_noise(rng, pixels, cells=2, octaves=4, gain=0.5)
+    ring = ramp(np.abs(damp - 1.5), 0.08, 0.02) + 0.5 * ramp(damp, 1.45, 1.6)
+    canvas.lay(0.35 * np.minimum(ring, 1.0), color=(0.46, 0.34, 0.225))
+    dirt = ramp(fractal_noise(rng, pixels, cells=3, octaves=5, gain=0.6), 0.6, 2.4)
+    canvas.lay(0.25 * dirt, color=(0.45, 0.37, 0.29))
+    return canvas.maps()
+
+
 def cardboard(rng: np.random.Generator, pixels: int) -> Maps:
     """Return a brown box with tape, arrows, print and a label, on a square of 600 mm."""
+    canvas = _board(rng, pixels, side=0.6)
     x, y = grid(pixels, 0.6)
-    flute = np.sin(2.0 * np.pi * x / 0.0075)
     fiber = fractal_noise(rng, pixels, cells=(40, 14), octaves=4, gain=0.75)
-    cloud = fractal_noise(rng, pixels, cells=1.5, octaves=5, gain=0.55)
-    canvas = Canvas(pixels, (0.685, 0.54, 0.385), 0.85, 0.00006 * flute + 0.00003 * fiber)
-    canvas.shade(1.0 + 0.008 * flute + 0.022 * fiber + 0.022 * cloud)
-    dent = ramp(fractal_noise(rng, pixels, cells=3, octaves=5, gain=0.55), 1.6, 2.5)
-    canvas.height -= 0.0015 * dent
-    canvas.shade(1.0 - 0.10 * dent)
     # Texture coordinates begin at the middle of a box's face; the print fits on faces of 400 mm.
     x, y = (1.3 * ((place + 0.3) % 0.6 - 0.3) + 0.3 for place in (x, y))
     soft = 1.2 / pixels
@@ -160,6 +173,26 @@ def cardboard(rng: np.random.Generator, pixels: int) -> Maps:
     canvas.lay(0.7 * tape, color=(0.60, 0.455, 0.29), roughness=0.25 + 0.05 * fiber)
     canvas.height += 0.0001 * tape
     return canvas.maps()
+
+
+def _board(rng: np.random.Generator, pixels: int, *, side: float) -> Canvas:
+    """Return dented brown board.
+
+    Args:
+        rng: Random numbers.
+        pixels: Pixels along each side.
+        side: Side of the square [m].
+    """
+    x = grid(pixels, side)[0]
+    flute = np.sin(2.0 * np.pi * x / 0.0075)
+    fiber = fractal_noise(rng, pixels, cells=(side * 67.0, side * 23.0), octaves=4, gain=0.75)
+    cloud = fractal_noise(rng, pixels, cells=1.5, octaves=5, gain=0.55)
+    canvas = Canvas(pixels, (0.685, 0.54, 0.385), 0.85, 0.00006 * flute + 0.00003 * fiber)
+    canvas.shade(1.0 + 0.008 * flute + 0.022 * fiber + 0.022 * cloud)
+    dent = ramp(fractal_noise(rng, pixels, cells=5.0 * side, octaves=5, gain=0.55), 1.6, 2.5)
+    canvas.height -= 0.0015 * dent
+    canvas.shade(1.0 - 0.10 * dent)
+    return canvas
 
 
 def _arrows(x: Array, y: Array, soft: float) -> Array:

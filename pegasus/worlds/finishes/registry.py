@@ -38,6 +38,7 @@ FINISHES: dict[str, Finish] = {
     "old_plaster": Finish(masonry.old_plaster, side=4.0, contact=_HARD, pixels=768),
     "painted_metal": Finish(metal.painted_metal, side=2.0, contact=_SMOOTH),
     "paving": Finish(masonry.paving, side=4.0, contact=_HARD, pixels=768),
+    "plain_cardboard": Finish(indoors.plain_cardboard, side=1.2, contact=_SOFT),
     "plaster": Finish(masonry.plaster, side=4.0, contact=_HARD),
     "plywood": Finish(wood.plywood, side=2.0, contact=_SMOOTH),
     "road_marking": Finish(metal.road_marking, side=2.0, contact=_HARD),

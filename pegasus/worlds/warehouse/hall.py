@@ -14,6 +14,7 @@ from pegasus.scene.authoring import (
 )
 from pegasus.scene.scene import PhysicsMaterial
 from pegasus.worlds.site import ROOT, Site
+from pegasus.worlds.slabs import scattered_uvs
 from pegasus.worlds.solids import cuboid, draw, extrusion, tiles
 from pegasus.worlds.warehouse.layout import DOOR_HEIGHT, DOOR_WIDTH, Layout
 
@@ -78,7 +79,9 @@ def _floor(site: Site, layout: Layout) -> None:
     y = np.linspace(-layout.width / 2, layout.width / 2, max(round(layout.width / _JOINT_PITCH), 1) + 1)
     points, faces = tiles(x, y)
     surface = site.finish("floor_epoxy", tint=(0.62, 0.62, 0.6), collides=False)
-    mesh(stage, f"{ROOT}/Floor/Surface", points, faces, surface, uvs=points[:, :2])
+    # The joints hide where each slab shows another part of the image.
+    uvs = scattered_uvs(site.stream("floor"), points[faces][..., :2], side=6.0)
+    mesh(stage, f"{ROOT}/Floor/Surface", points, faces, surface, uvs=uvs.reshape(-1, 2))
     joint = site.paint("joint", (0.05, 0.05, 0.05), roughness=0.9, collides=False)
     lines = [cuboid((value, 0.0, 0.0), (0.008, layout.width, 0.002)) for value in x[1:-1].tolist()]
     lines += [cuboid((0.0, value, 0.0), (layout.length, 0.008, 0.0018)) for value in y[1:-1].tolist()]

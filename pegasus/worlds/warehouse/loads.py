@@ -4,8 +4,9 @@ A load stands on z = 0, is at most 0.8 m long along x, 1.2 m along y and 1.3 m h
 """
 
 import numpy as np
+from pxr import Usd, UsdShade, Vt
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, IntArray
 from pegasus.scene.authoring import Surface
 from pegasus.scene.scene import Color
 from pegasus.worlds.site import Site
@@ -24,6 +25,8 @@ _CARTONS: tuple[tuple[int, int, int, Color], ...] = (
     (2, 2, 2, (0.86, 0.8, 0.74)),
 )
 """Cartons along x, along y, layers, tint."""
+_KINDS = (0.45, 0.3, 0.25)
+"""Shares of printed, of dark plain and of light plain cartons."""
 _CRATES: tuple[tuple[Color, int], ...] = (
     ((0.02, 0.1, 0.35), 5),
     ((0.45, 0.03, 0.02), 4),
@@ -76,9 +79,11 @@ def _cartons(site: Site, index: int) -> str:
     rng = site.stream("cartons", str(index))
     path = site.prototype(f"Cartons{index}", "box")
     board = site.finish("cardboard", tint=tint, scope=path)
+    worn = site.stream("worn cartons", str(index))
     high = float(rng.uniform(0.95, 1.2)) / layers if layers > 2 else float(rng.uniform(0.4, 0.55))
     long, deep = 0.78 / columns, 1.17 / rows
-    cartons: list[list[Solid]] = [[], []]
+    cartons: tuple[list[Solid], list[Solid]] = ([], [])
+    kinds: tuple[list[int], list[int]] = ([], [])
     # The last layer of some stacks is incomplete.
     missing = int(rng.integers(0, columns * rows // 2 + 1)) if layers > 2 and index % 2 else 0
     for layer in range(layers):
@@ -91,11 +96,27 @@ def _cartons(site: Site, index: int) -> str:
             at = np.array([x, y, (layer + 0.5) * high])
             # The print of the finish lies about the origin: the middle of each face.
             carton = cuboid((0.0, 0.0, 0.0), size, bevel=0.004)
+            kind = int(worn.choice(3, p=_KINDS))
+            if kind:
+                # Boards without print show any part of their image.
+                uvs = carton.uvs + worn.uniform(0.0, 1.2, 2)
+                carton = Solid(carton.points, carton.normals, uvs, carton.faces)
             half_turn = 180.0 * int(rng.integers(2))
-            cartons[int(layer == layers - 1 and missing > 0)].append(carton.moved(at, yaw=turn + half_turn))
-    draw(site.stage, f"{path}/Cartons", cartons[0], board)
-    if cartons[1]:
-        draw(site.stage, f"{path}/Picked", cartons[1], board)
+            part = int(layer == layers - 1 and missing > 0)
+            cartons[part].append(carton.moved(at, yaw=turn + half_turn))
+            kinds[part].append(kind)
+    plain = [
+        site.finish("plain_cardboard", tint=_scaled(tint, shade), scope=path, collides=False)
+        for shade in (0.82, 1.06)
+    ]
+    for name, solids, looks in zip(("Cartons", "Picked"), cartons, kinds, strict=True):
+        if not solids:
+            continue
+        prim = draw(site.stage, f"{path}/{name}", solids, board)
+        of_face = np.repeat(looks, [len(solid.faces) for solid in solids])
+        for k, look in enumerate(plain, start=1):
+            if (of_face == k).any():
+                _clad(prim, f"Plain{k}", np.nonzero(of_face == k)[0], look)
     return path
 
 
@@ -273,3 +294,22 @@ def _pillow(size: Array) -> Solid:
         ring = _rounded_box(angle, size[0] / 2, size[1] / 2, 5.0) * max(shrink, 1e-3)
         sections.append(np.column_stack([ring, np.full(len(ring), z * size[2] / 2)]))
     return joined([loft(np.array(sections), capped=False)])
+
+
+def _scaled(color: Color, factor: float) -> Color:
+    red, green, blue = (round(factor * part, 3) for part in color)
+    return red, green, blue
+
+
+def _clad(prim: Usd.Prim, name: str, faces: IntArray, surface: Surface) -> None:
+    """Give triangles of a mesh another visual material; its class and collider remain.
+
+    Args:
+        prim: Mesh of `draw`.
+        name: Name of the subset.
+        faces: Indices of the triangles, shape (K,).
+        surface: The material.
+    """
+    binding = UsdShade.MaterialBindingAPI(prim)
+    part = binding.CreateMaterialBindSubset(name, Vt.IntArray.FromNumpy(faces.astype(np.int32)))
+    UsdShade.MaterialBindingAPI.Apply(part.GetPrim()).Bind(surface.material)

@@ -22,6 +22,7 @@ from pegasus.worlds.warehouse.markings import build_markings
 from pegasus.worlds.warehouse.racks import build_racks
 from pegasus.worlds.warehouse.roof import build_roof
 from pegasus.worlds.warehouse.stock import fill_racks, write_stock
+from pegasus.worlds.warehouse.wear import build_wear
 
 _SHORTEST = STAGING_LENGTH + CROSS_AISLE + BAY_LENGTH
 _ABOVE_RACKS = 2.0
@@ -91,6 +92,7 @@ class Warehouse(SiteGenerator):
         build_roof(site, layout)
         build_docks(site, layout)
         build_markings(site, layout)
+        build_wear(site, layout)
         build_racks(site, layout)
         stock = write_stock(site)
         fill_racks(site, layout, stock, fill_factor=self.fill_factor)

@@ -46,6 +46,7 @@ ALBEDO = {
     "old_plaster": (0.40, 0.65),
     "painted_metal": (0.35, 0.55),
     "paving": (0.20, 0.40),
+    "plain_cardboard": (0.22, 0.40),
     "plaster": (0.50, 0.75),
     "plywood": (0.30, 0.50),
     "road_marking": (0.50, 0.80),
