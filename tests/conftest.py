@@ -1,5 +1,6 @@
 """Fixtures and hooks of all tests: cache, stages, order of files, required and skipped tests."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -33,6 +34,10 @@ LONG = (
     "render/test_mitsuba_renderer.py",
 )
 """Slowest test files; workers start with them, so that none idles at the end."""
+
+
+# Searching the objects of all libraries and tests for garbage would take 7 % of the time of the suite.
+gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(scope="session", autouse=True)

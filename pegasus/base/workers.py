@@ -26,8 +26,6 @@ _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "OIDN")
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
 """Environment that makes libraries single-threaded, since threads could change the last bits."""
 _READY, _DONE, _FAILED = "ready", "done", "failed"
-_GARBAGE_THRESHOLD = 20_000
-"""New objects in a worker at which Python searches for garbage: its imports make hundreds of thousands."""
 
 
 class _WarningKeeper(logging.Handler):
@@ -184,7 +182,6 @@ def _serve(connection: Connection, task: Callable[[Any], Any]) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    gc.set_threshold(_GARBAGE_THRESHOLD)
     with contextlib.suppress(EOFError, BrokenPipeError):
         connection.send((_READY, None))
         frozen = False
