@@ -6,6 +6,7 @@ from pegasus.scene.authoring import block, ground_plane, group, mesh, physics_ma
 from pegasus.scene.scene import PhysicsMaterial
 from pegasus.worlds.lamps import dim_dome, hang_lamps
 from pegasus.worlds.lettering import lettering, on_floor
+from pegasus.worlds.room_fittings import fit_room
 from pegasus.worlds.site import ROOT, Site
 from pegasus.worlds.solids import Solid, draw, polygons, tiles
 
@@ -42,6 +43,7 @@ def build_room(site: Site, length: float, width: float, height: float) -> None:
     group(stage, f"{ROOT}/Ceiling", "ceiling")
     over = (length + 2 * _WALL, width + 2 * _WALL, _WALL)
     block(stage, f"{ROOT}/Ceiling/Slab", (0.0, 0.0, height + _WALL / 2), over, site.finish("ceiling_panels"))
+    fit_room(site, length, width, height)
     dim_dome(stage)
     columns, rows = (max(round(side / _LAMP_PITCH), 1) for side in (length, width))
     places = [

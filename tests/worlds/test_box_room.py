@@ -33,6 +33,22 @@ def test_walls_and_ceiling_enclose_what_was_asked_for(unpainted: Callable[[World
         assert box[wall][1][2] == pytest.approx(4.5)
 
 
+def test_fittings_lie_flat_on_the_walls(unpainted: Callable[[WorldGenerator], Scene]) -> None:
+    """A vehicle would fly through a door or duct that stands out, or something would hang in the air."""
+    scene = unpainted(BoxRoom(seed=2, length=9.0, width=7.0, height=4.5))
+    fittings = ("/World/Wainscot/", "/World/Ducts/", "/World/Door/", "/World/Grilles/")
+    drawn = [item for item in scene.instances if item.path.startswith(fittings)]
+    assert {item.path.split("/")[2] for item in drawn} == {"Wainscot", "Ducts", "Door", "Grilles"}
+    for item in drawn:
+        vertices = scene.geometries[item.geometry].vertices
+        away = np.abs(vertices[:, :2]) - [4.5, 3.5]
+        assert (away.max(axis=1) > -0.041).all(), item.path
+        assert (away.max(axis=1) < 0.05).all(), item.path
+        assert vertices[:, 2].min() > -1e-6
+        assert vertices[:, 2].max() < 4.5
+    assert not any(collider.path.startswith(fittings) for collider in scene.colliders)
+
+
 def test_the_tour_and_the_spawn_points_lie_inside(tmp_path: Path) -> None:
     """Vehicles would start in a wall of a small room or hit one."""
     world = BoxRoom(length=5.0, width=5.0, height=3.2)
