@@ -89,6 +89,8 @@ class BasicWriter(DatasetWriter):
         ConfigError: If an annotator is not known, or the folder is not empty or cannot be written.
     """
 
+    layout = "Layout of Replicator's BasicWriter: one file per frame and annotator, such as `rgb_0000.png`."
+
     def __init__(
         self,
         folder: Path,
@@ -111,7 +113,8 @@ class BasicWriter(DatasetWriter):
         ]
         super().__init__(folder, cameras=cameras, resume=resume)
 
-    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
+    def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
+        """Return the contents of a frame's files by path."""
         files: Files = {}
         for frame in frames:
             labels = _Labels(frame)

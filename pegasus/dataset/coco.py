@@ -32,6 +32,10 @@ class CocoWriter(DatasetWriter):
         ConfigError: If the folder is not empty or cannot be written.
     """
 
+    layout = (
+        "COCO: `images/` and `annotations/instances.json`; boxes and masks are those of the visible pixels."
+    )
+
     def __init__(
         self,
         folder: Path,
@@ -43,7 +47,8 @@ class CocoWriter(DatasetWriter):
         super().__init__(folder, cameras=cameras, resume=resume)
         self.least_area = least_area
 
-    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
+    def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
+        """Return the contents of a frame's files by path."""
         files, images = {}, []
         for frame in frames:
             name = f"{index:06d}.png" if len(self.cameras) == 1 else f"{frame.camera}_{index:06d}.png"
@@ -60,20 +65,18 @@ class CocoWriter(DatasetWriter):
                     "annotations": list(self._annotations(frame)),
                 }
             )
-        del record["cameras"]
         classes = [name for name in frames[0].classes if name not in frames[0].regions]
-        record |= {"classes": classes, "images": images}
+        own |= {"classes": classes, "images": images}
         return files
 
-    def finish(self) -> None:
-        """Merge the records of all frames into `annotations/instances.json`."""
-        records = self._folder.records()
-        classes = sorted({name for record in records for name in record["classes"]})
+    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+        """Return the merged records of all frames as `annotations/instances.json`."""
+        classes = sorted({name for record in records for name in record["own"]["classes"]})
         category = {name: k for k, name in enumerate(classes, start=1)}
         images: list[dict[str, Any]] = []
         annotations: list[dict[str, Any]] = []
         for record in records:
-            for camera, image in enumerate(record["images"]):
+            for camera, image in enumerate(record["own"]["images"]):
                 number = record["frame"] * len(self.cameras) + camera
                 parts = image.pop("annotations")
                 images.append({"id": number, "license": 1, **image})
@@ -91,7 +94,7 @@ class CocoWriter(DatasetWriter):
             "images": images,
             "annotations": annotations,
         }
-        self._folder.write(INSTANCES, orjson.dumps(content))
+        return {INSTANCES: orjson.dumps(content)}
 
     def _annotations(self, frame: LabelledFrame) -> Sequence[dict[str, Any]]:
         entity = frame.images.entity

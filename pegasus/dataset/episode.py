@@ -4,8 +4,7 @@ import logging
 import math
 from collections.abc import Collection, Iterator
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from pegasus.backends.scenario import add_vehicles
 from pegasus.base.errors import ConfigError
@@ -18,7 +17,9 @@ from pegasus.core.renderer import Renderer
 from pegasus.core.schedule import exact
 from pegasus.core.simulation import Simulation
 from pegasus.dataset.frame_capture import FrameCapture, select_viewpoints
+from pegasus.dataset.imu_recorder import ImuRecorder
 from pegasus.dataset.randomizers import Clearance
+from pegasus.dataset.randomizers.randomizer import Draws
 from pegasus.dataset.recipe import Plan, Recipe
 from pegasus.labels.annotations import LabelledFrame
 from pegasus.scene.scene import Scene
@@ -44,6 +45,7 @@ class Episode:
         self._recipe, self._randomizers = recipe, recipe.randomizers
         self.seed = int(stream(recipe.seed, "scene", str(number)).integers(_SEEDS))
         """Seed of the scene's simulation."""
+        self._number, self._values = number, dict[str, dict[str, Any]]()
         self._first = number * recipe.frames_per_scene
         spec = recipe.scenario
         self.simulation = Simulation(
@@ -66,6 +68,9 @@ class Episode:
             self.viewpoints,
             self._randomizers,
             seed=self.seed,
+            scene=number,
+            values=self._values,
+            sequence=spec.dataset.frame_rate is not None,
             clearance=self._clearance,
             with_lidar=recipe.writer == "kitti",
             with_occlusion=spec.dataset.occlusion,
@@ -100,17 +105,24 @@ class Episode:
         wanted = {self._instants[index - self._first]: index for index in indices}
         simulation, viewpoint = self.simulation, self.viewpoints[0]
         vehicle, sensor = simulation.vehicles[viewpoint.vehicle], viewpoint.camera.partition("/")[2]
+        track = ImuRecorder(vehicle, viewpoint.copy)
         taken = -1
         while wanted:
+            track.observe_before_step()
             simulation.step()
+            track.observe_readings()
             if sensor in vehicle.new_readings:
                 taken += 1
                 if taken in wanted:
                     index = wanted.pop(taken)
-                    yield index, self._capture.take(index, classes)
+                    yield index, self._capture.take(index, classes, track.taken())
+                elif taken in self._instants:
+                    # What a frame says does not depend on which frames are made.
+                    track.taken()
 
-    def _stream(self, randomizer: str, *names: str) -> np.random.Generator:
-        return stream(self.seed, "randomizer", randomizer, *names)
+    def _stream(self, randomizer: str, *names: str) -> Draws:
+        values = self._values.setdefault(randomizer, {})
+        return Draws(self.seed, "randomizer", randomizer, *names, values=values)
 
     def _world(self) -> WorldSpec:
         recipe = self._recipe

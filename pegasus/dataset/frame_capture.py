@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,8 @@ from pegasus.cameras.stereo_camera import StereoCamera
 from pegasus.core.renderer import Images, Returns, View
 from pegasus.core.simulation import Simulation
 from pegasus.dataset.randomizers import Clearance, Moment, Mount, Randomizer
-from pegasus.labels.annotations import LabelledFrame, LidarCloud
+from pegasus.dataset.randomizers.randomizer import Draws
+from pegasus.labels.annotations import ImuTrack, LabelledFrame, LidarCloud, Motion
 from pegasus.labels.entities import EntityTable
 from pegasus.labels.occlusion import occlusion_ratios
 
@@ -48,6 +50,9 @@ class FrameCapture:
         viewpoints: Viewpoints of the images.
         randomizers: Randomizers by name.
         seed: Seed of the scene.
+        scene: Number of the scene.
+        values: Values that randomizers drew for the scene.
+        sequence: Whether the frames are a sequence, in which cameras keep their perturbation.
         clearance: Clearance of the scene.
         with_lidar: Add the points of a lidar on the first viewpoint's vehicle.
         with_occlusion: Compute occlusion ratios (slow in large worlds).
@@ -62,6 +67,9 @@ class FrameCapture:
         randomizers: Mapping[str, Randomizer],
         *,
         seed: int,
+        scene: int,
+        values: Mapping[str, dict[str, Any]],
+        sequence: bool,
         clearance: Clearance,
         with_lidar: bool,
         with_occlusion: bool,
@@ -71,20 +79,24 @@ class FrameCapture:
         self._simulation, self._viewpoints, self._randomizers = simulation, viewpoints, randomizers
         self._seed, self._clearance, self._with_lidar = seed, clearance, with_lidar
         self._with_occlusion, self._regions, self._samples = with_occlusion, frozenset(regions), samples
+        self._scene, self._values, self._sequence = scene, values, sequence
+        self._drawn: dict[str, dict[str, Any]] = {}
         self._table = EntityTable(simulation.scene)
         self._optics: dict[tuple[str, str], Optics] = {}
         self._numbered = False
 
-    def take(self, index: int, classes: tuple[str, ...]) -> list[LabelledFrame]:
+    def take(self, index: int, classes: tuple[str, ...], imu: ImuTrack | None = None) -> list[LabelledFrame]:
         """Return the labelled frames of all viewpoints at this instant.
 
         Args:
             index: Index of the frame.
             classes: Names of the classes in the order of their ids.
+            imu: Readings of the IMU of the first viewpoint's vehicle since the frame before.
 
         Raises:
             ConfigError: If a randomiser finds no room, or there is no renderer.
         """
+        self._drawn = {name: dict(values) for name, values in self._values.items()}
         moment = self._moment(index)
         visuals = self._simulation.visuals
         if not self._numbered:
@@ -95,6 +107,11 @@ class FrameCapture:
         exposures: dict[tuple[str, int], float] = {}
         for viewpoint, mount in zip(self._viewpoints, moment.mounts, strict=True):
             frames.append(self._picture(index, viewpoint, mount, moment, classes, exposures))
+        first, snapshot = self._viewpoints[0], moment.snapshot
+        row = snapshot.first_row(first.vehicle) + first.copy
+        motion = Motion(snapshot.position[row], snapshot.orientation[row], snapshot.velocity[row], imu)
+        for frame in frames:
+            frame.motion, frame.randomized = motion, self._drawn
         return frames
 
     def _moment(self, index: int) -> Moment:
@@ -111,7 +128,7 @@ class FrameCapture:
         )
         for name, randomizer in self._randomizers.items():
             try:
-                moment = randomizer.moment(moment, self._stream(name, index))
+                moment = randomizer.moment(moment, self._stream((name,), name, index))
             except ConfigError as error:
                 raise error.within(field=f"dataset.randomizers.{name}") from None
         return moment
@@ -126,7 +143,9 @@ class FrameCapture:
             if key not in leaders:
                 optics = mount.optics
                 for name, randomizer in self._randomizers.items():
-                    rng = self._stream(name, index, viewpoint.camera, viewpoint.copy)
+                    number = "sequence" if self._sequence else index
+                    path = name, viewpoint.name
+                    rng = self._stream(path, name, number, viewpoint.camera, viewpoint.copy)
                     optics = randomizer.optics(optics, rng)
                 leaders[key] = mount.optics, optics
             else:
@@ -170,6 +189,7 @@ class FrameCapture:
             classes=classes,
             previous_view=capture.view(viewpoint.copy, previous),
             regions=self._regions,
+            scene=self._scene,
         )
 
         def cast(origins: Array, directions: Array, reach: float) -> Returns:
@@ -220,19 +240,23 @@ class FrameCapture:
         radiance, imaging = images.radiance, optics.imaging
         for name, randomizer in self._randomizers.items():
             lights = self._simulation.scene.lights
-            rng = self._stream(name)
+            rng = self._stream((name,), name)
             radiance = randomizer.air(radiance, images.distance, optics.directions, view, lights, rng)
         # Both cameras of a stereo pair share the exposure.
         exposure = exposures.setdefault((viewpoint.camera, viewpoint.copy), imaging.exposure_for(radiance))
         samples = None
         if imaging.noisy:
-            rng = stream(self._seed, "noise", str(index), viewpoint.name)
-            samples = rng.standard_normal(radiance.shape, dtype=np.float32)
+            noise = stream(self._seed, "noise", str(index), viewpoint.name)
+            samples = noise.standard_normal(radiance.shape, dtype=np.float32)
         cosine = optics.directions[..., 2] if imaging.vignettes else None
         return imaging.develop(radiance, exposure=exposure, cosine=cosine, samples=samples)
 
-    def _stream(self, randomizer: str, *names: object) -> np.random.Generator:
-        return stream(self._seed, "randomizer", randomizer, *map(str, names))
+    def _stream(self, path: Sequence[str], *names: object) -> Draws:
+        """Return a stream, whose values are kept under a path in the metadata of the frame."""
+        values = self._drawn
+        for part in path:
+            values = values.setdefault(part, {})
+        return Draws(self._seed, "randomizer", *map(str, names), values=values)
 
     def _reading(self, viewpoint: Eye) -> CameraReading:
         reading = self._simulation.vehicles[viewpoint.vehicle].readings[viewpoint.camera.partition("/")[2]]

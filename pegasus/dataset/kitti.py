@@ -44,6 +44,7 @@ class KittiWriter(DatasetWriter):
     """
 
     most_cameras = 2
+    layout = "KITTI's object benchmark: images, `label_2`, `calib`, and `velodyne` where there is a lidar."
 
     def __init__(
         self,
@@ -57,7 +58,8 @@ class KittiWriter(DatasetWriter):
         self.classes = None if classes is None else frozenset(classes)
         self._warned = False
 
-    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
+    def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
+        """Return the contents of a frame's files by path."""
         frame, name = frames[0], f"{index:06d}"
         if not self._warned and not rectilinear(frame.view):
             self._warned = True

@@ -59,10 +59,20 @@ class Recipe:
         Raises:
             ConfigError: If one is not known, or a parameter is not allowed.
         """
-        return {
-            name: build(Randomizer, RANDOMIZERS, spec, field=f"dataset.randomizers.{name}")
-            for name, spec in self.scenario.dataset.randomizers.items()
+        spec = self.scenario.dataset
+        built = {
+            name: build(Randomizer, RANDOMIZERS, item, field=f"dataset.randomizers.{name}")
+            for name, item in spec.randomizers.items()
         }
+        for name, randomizer in built.items():
+            if spec.frame_rate is not None and type(randomizer).moment is not Randomizer.moment:
+                raise ConfigError(
+                    "places vehicles anew in each frame, which tears a sequence apart",
+                    field=f"dataset.randomizers.{name}.model",
+                    value=spec.randomizers[name]["model"],
+                    remedy="let them fly, such as by flights, or remove frame_rate",
+                )
+        return built
 
     def scene_of(self, index: int) -> int:
         """Return the number of the scene of a frame."""

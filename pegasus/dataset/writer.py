@@ -14,6 +14,7 @@ import orjson
 from PIL import Image
 
 from pegasus.base.errors import ConfigError
+from pegasus.dataset.summary import frame_metadata, sample_indices, summary, thumbnail
 from pegasus.labels.annotations import LabelledFrame
 
 RECORDS = ".frames"
@@ -154,6 +155,8 @@ class DatasetWriter(ABC):
 
     most_cameras = 1000
     """Largest number of cameras that the format has room for."""
+    layout = ""
+    """Description of the files for the README of the dataset."""
 
     def __init__(self, folder: Path, *, cameras: Sequence[str] = ("camera",), resume: bool = False) -> None:
         self.cameras = checked_cameras(cameras, most=self.most_cameras)
@@ -173,16 +176,42 @@ class DatasetWriter(ABC):
         Raises:
             ConfigError: If a file cannot be written; the frame is not counted.
         """
-        record = {"stamp": frames[0].stamp, "seed": frames[0].seed, "cameras": [f.camera for f in frames]}
-        files = self._files(index, frames, record)
-        self._folder.commit(index, files, record)
+        own: dict[str, Any] = {}
+        files = {_thumbnail(index): thumbnail(frames[0]), **self.files(index, frames, own)}
+        self._folder.commit(index, files, {**frame_metadata(frames), "own": own})
 
-    def finish(self) -> None:  # noqa: B027
-        """Write the files of the dataset as a whole, if the format has any."""
+    def finish(self) -> None:
+        """Write the files of the dataset as a whole."""
+        records = self._folder.records()
+        samples = [self._folder.path / _thumbnail(records[k]["frame"]) for k in sample_indices(len(records))]
+        files = {
+            **summary(records, samples, layout=self.layout, own=("own", "files")),
+            **self.dataset_files(records),
+        }
+        for name, content in files.items():
+            self._folder.write(name, content)
 
     @abstractmethod
-    def _files(self, index: int, frames: Sequence[LabelledFrame], record: dict[str, Any]) -> dict[str, bytes]:
-        """Return the contents of a frame's files by path; add to its record what `finish` needs."""
+    def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
+        """Return the contents of a frame's files by path.
+
+        Args:
+            index: Index of the frame in the dataset.
+            frames: One for each of the writer's cameras.
+            own: Mapping that is kept in the frame's record for `dataset_files`; values of JSON.
+        """
+
+    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+        """Return the contents of the files of the dataset as a whole by path.
+
+        Args:
+            records: Records of all frames in their order: `frame`, `own`, and what `frames.jsonl` has.
+        """
+        return {}
+
+
+def _thumbnail(index: int) -> str:
+    return f"{RECORDS}/{index:06d}.jpg"
 
 
 def png(image: npt.NDArray[Any]) -> bytes:

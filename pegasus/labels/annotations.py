@@ -1,8 +1,8 @@
 """Labelled frames and their geometric annotations: depth, points, motion vectors, camera parameters."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,6 +30,38 @@ class LidarCloud:
     """Position of the lidar in the world [m], shape (3,)."""
     rotation: Array
     """Lidar to world, shape (3, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ImuTrack:
+    """Readings of a vehicle's IMU since the frame before, and the true motion of its body at these times."""
+
+    time: Array
+    """Simulated times [s], shape (K,)."""
+    angular_velocity: Array
+    """Angular velocities in the IMU's frame [rad/s], shape (K, 3)."""
+    specific_force: Array
+    """Specific forces in the IMU's frame [m/s^2], shape (K, 3)."""
+    position: Array
+    """True positions of the body in the world [m], shape (K, 3)."""
+    orientation: Array
+    """True unit quaternions xyzw, body to world, shape (K, 4)."""
+    velocity: Array
+    """True velocities in the world [m/s], shape (K, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Motion of the vehicle of a frame's first camera."""
+
+    position: Array
+    """Position of the body in the world at the instant of the frame [m], shape (3,)."""
+    orientation: Array
+    """Unit quaternion xyzw, body to world, shape (4,)."""
+    velocity: Array
+    """Velocity in the world [m/s], shape (3,)."""
+    imu: ImuTrack | None = None
+    """Readings of its IMU since the frame before; None without an IMU."""
 
 
 @dataclass(eq=False)
@@ -63,6 +95,13 @@ class LabelledFrame:
     lidar: LidarCloud | None = None
     regions: Collection[str] = ()
     """Classes that are regions and not countable objects: no boxes, instances or occlusion."""
+
+    scene: int = 0
+    """Number of the scene, or of the sequence."""
+    motion: Motion | None = None
+    """Motion of the vehicle of the first camera."""
+    randomized: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Values that each randomizer drew, by the randomizer's name."""
 
     @cached_property
     def countable(self) -> BoolArray:

@@ -73,7 +73,9 @@ def by_color(image, table):
 def test_the_files_are_those_of_replicator(folder):
     """A reader of Replicator's folders would miss a file."""
     golden = """
+        .frames/000012.jpg
         .frames/000012.json
+        README.md frames.jsonl samples.jpg
         bounding_box_2d_loose_0012.npy bounding_box_2d_loose_labels_0012.json
         bounding_box_2d_loose_prim_paths_0012.json
         bounding_box_2d_tight_0012.npy bounding_box_2d_tight_labels_0012.json
@@ -102,7 +104,13 @@ def test_several_cameras_have_folders_of_their_own(scene, tmp_path):
         f"{c}/bounding_box_2d_tight/bounding_box_2d_tight{p}" for c in ("left", "right") for p in parts
     ]
     assert found == sorted(
-        [".frames/000000.json", "left/rgb/rgb_0000.png", "right/rgb/rgb_0000.png", *expected]
+        [
+            ".frames/000000.jpg",
+            ".frames/000000.json",
+            "left/rgb/rgb_0000.png",
+            "right/rgb/rgb_0000.png",
+            *expected,
+        ]
     )
 
 

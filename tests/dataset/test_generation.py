@@ -186,8 +186,16 @@ def changed(**changes):
     [
         (250.0, {"frames_per_scene": 4}, [0, 6, 12, 18]),
         (250.0, {"frames_per_scene": 3, "start": 0.25}, [6, 12, 18]),
-        (500.0, {"frames_per_scene": None, "frame_rate": 20.0, "start": 0.75}, [15, 16, 17, 18, 19]),
-        (250.0, {"frames_per_scene": None, "frame_rate": 10.0, "start": 0.5}, [10, 12, 14, 16, 18]),
+        (
+            500.0,
+            {"frames_per_scene": None, "frame_rate": 20.0, "start": 0.75, "randomizers": {}},
+            [15, 16, 17, 18, 19],
+        ),
+        (
+            250.0,
+            {"frames_per_scene": None, "frame_rate": 10.0, "start": 0.5, "randomizers": {}},
+            [10, 12, 14, 16, 18],
+        ),
     ],
 )
 def test_frames_are_evenly_spaced_in_exact_time(tmp_path, rate, settings, instants):
@@ -216,8 +224,15 @@ CAMERA = {"model": "camera", "resolution": [8, 8]}
         ({"dataset": {"frames_per_scene": 0}}, "frames_per_scene = 0"),
         ({"dataset": {"samples": 0}}, "samples = 0"),
         ({"dataset": {"renderer": "blender"}}, "renderer = 'blender': must be one of embree, mitsuba"),
-        ({"dataset": {"frame_rate": 20.0}}, "frame_rate = 20.0: has no even instants among images at 20 Hz"),
-        ({"dataset": {"frame_rate": 10.0, "frames_per_scene": 11}}, "take only 10 images"),
+        (
+            {"dataset": {"frame_rate": 20.0, "randomizers": {}}},
+            "frame_rate = 20.0: has no even instants among images at 20 Hz",
+        ),
+        ({"dataset": {"frame_rate": 10.0}}, "tears a sequence apart"),
+        (
+            {"dataset": {"frame_rate": 10.0, "frames_per_scene": 11, "randomizers": {}}},
+            "take only 10 images",
+        ),
         ({"dataset": {"randomizers": {"a": {"model": "sunshine"}}}}, "dataset.randomizers.a.model"),
         (
             {"dataset": {"randomizers": {"a": {"model": "sun", "least_elevation": 1.5}}}},

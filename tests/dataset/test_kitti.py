@@ -82,7 +82,8 @@ def test_the_files_are_those_of_kitti(folder):
     """A reader of the benchmark would not find a file."""
     found = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
     names = ["calib/000007.txt", "image_2/000007.png", "label_2/000007.txt", "velodyne/000007.bin"]
-    assert found == [".frames/000007.json", *names]
+    summary = [".frames/000007.jpg", ".frames/000007.json", "README.md", "frames.jsonl", "samples.jpg"]
+    assert found == sorted([*summary, *names])
     assert Image.open(folder / "image_2/000007.png").mode == "RGB"
 
 

@@ -131,5 +131,5 @@ def test_ray_makes_the_same(scenario, whole, tmp_path):
         return
     assert run.returncode == 0, errors
     made = {name: part for name, part in contents(out).items() if name.startswith(("images", ".frames"))}
-    assert len(made) == 16
+    assert len(made) == 24
     assert made == {name: whole[name] for name in made}

@@ -8,7 +8,7 @@ from pegasus.dataset.randomizers.flights import Flights
 from pegasus.dataset.randomizers.fog import Fog
 from pegasus.dataset.randomizers.materials import Materials, WorldSeed
 from pegasus.dataset.randomizers.poses import InView, Poses
-from pegasus.dataset.randomizers.randomizer import Moment, Mount, Randomizer
+from pegasus.dataset.randomizers.randomizer import Moment, Mount, Randomizer, note
 from pegasus.dataset.randomizers.sun import Sky, Sun
 
 RANDOMIZERS: Registry[Randomizer] = Registry(
@@ -45,4 +45,5 @@ __all__ = [
     "Sky",
     "Sun",
     "WorldSeed",
+    "note",
 ]

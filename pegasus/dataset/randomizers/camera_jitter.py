@@ -10,7 +10,7 @@ from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_rotation_vector
 from pegasus.cameras.capture import Optics
 from pegasus.cameras.imaging import Imaging
-from pegasus.dataset.randomizers.randomizer import Randomizer
+from pegasus.dataset.randomizers.randomizer import Randomizer, note
 from pegasus.optics.lens import FocusedLens, Lens
 
 
@@ -40,6 +40,7 @@ class CameraJitter(Randomizer):
         turn = rng.uniform(-1.0, 1.0, size=3) * self.orientation
         zoom = 1.0 + float(rng.uniform(-1.0, 1.0)) * self.focal_length
         stops = float(rng.uniform(-1.0, 1.0)) * self.exposure
+        note(rng, position=shift, orientation=turn, focal_length=zoom - 1.0, exposure=stops)
         return replace(
             optics,
             position=optics.position + shift,

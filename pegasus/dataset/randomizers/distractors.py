@@ -20,7 +20,7 @@ from pegasus.base.system import USD_SUFFIXES
 from pegasus.config.files import load_vehicle
 from pegasus.config.scenario import WorldSpec
 from pegasus.dataset.randomizers.clearance import Clearance
-from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
+from pegasus.dataset.randomizers.randomizer import Randomizer, Range, note, require_range
 from pegasus.labels.entities import whole_shape
 from pegasus.scene.scene import Collider, Entity, Scene
 from pegasus.scene.translation import translate
@@ -81,6 +81,13 @@ class Distractors(Randomizer):
             pose = np.eye(4)
             pose[:3, :3] = matrix_from_quaternion(turn) * scale
             pose[:3, 3] = center - pose[:3, :3] @ middle
+            placed = {
+                "model": self.models[pick],
+                "position": pose[:3, 3],
+                "orientation": turn,
+                "scale": scale,
+            }
+            note(rng, **{f"distractor{number}": placed})
             scene = with_model(scene, models[pick], pose, f"/World/distractor{number}", self.label)
         return scene
 

@@ -12,7 +12,7 @@ from pegasus.config.scenario import ScenarioSpec, ScenarioVehicle, WorldSpec
 from pegasus.control import trajectories
 from pegasus.core.placement import spawn_point_of
 from pegasus.dataset.randomizers.clearance import Clearance
-from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
+from pegasus.dataset.randomizers.randomizer import Randomizer, Range, note, require_range
 
 _TRIES = 60
 _POINT_TRIES = 30
@@ -128,6 +128,8 @@ class Flights(Randomizer):
             if self._clear(curve, clearance, curves):
                 curves.append(curve)
                 x, y, z = points[0].tolist()
+                name = entry.model if isinstance(entry.model, str) else entry.model.name
+                note(rng, **{entry.name or name: {"points": points, "speed": speed}})
                 ahead = curve[1] - curve[0]
                 backend = {
                     "model": "geometric",

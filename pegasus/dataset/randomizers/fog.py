@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, namespace
 from pegasus.base.components import require
 from pegasus.core.renderer import View
-from pegasus.dataset.randomizers.randomizer import Light3, Randomizer, Range, require_range
+from pegasus.dataset.randomizers.randomizer import Light3, Randomizer, Range, note, require_range
 from pegasus.render.sky import sky_directions, sky_image
 from pegasus.scene.scene import Light
 
@@ -88,7 +88,9 @@ class Fog(Randomizer):
         covered = rng.uniform() < self.probability
         nearest, farthest = self.visibility
         visibility = math.exp(rng.uniform(math.log(nearest), math.log(farthest)))
-        coefficient = extinction(visibility) + rain_extinction(float(rng.uniform(*self.rain_rate)))
+        rain = float(rng.uniform(*self.rain_rate))
+        coefficient = extinction(visibility) + rain_extinction(rain)
+        note(rng, fog=bool(covered), **({"visibility": visibility, "rain_rate": rain} if covered else {}))
         if not covered:
             return radiance
         upward = directions @ view.rotation[2]

@@ -8,7 +8,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import WorldSpec
-from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
+from pegasus.dataset.randomizers.randomizer import Randomizer, Range, note, require_range
 from pegasus.scene.scene import Color, Material, Scene, Texture
 
 
@@ -49,8 +49,15 @@ class Materials(Randomizer):
                 roughness = float(rng.uniform(*self.roughness))
                 swapped = rng.uniform() < self.texture_swap
                 pick = int(rng.integers(max(len(textures), 1)))
+                note(rng, **{key: {"tint": factor, "roughness": roughness}})
                 if swapped and isinstance(material.diffuse_color, Texture):
                     material = replace(material, diffuse_color=textures[pick])
+                    note(
+                        rng,
+                        **{
+                            key: {"tint": factor, "roughness": roughness, "texture": textures[pick].path.name}
+                        },
+                    )
                 materials[key] = _changed(material, factor, roughness)
         return replace(scene, materials=materials)
 
@@ -101,4 +108,5 @@ class WorldSeed(Randomizer):
                 remedy="remove it, or name such a world, like town",
             )
         seed = self.first + int(rng.integers(self.count))
+        note(rng, seed=seed)
         return world.model_copy(update={"generator": {**world.generator, "seed": seed}})

@@ -11,7 +11,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, quaternion_from_euler
 from pegasus.core.visuals import Snapshot
-from pegasus.dataset.randomizers.randomizer import Moment, Mount, Randomizer, Range, require_range
+from pegasus.dataset.randomizers.randomizer import Moment, Mount, Randomizer, Range, note, require_range
 from pegasus.labels.entities import whole_shape
 
 _TRIES = 200
@@ -64,6 +64,7 @@ class Poses(Randomizer):
                     value=self.extent,
                     remedy="widen it, raise height, or lower clearance",
                 )
+        _note_places(rng, moment, self.vehicles)
         return moment
 
 
@@ -112,6 +113,7 @@ class InView(Randomizer):
                 if place is not None and _is_free(moment, place, radius, row, waiting):
                     moment = posed(moment, row, place, _turn(self.tilt, rng), _velocity(self.speed, rng))
                     break
+        _note_places(rng, moment, self.vehicles)
         return moment
 
     def _mount(self, moment: Moment) -> Mount:
@@ -135,6 +137,16 @@ class InView(Randomizer):
             return None
         place: Array = origin + distance * ray
         return place
+
+
+def _note_places(rng: np.random.Generator, moment: Moment, names: Sequence[str]) -> None:
+    """Note the poses and velocities of all copies of vehicles in a frame."""
+    snapshot = moment.snapshot
+    for name in names:
+        first = snapshot.first_row(name)
+        rows = slice(first, first + len(snapshot.vehicle(name).prefixes))
+        columns = ("position", "orientation", "velocity")
+        note(rng, **{name: {column: getattr(snapshot, column)[rows] for column in columns}})
 
 
 def rows_of(snapshot: Snapshot, names: Sequence[str]) -> dict[int, float]:

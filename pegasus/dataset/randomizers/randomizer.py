@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
+from pegasus.base.streams import stream
 from pegasus.cameras.capture import Optics
 from pegasus.config.scenario import ScenarioSpec, WorldSpec
 from pegasus.core.engine import Engine
@@ -54,11 +56,43 @@ class Moment:
         return self.snapshot.time - self.previous.time
 
 
+class Draws(np.random.Generator):
+    """Random stream of a randomizer, which keeps the values that the randomizer notes.
+
+    Args:
+        seed: Seed of the scene.
+        names: Path of the stream.
+        values: Mapping that the values are added to.
+    """
+
+    def __init__(self, seed: int, *names: str, values: dict[str, Any]) -> None:
+        super().__init__(stream(seed, *names).bit_generator)
+        self.values = values
+
+
+def note(rng: np.random.Generator, **values: Any) -> None:
+    """Keep values that were drawn for the metadata of frames; JSON values or arrays.
+
+    Args:
+        rng: Generator that a method of the randomizer was given.
+        values: Values by name.
+    """
+    if isinstance(rng, Draws):
+        rng.values.update({name: _plain(value) for name, value in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
 class Randomizer:
     """Base of randomizers; methods that are not overridden change nothing.
 
     A randomizer is a frozen dataclass of parameters. Each call gets its own generator, which depends on the
-    dataset's seed, the scene's number, the randomizer's name and, for a frame, on its index.
+    dataset's seed, the scene's number, the randomizer's name and, for a frame, on its index. What it drew
+    stands in the metadata of frames if it is noted: `note(rng, speed=speed)`.
     """
 
     def world(self, world: WorldSpec, rng: np.random.Generator) -> WorldSpec:

@@ -10,7 +10,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import WorldSpec
-from pegasus.dataset.randomizers.randomizer import Randomizer, Range, require_range
+from pegasus.dataset.randomizers.randomizer import Randomizer, Range, note, require_range
 from pegasus.scene.scene import Color, Light, Scene
 
 _TRIES = 200
@@ -54,6 +54,7 @@ class Sun(Randomizer):
         latitude, longitude = math.radians(origin.latitude), math.radians(origin.longitude)
         azimuth, elevation = self._draw(latitude, longitude, rng)
         turbidity = float(rng.uniform(*self.turbidity))
+        note(rng, azimuth=azimuth, elevation=elevation, turbidity=turbidity)
         return replace(scene, lights=lit_by_sun(scene.lights, azimuth, elevation, turbidity))
 
     def _draw(self, latitude: float, longitude: float, rng: np.random.Generator) -> tuple[float, float]:
@@ -99,6 +100,7 @@ class Sky(Randomizer):
         sun, sky = float(rng.uniform(*self.sun_strength)), float(rng.uniform(*self.sky_strength))
         tint = 1.0 + rng.uniform(-self.tint, self.tint, size=3)
         covered = bool(rng.uniform() < self.overcast)
+        note(rng, sun_strength=sun, sky_strength=sky, tint=tint, overcast=covered)
         lights = []
         for light in scene.lights:
             if light.kind == "DistantLight" and not covered:
