@@ -1,11 +1,14 @@
 """Recorded runs: topics, and their messages as arrays, data frames and data sets."""
 
+import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -88,40 +91,83 @@ class Series:
         return range(self.count) if copy is None else [int(copy)]
 
 
+class Source(Protocol):
+    """Source of messages."""
+
+    def read(
+        self, channel: int, start: float, end: float, *, backwards: bool = False
+    ) -> Iterator[tuple[list[int], list[bytes]]]:
+        """Yield times [ns] and contents of a channel's messages, in parts.
+
+        Args:
+            channel: Number of the channel.
+            start: Time from which on all messages must be among them [s].
+            end: Time up to which all messages must be among them [s].
+            backwards: Whether the last part comes first.
+
+        Raises:
+            ConfigError: If the file has changed, or is damaged there.
+        """
+
+
 @dataclass(eq=False)
 class Column:
-    """Messages of one channel of a file, not decoded yet."""
+    """Messages of one channel of a file, read and decoded when they are needed."""
 
     topic: str
     vehicle: str
     count: int
     layout: Layout
     comments: Mapping[str, str]
-    stamps: list[int] = field(default_factory=list)
-    contents: list[bytes] = field(default_factory=list)
+    source: Source
+    channel: int
+    start: float = -math.inf
+    """Time of the first message or before it [s]."""
+    end: float = math.inf
+    """Time after the last message [s]."""
 
     def between(self, start: float, end: float) -> "Column":
         """Return the messages from a start time up to, but not at, an end time [s]."""
-        times = np.array(self.stamps, dtype=np.float64) / 1e9
-        kept = slice(*np.searchsorted(times, (start, end)).tolist())
-        return Column(
-            self.topic,
-            self.vehicle,
-            self.count,
-            self.layout,
-            self.comments,
-            self.stamps[kept],
-            self.contents[kept],
-        )
+        return replace(self, start=max(self.start, start), end=min(self.end, end))
+
+    @property
+    def ends(self) -> list[int]:
+        """Times of the first and of the last message [ns]; empty without messages."""
+        first = [stamps[0] for stamps, _ in itertools.islice(self._parts(), 1)]
+        return first + [stamps[-1] for stamps, _ in itertools.islice(self._parts(backwards=True), 1)]
+
+    @cached_property
+    def stamps(self) -> list[int]:
+        """Time of each message [ns]."""
+        return [stamp for stamps, _ in self._parts() for stamp in stamps]
 
     def series(self, topic: str) -> Series:
-        """Decode the messages."""
-        time = np.array(self.stamps, dtype=np.float64) / 1e9
-        return Series(topic, time, self.layout.decode(self.contents), self.count, self.comments)
+        """Read and decode the messages."""
+        stamps: list[int] = []
+        contents: list[bytes] = []
+        for times, messages in self._parts():
+            stamps += times
+            contents += messages
+        time = np.array(stamps, dtype=np.float64) / 1e9
+        return Series(topic, time, self.layout.decode(contents), self.count, self.comments)
+
+    def _parts(self, *, backwards: bool = False) -> Iterator[tuple[list[int], list[bytes]]]:
+        start, end = self.start, self.end
+        for stamps, contents in self.source.read(self.channel, start, end, backwards=backwards):
+            if stamps[0] / 1e9 >= start and stamps[-1] / 1e9 < end:
+                yield stamps, contents
+                continue
+            first, last = (bisect_left(stamps, time, key=_seconds) for time in (start, end))
+            if first < last:
+                yield stamps[first:last], contents[first:last]
+
+
+def _seconds(stamp: int) -> float:
+    return stamp / 1e9
 
 
 class LazySeries(Mapping[str, Series]):
-    """Messages by topic, decoded at the first access.
+    """Messages by topic, read and decoded at the first access.
 
     Args:
         columns: Channels by topic.
@@ -162,7 +208,7 @@ class Log:
     vehicles: Mapping[str, int]
     """Number of copies by vehicle name."""
     series: LazySeries
-    """Messages by topic, such as `iris/state` or `iris/sensors/imu`; decoded at the first access."""
+    """Messages by topic, such as `iris/state` or `iris/sensors/imu`; read at the first access."""
 
     def __getitem__(self, topic: str) -> Series:
         return self.series[self._topic(topic)]
@@ -178,13 +224,11 @@ class Log:
     @property
     def duration(self) -> float:
         """Time from the first to the last message [s]; 0 in an empty log."""
-        columns = [column.stamps for column in self.series.columns.values() if column.stamps]
-        if not columns:
-            return 0.0
-        return (max(stamps[-1] for stamps in columns) - min(stamps[0] for stamps in columns)) / 1e9
+        ends = [stamp for column in self.series.columns.values() for stamp in column.ends]
+        return (max(ends) - min(ends)) / 1e9 if ends else 0.0
 
     def select(self, *patterns: str) -> "Log":
-        """Return the log with some of its topics; nothing is decoded.
+        """Return the log with some of its topics; nothing is read.
 
         Args:
             patterns: Topics, or patterns such as `iris/*` and `*/sensors/imu`.
@@ -245,6 +289,8 @@ class Log:
 
     def _topic(self, name: str) -> str:
         """Return the topic of a name: all of it, without `sensors/`, or its last part if no other has it."""
+        if name in self.series:
+            return name
         topics = list(self.series)
         ends = [topic.rpartition("/")[2] for topic in topics]
         names = {end: topic for end, topic in zip(ends, topics, strict=True) if ends.count(end) == 1}

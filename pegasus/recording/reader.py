@@ -1,6 +1,6 @@
 """Reader of recorded runs."""
 
-import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
 from mmap import ACCESS_READ, mmap
@@ -8,15 +8,14 @@ from pathlib import Path
 
 import orjson
 from mcap.data_stream import ReadDataStream
-from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Metadata, Schema, Statistics
 from mcap.stream_reader import get_chunk_data_stream
 from mcap.writer import MCAP0_MAGIC
-from zstandard import ZstdError
 
 from pegasus.base.errors import ConfigError
-from pegasus.recording.log import Column, LazySeries, Log
+from pegasus.recording.log import Column, LazySeries, Log, Source
+from pegasus.recording.message_index import DAMAGE, MESSAGE, RECORD, Summary
 from pegasus.recording.messages import Layout
 from pegasus.recording.schemas import Field, field_comments
 
@@ -24,11 +23,15 @@ LOG_NAME = "flight.mcap"
 """Name of the log in a run's folder."""
 
 
-def read_log(path: str | Path) -> Log:
-    """Return a recorded run as arrays; truncated files are read up to their end.
+def read_log(path: str | Path, *, verify: bool = False) -> Log:
+    """Return a recorded run as arrays.
+
+    A topic is read from the file when it is first accessed, which raises a `ConfigError` if the file is
+    damaged there, or has changed. Truncated files are read at once, up to their end.
 
     Args:
         path: A log, or the folder of a run.
+        verify: Read and check all of the file at once; a damaged one is read up to the damage.
 
     Raises:
         ConfigError: If the file does not exist or is not an MCAP file.
@@ -36,14 +39,15 @@ def read_log(path: str | Path) -> Log:
     path = Path(path)
     if path.is_dir():
         path = path / LOG_NAME
-    content = _Content()
     try:
         with path.open("rb") as file:
             if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
                 raise ConfigError("is not an MCAP file", file=path, remedy="give the flight.mcap of a run")
-            # Images may make a log larger than the memory.
-            with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-                complete = _read_all(data, content)
+        content = None if verify else _summarized(path)
+        complete = content is not None
+        if content is None:
+            content = _Content()
+            complete = _read_all(path, content)
     except OSError as error:
         raise ConfigError(
             f"cannot be read: {error.strerror}",
@@ -59,7 +63,16 @@ class _Content:
     metadata: dict[str, str] = field(default_factory=dict)
     definitions: dict[int, str] = field(default_factory=dict)
     columns: dict[int, Column] = field(default_factory=dict)
+    messages: dict[int, tuple[list[int], list[bytes]]] = field(default_factory=dict)
     message_count: int = 0
+
+    def read(
+        self, channel: int, start: float, end: float, *, backwards: bool = False
+    ) -> Iterator[tuple[list[int], list[bytes]]]:
+        """Yield times [ns] and contents of all messages of a channel."""
+        stamps, contents = self.messages[channel]
+        if stamps:
+            yield stamps, contents
 
     def by_topic(self) -> dict[str, Column]:
         """Return channels by topic; a repeated topic, with arrays of other shapes, has the suffix `~2`."""
@@ -73,21 +86,38 @@ class _Content:
         return found
 
 
-# Opcode and length of a record; and the channel, sequence number and times of a message after them.
-_RECORD = struct.Struct("<BQ")
-_MESSAGE = struct.Struct("<BQHIQQ")
+def _summarized(path: Path) -> _Content | None:
+    """Return the topics of a file that has a summary, without their messages; None if it has none."""
+    try:
+        summary = Summary(path)
+        content = _Content(summary.metadata)
+        for schema in summary.schemas:
+            _add_definition(schema, content)
+        for channel in summary.channels:
+            _open_column(channel, content, summary)
+    except DAMAGE:
+        return None
+    return content
 
 
-def _read_all(data: mmap, content: _Content) -> bool:
+def _read_all(path: Path, content: _Content) -> bool:
     """Read a file up to its end or the first damaged record; return whether it is complete."""
+    # Images may make a log larger than the memory.
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return _read_records(data, content)
+
+
+def _read_records(data: mmap, content: _Content) -> bool:
     place, recorded = len(MCAP0_MAGIC), None
     try:
         while data[place] != Opcode.FOOTER:
-            opcode, length = _RECORD.unpack_from(data, place)
-            begin, place = place + _RECORD.size, place + _RECORD.size + length
+            opcode, length = RECORD.unpack_from(data, place)
+            begin, place = place + RECORD.size, place + RECORD.size + length
             if place > len(data):
                 return False
-            if opcode in (Opcode.CHUNK, Opcode.METADATA, Opcode.STATISTICS):
+            if opcode in (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE):
+                _read_chunk(data[begin - RECORD.size : place], content)
+            elif opcode in (Opcode.CHUNK, Opcode.METADATA, Opcode.STATISTICS):
                 stream = ReadDataStream(BytesIO(data[begin:place]))
                 if opcode == Opcode.CHUNK:
                     records, size = get_chunk_data_stream(Chunk.read(stream), validate_crc=True)
@@ -96,35 +126,40 @@ def _read_all(data: mmap, content: _Content) -> bool:
                     recorded = Statistics.read(stream).message_count
                 elif (record := Metadata.read(stream)).name == "pegasus":
                     content.metadata.update(record.metadata)
-    except (McapError, ZstdError, struct.error, ValueError, RuntimeError, MemoryError, LookupError):
+    except DAMAGE:
         return False  # Truncated, or damaged from here on, such as in a length.
     return data[-len(MCAP0_MAGIC) :] == MCAP0_MAGIC and recorded in (None, content.message_count)
 
 
 def _read_chunk(data: bytes, content: _Content) -> None:
-    place, columns = 0, content.columns
+    place, messages = 0, content.messages
     while place < len(data):
         if data[place] == Opcode.MESSAGE:
-            _, length, channel, _, stamp, _ = _MESSAGE.unpack_from(data, place)
-            end = place + _RECORD.size + length
-            if channel in columns:
-                column = columns[channel]
-                column.stamps.append(stamp)
-                column.contents.append(data[place + _MESSAGE.size : end])
+            _, length, channel, _, stamp, _ = MESSAGE.unpack_from(data, place)
+            end = place + RECORD.size + length
+            if channel in messages:
+                stamps, contents = messages[channel]
+                stamps.append(stamp)
+                contents.append(data[place + MESSAGE.size : end])
             content.message_count += 1
         else:
-            opcode, length = _RECORD.unpack_from(data, place)
-            end = place + _RECORD.size + length
+            opcode, length = RECORD.unpack_from(data, place)
+            end = place + RECORD.size + length
             if opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                stream = ReadDataStream(BytesIO(data[place + _RECORD.size : end]))
-                if opcode == Opcode.CHANNEL:
-                    _open_column(Channel.read(stream), content)
-                elif (schema := Schema.read(stream)).encoding == "ros2msg":
-                    content.definitions[schema.id] = schema.data.decode()
+                stream = ReadDataStream(BytesIO(data[place + RECORD.size : end]))
+                if opcode == Opcode.SCHEMA:
+                    _add_definition(Schema.read(stream), content)
+                else:
+                    _open_column(Channel.read(stream), content, content)
         place = end
 
 
-def _open_column(channel: Channel, content: _Content) -> None:
+def _add_definition(schema: Schema, content: _Content) -> None:
+    if schema.encoding == "ros2msg":
+        content.definitions[schema.id] = schema.data.decode()
+
+
+def _open_column(channel: Channel, content: _Content, source: Source) -> None:
     # Channels without fields (frames for viewers, topics of other programs) are ignored.
     metadata = channel.metadata
     if channel.id not in content.columns and "fields" in metadata:
@@ -132,4 +167,5 @@ def _open_column(channel: Channel, content: _Content) -> None:
         vehicle, count = metadata["vehicle"], int(metadata["count"])
         topic = channel.topic.removeprefix("/")
         comments = field_comments(content.definitions.get(channel.schema_id, ""))
-        content.columns[channel.id] = Column(topic, vehicle, count, Layout(fields), comments)
+        column = Column(topic, vehicle, count, Layout(fields), comments, source, channel.id)
+        content.columns[channel.id], content.messages[channel.id] = column, ([], [])

@@ -1,14 +1,16 @@
 """Tests of reading logs."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from mcap.writer import Writer
+from mcap.reader import make_reader
+from mcap.writer import CompressionType, IndexType, Writer
 from recording_stand_ins import GyroReading, Simulation, Vehicle, random_flight
 
 from pegasus.base.errors import ConfigError
-from pegasus.recording import McapRecorder, read_log
+from pegasus.recording import McapRecorder, message_index, read_log
 from pegasus.recording.messages import Layout
 from pegasus.recording.reader import Log
 
@@ -19,6 +21,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Log:
     path = tmp_path_factory.mktemp("run") / "flight.mcap"
     random_flight(McapRecorder(path), steps=1000)
     return read_log(path)
+
+
+def is_equal(log: Log, whole: Log, topic: str) -> bool:
+    """Tell whether all messages of a topic are the same in two logs."""
+    mine, others = log[topic], whole[topic]
+    return mine.time.tobytes() == others.time.tobytes() and all(
+        values.tobytes() == others.fields[name].tobytes() for name, values in mine.fields.items()
+    )
 
 
 def is_beginning(part: Log, whole: Log) -> bool:
@@ -55,12 +65,143 @@ def test_a_damaged_log_is_read_up_to_the_damage(tmp_path: Path, whole: Log) -> N
         damaged = bytearray(data)
         damaged[place] ^= 0x10
         (tmp_path / "damaged").write_bytes(damaged)
-        log = read_log(tmp_path / "damaged")
+        log = read_log(tmp_path / "damaged", verify=True)
         assert is_beginning(log, whole)
         lengths.append(len(log["iris/state"]) if "iris/state" in log else 0)
         assert log.complete == (lengths[-1] == len(whole["iris/state"]))
     assert lengths[0] == 0
     assert len(set(lengths)) > 3
+
+
+def test_damage_is_an_error_when_a_topic_needs_what_is_damaged(tmp_path: Path, whole: Log) -> None:
+    """A flipped bit in a message or its index would give wrong numbers, or drop messages silently."""
+    data, path = whole.path.read_bytes(), tmp_path / "damaged"
+    places = np.random.default_rng(1).integers(500, 0.9 * len(data), 60).tolist()
+    with whole.path.open("rb") as file:
+        for chunk in make_reader(file).get_summary().chunk_indexes[:3]:
+            begin = chunk.chunk_start_offset + chunk.chunk_length
+            places += range(begin, begin + chunk.message_index_length, 37)
+    errors = 0
+    for place in places:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        log, noticed = read_log(path), []
+        for topic in log.topics:
+            try:
+                assert is_equal(log, whole, topic)
+            except ConfigError as error:
+                noticed.append(str(error))
+        for line in noticed:
+            assert line.startswith(f"{path}: is damaged between ")
+            assert line.endswith("read_log(path, verify=True) reads what comes before")
+        errors += bool(noticed)
+    assert errors > 60
+
+
+def test_a_damaged_summary_is_not_believed(tmp_path: Path, whole: Log) -> None:
+    """Messages would be missing, since the summary no longer tells where they are."""
+    data, path = whole.path.read_bytes(), tmp_path / "damaged"
+    with whole.path.open("rb") as file:
+        last = make_reader(file).get_summary().metadata_indexes[-1]
+    begin = data.rindex(last.offset.to_bytes(8, "little")) - 2000
+    for place in range(begin, len(data) - 8, 61):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x20
+        path.write_bytes(damaged)
+        log = read_log(path)
+        assert all(is_equal(log, whole, topic) for topic in whole.topics)
+
+
+def test_only_the_chunks_that_are_needed_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a log, or reading one topic or second of it, would take as long as reading all of it."""
+    read: list[int] = []
+    load = message_index._load
+    monkeypatch.setattr(
+        message_index, "_load", lambda file, chunk: read.append(chunk.start) or load(file, chunk)
+    )
+    random_flight(McapRecorder(tmp_path / "log"), steps=3000)
+    log = read_log(tmp_path / "log")
+    with log.path.open("rb") as file:
+        chunks = make_reader(file).get_summary().chunk_indexes
+    part = log.between(1.0, 1.5).select("gyro")
+    assert not read
+    assert part["gyro"].time[[0, -1]].tolist() == [1.0, 1.496]
+    times = [(chunk.message_start_time / 1e9, chunk.message_end_time / 1e9) for chunk in chunks]
+    assert len(read) == sum(first < 1.5 and last >= 1.0 for first, last in times) < len(chunks) / 2
+    assert len(log["gyro"]) == 3000
+    before = len(read)
+    assert len(log["iris/state"]) == 1500
+    assert len(set(read)) == len(read) == before
+
+
+@pytest.mark.parametrize("count", [1, 150])
+def test_a_topic_is_the_same_by_the_index_and_by_a_scan(tmp_path: Path, count: int) -> None:
+    """Small messages, whose chunks are kept, or large ones would be lost or mixed up."""
+    path = tmp_path / "log"
+    random_flight(McapRecorder(path), steps=200, count=count)
+    log, scanned = read_log(path), read_log(path, verify=True)
+    assert log.topics == scanned.topics
+    assert log.vehicles == scanned.vehicles
+    assert log.metadata == scanned.metadata
+    assert log.duration == scanned.duration
+    for topic in scanned.topics:
+        assert is_equal(log, scanned, topic)
+        assert is_equal(log.between(0.2, 0.5), scanned.between(0.2, 0.5), topic)
+        assert log[topic].comments == scanned[topic].comments
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chunk_size": 5000},
+        {"compression": CompressionType.NONE},
+        {"use_chunking": False},
+        {"index_types": IndexType.NONE},
+        {"repeat_channels": False},
+        {"use_summary_offsets": False, "use_statistics": False},
+    ],
+)
+def test_a_log_that_another_program_wrote_again_is_the_same(
+    tmp_path: Path, whole: Log, options: dict[str, Any]
+) -> None:
+    """A log that a tool has cut, merged or repaired could not be read, or lack messages."""
+    path = tmp_path / "log"
+    with whole.path.open("rb") as source, path.open("wb") as file:
+        reader, writer = make_reader(source), Writer(file, **options)
+        writer.start()
+        for record in reader.iter_metadata():
+            writer.add_metadata(record.name, record.metadata)
+        schemas: dict[int, int] = {}
+        channels: dict[int, int] = {}
+        for schema, channel, message in reader.iter_messages():
+            if schema.id not in schemas:
+                schemas[schema.id] = writer.register_schema(schema.name, schema.encoding, schema.data)
+            if channel.id not in channels:
+                channels[channel.id] = writer.register_channel(
+                    channel.topic, channel.message_encoding, schemas[schema.id], channel.metadata
+                )
+            writer.add_message(
+                channels[channel.id], message.log_time, message.data, message.publish_time, message.sequence
+            )
+        writer.finish()
+    log = read_log(path)
+    assert log.metadata == whole.metadata
+    assert all(is_equal(log, whole, topic) for topic in whole.topics)
+
+
+def test_a_file_that_is_replaced_or_gone_is_one_line(tmp_path: Path) -> None:
+    """A topic would hold parts of two runs if a run is recorded to the file of an open log."""
+    path = tmp_path / "log"
+    random_flight(McapRecorder(path), steps=20)
+    log, early = read_log(path), read_log(path)["gyro"]
+    random_flight(McapRecorder(path), steps=50)
+    with pytest.raises(ConfigError, match="has changed since it was opened; read it again with read_log"):
+        log["gyro"]
+    assert len(early) == 20
+    path.unlink()
+    with pytest.raises(ConfigError, match="cannot be read: No such file or directory; keep the file"):
+        log["gyro"]
 
 
 def test_log_says_what_it_holds(whole: Log) -> None:
