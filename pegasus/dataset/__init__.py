@@ -4,7 +4,11 @@ from pegasus.dataset.basic import ANNOTATORS, BasicWriter
 from pegasus.dataset.coco import CocoWriter
 from pegasus.dataset.generation import make_dataset
 from pegasus.dataset.kitti import KittiWriter
+from pegasus.dataset.recipe import WRITERS
+from pegasus.dataset.sequences import EurocWriter, TumWriter
+from pegasus.dataset.shards import WebDatasetWriter
 from pegasus.dataset.writer import DatasetWriter
+from pegasus.dataset.yolo import YoloWriter
 from pegasus.labels.annotations import (
     LabelledFrame,
     LidarCloud,
@@ -22,17 +26,22 @@ from pegasus.labels.segmentation import class_names, colors, instance_ids, seman
 
 __all__ = [
     "ANNOTATORS",
+    "WRITERS",
     "BasicWriter",
     "CocoWriter",
     "DatasetWriter",
     "EntityShape",
     "EntityTable",
+    "EurocWriter",
     "KittiWriter",
     "LabelledEntity",
     "LabelledFrame",
     "LidarCloud",
     "LooseBoxes",
     "PointCloud",
+    "TumWriter",
+    "WebDatasetWriter",
+    "YoloWriter",
     "camera_parameters",
     "class_names",
     "colors",

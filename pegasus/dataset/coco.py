@@ -51,7 +51,7 @@ class CocoWriter(DatasetWriter):
         """Return the contents of a frame's files by path."""
         files, images = {}, []
         for frame in frames:
-            name = f"{index:06d}.png" if len(self.cameras) == 1 else f"{frame.camera}_{index:06d}.png"
+            name = f"{self.stem(index, frame)}.png"
             files[f"images/{name}"] = png(frame.rgb)
             width, height = frame.view.resolution
             images.append(
@@ -65,8 +65,7 @@ class CocoWriter(DatasetWriter):
                     "annotations": list(self._annotations(frame)),
                 }
             )
-        classes = [name for name in frames[0].classes if name not in frames[0].regions]
-        own |= {"classes": classes, "images": images}
+        own |= {"classes": list(frames[0].countable_classes), "images": images}
         return files
 
     def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.frames import matrix_from_quaternion
 from pegasus.core.multirotor import Multirotor
 from pegasus.labels.annotations import ImuTrack
 from pegasus.sensors.imu import IMU, ImuReading
@@ -19,6 +20,12 @@ class ImuRecorder:
     def __init__(self, vehicle: Multirotor, copy: int) -> None:
         self._vehicle, self._copy = vehicle, copy
         self._name = next((name for name, item in vehicle.sensors.items() if isinstance(item, IMU)), None)
+        self._mount = np.eye(4)
+        if self._name is not None:
+            imu = vehicle.sensors[self._name]
+            assert isinstance(imu, IMU)
+            self._mount[:3, :3] = matrix_from_quaternion(np.array(imu.orientation))
+            self._mount[:3, 3] = imu.position
         self._rows: list[tuple[float, Array, Array, Array, Array, Array]] = []
         self._truth: tuple[Array, Array, Array] | None = None
 
@@ -52,4 +59,5 @@ class ImuRecorder:
             for k, width in enumerate(widths)
         ]
         self._rows.clear()
-        return ImuTrack(*columns)
+        time, rate, force, position, orientation, velocity = columns
+        return ImuTrack(time, rate, force, position, orientation, velocity, self._mount)

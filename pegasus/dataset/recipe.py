@@ -1,6 +1,7 @@
 """Recipe of a dataset, and the manifest `manifest.json` that records it."""
 
 import hashlib
+import importlib
 import importlib.metadata
 import math
 from dataclasses import dataclass
@@ -12,18 +13,34 @@ import orjson
 
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
+from pegasus.base.registry import Registry
 from pegasus.base.system import USD_SUFFIXES
 from pegasus.config.files import files_of, load_vehicle, load_world, scenario_model, scenario_world
 from pegasus.config.scenario import ScenarioSpec, VehicleSpec, WorldSpec
-from pegasus.dataset.basic import ANNOTATORS, BasicWriter
+from pegasus.dataset.basic import BasicWriter
 from pegasus.dataset.coco import CocoWriter
 from pegasus.dataset.kitti import KittiWriter
 from pegasus.dataset.randomizers import RANDOMIZERS, Randomizer
+from pegasus.dataset.sequences import EurocWriter, TumWriter
+from pegasus.dataset.shards import WebDatasetWriter
 from pegasus.dataset.writer import DatasetWriter, FrameFolder
+from pegasus.dataset.yolo import YoloWriter
 from pegasus.version import __version__
 
-WRITERS = ("basic", "coco", "kitti")
-"""Names of the writers."""
+WRITERS: Registry[DatasetWriter] = Registry(
+    "writer",
+    group="pegasus.writers",
+    shipped={
+        "basic": BasicWriter,
+        "coco": CocoWriter,
+        "kitti": KittiWriter,
+        "yolo": YoloWriter,
+        "euroc": EurocWriter,
+        "tum": TumWriter,
+        "webdataset": WebDatasetWriter,
+    },
+)
+"""Writers by their name in YAML."""
 
 
 # Frames of a scene that is no sequence.
@@ -45,8 +62,7 @@ class Recipe:
     """Name from `pegasus.render.RENDERERS`."""
 
     def __post_init__(self) -> None:
-        if self.writer not in WRITERS:
-            raise ConfigError(f"must be {', '.join(WRITERS)}", field="writer", value=self.writer)
+        writer_class(self.writer)
         if self.frame_count < 1:
             raise ConfigError("must be 1 or more", field="frames", value=self.frame_count)
         if not 0 <= self.seed < 2**63:
@@ -107,13 +123,34 @@ class Recipe:
             ConfigError: If the cameras do not suit the format, or the folder is not empty or cannot be
                 written.
         """
-        if self.writer == "coco":
-            return CocoWriter(folder, cameras=cameras, resume=resume)
-        if self.writer == "kitti":
-            return KittiWriter(folder, cameras=cameras, resume=resume)
-        chosen = self.scenario.dataset.annotators
-        annotators = ANNOTATORS if chosen is None else tuple(chosen)
-        return BasicWriter(folder, cameras=cameras, annotators=annotators, resume=resume)
+        kind, chosen = writer_class(self.writer), self.scenario.dataset.annotators
+        if issubclass(kind, BasicWriter) and chosen is not None:
+            return kind(folder, cameras=cameras, annotators=tuple(chosen), resume=resume)
+        return kind(folder, cameras=cameras, resume=resume)
+
+
+def writer_class(name: str) -> type[DatasetWriter]:
+    """Return the class of a writer.
+
+    Args:
+        name: Name from `WRITERS`, or module:Class.
+
+    Raises:
+        ConfigError: If there is none, or it is not derived from `DatasetWriter`.
+    """
+    if name in WRITERS:
+        return WRITERS[name]
+    known = ", ".join(sorted(WRITERS))
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise ConfigError(f"must be one of {known}, or module:Class", field="writer", value=name)
+    try:
+        kind: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"cannot be imported: {error}", field="writer", value=name) from None
+    if not (isinstance(kind, type) and issubclass(kind, DatasetWriter)):
+        raise ConfigError("must be a class derived from DatasetWriter", field="writer", value=name)
+    return kind
 
 
 MANIFEST = "manifest.json"

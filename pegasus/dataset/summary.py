@@ -30,7 +30,7 @@ _FIELDS = """`frames.jsonl` has one line per frame; poses are in the world (ENU)
   `objects`: path, class, visible `box` (x_min, y_min, x_max, y_max, inclusive), `pixels`, `occlusion`
 - `body`: `position` [m], `orientation` and `velocity` [m/s] of the vehicle of the first camera
 - `imu`: readings of its IMU since the frame before: `time` [s], `angular_velocity` [rad/s], `specific_force`
-  [m/s^2], and the true `position`, `orientation` and `velocity` of the body at these times
+  [m/s^2], the true `position`, `orientation` and `velocity` of the body then, and `mount` (IMU to body)
 - `randomizers`: values that each randomizer drew
 """
 

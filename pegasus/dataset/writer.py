@@ -180,6 +180,10 @@ class DatasetWriter(ABC):
         files = {_thumbnail(index): thumbnail(frames[0]), **self.files(index, frames, own)}
         self._folder.commit(index, files, {**frame_metadata(frames), "own": own})
 
+    def stem(self, index: int, frame: LabelledFrame) -> str:
+        """Return the name of an image's files: its number, after the camera where there are several."""
+        return f"{index:06d}" if len(self.cameras) == 1 else f"{frame.camera}_{index:06d}"
+
     def finish(self) -> None:
         """Write the files of the dataset as a whole."""
         records = self._folder.records()

@@ -48,6 +48,8 @@ class ImuTrack:
     """True unit quaternions xyzw, body to world, shape (K, 4)."""
     velocity: Array
     """True velocities in the world [m/s], shape (K, 3)."""
+    mount: Array
+    """IMU to body, shape (4, 4)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +108,13 @@ class LabelledFrame:
     @cached_property
     def countable(self) -> BoolArray:
         """Whether each entity is an object of a class, shape (E,)."""
-        classes = set(self.classes).difference(self.regions)
+        classes = self.countable_classes
         return np.array([entity.label in classes for entity in self.entities], np.bool_)
+
+    @property
+    def countable_classes(self) -> tuple[str, ...]:
+        """Classes of countable objects in the order of their ids."""
+        return tuple(name for name in self.classes if name not in self.regions)
 
     @cached_property
     def directions(self) -> Array:

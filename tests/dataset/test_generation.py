@@ -263,7 +263,7 @@ def test_folders_and_options_that_do_not_fit_are_refused(tmp_path, monkeypatch):
     for options, message in (
         ({"workers": 0}, "workers = 0: must be 1 or more"),
         ({"workers": 2, "ray": "local"}, "must not be given together with ray"),
-        ({"writer": "voc"}, "must be basic, coco, kitti"),
+        ({"writer": "voc"}, "must be one of basic, coco"),
         ({"frames": 0}, "frames = 0"),
         ({"seed": -1}, "seed = -1"),
     ):

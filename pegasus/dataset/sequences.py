@@ -1,0 +1,179 @@
+"""Writers of sequences for odometry and mapping: EuRoC MAV and TUM RGB-D, one folder per scene."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import yaml
+
+from pegasus.base.arrays import Array
+from pegasus.base.frames import matrix_from_quaternion
+from pegasus.dataset.writer import DatasetWriter, png
+from pegasus.labels.annotations import LabelledFrame, distance_to_image_plane
+
+_TUM_DEPTH = 5000.0
+"""Units of TUM's depth images per metre."""
+_EUROC_MODELS = {"plumb_bob": "radial-tangential", "kannala_brandt": "equidistant"}
+
+
+class EurocWriter(DatasetWriter):
+    """Writer of the ASL layout: `sequence_NNNN/mav0` with cameras, IMU and ground truth.
+
+    Times are in nanoseconds, poses those of the body. Ground truth stands at the readings of the IMU, without
+    its biases, or at the frames where there is no IMU.
+    """
+
+    layout = (
+        "EuRoC (ASL): `sequence_NNNN/mav0/cam0/data.csv`, `imu0/data.csv` and "
+        "`state_groundtruth_estimate0/data.csv` (time, position, quaternion wxyz, velocity of the body). "
+        "`T_BS` of `sensor.yaml` is sensor to body."
+    )
+
+    def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
+        """Return the contents of a frame's files by path."""
+        name = f"{_nanoseconds(frames[0].stamp):019d}.png"
+        own["resolution"] = {frame.camera: frame.view.resolution for frame in frames}
+        folder = _folder(frames[0].scene)
+        return {f"{folder}/mav0/cam{k}/data/{name}": png(frame.rgb) for k, frame in enumerate(frames)}
+
+    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+        """Return tables and calibration of all sequences."""
+        files: dict[str, str] = {}
+        for scene, group in groupby(records, key=lambda record: int(record["scene"])):
+            frames = sorted(group, key=lambda record: float(record["stamp"]))
+            place = f"{_folder(scene)}/mav0"
+            times = [_nanoseconds(frame["stamp"]) for frame in frames]
+            for k, camera in enumerate(self.cameras):
+                rows = ((time, f"{time:019d}.png") for time in times)
+                files[f"{place}/cam{k}/data.csv"] = _table("#timestamp [ns],filename", rows)
+                rate = 1e9 / (times[1] - times[0]) if len(times) > 1 else 0.0
+                files[f"{place}/cam{k}/sensor.yaml"] = _camera_yaml(frames[0], camera, rate)
+            tracks = [frame["imu"] for frame in frames if frame["imu"] is not None]
+            if tracks:
+                readings = (
+                    (_nanoseconds(t), *w, *f)
+                    for track in tracks
+                    for t, w, f in zip(
+                        track["time"], track["angular_velocity"], track["specific_force"], strict=True
+                    )
+                )
+                heading = "#timestamp [ns],w_x [rad s^-1],w_y,w_z,a_x [m s^-2],a_y,a_z"
+                files[f"{place}/imu0/data.csv"] = _table(heading, readings)
+                content = {"sensor_type": "imu", "T_BS": _matrix_yaml(np.array(tracks[0]["mount"]))}
+                files[f"{place}/imu0/sensor.yaml"] = yaml.safe_dump(content, sort_keys=False)
+            truth = [row for track in tracks for row in _states(track)] or [
+                (
+                    frame["stamp"],
+                    frame["body"]["position"],
+                    frame["body"]["orientation"],
+                    frame["body"]["velocity"],
+                )
+                for frame in frames
+            ]
+            heading = (
+                "#timestamp [ns],p_RS_R_x [m],p_RS_R_y,p_RS_R_z,q_RS_w,q_RS_x,q_RS_y,q_RS_z,"
+                "v_RS_R_x [m s^-1],v_RS_R_y,v_RS_R_z"
+            )
+            states = ((_nanoseconds(t), *p, q[3], *q[:3], *v) for t, p, q, v in truth)
+            files[f"{place}/state_groundtruth_estimate0/data.csv"] = _table(heading, states)
+        return {name: text.encode() for name, text in files.items()}
+
+
+class TumWriter(DatasetWriter):
+    """Writer of TUM's RGB-D layout: `sequence_NNNN` with colours, depth, poses and accelerations.
+
+    Poses are those of the camera (optical frame). Depth is in 1/5000 m along the axis, 0 beyond 13.1 m.
+    """
+
+    most_cameras = 1
+    layout = (
+        "TUM RGB-D: `sequence_NNNN/rgb.txt`, `depth.txt` (16-bit images, 5000 per metre, 0 beyond 13.1 m), "
+        "`groundtruth.txt` (time, position, quaternion xyzw of the camera) and `accelerometer.txt`."
+    )
+
+    def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
+        """Return the contents of a frame's files by path."""
+        frame = frames[0]
+        assert frame.images.distance is not None
+        depth = _TUM_DEPTH * distance_to_image_plane(frame.images.distance, frame.directions)
+        stored = (
+            np.where((depth > 0) & (depth <= np.iinfo(np.uint16).max), depth, 0.0).round().astype(np.uint16)
+        )
+        folder, name = _folder(frame.scene), f"{frame.stamp:.6f}.png"
+        return {f"{folder}/depth/{name}": png(stored), f"{folder}/rgb/{name}": png(frame.rgb)}
+
+    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+        """Return the lists of all sequences."""
+        files: dict[str, str] = {}
+        for scene, group in groupby(records, key=lambda record: int(record["scene"])):
+            frames = sorted(group, key=lambda record: float(record["stamp"]))
+            place = _folder(scene)
+            stamps = [f"{frame['stamp']:.6f}" for frame in frames]
+            for kind in ("rgb", "depth"):
+                rows = ((stamp, f"{kind}/{stamp}.png") for stamp in stamps)
+                files[f"{place}/{kind}.txt"] = _table("# timestamp filename", rows, " ")
+            poses = [frame["cameras"][self.cameras[0]] for frame in frames]
+            truth = (
+                (stamp, *pose["position"], *pose["orientation"])
+                for stamp, pose in zip(stamps, poses, strict=True)
+            )
+            files[f"{place}/groundtruth.txt"] = _table("# timestamp tx ty tz qx qy qz qw", truth, " ")
+            tracks = [frame["imu"] for frame in frames if frame["imu"] is not None]
+            if tracks:
+                forces = (
+                    (f"{t:.6f}", *force)
+                    for track in tracks
+                    for t, force in zip(track["time"], track["specific_force"], strict=True)
+                )
+                files[f"{place}/accelerometer.txt"] = _table("# timestamp ax ay az", forces, " ")
+        return {name: text.encode() for name, text in files.items()}
+
+
+def _folder(scene: int) -> str:
+    return f"sequence_{scene:04d}"
+
+
+def _nanoseconds(stamp: float) -> int:
+    return round(stamp * 1e9)
+
+
+def _table(heading: str, rows: Iterable[Iterable[object]], separator: str = ",") -> str:
+    lines = (separator.join(map(str, row)) for row in rows)
+    return "".join(line + "\n" for line in (heading, *lines))
+
+
+def _states(track: dict[str, Any]) -> list[tuple[float, list[float], list[float], list[float]]]:
+    columns = (track[name] for name in ("time", "position", "orientation", "velocity"))
+    return list(zip(*columns, strict=True))
+
+
+def _camera_yaml(frame: dict[str, Any], name: str, rate: float) -> str:
+    camera = frame["cameras"][name]
+    matrix = np.array(camera["intrinsic_matrix"])
+    model = camera["distortion_model"]
+    to_body = np.linalg.inv(_pose(frame["body"])) @ _pose(camera)
+    content = {
+        "sensor_type": "camera",
+        "comment": name,
+        "T_BS": _matrix_yaml(to_body),
+        "rate_hz": rate,
+        "resolution": list(frame["own"]["resolution"][name]),
+        "camera_model": "pinhole",
+        # The first pixel's centre is at (0, 0) here.
+        "intrinsics": [matrix[0, 0].item(), matrix[1, 1].item(), *(matrix[:2, 2] - 0.5).tolist()],
+        "distortion_model": _EUROC_MODELS.get(model, model),
+        "distortion_coefficients": camera["distortion_coefficients"],
+    }
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def _matrix_yaml(matrix: Array) -> dict[str, Any]:
+    return {"cols": 4, "rows": 4, "data": matrix.ravel().tolist()}
+
+
+def _pose(item: dict[str, Any]) -> Array:
+    pose = np.eye(4)
+    pose[:3, :3] = matrix_from_quaternion(np.array(item["orientation"]))
+    pose[:3, 3] = item["position"]
+    return pose
