@@ -106,7 +106,6 @@ def examine(environment: Mapping[str, str] | None = None) -> list[Finding]:
         *_name(),
         _python(),
         *_packages(),
-        *_llvm(),
         _gpu(),
         _px4(environment),
         _ardupilot(environment),
@@ -156,7 +155,7 @@ def _extra(name: str, requirements: Iterable[Requirement]) -> Finding:
     unmet = [found for found in map(_package, requirements) if found.status is not Status.OK]
     subject = f"extra [{name}]"
     if not unmet:
-        return Finding(Status.OK, subject, "installed")
+        return _photo(subject) if name == "photo" else Finding(Status.OK, subject, "installed")
     missing = ", ".join(f"{finding.subject} {finding.found}" for finding in unmet)
     return Finding(Status.OPTIONAL, subject, missing, f'pip install "{_DISTRIBUTION}[{name}]"')
 
@@ -168,17 +167,15 @@ def _version(requirement: Requirement) -> str | None:
         return None
 
 
-def _llvm() -> list[Finding]:
-    """Check LLVM, which photo mode requires; no finding without Mitsuba."""
-    if find_spec("mitsuba") is None:
-        return []
+def _photo(subject: str) -> Finding:
+    """Check LLVM, without which the packages of photo mode render nothing."""
     from pegasus.render.photo.renderer import load_mitsuba
 
     try:
         version = load_mitsuba()[1].detail.llvm_version()
     except ConfigError as error:
-        return [Finding(Status.OPTIONAL, "LLVM for photos", error.problem, error.remedy or "")]
-    return [Finding(Status.OK, "LLVM for photos", ".".join(map(str, version)))]
+        return Finding(Status.OPTIONAL, subject, error.problem, error.remedy or "")
+    return Finding(Status.OK, subject, f"installed, LLVM {'.'.join(map(str, version))}")
 
 
 def _gpu() -> Finding:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pegasus.base.errors import ConfigError
 from pegasus.cli import doctor
 from pegasus.cli.doctor import Status, examine
 from pegasus.cli.requirements import Requirement
@@ -105,18 +104,18 @@ def test_bare_machine(machine):
         assert findings[subject].remedy
 
 
-def test_llvm(machine, monkeypatch):
-    """Photo mode would fail at its first image although its extra counts as installed."""
-
-    def refuse():
-        raise ConfigError("needs LLVM 17", remedy="apt install libllvm19")
-
-    assert "LLVM for photos" not in machine()
-    monkeypatch.setattr(doctor, "find_spec", {"mitsuba": object()}.get)
-    assert machine()["LLVM for photos"].status is Status.OK
-    monkeypatch.setattr(renderer, "load_mitsuba", refuse)
-    found = machine()["LLVM for photos"]
-    assert (found.status, found.remedy) == (Status.OPTIONAL, "apt install libllvm19")
+def test_photo_without_its_llvm(machine, monkeypatch):
+    """The extra would count as installed where an old LLVM ends photo mode at its start."""
+    mitsuba, drjit = renderer.load_mitsuba()
+    found = machine()["extra [photo]"]
+    assert found.status is Status.OK
+    assert found.found == f"installed, LLVM {'.'.join(map(str, drjit.detail.llvm_version()))}"
+    monkeypatch.setattr(mitsuba, "variant", lambda: "scalar_rgb")
+    monkeypatch.setattr(drjit.detail, "llvm_version", lambda: (15, 0, 7))
+    found = machine()["extra [photo]"]
+    assert found.status is Status.OPTIONAL
+    assert found.found == "needs the library libLLVM of version 17 or later; Dr.Jit found LLVM 15.0.7"
+    assert found.remedy.startswith("install it, such as `apt install libllvm19`")
 
 
 def test_gpu(machine, tmp_path):

@@ -20,7 +20,7 @@ from pegasus.render import NOTHING, RenderObject, View
 from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.render.photo import renderer as renderers
 from pegasus.render.photo import shapes as shapes
-from pegasus.render.photo.renderer import MitsubaRenderer, load_mitsuba
+from pegasus.render.photo.renderer import VARIANT, MitsubaRenderer, load_mitsuba
 from pegasus.scene.scene import Entity, Light, Scene, Texture
 
 GRAY: dict[str, Any] = {"diffuse_color": (0.5, 0.5, 0.5)} | LAMBERT
@@ -507,10 +507,11 @@ except ConfigError as error:
     assert run.stdout.count("\n") == 1
 
 
-def test_an_old_llvm_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old LLVM would end the process at the first image."""
+@pytest.mark.parametrize("variant", [None, VARIANT])
+def test_an_old_llvm_is_refused(variant: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old LLVM would end the process at the first image, or at the first one after a refusal."""
     mitsuba, drjit = load_mitsuba()
-    monkeypatch.setattr(mitsuba, "variant", lambda: None)
+    monkeypatch.setattr(mitsuba, "variant", lambda: variant)
     monkeypatch.setattr(drjit.detail, "llvm_version", lambda: (15, 0, 7))
     with pytest.raises(ConfigError, match=r"found LLVM 15\.0\.7.*apt install libllvm19"):
         MitsubaRenderer()

@@ -277,18 +277,18 @@ def load_mitsuba() -> tuple[Any, Any]:
             value="mitsuba",
             remedy="pip install pegasus-multirotor[photo]",
         ) from None
-    if mitsuba.variant() != VARIANT:
-        try:
+    try:
+        if mitsuba.variant() != VARIANT:
             mitsuba.set_variant(VARIANT)
-            version = tuple(drjit.detail.llvm_version())
-        except (ImportError, AttributeError, RuntimeError):
-            version = ()
-        if version < _OLDEST_LLVM:
-            found = f"found LLVM {'.'.join(map(str, version))}" if version else "did not find it"
-            raise ConfigError(
-                f"needs the library libLLVM of version 17 or later; Dr.Jit {found}",
-                field="renderer",
-                value="mitsuba",
-                remedy="install it, such as `apt install libllvm19`, or set DRJIT_LIBLLVM_PATH to its file",
-            )
+        version = tuple(drjit.detail.llvm_version())
+    except (ImportError, AttributeError, RuntimeError):
+        version = ()
+    if version < _OLDEST_LLVM:
+        found = f"found LLVM {'.'.join(map(str, version))}" if version else "did not find it"
+        raise ConfigError(
+            f"needs the library libLLVM of version 17 or later; Dr.Jit {found}",
+            field="renderer",
+            value="mitsuba",
+            remedy="install it, such as `apt install libllvm19`, or set DRJIT_LIBLLVM_PATH to its file",
+        )
     return mitsuba, drjit
