@@ -1,7 +1,9 @@
 """Foxglove messages that show a run without set-up: world, vehicles, paths, positions on a map, events."""
 
+import colorsys
 import logging
 import math
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,6 +56,8 @@ def _update(*entities: dict[str, Any]) -> bytes:
 def world_message(scene: Scene, stamp: int) -> bytes:
     """Return the world's colliders as primitives, in the colours of what is drawn at their paths.
 
+    A collider without a drawn colour, for example below a texture, has the colour of its semantic class.
+
     Args:
         scene: The world's scene.
         stamp: Time [ns].
@@ -64,10 +68,21 @@ def world_message(scene: Scene, stamp: int) -> bytes:
     for item in scene.colliders:
         material = materials.get(item.path)
         linear = material.diffuse_color if material is not None else None
-        shade = tuple(float(x) ** (1 / 2.2) for x in linear) if isinstance(linear, tuple) else _GREY
+        if isinstance(linear, tuple):
+            shade: tuple[float, ...] = tuple(float(x) ** (1 / 2.2) for x in linear)
+        else:
+            shade = _class_shade(scene, item.path)
         field, shape = _primitive(item, min(1.0, _FACE_LIMIT / max(faces, 1)))
         found[field].append({"pose": _pose(item.position, item.orientation), "color": _color(shade), **shape})
     return _update(entity(stamp, "world", "world", **found))
+
+
+def _class_shade(scene: Scene, path: str) -> tuple[float, ...]:
+    """Return the colour of the semantic class of a prim, sRGB; grey without class."""
+    while path and path not in scene.entities:
+        path = path.rpartition("/")[0]
+    name = scene.entities[path].labels.get("class") if path else None
+    return _GREY if name is None else colorsys.hls_to_rgb(zlib.crc32(name.encode()) / 2**32, 0.6, 0.25)
 
 
 def _primitive(item: Collider, share: float) -> tuple[str, dict[str, Any]]:
