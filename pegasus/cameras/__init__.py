@@ -1,6 +1,7 @@
 """Cameras, stereo cameras and lidars."""
 
 from pegasus.cameras.camera import Camera, CameraReading
+from pegasus.cameras.image_queue import ImageQueue
 from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.lidar import Lidar, LidarReading
 from pegasus.cameras.lidar_scan import LidarScan, PointCloud
@@ -25,6 +26,7 @@ __all__ = [
     "Camera",
     "CameraReading",
     "DepthNoise",
+    "ImageQueue",
     "Imaging",
     "KannalaBrandt",
     "Lens",

@@ -41,6 +41,7 @@ OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 _NOSE_GAP = 0.01  # [m]
 _DEFAULT_FOV = math.radians(70.0)
 _MOST_PIXELS = 2**26
+_LARGEST_LAG = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +219,8 @@ class Camera(Sensor):
     """Readout time per row of a rolling shutter, upper rows first [s]; 0 for a global shutter."""
     row_band_count: int = 24
     """Bands of rows of a rolling shutter, each rendered at its own instant."""
+    lag: int = 2
+    """Images that logs and ROS 2 may wait for while the simulation steps on; 0 renders each at once."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -248,6 +251,9 @@ class Camera(Sensor):
         for name in ("samples", "blur_frame_count", "row_band_count"):
             value = getattr(self, name)
             require(isinstance(value, int) and value >= 1, name, value, "must be a whole number from 1 up")
+        allowed = f"must be a whole number from 0 to {_LARGEST_LAG}"
+        whole = isinstance(self.lag, int) and 0 <= self.lag <= _LARGEST_LAG
+        require(whole, "lag", self.lag, allowed, "0 renders each image at its instant")
         period = 1 / self.rate_hz
         shortest = f"must be at least 0 s and at most the time between two images, {period:g} s"
         require(0 <= self.exposure_time <= period, "exposure_time", self.exposure_time, shortest)
@@ -315,6 +321,7 @@ class Camera(Sensor):
             blur_frame_count=self.blur_frame_count,
             row_time=self.row_time,
             row_band_count=self.row_band_count,
+            lag=self.lag,
         )
 
     def _chosen_lens(self) -> Lens:

@@ -1,6 +1,7 @@
 """Camera captures: the scene state of one exposure, from which images are rendered on demand."""
 
 import itertools
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -46,6 +47,7 @@ class Optics:
     blur_frame_count: int
     row_time: float
     row_band_count: int
+    lag: int = 0
     depth_noise: DepthNoise = field(default_factory=DepthNoise)
 
     @cached_property
@@ -111,6 +113,9 @@ class Capture:
         self._seeds, self._meter = seeds, meter
         self._channels: dict[int, Images] = {}
         self._images: dict[tuple[str, int], npt.NDArray[Any]] = {}
+        self._checked = False
+        # The thread that renders ahead and those that access images.
+        self._lock = threading.RLock()
 
     @property
     def count(self) -> int:
@@ -121,6 +126,20 @@ class Capture:
     def entities(self) -> Sequence[Entity]:
         """Entities that pixels can belong to, by index."""
         return self.visuals.entities
+
+    def prepare(self) -> int:
+        """Prepare for rendering by another thread, and return how many captures may wait for that.
+
+        The renderer is made, and an enclosed lens reported, so that errors and warnings come at the capture.
+
+        Raises:
+            ConfigError: If there is no renderer.
+        """
+        lag = self.optics.lag if self.visuals.renders_past else 0
+        if lag > 0:
+            self.visuals.load()
+            self._check()
+        return lag
 
     def view(self, copy: int, snapshot: Snapshot | None = None) -> View:
         """Return the view of a camera at the instant of the capture, or at another.
@@ -143,15 +162,17 @@ class Capture:
 
     def channels(self, copy: int) -> Images:
         """Return the renderer's channels for all outputs, rendered at the first call."""
-        if copy not in self._channels:
-            self._channels[copy] = self._drawn(copy)
-        return self._channels[copy]
+        with self._lock:
+            if copy not in self._channels:
+                self._channels[copy] = self._drawn(copy)
+            return self._channels[copy]
 
     def image(self, output: str, copy: int) -> npt.NDArray[Any]:
         """Return an output, computed at the first call."""
-        if (output, copy) not in self._images:
-            self._images[output, copy] = self._computed(output, copy)
-        return self._images[output, copy]
+        with self._lock:
+            if (output, copy) not in self._images:
+                self._images[output, copy] = self._computed(output, copy)
+            return self._images[output, copy]
 
     def exposure(self, copy: int) -> float:
         """Return the exposure of an image: factor from light to full brightness."""
@@ -238,16 +259,22 @@ class Capture:
             samples=samples,
         )
 
-    def _drawn(self, copy: int) -> Images:
+    def _check(self) -> None:
+        """Warn of copies whose lens is enclosed, once for each capture."""
         optics = self.optics
-        self.visuals.warn_if_enclosed(
-            f"{optics.name}: its lens",
-            self.snapshot,
-            self.view(copy).position,
-            carrier=None if optics.hide_vehicle else self.vehicle,
-            mount=optics.position,
-        )
-        bands = [self._band(copy, *band) for band in optics.bands]
+        for copy in range(0 if self._checked else self.count):
+            self.visuals.warn_if_enclosed(
+                f"{optics.name}: its lens",
+                self.snapshot,
+                self.view(copy).position,
+                carrier=None if optics.hide_vehicle else self.vehicle,
+                mount=optics.position,
+            )
+        self._checked = True
+
+    def _drawn(self, copy: int) -> Images:
+        self._check()
+        bands = [self._band(copy, *band) for band in self.optics.bands]
         if len(bands) == 1:
             return bands[0]
         joined = {

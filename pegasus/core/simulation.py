@@ -106,7 +106,8 @@ class Simulation:
         drawing: Sequence[Observer] = ()
         if renderer == "auto" and host is not None:
             renderer, drawing = host.make_renderer(self.engine)
-        self.visuals = self.vehicles.visuals = Visuals(self.scene, self.vehicles, renderer=renderer)
+        visuals = Visuals(self.scene, self.vehicles, renderer=renderer, renders_past=not drawing)
+        self.visuals = self.vehicles.visuals = visuals
         self.step_count = 0
         self.speed: float | None = None
         """Limit of the speed [times real time], None if unlimited; passed to backends when they start."""

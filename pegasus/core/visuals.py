@@ -2,10 +2,11 @@
 
 import logging
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from pegasus.scene.scene import Entity, Scene
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
     from pegasus.core.vehicle_manager import VehicleManager
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -112,13 +115,19 @@ class Visuals:
         scene: The world.
         vehicles: The vehicles; they may come and go.
         renderer: `auto`, `embree` or `mitsuba`, or a renderer. It is made at the first image.
+        renders_past: Whether the renderer renders snapshots of the past, and not the present alone.
 
     Raises:
         ConfigError: If there is no renderer of that name.
     """
 
     def __init__(
-        self, scene: Scene, vehicles: "VehicleManager", *, renderer: str | Renderer = "auto"
+        self,
+        scene: Scene,
+        vehicles: "VehicleManager",
+        *,
+        renderer: str | Renderer = "auto",
+        renders_past: bool = True,
     ) -> None:
         if isinstance(renderer, str) and renderer not in ("auto", *RENDERERS):
             raise ConfigError(
@@ -126,6 +135,8 @@ class Visuals:
             )
         self.scene = scene
         """The world, without its vehicles."""
+        self.renders_past = renders_past
+        """Whether images can be rendered after their instant."""
         self._warned: set[str] = set()
         self._vehicles, self._choice = vehicles, renderer
         self._renderer: Renderer | None = None
@@ -136,8 +147,9 @@ class Visuals:
         self._rows: tuple[int, ...] = (0,)
         self._present: dict[str, RenderObject] = {}
         self._shown: tuple[Snapshot, frozenset[str]] | None = None
-        # A panel renders from a thread of its own.
+        # A panel and the worker render from threads of their own.
         self._lock = threading.RLock()
+        self._worker: ThreadPoolExecutor | None = None
 
     def snapshot(self, time: float) -> Snapshot:
         """Return the present snapshot.
@@ -252,6 +264,26 @@ class Visuals:
         with self._lock:
             return self._made().materials
 
+    def load(self) -> None:
+        """Make the renderer, if there is none yet.
+
+        Raises:
+            ConfigError: If it cannot be made, or there is nothing to draw.
+        """
+        if self._renderer is None:
+            with self._lock:
+                self._made()
+
+    def submit(self, make: Callable[[], T]) -> Future[T]:
+        """Call a function in the thread that renders beside the simulation, after those submitted before.
+
+        Args:
+            make: The function.
+        """
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "images")
+        return self._worker.submit(make)
+
     def prepare(self) -> None:
         """Start reading a deferred world in the background, if the renderer needs it."""
         if isinstance(self._choice, str) and not self.scene.is_whole:
@@ -259,6 +291,9 @@ class Visuals:
 
     def close(self) -> None:
         """Free the renderer; calling it twice is allowed."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.shutdown(cancel_futures=True)
         with self._lock:
             self._closed = True
             renderer, self._renderer = self._renderer, None

@@ -3,10 +3,10 @@
 import contextlib
 import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -14,6 +14,7 @@ import orjson
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.cameras import ImageQueue
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.observer import recorded_rate
 from pegasus.core.schedule import Schedule
@@ -136,6 +137,18 @@ class McapRecorder:
             log.close()
 
 
+class _ImageMessages(NamedTuple):
+    """Encoded messages of a camera or lidar reading."""
+
+    track: "_Track"
+    prefix: str
+    """Topic of the sensor."""
+    stamp: int
+    """Time [ns]."""
+    encoded: list[tuple[str, MessageType, bytes]]
+    """Topic below that of the sensor, type and content of each message."""
+
+
 class _Track:
     """Messages of a recorded vehicle by topic, in the order in which those of one step are written."""
 
@@ -149,6 +162,7 @@ class _Track:
         self.segment = ""
         self.sensors: dict[str, ItemMessages] = {}
         self.images: dict[str, Messages] = {}
+        self.queues: dict[str, ImageQueue[_ImageMessages]] = {}
 
     @property
     def messages(self) -> list[Messages]:
@@ -246,7 +260,10 @@ class _OpenLog:
         track = self._tracks[vehicle.name] = _Track(vehicle)
         return track
 
-    def _finish_paths(self, tracks: Iterable[_Track]) -> None:
+    def _finish_paths(self, tracks: Collection[_Track]) -> None:
+        for track in tracks:
+            for queue in track.queues.values():
+                queue.finish()
         self._write_chunk()
         for track in tracks:
             if track.path is not None:
@@ -292,12 +309,26 @@ class _OpenLog:
 
     def _add_images(self, track: _Track, sensor: str, reading: Reading, stamp: int) -> None:
         make = IMAGE_MESSAGES.find(reading)
-        for message in make(reading, f"{track.vehicle.name}/{sensor}", stamp) if make is not None else ():
-            topic = f"/{track.vehicle.name}/sensors/{sensor}/{message.topic}"
+        if make is None:
+            return
+        frame = f"{track.vehicle.name}/{sensor}"
+
+        def images() -> _ImageMessages:
+            made = make(reading, frame, stamp)
+            encoded = [(m.topic, m.kind, m.kind.encoded(m.content)) for m in made]
+            return _ImageMessages(track, f"/{track.vehicle.name}/sensors/{sensor}", stamp, encoded)
+
+        if sensor not in track.queues:
+            track.queues[sensor] = ImageQueue(self._keep_images)
+        track.queues[sensor].add(reading, images)
+
+    def _keep_images(self, images: _ImageMessages) -> None:
+        track, prefix, stamp, encoded = images
+        for name, kind, data in encoded:
+            topic = f"{prefix}/{name}"
             messages = track.images.get(topic)
             if messages is None:
-                messages = track.images[topic] = Messages(self._register(topic, message.kind, {}))
-            data = message.kind.encoded(message.content)
+                messages = track.images[topic] = Messages(self._register(topic, kind, {}))
             messages.waiting.append((stamp, data))
             self._image_size += len(data)
 

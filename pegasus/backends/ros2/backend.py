@@ -86,6 +86,7 @@ class ROS2(Backend):
         """Namespace of each copy, after the vehicle has joined a simulation."""
         self._transport: Transport | None = None
         self._nodes: list[Node] = []
+        self._publications: Publications | None = None
 
     @property
     def variances(self) -> Variances:
@@ -113,6 +114,7 @@ class ROS2(Backend):
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Publish time, state and new readings."""
         self._clock.publish(t)
+        assert self._publications is not None
         self._publications.send(t, state, readings)
 
     def command(self, t: float) -> Array | None:
@@ -125,12 +127,17 @@ class ROS2(Backend):
 
     def stop(self) -> None:
         """Leave the graph."""
+        publications, self._publications = self._publications, None
         nodes, self._nodes = self._nodes, []
         transport, self._transport = self._transport, None
-        for node in nodes:
-            node.close()
-        if transport is not None:
-            transport.close()
+        try:
+            if publications is not None:
+                publications.finish()
+        finally:
+            for node in nodes:
+                node.close()
+            if transport is not None:
+                transport.close()
 
     def _open(self) -> None:
         choice = cast(TransportChoice, self.transport)

@@ -15,7 +15,15 @@ from pegasus.backends.ros2.messages import Message, encode, message
 from pegasus.backends.ros2.topics import Topics
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import ClassTable
-from pegasus.cameras import Camera, CameraReading, Lidar, LidarReading, PointCloud, StereoCamera
+from pegasus.cameras import (
+    Camera,
+    CameraReading,
+    ImageQueue,
+    Lidar,
+    LidarReading,
+    PointCloud,
+    StereoCamera,
+)
 from pegasus.core.schedule import Schedule
 from pegasus.core.sensor import Reading, Sensor
 from pegasus.optics.lens import distortion_model
@@ -44,6 +52,7 @@ _LIDAR_POINT = np.dtype([*_RAW_POINT.descr, ("intensity", "<f4"), ("ring", "<u2"
 Header = Mapping[str, Any]
 """Fields of std_msgs/Header."""
 _Make = Callable[[Any, int, Header], Message]
+_Encoded = list[tuple[Publisher, bytes]]
 
 
 class ImageStream:
@@ -56,6 +65,7 @@ class ImageStream:
         schedule: Schedule of the topic; None for every new reading.
         make: Function from reading, copy and header to the message.
         always: Whether to publish without subscriptions, for late readers.
+        beside: Whether images are rendered beside the next steps.
     """
 
     def __init__(
@@ -67,32 +77,61 @@ class ImageStream:
         make: _Make,
         *,
         always: bool = False,
+        beside: bool = True,
     ) -> None:
         self._topic, self._schedule, self._make, self._always = topic, schedule, make, always
+        self._beside = beside and not always
         self._copies = list(zip(publishers, frames, strict=True))
+        self._queue = ImageQueue(self._publish)
 
     def send(self, step: int, reading: Reading, seconds: int, nanoseconds: int) -> None:
         """Publish the messages that are due and subscribed to.
 
         Args:
             step: Number of the physics step.
-            reading: The reading, whose images are rendered now.
+            reading: The reading, whose images are rendered beside the next steps.
             seconds: Whole seconds of the stamp [s].
             nanoseconds: Remainder of the stamp [ns].
         """
         if self._schedule is not None and not self._schedule.due(step):
             return
         stamp = {"sec": seconds, "nanosec": nanoseconds}
-        for copy, (publisher, frame) in enumerate(self._copies):
-            if self._always or publisher.matched:
-                try:
-                    made = self._make(reading, copy, {"stamp": stamp, "frame_id": frame})
-                except ConfigError as error:
-                    # A subscriber to an image that cannot be rendered must not end the flight.
-                    _log.warning("topic %s is no longer published: %s", self._topic, error)
-                    self._copies = []
-                    return
-                publisher.publish(encode(made))
+        copies = [
+            (copy, publisher, {"stamp": stamp, "frame_id": frame})
+            for copy, (publisher, frame) in enumerate(self._copies)
+            if self._always or publisher.matched
+        ]
+
+        def messages() -> _Encoded:
+            return [(to, encode(self._make(reading, copy, header))) for copy, to, header in copies]
+
+        if not copies:
+            return
+        if self._beside:
+            self._attempt(lambda: self._queue.add(reading, messages))
+        else:
+            self._attempt(lambda: self._publish(messages()))
+
+    def collect(self) -> None:
+        """Publish the messages whose images are ready."""
+        self._attempt(self._queue.collect)
+
+    def finish(self) -> None:
+        """Wait for the images that are being rendered, and publish their messages."""
+        self._attempt(self._queue.finish)
+
+    def _publish(self, messages: _Encoded) -> None:
+        for publisher, data in messages:
+            publisher.publish(data)
+
+    def _attempt(self, publish: Callable[[], None]) -> None:
+        try:
+            publish()
+        except ConfigError as error:
+            # A subscriber to an image that cannot be rendered must not end the flight.
+            if self._copies:
+                _log.warning("topic %s is no longer published: %s", self._topic, error)
+            self._copies = []
 
 
 class ImageTopic(NamedTuple):
@@ -111,9 +150,16 @@ class ImageTopic(NamedTuple):
 
 
 def image_streams(
-    name: str, sensor: Sensor, topics: Topics, frames: Sequence[FrameNames]
+    name: str, sensor: Sensor, topics: Topics, frames: Sequence[FrameNames], *, beside: bool
 ) -> list[ImageStream]:
     """Return the topics of a camera or a lidar; none for other sensors.
+
+    Args:
+        name: Name of the sensor.
+        sensor: The sensor.
+        topics: Topics of the vehicle.
+        frames: Frame names of each copy.
+        beside: Whether images are rendered beside the next steps.
 
     Raises:
         ConfigError: If an option of a topic is not allowed.
@@ -124,7 +170,9 @@ def image_streams(
         opened = topics.publishers(topic, kind, qos)
         if opened is not None:
             own = [names.own(frame) for names in frames]
-            streams.append(ImageStream(topic, opened[0], own, opened[1], make, always=qos.latched))
+            streams.append(
+                ImageStream(topic, opened[0], own, opened[1], make, always=qos.latched, beside=beside)
+            )
     return streams
 
 

@@ -75,6 +75,7 @@ class Publications:
         frames: Frame names of each copy.
         state: Contents of the true state, by `state_contents`.
         images: Whether to publish images and point clouds.
+        beside: Whether images are rendered beside the next steps, and published when they are ready.
 
     Raises:
         ConfigError: If an option of a topic is not allowed.
@@ -88,6 +89,7 @@ class Publications:
         state: Sequence[Content],
         *,
         images: bool = True,
+        beside: bool = True,
     ) -> None:
         self._rate = vehicle.physics_rate
         self._state = _streams(state, topics, frames)
@@ -95,10 +97,12 @@ class Publications:
         self._readings: dict[str, Sequence[Stream | ImageStream]] = {
             name: [
                 *_streams(contents.get(name, ()), topics, frames),
-                *(image_streams(name, sensor, topics, frames) if images else ()),
+                *(image_streams(name, sensor, topics, frames, beside=beside) if images else ()),
             ]
             for name, sensor in vehicle.sensors.items()
         }
+        streams = [stream for each in self._readings.values() for stream in each]
+        self._images = [stream for stream in streams if isinstance(stream, ImageStream)]
         _publish_mountings(vehicle, topics, frames)
 
     def send(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
@@ -117,6 +121,13 @@ class Publications:
             for stream in self._readings[name]:
                 # The solution of a receiver is older than its reading.
                 stream.send(step, reading, *stamp_of(getattr(reading, "valid_at", reading.stamp)))
+        for images in self._images:
+            images.collect()
+
+    def finish(self) -> None:
+        """Wait for the images that are being rendered, and publish them."""
+        for images in self._images:
+            images.finish()
 
 
 def _streams(contents: Iterable[Content], topics: Topics, frames: Sequence[FrameNames]) -> list[Stream]:

@@ -136,7 +136,8 @@ class RosbagRecorder:
         )
         frames = [backend.frames.names(namespace) for namespace in namespaces]
         state = state_contents(vehicle, backend.frames, backend.variances)
-        return Publications(vehicle, topics, frames, state, images=self._images)
+        # The bag's own times are those of the step that writes, so that equal runs give equal bags.
+        return Publications(vehicle, topics, frames, state, images=self._images, beside=False)
 
 
 class _BagNode:

@@ -1,0 +1,177 @@
+"""Tests of images rendered beside the simulation: in order, bounded, and with the same bits."""
+
+import threading
+
+import numpy as np
+import pytest
+from analytic_renderer import GROUND, AnalyticRenderer, Plane
+from mcap.reader import make_reader
+
+from pegasus import ConfigError, McapRecorder, Multirotor, Simulation
+from pegasus.cameras import Camera, CameraReading, ImageQueue, Imaging, StereoCamera
+from pegasus.core.visuals import Visuals
+
+WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
+NOISY = Imaging(full_well=500.0, read_noise=0.05)
+LIMIT = 10.0  # [s]
+
+
+class GatedRenderer(AnalyticRenderer):
+    """Renderer that waits for its gate, and may fail at an image."""
+
+    def __init__(self):
+        super().__init__(planes=(GROUND, WALL))
+        self.gate, self.fails_at, self.threads = threading.Event(), None, set()
+
+    def render(self, view, channels, *, samples=1):
+        assert self.gate.wait(LIMIT)
+        self.threads.add(threading.current_thread())
+        if self.render_count == self.fails_at:
+            raise ConfigError("cannot be rendered", field="view")
+        return super().render(view, channels, samples=samples)
+
+
+def flying(lag, renderer):
+    sim = Simulation("flat", renderer=renderer, seed=3)
+    camera = Camera(rate_hz=25.0, resolution=(32, 24), imaging=NOISY, lag=lag)
+    return sim, sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors={"front": camera}))
+
+
+def added(sim, iris, queue, steps):
+    """Step, and add the images of each new reading."""
+    for _ in range(steps):
+        sim.step()
+        for reading in iris.new_readings.values():
+            queue.add(reading, lambda reading=reading: (reading.stamp, reading.rgb))
+
+
+def test_steps_go_on_while_images_wait():
+    """The step would wait for each image although two may wait."""
+    renderer, received = GatedRenderer(), []
+    sim, iris = flying(2, renderer)
+    with sim:
+        queue = ImageQueue(received.append)
+        added(sim, iris, queue, 20)
+        queue.collect()
+        assert (received, renderer.render_count, sim.step_count) == ([], 0, 20)
+        renderer.gate.set()
+        queue.finish()
+        assert [stamp for stamp, _ in received] == [0.0, 0.04]
+        assert threading.main_thread() not in renderer.threads
+
+
+def test_a_full_queue_waits_and_drops_nothing():
+    """Images would be lost, out of order, or pile up without bound if rendering is slow."""
+    renderer, received = GatedRenderer(), []
+    sim, iris = flying(2, renderer)
+    threading.Timer(0.2, renderer.gate.set).start()
+    with sim:
+        queue = ImageQueue(received.append)
+        added(sim, iris, queue, 31)
+        # Readings at steps 0, 10, 20 and 30, of which two may wait.
+        assert len(received) == 2
+        queue.finish()
+    assert [stamp for stamp, _ in received] == [0.0, 0.04, 0.08, 0.12]
+
+
+def test_images_do_not_depend_on_the_lag():
+    """Noise or poses would be those of the time of rendering."""
+    seen = {}
+    for lag in (0, 1, 5):
+        renderer, received = GatedRenderer(), []
+        renderer.gate.set()
+        sim, iris = flying(lag, renderer)
+        with sim:
+            queue = ImageQueue(received.append)
+            added(sim, iris, queue, 80)
+            queue.finish()
+        assert (threading.main_thread() in renderer.threads) == (lag == 0)
+        seen[lag] = [(stamp, rgb.tobytes()) for stamp, rgb in received]
+    assert len(seen[0]) == 8
+    assert len({rgb for _, rgb in seen[0]}) == 8
+    assert seen[0] == seen[1] == seen[5]
+
+
+def test_an_image_accessed_at_once_is_rendered_once():
+    """Access while the image waits would render it a second time, or give another image."""
+    renderer, received = GatedRenderer(), []
+    renderer.gate.set()
+    sim, iris = flying(3, renderer)
+    with sim:
+        queue = ImageQueue(received.append)
+        added(sim, iris, queue, 1)
+        now = iris.reading(CameraReading).rgb
+        queue.finish()
+    assert renderer.render_count == 1
+    assert np.array_equal(received[0][1], now)
+
+
+def test_errors_of_rendering_reach_the_simulation():
+    """A failed image would be lost in the other thread, without a word."""
+    renderer = GatedRenderer()
+    renderer.gate.set()
+    renderer.fails_at = 1
+    sim, iris = flying(2, renderer)
+    with sim:
+        queue = ImageQueue([].append)
+        with pytest.raises(ConfigError, match="cannot be rendered"):
+            added(sim, iris, queue, 60)
+        assert sim.step_count < 60
+
+
+def recorded(path, lag):
+    sensors = {
+        "front": Camera(rate_hz=25.0, resolution=(32, 24), outputs=("rgb", "depth"), imaging=NOISY, lag=lag),
+        "pair": StereoCamera(rate_hz=50.0, resolution=(16, 12), imaging=NOISY, lag=lag),
+    }
+    renderer = AnalyticRenderer(planes=(GROUND, WALL))
+    recorder = McapRecorder(path, images=True)
+    with Simulation("flat", renderer=renderer, seed=2, observers=[recorder]) as sim:
+        sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors=sensors))
+        sim.step(95)
+    with path.open("rb") as file:
+        messages = make_reader(file, validate_crcs=True).iter_messages()
+        return sorted((channel.topic, item.log_time, item.data) for _, channel, item in messages)
+
+
+def test_logs_hold_the_same_images_whatever_the_lag(tmp_path):
+    """A log would lack the last images, or hold others, if they are rendered beside the simulation."""
+    at_once = recorded(tmp_path / "0.mcap", 0)
+    assert sum(topic.endswith("front/rgb") for topic, *_ in at_once) == 10
+    assert recorded(tmp_path / "3.mcap", 3) == at_once
+    recorded(tmp_path / "again.mcap", 3)
+    assert (tmp_path / "again.mcap").read_bytes() == (tmp_path / "3.mcap").read_bytes()
+
+
+def test_a_renderer_of_the_present_is_not_asked_for_the_past():
+    """RTX would render the stage of a later step, because it knows the present one only."""
+    renderer, received = GatedRenderer(), []
+    renderer.gate.set()
+    sim, iris = flying(2, renderer)
+    with sim:
+        sim.visuals.close()
+        sim.visuals = sim.vehicles.visuals = Visuals(
+            sim.scene, sim.vehicles, renderer=renderer, renders_past=False
+        )
+        added(sim, iris, ImageQueue(received.append), 1)
+        assert len(received) == 1
+        assert renderer.threads == {threading.main_thread()}
+
+
+def test_nothing_is_left_behind():
+    """A closed simulation would leave its thread."""
+    before = set(threading.enumerate())
+    renderer = GatedRenderer()
+    renderer.gate.set()
+    sim, iris = flying(2, renderer)
+    with sim:
+        added(sim, iris, ImageQueue([].append), 11)
+        assert set(threading.enumerate()) > before
+    assert set(threading.enumerate()) <= before
+
+
+@pytest.mark.parametrize("lag", [-1, 101, 1.5, None])
+def test_impossible_lags_are_refused(lag):
+    """A wrong lag would be noticed in the middle of a flight."""
+    with pytest.raises(ConfigError, match=r"lag.*whole number from 0 to 100"):
+        Camera(lag=lag)
