@@ -3,6 +3,7 @@
 import itertools
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -196,7 +197,8 @@ class LazySeries(Mapping[str, Series]):
 class Log:
     """Recorded run: `log["iris/state"]` holds the messages of a topic.
 
-    `iris/imu` stands for `iris/sensors/imu`; so does `imu`, if only one topic ends in it.
+    `iris/imu` stands for `iris/sensors/imu`; so does `imu`, if only one topic ends in it. `topic in log`
+    knows these names too, and iterating over the log gives its topics.
     """
 
     path: Path
@@ -214,7 +216,10 @@ class Log:
         return self.series[self._topic(topic)]
 
     def __contains__(self, topic: object) -> bool:
-        return topic in self.series
+        return topic in self.series or str(topic).removeprefix("/") in self._names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.series)
 
     @property
     def topics(self) -> list[str]:
@@ -291,17 +296,19 @@ class Log:
         """Return the topic of a name: all of it, without `sensors/`, or its last part if no other has it."""
         if name in self.series:
             return name
-        topics = list(self.series)
-        ends = [topic.rpartition("/")[2] for topic in topics]
-        names = {end: topic for end, topic in zip(ends, topics, strict=True) if ends.count(end) == 1}
-        names |= {topic.replace("/sensors/", "/"): topic for topic in topics} | dict(
-            zip(topics, topics, strict=True)
-        )
-        plain = str(name).removeprefix("/")
+        names, plain = self._names(), str(name).removeprefix("/")
         if plain not in names:
             remedy = " ".join(did_you_mean(plain, names)) or f"it holds {self._examples()}"
             raise ConfigError("no such topic", file=self.path, field="topic", value=name, remedy=remedy)
         return names[plain]
+
+    def _names(self) -> dict[str, str]:
+        """Return topics by their names, short ones included."""
+        topics = list(self.series)
+        ends = Counter(topic.rpartition("/")[2] for topic in topics)
+        names = {end: topic for topic in topics if ends[end := topic.rpartition("/")[2]] == 1}
+        names |= {topic.replace("/sensors/", "/"): topic for topic in topics}
+        return names | {topic: topic for topic in topics}
 
     def _examples(self) -> str:
         shown = ", ".join(self.topics[:4]) or "no topics at all"

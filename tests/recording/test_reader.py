@@ -256,9 +256,13 @@ def test_the_error_of_a_fleet_is_short(tmp_path: Path) -> None:
 
 
 def test_short_names_stand_for_topics(whole: Log) -> None:
-    """A topic would need to be written in full, or a short name would give another topic."""
+    """A topic would need its full name, or a short name would give another topic or be denied by `in`."""
     for name in ("iris/sensors/gyro", "/iris/sensors/gyro", "iris/gyro", "gyro"):
         assert whole[name] is whole["iris/sensors/gyro"]
+        assert name in whole
+    assert "sensors" not in whole
+    assert 3 not in whole
+    assert list(whole) == whole.topics
 
 
 def test_a_name_that_two_topics_end_in_is_refused(tmp_path: Path) -> None:
