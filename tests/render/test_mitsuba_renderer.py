@@ -466,6 +466,23 @@ def test_nothing_to_draw_and_wrong_requests_are_told(photographer: MitsubaRender
     photographer.close()
 
 
+def test_a_closed_renderer_keeps_no_shapes() -> None:
+    """Each scene of a dataset would be compiled into the paths of the next ones, which take twice as long."""
+    mitsuba, drjit = load_mitsuba()
+
+    def free_number() -> int:
+        shapes = mitsuba.load_dict({"type": "scene", "ball": {"type": "sphere"}}).shapes_dr()
+        return int(drjit.reinterpret_array(mitsuba.UInt32, shapes)[0])
+
+    free = free_number()
+    one = MitsubaRenderer(denoise=False)
+    one.load(scene(("ground", quad(9.0), GRAY, np.eye(4))))
+    one.render(DOWN, ["radiance", "distance"])
+    assert free_number() > free
+    one.close()
+    assert free_number() <= free
+
+
 @pytest.mark.parametrize("package", ["mitsuba", "pyoidn"])
 def test_a_missing_extra_is_one_line(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra a user would see a traceback instead of the install command."""

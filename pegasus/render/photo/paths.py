@@ -43,9 +43,10 @@ class PathTracer:
     def __init__(self, mitsuba: Any, drjit: Any) -> None:
         self._mi, self._dr = mitsuba, drjit
 
-    def load(self) -> None:
-        """Discard all materials."""
+    def clear(self) -> None:
+        """Discard the scene and all materials."""
         self._surfaces = Surfaces(self._mi, self._dr)
+        self._integrator: PathIntegrator | None = None
 
     def update(self, scene: Any, places: Sequence[Place], hits: Hits, store: ShapeStore) -> None:
         """Update to the present shapes and materials.
@@ -84,6 +85,7 @@ class PathTracer:
     def _means(self, view: View, rays: LensRays, samples: int, seed: int) -> Floats:
         """Return sample means of each pixel, shape (H, W, 9)."""
         mi, dr = self._mi, self._dr
+        assert self._integrator is not None
         width, height = view.resolution
         image = np.zeros((height, width, 9), np.float32)
         corners = mi.Float(_corners(view, rays).astype(np.float32).ravel())

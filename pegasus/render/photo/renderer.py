@@ -88,7 +88,6 @@ class MitsubaRenderer:
             for transform, entity in zip(copies.transforms, copies.entities, strict=True):
                 world += self._placed(group, transform, entity)
         self._clear()
-        self._paths.load()
         self._world = world + [Place(lamp, (), np.eye(4), OWN_ENTITY) for lamp in lamps]
         self._emitters, self._store = distant, store
         self._entities = EntityIndex(scene)
@@ -185,7 +184,9 @@ class MitsubaRenderer:
         self._lens_rays = LensRayCache()
 
     def _clear(self) -> None:
+        # Every shape that is left anywhere is compiled into the paths of later scenes.
         self._scene = self._parameters = None
+        self._paths.clear()
         self._moved = False
         self._world, self._emitters = [], []
         self._objects: dict[str, _Object] = {}
