@@ -302,7 +302,19 @@ class RecordSpec(StrictModel):
 
 REGIONS = (
     *("apron", "ceiling", "courtyard", "crossing", "dark_paving", "dark_tile", "field", "floor", "garden"),
-    *("grass", "ground", "hill", "ivy", "kerb", "lawn", "leaf", "light_paving", "light_tile", "marking"),
+    *(
+        "grass",
+        "ground",
+        "hill",
+        "ivy",
+        "kerb",
+        "lawn",
+        "leaf",
+        "light_paving",
+        "light_tile",
+        "manhole_cover",
+        "marking",
+    ),
     *("meadow", "moss", "park", "path", "ramp", "road", "road_marking", "roof", "sidewalk", "skylight"),
     *("soil", "steps", "terrace", "wall", "window"),
 )
