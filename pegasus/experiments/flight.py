@@ -195,7 +195,8 @@ def plot_run(run: Path) -> Path:
     Raises:
         ConfigError: If there is no log, or the plot cannot be written.
     """
-    log = read_log(run)
+    # A damaged log is plotted up to the damage.
+    log = read_log(run, verify=True)
     picture = log.path.with_name("flight.png")
     plot_flight(log, picture)
     write_layout(log)

@@ -287,3 +287,17 @@ def test_plot_needs_a_log(tmp_path):
     """A folder without a log would cause a traceback."""
     with pytest.raises(ConfigError, match=r"flight\.mcap"):
         plot_run(tmp_path)
+
+
+def test_a_damaged_log_is_plotted_up_to_the_damage(scenario, tmp_path):
+    """A flight on a failing disk would have no plot at all."""
+    pytest.importorskip("matplotlib")
+    path = scenario({"model": "iris", "backends": [TAKEOFF]}, world="courtyard", duration=4.0)
+    folder = Flight(path).fly(out=tmp_path).folder
+    log, picture = folder / "flight.mcap", folder / "flight.png"
+    damaged = bytearray(log.read_bytes())
+    damaged[2 * len(damaged) // 3] ^= 0x10
+    log.write_bytes(damaged)
+    picture.unlink()
+    assert plot_run(folder) == picture
+    assert picture.stat().st_size > 10_000
