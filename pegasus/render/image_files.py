@@ -1,4 +1,4 @@
-"""Reading of image files: 8-bit formats by Pillow, OpenEXR by Mitsuba."""
+"""Reading of image files: 8-bit formats by Pillow, OpenEXR by Mitsuba, UDIM tiles as one image."""
 
 from pathlib import Path
 
@@ -7,9 +7,13 @@ import numpy.typing as npt
 from PIL import Image
 
 from pegasus.base.errors import ConfigError
+from pegasus.scene.udim import TOKEN, TileGrid, tile_grid
 
 Codes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
+
+# Longest side of joined tiles [pixels].
+_LONGEST_SIDE = 16384
 
 
 def read_image(path: Path, *, srgb: bool) -> Codes:
@@ -18,12 +22,14 @@ def read_image(path: Path, *, srgb: bool) -> Codes:
     8-bit images keep the codes of their files. The linear light of OpenEXR is clipped to 0 to 1.
 
     Args:
-        path: Image file.
+        path: Image file, or UDIM tiles: they are joined, with the size of the largest, and black between.
         srgb: Whether the colours of an OpenEXR image are encoded by sRGB (IEC 61966-2-1), else linearly.
 
     Raises:
         ConfigError: If the image cannot be read.
     """
+    if TOKEN in path.name:
+        return _joined(tile_grid(path), srgb=srgb)
     if path.suffix.lower() == ".exr":
         return encoded(read_exr(path).clip(0.0, 1.0), srgb=srgb)
     try:
@@ -36,6 +42,20 @@ def read_image(path: Path, *, srgb: bool) -> Codes:
     # Pillow raises a SyntaxError for some broken files.
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise _unreadable(path, str(error).removesuffix(f" {str(path)!r}")) from None
+
+
+def _joined(grid: TileGrid, *, srgb: bool) -> Codes:
+    images = {place: read_image(file, srgb=srgb) for place, file in grid.tiles.items()}
+    columns, rows = grid.size
+    height, width = (max(image.shape[k] for image in images.values()) for k in (0, 1))
+    height, width = min(height, _LONGEST_SIDE // rows), min(width, _LONGEST_SIDE // columns)
+    whole = np.zeros((rows * height, columns * width, 4), dtype=np.uint8)
+    whole[..., 3] = 255
+    for (u, v), image in images.items():
+        top, left = (rows - 1 - (v - grid.first[1])) * height, (u - grid.first[0]) * width
+        resized = Image.fromarray(image).resize((width, height), Image.Resampling.BOX)
+        whole[top : top + height, left : left + width] = np.asarray(resized)
+    return whole
 
 
 def read_exr(path: Path) -> Floats:

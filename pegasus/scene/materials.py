@@ -11,6 +11,7 @@ from pxr import Usd, UsdGeom, UsdShade
 from pegasus.scene.mdl import approximate_mdl
 from pegasus.scene.scene import Color, Material, Texture
 from pegasus.scene.stage import TIME, Notices, texture_file
+from pegasus.scene.udim import TOKEN, placed_on_tiles
 
 _COLORS = {
     "diffuseColor": "diffuse_color",
@@ -164,7 +165,9 @@ def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) ->
     is_normal = name == "normal"
     scale, bias = ((2.0, 2.0, 2.0, 1.0), (-1.0, -1.0, -1.0, 0.0)) if is_normal else ((1.0,) * 4, (0.0,) * 4)
     uv_set, placement = _coordinates(node, notices)
-    return Texture(
+    if TOKEN in image.name and placement:
+        notices.add("transform of the coordinates of UDIM tiles left out", node.GetPath())
+    texture = Texture(
         path=image,
         channel="rgb" if name in _COLORS or is_normal else output.replace("rgb", "r"),
         srgb=is_srgb(image, color_space, is_color=name in _COLORS),
@@ -174,6 +177,7 @@ def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) ->
         uv_set=uv_set,
         **placement,
     )
+    return placed_on_tiles(texture)
 
 
 def is_srgb(image: Path, color_space: str, *, is_color: bool) -> bool:

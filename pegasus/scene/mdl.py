@@ -7,6 +7,7 @@ from pxr import UsdShade
 
 from pegasus.scene.scene import Material, Texture
 from pegasus.scene.stage import TIME, Notices, texture_file
+from pegasus.scene.udim import placed_on_tiles
 
 _GREY = (0.2, 0.2, 0.2)
 
@@ -94,7 +95,7 @@ def _texture(
     if image is None:
         return None
     is_normal = name == "normalmap_texture"
-    return Texture(
+    texture = Texture(
         path=image,
         channel=channel,
         srgb=srgb,
@@ -104,6 +105,7 @@ def _texture(
         uv_rotation=math.radians(float(_value(shader, "texture_rotate", 0.0))),
         uv_translation=_pair(_value(shader, "texture_translate", (0.0, 0.0))),
     )
+    return placed_on_tiles(texture)
 
 
 def _attribute(shader: UsdShade.Shader, name: str) -> Any:

@@ -9,15 +9,17 @@ import numpy.typing as npt
 from pxr import Usd, UsdGeom
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.scene.mesh_refinement import read_refinement
 from pegasus.scene.scene import Geometry
 from pegasus.scene.stage import TIME, Notices
+from pegasus.scene.subdivision import Refinement
 
 Floats = npt.NDArray[np.float32]
 
 UV_SETS = ("st", "st0", "UVMap", "st_0", "uv", "map1")
 """Names of texture coordinates used by exporters, tried if a material names none."""
 
-# A subdivision cage without normals is smooth where its faces meet at less than about 100 degrees.
+# A mesh without normals is smooth where its faces meet at less than about 100 degrees.
 _SMOOTH_COSINE = 0.65
 
 
@@ -37,11 +39,17 @@ class Polygons:
     counts: IntArray
     """Corners of each face."""
     left_handed: bool
+    refinement: Refinement | None = None
+    """Origin of a subdivision surface; faces, points and corners are refined."""
 
     @property
     def face_count(self) -> int:
-        """Number of faces."""
-        return len(self.counts)
+        """Number of faces as authored."""
+        return len(self.counts if self.refinement is None else self.refinement.cage.counts)
+
+    def mask(self, faces: BoolArray) -> BoolArray:
+        """Return a mask of faces as authored, shape (face_count,), as a mask of faces."""
+        return faces if self.refinement is None else faces[self.refinement.parents]
 
     def triangles(self) -> npt.NDArray[np.int32]:
         """Return the points of each triangle, counter-clockwise seen from outside, shape (T, 3)."""
@@ -83,15 +91,20 @@ def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
     if counts.sum() != len(indices) or indices.min() < 0 or indices.max() >= len(points):
         notices.add("mesh skipped: its face indices do not fit its counts and points", prim.GetPath())
         return None
-    corners, faces = _triangulate(points, counts, indices)
+    refinement = read_refinement(mesh, points, counts, indices, notices)
     holes = np.asarray(mesh.GetHoleIndicesAttr().Get(TIME) or (), dtype=np.int64)
-    if len(holes):
-        kept = ~np.isin(faces, holes)
-        corners, faces = corners[kept], faces[kept]
+    kept = ~np.isin(np.arange(len(counts)), holes)
+    if refinement is not None:
+        points = refinement.vertex(points)
+        counts, indices = refinement.topology.counts, refinement.topology.indices
+        kept = kept[refinement.parents]
+    corners, faces = _triangulate(points, counts, indices)
+    if not kept.all():
+        corners, faces = corners[kept[faces]], faces[kept[faces]]
     if not len(corners):
         return None
     left_handed = mesh.GetOrientationAttr().Get(TIME) == UsdGeom.Tokens.leftHanded
-    return Polygons(prim, points, indices, corners, faces, counts, left_handed)
+    return Polygons(prim, points, indices, corners, faces, counts, left_handed, refinement)
 
 
 def face_mask(subset: UsdGeom.Subset, face_count: int) -> BoolArray:
@@ -124,7 +137,7 @@ def mesh_geometry(
         notices: Receives primvars of wrong length.
     """
     if faces is not None:
-        chosen = faces[polygons.faces]
+        chosen = polygons.mask(faces)[polygons.faces]
         normals = normals[chosen]
         polygons = replace(polygons, corners=polygons.corners[chosen], faces=polygons.faces[chosen])
     uvs = _uvs(polygons, uv_set, notices)
@@ -149,8 +162,10 @@ def mesh_geometry(
 def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
     """Return unit normals at triangle corners, authored or else computed, shape (T, 3, 3)."""
     mesh = UsdGeom.Mesh(polygons.prim)
-    authored = _primvar(polygons, "normals", 3, notices)
-    if authored is None and (values := mesh.GetNormalsAttr().Get(TIME)):
+    # OpenUSD ignores the normals of subdivision surfaces.
+    is_refined = polygons.refinement is not None
+    authored = None if is_refined else _primvar(polygons, "normals", 3, notices)
+    if authored is None and not is_refined and (values := mesh.GetNormalsAttr().Get(TIME)):
         authored = _expand(polygons, values, mesh.GetNormalsInterpolation(), "normals", 3, notices)
     if authored is not None:
         return _unit(authored)
@@ -162,8 +177,8 @@ def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
     if mesh.GetSubdivisionSchemeAttr().Get(TIME) == UsdGeom.Tokens.none:
         return flat
     # All corners of a face have equal weight, independent of the triangulation.
-    corner_faces = np.repeat(np.arange(polygons.face_count), polygons.counts)
-    face_areas, summed = np.zeros((polygons.face_count, 3)), np.zeros_like(polygons.points)
+    corner_faces = np.repeat(np.arange(len(polygons.counts)), polygons.counts)
+    face_areas, summed = np.zeros((len(polygons.counts), 3)), np.zeros_like(polygons.points)
     for axis in range(3):
         face_areas[:, axis] = np.bincount(polygons.faces, weights=areas[:, axis], minlength=len(face_areas))
         weights = face_areas[corner_faces, axis]
@@ -275,12 +290,14 @@ def _expand(
     if array is None or array.shape[1] < width:
         notices.add(f"{name} left out: its values are not of {width} numbers", polygons.prim.GetPath())
         return None
-    array = array[:, :width]
-    if interpolation == UsdGeom.Tokens.faceVarying:
-        needed, picked = len(polygons.indices), polygons.corners
-    elif interpolation in (UsdGeom.Tokens.vertex, UsdGeom.Tokens.varying):
-        needed, picked = len(polygons.points), polygons.indices[polygons.corners]
-    elif interpolation == UsdGeom.Tokens.uniform:
+    refinement, array = polygons.refinement, array[:, :width]
+    tokens, cage = UsdGeom.Tokens, polygons if refinement is None else refinement.cage
+    if interpolation == tokens.faceVarying:
+        needed, picked = len(cage.indices), polygons.corners
+    elif interpolation in (tokens.vertex, tokens.varying):
+        needed = len(polygons.points) if refinement is None else len(refinement.cage.point_sharpness)
+        picked = polygons.indices[polygons.corners]
+    elif interpolation == tokens.uniform:
         needed, picked = polygons.face_count, np.repeat(polygons.faces[:, None], 3, axis=1)
     else:
         needed, picked = 1, np.zeros_like(polygons.corners)
@@ -289,6 +306,8 @@ def _expand(
             f"{interpolation} {name} left out: {len(array)} values, not {needed}", polygons.prim.GetPath()
         )
         return None
+    if refinement is not None:
+        array = refinement.interpolated(array[:needed], str(interpolation)).astype(np.float32)
     expanded: Floats = array[picked]
     return expanded
 

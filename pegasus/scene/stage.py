@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pxr import Ar, Tf, Usd, UsdGeom, UsdUtils
+from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdUtils
 
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import USD_SUFFIXES, user_cache
+from pegasus.scene.udim import NUMBERS, TOKEN
 
 
 class Notices:
@@ -181,23 +182,25 @@ def _reason(error: Tf.ErrorException, file: Path) -> str:
 def texture_file(attribute: Usd.Attribute) -> Path | None:
     """Return the image file of an asset attribute, or None if it is empty.
 
-    For UDIM tiles the first one is returned; an image inside a .usdz package is unpacked into the user's
+    The path of UDIM tiles keeps its placeholder. Images inside a .usdz package are unpacked into the user's
     cache.
 
     Raises:
-        ConfigError: If the image does not exist.
+        ConfigError: If the image, or each of its tiles, does not exist.
     """
     asset = attribute.Get(TIME)
     if asset is None or not asset.path:
         return None
     layer = attribute.GetPropertyStack(TIME)[0].layer
     resolved = asset.resolvedPath
-    if "<UDIM>" in asset.path:
-        resolved = layer.ComputeAbsolutePath(asset.path.replace("<UDIM>", "1001"))
-    if resolved and Path(resolved).is_file():
+    if TOKEN in asset.path:
+        if (tiled := _tiles(layer, asset.path)) is not None:
+            return tiled
+    elif resolved and Path(resolved).is_file():
         return Path(resolved)
-    if resolved and (unpacked := _unpack(resolved)):
-        return unpacked
+    elif resolved and (content := _packaged(resolved)) is not None:
+        name = hashlib.sha256(content).hexdigest()[:24] + Path(resolved.rstrip("]")).suffix
+        return _kept(user_cache() / "textures" / name, content)
     raise ConfigError(
         "texture does not exist",
         file=layer.realPath or layer.identifier,
@@ -207,18 +210,38 @@ def texture_file(attribute: Usd.Attribute) -> Path | None:
     )
 
 
-def _unpack(resolved: str) -> Path | None:
-    """Return an unpacked copy of a packaged asset, named by its content; None if it does not exist."""
+def _tiles(layer: Sdf.Layer, path: str) -> Path | None:
+    """Return the path of UDIM tiles on disk, with the placeholder; packaged ones are unpacked."""
+    contents = {}
+    for number in NUMBERS:
+        resolved = layer.ComputeAbsolutePath(path.replace(TOKEN, str(number)))
+        if Path(resolved).is_file():
+            return Path(resolved).with_name(Path(path).name)
+        if (content := _packaged(resolved)) is not None:
+            contents[number] = content
+    if not contents:
+        return None
+    digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:24]
+    tiles = user_cache() / "textures" / f"{digest}.{TOKEN}{Path(path).suffix}"
+    for number, content in contents.items():
+        _kept(tiles.with_name(tiles.name.replace(TOKEN, str(number))), content)
+    return tiles
+
+
+def _packaged(resolved: str) -> bytes | None:
+    """Return the content of a packaged asset, or None if it does not exist."""
     asset = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(resolved))
     if not asset:
         return None
     with asset:
-        content = bytes(asset.GetBuffer())
-    name = hashlib.sha256(content).hexdigest()[:24] + Path(resolved.rstrip("]")).suffix
-    path = user_cache() / "textures" / name
+        return bytes(asset.GetBuffer())
+
+
+def _kept(path: Path, content: bytes) -> Path:
+    """Write a file named by its content, unless it exists, and return its path."""
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{name}.{os.getpid()}.part")
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
         part.write_bytes(content)
         part.replace(path)
     return path

@@ -284,13 +284,13 @@ class _Translator:
         for subset, look in zip(subsets, looks, strict=True):
             faces = face_mask(subset, polygons.face_count) & rest
             rest &= ~faces
-            if faces[polygons.faces].any():
+            if polygons.mask(faces)[polygons.faces].any():
                 labelled = _labelled(place, subset.GetPrim())
                 part = f"{name}/{subset.GetPrim().GetName()}"
                 self._add_part(polygons, faces, part, self.materials.of(subset.GetPrim(), look), labelled)
         if rest.all():
             self._add_part(polygons, None, name, self.materials.of(prim, material), place)
-        elif rest[polygons.faces].any():
+        elif polygons.mask(rest)[polygons.faces].any():
             self._add_part(polygons, rest, name, self.materials.of(prim, material), place)
 
     def _outline_mesh(

@@ -74,3 +74,18 @@ def test_openexr_without_its_reader_names_the_package(
     monkeypatch.setitem(__import__("sys").modules, "mitsuba", None)
     with pytest.raises(ConfigError, match=r"require the missing package mitsuba; pip install .*\[photo\]"):
         read_exr(tmp_path / "a.exr")
+
+
+def test_udim_tiles_are_one_image(tmp_path: Path) -> None:
+    """Only tile 1001 would be drawn, or tiles in the wrong places."""
+    red, green, blue = (255, 0, 0, 255), (0, 255, 0, 255), (0, 0, 255, 255)
+    for number, color, size in ((1001, red, 4), (1002, green, 2), (1011, blue, 4)):
+        Image.new("RGBA", (size, size), color).save(tmp_path / f"skin.{number}.png")
+    (tmp_path / "skin.x.png").write_bytes(b"not a tile")
+    image = read_image(tmp_path / "skin.<UDIM>.png", srgb=True)
+    assert image.shape == (8, 8, 4)
+    # v counts from below, rows of an image from above.
+    assert (image[4:, :4] == red).all()
+    assert (image[4:, 4:] == green).all()
+    assert (image[:4, :4] == blue).all()
+    assert (image[:4, 4:] == (0, 0, 0, 255)).all()

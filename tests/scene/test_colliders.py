@@ -177,6 +177,7 @@ def box_mesh(stage: Usd.Stage, approximation: str | None) -> Usd.Prim:
     mesh.CreatePointsAttr(Vt.Vec3fArray(corners))
     mesh.CreateFaceVertexCountsAttr([4] * 6)
     mesh.CreateFaceVertexIndicesAttr(faces)
+    mesh.CreateSubdivisionSchemeAttr("none")
     if approximation is not None:
         UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(approximation)
     return prim

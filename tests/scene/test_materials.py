@@ -10,6 +10,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdUtils, Vt
 from pegasus.base.errors import ConfigError
 from pegasus.scene.scene import Material, Texture
 from pegasus.scene.translation import translate
+from pegasus.scene.udim import tile_paths
 
 Types = Sdf.ValueTypeNames
 
@@ -263,19 +264,6 @@ def test_an_empty_texture_path_is_noted_and_its_fallback_used(stage: Usd.Stage) 
     assert "/Looks/Paint/Image: texture without an image" in scene.warnings
 
 
-def test_the_first_tile_stands_for_tiled_images(stage: Usd.Stage, tmp_path: Path) -> None:
-    """A texture in UDIM tiles would count as missing."""
-    (tmp_path / "skin.1001.png").write_bytes(b"image")
-    output = textured(stage, f"{tmp_path}/skin.<UDIM>.png")
-    bind(
-        stage,
-        shader(stage, "/Looks/Paint/Surface", "UsdPreviewSurface", diffuseColor=(Types.Color3f, output)),
-    )
-    texture = translated(stage).diffuse_color
-    assert isinstance(texture, Texture)
-    assert texture.path == tmp_path / "skin.1001.png"
-
-
 def test_images_inside_a_package_are_unpacked(
     tmp_path: Path, image: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,3 +361,46 @@ def test_a_material_may_read_the_display_colour(stage: Usd.Stage) -> None:
     (geometry,) = scene.geometries.values()
     np.testing.assert_allclose(geometry.colors, geometry.vertices)
     assert scene.materials["/Looks/Paint"].diffuse_color == (1.0, 1.0, 1.0)
+
+
+def test_udim_tiles_cover_their_coordinates(stage: Usd.Stage, tmp_path: Path) -> None:
+    """All tiles would show the first one, stretched or repeated."""
+    for number in (1002, 1003, 1012):
+        (tmp_path / f"skin.{number}.png").write_bytes(b"image")
+    color = textured(stage, tmp_path / "skin.<UDIM>.png")
+    bind(
+        stage, shader(stage, "/Looks/Paint/Surface", "UsdPreviewSurface", diffuseColor=(Types.Color3f, color))
+    )
+    texture = translated(stage).diffuse_color
+    assert isinstance(texture, Texture)
+    assert texture.path == tmp_path / "skin.<UDIM>.png"
+    # u from 1 to 3 and v from 0 to 2 become 0 to 1.
+    for u, v, x, y in ((1.0, 0.0, 0.0, 0.0), (3.0, 2.0, 1.0, 1.0), (2.5, 0.5, 0.75, 0.25)):
+        assert u * texture.uv_scale[0] + texture.uv_translation[0] == pytest.approx(x)
+        assert v * texture.uv_scale[1] + texture.uv_translation[1] == pytest.approx(y)
+    for path in tmp_path.glob("skin.*.png"):
+        path.unlink()
+    with pytest.raises(ConfigError, match="texture does not exist"):
+        translate(stage)
+
+
+def test_packaged_udim_tiles_are_unpacked(
+    stage: Usd.Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiles inside a package could not be read."""
+    monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "cache"))
+    for number in (1001, 1011):
+        (tmp_path / f"skin.{number}.png").write_bytes(b"image %d" % number)
+    color = textured(stage, tmp_path / "skin.<UDIM>.png")
+    bind(
+        stage, shader(stage, "/Looks/Paint/Surface", "UsdPreviewSurface", diffuseColor=(Types.Color3f, color))
+    )
+    stage.Export(str(tmp_path / "skin.usda"))
+    assert UsdUtils.CreateNewUsdzPackage(str(tmp_path / "skin.usda"), str(tmp_path / "skin.usdz"))
+    scene = translate(tmp_path / "skin.usdz")
+    texture = scene.materials["/Looks/Paint"].diffuse_color
+    assert isinstance(texture, Texture)
+    assert [tile_paths(texture.path)[place].read_bytes() for place in ((0, 0), (0, 1))] == [
+        b"image 1001",
+        b"image 1011",
+    ]

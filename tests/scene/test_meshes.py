@@ -129,13 +129,13 @@ def test_flat_faces_split_vertices_and_smooth_ones_share_them(stage: Usd.Stage) 
     np.testing.assert_allclose(got.normals, (got.vertices - 0.5) / np.sqrt(0.75), atol=1e-6)
 
 
-def test_subdivision_cages_are_smooth_but_not_across_sharp_edges(stage: Usd.Stage) -> None:
+def test_meshes_without_scheme_and_normals_are_smooth_but_not_across_sharp_edges(stage: Usd.Stage) -> None:
     """Smooth shapes would look faceted, or sharp edges would be rounded."""
-    write(stage, "/Box", CUBE_POINTS, CUBE_FACES).CreateSubdivisionSchemeAttr("catmullClark")
+    write(stage, "/Box", CUBE_POINTS, CUBE_FACES).GetPrim().RemoveProperty("subdivisionScheme")
     angle = 2 * np.pi * np.arange(16) / 16
     points = [(float(np.cos(a)), float(np.sin(a)), z) for z in (0.0, 1.0) for a in angle]
     faces = [[k, (k + 1) % 16, (k + 1) % 16 + 16, k + 16] for k in range(16)]
-    write(stage, "/Tube", points, faces).CreateSubdivisionSchemeAttr("catmullClark")
+    write(stage, "/Tube", points, faces).GetPrim().RemoveProperty("subdivisionScheme")
     scene = translate(stage)
     assert len(scene.geometries["/Box"].vertices) == 24
     tube = scene.geometries["/Tube"]

@@ -31,6 +31,7 @@ def test_centimetres_with_y_up_become_metres_with_z_up() -> None:
     mesh.CreatePointsAttr([(0, 0, 0), (10, 0, 0), (0, 20, 0), (0, 0, 30)])
     mesh.CreateFaceVertexCountsAttr([3, 3, 3, 3])
     mesh.CreateFaceVertexIndicesAttr([0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3])
+    mesh.CreateSubdivisionSchemeAttr("none")
     UsdGeom.Xformable(mesh).AddTranslateOp().Set((100, 200, 300))
     scene = translate(stage)
     transform = scene.instances[0].transform
