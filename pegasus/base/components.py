@@ -182,6 +182,24 @@ def finite_angles(field: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> A
 
 
 def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str) -> type[T]:
+    cls = class_of(base, kinds, name, field=field)
+    if name not in kinds and not dataclasses.is_dataclass(cls):
+        raise ConfigError(f"must be a dataclass derived from {base.__name__}", field=field, value=name)
+    return cls
+
+
+def class_of(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str) -> type[T]:
+    """Return the class that a name in a file means.
+
+    Args:
+        base: Class that it is derived from.
+        kinds: Classes by name.
+        name: Name from `kinds`, or `package.module:Class`.
+        field: Dotted path of the name in its file, for error messages.
+
+    Raises:
+        ConfigError: If there is none, or it cannot be imported or is not derived from `base`.
+    """
     known = ", ".join(sorted(kinds))
     if not isinstance(name, str):
         raise ConfigError(f"must be one of {known}, or package.module:Class", field=field, value=name)
@@ -198,9 +216,9 @@ def _find(base: type[T], kinds: Mapping[str, type[T]], name: Any, *, field: str)
         cls = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"cannot be imported: {error}", field=field, value=name) from None
-    if not (isinstance(cls, type) and issubclass(cls, base) and dataclasses.is_dataclass(cls)):
-        raise ConfigError(f"must be a dataclass derived from {base.__name__}", field=field, value=name)
-    return cast("type[T]", cls)
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise ConfigError(f"must be a class derived from {base.__name__}", field=field, value=name)
+    return cls
 
 
 def _field_values(component: object) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Recipe of a dataset, and the manifest `manifest.json` that records it."""
 
 import hashlib
-import importlib
 import importlib.metadata
 import math
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from pegasus.base.components import build
+from pegasus.base.components import build, class_of
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
 from pegasus.base.system import USD_SUFFIXES
@@ -138,19 +137,7 @@ def writer_class(name: str) -> type[DatasetWriter]:
     Raises:
         ConfigError: If there is none, or it is not derived from `DatasetWriter`.
     """
-    if name in WRITERS:
-        return WRITERS[name]
-    known = ", ".join(sorted(WRITERS))
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        raise ConfigError(f"must be one of {known}, or module:Class", field="writer", value=name)
-    try:
-        kind: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"cannot be imported: {error}", field="writer", value=name) from None
-    if not (isinstance(kind, type) and issubclass(kind, DatasetWriter)):
-        raise ConfigError("must be a class derived from DatasetWriter", field="writer", value=name)
-    return kind
+    return class_of(DatasetWriter, WRITERS, name, field="writer")
 
 
 MANIFEST = "manifest.json"

@@ -64,7 +64,7 @@ def test_a_users_own_class_by_its_path():
             {"model": "no.such.module:X", "size": 1},
             "parts.first.model = 'no.such.module:X': cannot be imported",
         ),
-        ({"model": f"{__name__}:Undeclared"}, "must be a dataclass derived from Thing"),
+        ({"model": f"{__name__}:Undeclared"}, "must be a class derived from Thing"),
         ({"model": "thing"}, "parts.first.size: required field is missing"),
         (
             {"model": "thing", "size": 1, "sise": 2},

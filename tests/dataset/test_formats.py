@@ -194,7 +194,7 @@ def test_a_writer_in_one_file_is_used_by_its_path(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("writer", "message"),
     [
-        ("voc", "writer = 'voc': must be one of basic, coco, euroc, kitti, tum, webdataset, yolo, or module"),
+        ("voc", "'voc': must be one of basic, coco, euroc, kitti, tum, webdataset, yolo; or package.module"),
         ("nowhere:Writer", "writer = 'nowhere:Writer': cannot be imported"),
         ("pathlib:Path", "must be a class derived from DatasetWriter"),
     ],
