@@ -11,7 +11,7 @@ from pegasus.base.components import require
 from pegasus.control.cascaded_pid import CascadedPIDController
 from pegasus.control.controller import Controller
 from pegasus.control.geometric import GeometricController
-from pegasus.control.guided_commands import GuidedCommands, length, rows_of_copies
+from pegasus.control.guided_commands import GuidedCommands, length
 from pegasus.control.guided_law import guided_geometric_law, guided_pid_law
 from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.control.mission import Mission
@@ -67,10 +67,7 @@ class Guided(GuidedCommands, Controller):
         mission.require_air(mask)
         if mission.inputs.keys() - self.columns.keys():
             super()._turn(mode, mask, thrust, **inputs)
-        weight, most = self.mass * length(self.gravity)[mask], float(self.max_thrust[mask].min())
-        lift = weight if thrust is None else rows_of_copies("thrust", thrust, mask, ())
-        fits = bool((lift >= 0).all() and (lift <= most).all())
-        require(fits, "thrust", thrust, f"must be from 0 to {most:.4g} N")
+        lift = self._lift(mask, thrust, self.mass * length(self.gravity), self.max_thrust)
         mission.turn(mask, mode, lift=lift, **inputs)
 
     def _restart(self, rows: IntArray) -> None:

@@ -313,6 +313,21 @@ class GuidedCommands(Backend):
             remedy="use GuidedController or GuidedPIDController",
         )
 
+    def _lift(self, mask: BoolArray, thrust: npt.ArrayLike | None, weight: Array, most: Array) -> Array:
+        """Return the commanded thrust of the chosen copies [N].
+
+        Args:
+            mask: Which copies are chosen, shape (N,).
+            thrust: Their thrust [N]; the weight if None.
+            weight: Weight of all copies [N], shape (N,).
+            most: Their largest thrust [N], shape (N,).
+        """
+        limit = float(most[mask].min())
+        lift = weight[mask] if thrust is None else rows_of_copies("thrust", thrust, mask, ())
+        fits = bool((lift >= 0).all() and (lift <= limit).all())
+        require(fits, "thrust", thrust, f"must be from 0 to {limit:.4g} N")
+        return lift
+
     def _moving(self, name: str, mask: BoolArray, heading: Array | float = np.nan) -> Command:
         mission = self.guided
         yaw = np.full(len(mask), np.nan)

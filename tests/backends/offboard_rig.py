@@ -9,6 +9,7 @@ from pegasus.backends.mavlink.link import UdpLink
 from pegasus.backends.mavlink.messages import (
     CommandLong,
     Decoder,
+    SetAttitudeTarget,
     SetPositionTargetLocalNed,
     StatusText,
     encode,
@@ -112,6 +113,11 @@ class StrictAutopilot:
                 assert (message.target_system, message.target_component) == (self.system, 1)
                 assert (message.type_mask, message.coordinate_frame) == (1 << 11, 1)
                 self._set_point, self._spoken = message, t
+            elif type(message) is SetAttitudeTarget:
+                assert (message.target_system, message.target_component) == (self.system, 1)
+                assert message.type_mask in (7, 128)
+                assert self.armed
+                self._spoken = t
         self._move(t, dt)
 
     def _obey(self, t, message):

@@ -250,13 +250,17 @@ class ArduPilot(Backend):
         given: dict[str, float] = {}
         for file in self._parameter_files:
             given |= read_parameters(file)
-        asked = _ESTIMATE_PARAMETERS | sensor_parameters(vehicle.sensors.values())
+        asked = _ESTIMATE_PARAMETERS | self._asked() | sensor_parameters(vehicle.sensors.values())
         asked = {name: value for name, value in asked.items() if name not in given}
         own = {**asked, **vehicle.spec.ardupilot.parameters, **self.parameters}
         frame = fit_frame(vehicle, rotors, given | own)
         self._channels, own = frame.channels, {**frame.parameters, **own}
-        self._own_parameters = format_parameters(own)
+        self._own_parameters, self._given = format_parameters(own), given | own
         require_enough_steps(vehicle.physics_rate, given | own)
+
+    def _asked(self) -> dict[str, float]:
+        """Return parameters of a subclass that are set unless they are given."""
+        return {}
 
     def _choose_instances(self) -> range:
         count = self._count

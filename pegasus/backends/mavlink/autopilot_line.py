@@ -5,11 +5,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.messages import (
     CommandLong,
     Decoder,
     Heartbeat,
+    SetAttitudeTarget,
     SetPositionTargetLocalNed,
     StatusText,
     encode,
@@ -27,6 +29,7 @@ _ONBOARD_CONTROLLER, _NO_AUTOPILOT = 18, 8
 _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
 _IGNORE_NOTHING_BUT_YAW_RATE = 1 << 11
+_IGNORE_RATES, _IGNORE_ATTITUDE = 7, 1 << 7
 _PILOT_SYSTEM, _PILOT_COMPONENT = 245, 191
 _WARNING = 4
 """Highest number of severity that is a complaint."""
@@ -187,6 +190,32 @@ class AutopilotLine:
                 _IGNORE_NOTHING_BUT_YAW_RATE,
                 self._system,
                 1,
+            )
+        )
+
+    def send_attitude(
+        self, t: float, attitude: Sequence[float] | None, rates: Sequence[float], thrust: float
+    ) -> None:
+        """Send an attitude or body rates, with a thrust.
+
+        Args:
+            t: Simulation time [s].
+            attitude: Unit quaternion xyzw, FLU to ENU; None for the rates.
+            rates: Angular velocity, FLU [rad/s].
+            thrust: Collective thrust, 0 to 1.
+        """
+        roll, pitch, yaw = rates
+        self._send(
+            SetAttitudeTarget(
+                round(t * 1e3),
+                (1.0, 0.0, 0.0, 0.0) if attitude is None else other_attitude(*attitude),
+                roll,
+                -pitch,
+                -yaw,
+                thrust,
+                self._system,
+                1,
+                _IGNORE_ATTITUDE if attitude is None else _IGNORE_RATES,
             )
         )
 

@@ -1,11 +1,12 @@
 """Guided flight of autopilots: the commands of guided controllers by set-points and flight modes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pegasus.backends.mavlink.autopilot_line import (
     RETRY_INTERVAL,
@@ -15,9 +16,11 @@ from pegasus.backends.mavlink.autopilot_line import (
     Pilot,
 )
 from pegasus.backends.mavlink.estimate_link import EstimateListener
-from pegasus.base.arrays import Array
+from pegasus.backends.mavlink.thrust_output import ThrustOutput
+from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
 from pegasus.control.guided_commands import GuidedCommands
+from pegasus.control.guided_law import ATTITUDE, REFERENCE
 from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.control.guided_step import Flags
 from pegasus.core.state import Plan, VehicleState
@@ -63,14 +66,22 @@ class GuidedPilot:
         mission: The mission.
         estimates: Listener to the autopilots' estimates.
         lines: Links to the autopilots.
+        shares: Function from the thrust of each vehicle along its z axis [N] and the cosine of its tilt to
+            the thrust of set-points, 0 to 1, shape (N,) each.
     """
 
-    def __init__(self, mission: AutopilotMission, estimates: EstimateListener, lines: Lines) -> None:
-        self.reference = mission.reference
+    def __init__(
+        self,
+        mission: AutopilotMission,
+        estimates: EstimateListener,
+        lines: Lines,
+        shares: Callable[[Array, Array], Array],
+    ) -> None:
+        self.reference, self._shares = mission.reference, shares
         self._mission, self._estimates, self._dialect = mission, estimates, lines.dialect
         self._autopilots = [_Autopilot(lines, row) for row in range(len(lines.systems))]
         self._anchor = np.zeros((len(lines.systems), 3))
-        self._due = -math.inf
+        self._due, self._orders = -math.inf, mission.order.copy()
 
     def update(
         self, t: float, state: VehicleState, *, present: Sequence[bool], armed: Sequence[bool]
@@ -83,10 +94,11 @@ class GuidedPilot:
             present: Whether each autopilot is connected.
             armed: Whether each autopilot is armed.
         """
-        if t < self._due:
-            return
-        self._due = t + SET_POINT_INTERVAL
         mission = self._mission
+        # A new command is not kept waiting.
+        if t < self._due and (mission.order == self._orders).all():
+            return
+        self._due, self._orders[...] = t + SET_POINT_INTERVAL, mission.order
         mission.armed[...] = np.array(armed) & np.array(present)
         seen = self._seen(state)
         mission.ready[...] = mission.armed
@@ -94,11 +106,15 @@ class GuidedPilot:
         if heights is not None:
             mission.ready &= state.position[:, 2] > mission.base[:, 2] + _RISEN * heights
         mission.update(t, seen)
+        shares = self._thrust(seen)
         for row, autopilot in enumerate(self._autopilots):
             if present[row]:
                 height = None if heights is None or mission.ready[row] else float(heights[row])
                 autopilot.instruct(t, mission, height=height)
-                self._send_set_point(t, row, autopilot, seen)
+                if mission.flying[row] and mission.inputs["directive"][row] != REFERENCE:
+                    self._send_attitude(t, row, autopilot, float(shares[row]))
+                else:
+                    self._send_set_point(t, row, autopilot, seen)
 
     def reasons(self, copy: int) -> str:
         """Return why an autopilot is not armed; empty if it is.
@@ -134,6 +150,22 @@ class GuidedPilot:
         seen["position"] = np.where(np.isnan(local), state.position, self._anchor + local)
         seen["velocity"] = np.where(np.isnan(velocity), state.velocity, velocity)
         return VehicleState(**seen)
+
+    def _thrust(self, seen: VehicleState) -> Array:
+        """Return the thrust of set-points by attitude or body rates, 0 to 1, shape (N,)."""
+        mission = self._mission
+        if (mission.inputs["directive"] == REFERENCE).all():
+            return np.zeros(len(mission.order))
+        x, y, _, _ = mission.inputs["attitude"].T
+        commanded = mission.inputs["directive"] == ATTITUDE
+        cosine = np.where(commanded, 1.0 - 2.0 * (x * x + y * y), seen.rotation[:, 2, 2])
+        return self._shares(mission.inputs["lift"], cosine)
+
+    def _send_attitude(self, t: float, row: int, autopilot: "_Autopilot", thrust: float) -> None:
+        inputs = self._mission.inputs
+        by_rates = inputs["directive"][row] != ATTITUDE
+        attitude = None if by_rates else inputs["attitude"][row].tolist()
+        autopilot.send_attitude(t, attitude, inputs["rates"][row].tolist(), thrust)
 
     def _send_set_point(self, t: float, row: int, autopilot: "_Autopilot", seen: VehicleState) -> None:
         mission, reference = self._mission, self._mission.reference
@@ -207,6 +239,7 @@ class GuidedAutopilot(GuidedCommands):
         """Prepare for a vehicle; see the autopilot's class."""
         super().bind(vehicle)
         self._name, self._mission = vehicle.name, self._new_mission(vehicle.count)
+        self._output = ThrustOutput(vehicle, self._rotors)  # type: ignore[attr-defined]
 
     def start(self) -> None:
         """Start the autopilots, disarmed; commands given before the first step are kept."""
@@ -220,6 +253,22 @@ class GuidedAutopilot(GuidedCommands):
     def _begin_flight(self) -> None:
         self._mission = self._new_mission(len(self._mission.order))
 
+    def _thrust_shares(self, thrust: Array, cosine: Array) -> Array:
+        """Return the thrust of set-points that gives a thrust, 0 to 1, shape (N,).
+
+        Args:
+            thrust: Thrust of each vehicle along its z axis [N], shape (N,).
+            cosine: Cosine of its tilt, shape (N,).
+        """
+        raise NotImplementedError
+
+    def _turn(
+        self, mode: Mode, mask: BoolArray, thrust: npt.ArrayLike | None, **inputs: Array | float
+    ) -> None:
+        self.guided.require_air(mask)
+        lift = self._lift(mask, thrust, self._output.weight, self._output.most)
+        self.guided.turn(mask, mode, lift=lift, **inputs)
+
     def _new_mission(self, count: int) -> AutopilotMission:
         return AutopilotMission(
             count=count, height=self.height, speed=self.speed, acceleration=self.acceleration
@@ -227,7 +276,7 @@ class GuidedAutopilot(GuidedCommands):
 
     def _new_pilot(self, lines: Lines) -> Pilot | None:
         assert self._listener is not None
-        self._flown = GuidedPilot(self._mission, self._listener, lines)
+        self._flown = GuidedPilot(self._mission, self._listener, lines, self._thrust_shares)
         return self._flown
 
     def _reason(self, copy: int) -> str:

@@ -81,6 +81,22 @@ class SetPositionTargetLocalNed(NamedTuple):
     coordinate_frame: int = 1
 
 
+class SetAttitudeTarget(NamedTuple):
+    """SET_ATTITUDE_TARGET: attitude or body rates, and thrust; bits of the mask disable fields."""
+
+    time_boot_ms: int
+    q: tuple[float, float, float, float]
+    """Unit quaternion wxyz, FRD to NED."""
+    body_roll_rate: float
+    body_pitch_rate: float
+    body_yaw_rate: float
+    thrust: float
+    """Collective thrust, 0 to 1."""
+    target_system: int
+    target_component: int
+    type_mask: int
+
+
 class HilActuatorControls(NamedTuple):
     """HIL_ACTUATOR_CONTROLS: outputs of the autopilot."""
 
@@ -321,6 +337,7 @@ _LAYOUTS = (
     _Layout(RcChannels, 65, 118, "I 18H B B"),
     _Layout(CommandLong, 76, 152, "f f f f f f f H B B B"),
     _Layout(CommandAck, 77, 143, "H B B i B B"),
+    _Layout(SetAttitudeTarget, 82, 49, "I 4f f f f f B B B"),
     _Layout(SetPositionTargetLocalNed, 84, 143, "I f f f f f f f f f f f H B B B"),
     _Layout(HilActuatorControls, 93, 47, "Q Q 16f B"),
     _Layout(HilSensor, 107, 108, "Q f f f f f f f f f f f f f I B"),

@@ -144,10 +144,10 @@ class PX4(Backend):
         self._sensors = HilSensors(vehicle)
         self._period = 1.0 / self._sensors.rate
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
-        self._program = None
+        self._program, self._given = None, {}
         if self.launch and self.connection is None:
             airframe = self.airframe or user_settings().px4.airframe or spec.airframe
-            given = {**spec.parameters, **self.parameters}
+            given = self._given = {**spec.parameters, **self.parameters}
             generic = airframe == GENERIC_AIRFRAME
             geometry = geometry_parameters(vehicle, self._rotors, given) if generic else {}
             self._program = PX4Program(

@@ -12,7 +12,7 @@ from pegasus import Simulation
 from pegasus.backends import GuidedArduPilot, GuidedPX4
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
 from pegasus.backends.mavlink.guided import AutopilotMission, GuidedPilot
-from pegasus.backends.mavlink.messages import CommandLong, SetPositionTargetLocalNed
+from pegasus.backends.mavlink.messages import CommandLong, SetAttitudeTarget, SetPositionTargetLocalNed
 from pegasus.base.errors import ConfigError
 from pegasus.control.guided_commands import GuidedCommands
 from pegasus.core.state import VehicleState
@@ -41,7 +41,7 @@ class Fleet(GuidedCommands):
             estimate=SimpleNamespace(velocity=np.full((count, 3), np.nan)),
         )
         lines = Lines(dialect, [a.ear.link for a in self.autopilots], [3 + i for i in range(count)], "ABC")
-        self.pilot = GuidedPilot(self.mission, self.estimates, lines)
+        self.pilot = GuidedPilot(self.mission, self.estimates, lines, lambda thrust, tilt: thrust * tilt / 40)
         self.state = VehicleState.at_rest(count, 4)
         self.step_count, self.estimated = 0, True
         self.stepper = SimpleNamespace(require_free=lambda: None)
@@ -67,6 +67,10 @@ class Fleet(GuidedCommands):
         for autopilot in self.autopilots:
             autopilot.step(self.time, DT)
         self.step_count += 1
+
+    def _turn(self, mode, mask, thrust, **inputs):
+        weight = np.full(len(mask), 15.0)
+        self.mission.turn(mask, mode, lift=self._lift(mask, thrust, weight, 2.0 * weight), **inputs)
 
     def run(self, duration):
         for _ in range(round(duration / DT)):
@@ -212,6 +216,36 @@ def test_copies_follow_their_own_commands(fleet, dialect):
     assert not any(a.armed for a in one.autopilots)
 
 
+def test_attitudes_and_body_rates(fleet, dialect):
+    """An axis would be turned over, a thrust be another one's, or a later point not be sent."""
+    one = fleet(dialect, count=2)
+    one.takeoff().wait(one)
+    one.attitude(roll=0.3, pitch=-0.2, yaw=0.9, thrust=20.0, copies=1)
+    one.step()
+    first, second = one.autopilots
+    since = one.time - DT
+    ((_, sent),) = second.ear.of(SetAttitudeTarget)
+    assert second.ear.of(SetPositionTargetLocalNed, since) == []
+    # Roll and pitch of the FRD body in NED: right side down, nose up; yaw clockwise from north.
+    wxyz = np.array(sent.q)
+    angles = Rotation.from_quat(np.roll(wxyz, -1)).as_euler("ZYX")
+    np.testing.assert_allclose(angles, [math.pi / 2 - 0.9, 0.2, 0.3], atol=1e-6)
+    assert sent.type_mask == 7
+    assert sent.thrust == pytest.approx(20.0 * math.cos(0.3) * math.cos(0.2) / 40, abs=1e-6)
+    one.run(1.0)
+    assert len(second.ear.of(SetAttitudeTarget)) == pytest.approx(20, abs=2)
+    one.body_rates([1.0, 2.0, 3.0], copies=1)
+    one.step()
+    sent = second.ear.of(SetAttitudeTarget)[-1][1]
+    assert (sent.body_roll_rate, sent.body_pitch_rate, sent.body_yaw_rate) == (1.0, -2.0, -3.0)
+    assert sent.type_mask == 128
+    assert first.ear.of(SetAttitudeTarget) == []
+    with pytest.raises(ConfigError, match=r"thrust = 31.0: must be from 0 to 30 N"):
+        one.body_rates([0.0, 0.0, 1.0], thrust=31.0)
+    one.goto(above(1.0, 3.0, 2.0), copies=1).wait(one)
+    np.testing.assert_allclose(second.position, above(1.0, 3.0, 2.0), atol=0.15)
+
+
 def test_points_are_those_of_the_estimate(fleet, dialect):
     """A drift of the GPS would keep the vehicle from arriving, or one before the start move its points."""
     one = fleet(dialect)
@@ -281,7 +315,7 @@ def test_wrong_input(kind):
         kind(trajectory=[{"takeoff": {"height": 2.0}}])
     with pytest.raises(ConfigError, match=r"height = 0.0: must be above 0 m"):
         kind(height=0.0)
-    with pytest.raises(ConfigError, match=r"Guided.*: follows positions and velocities only"):
+    with pytest.raises(ConfigError, match="vehicle: is not in the air"):
         kind().body_rates([0.0, 0.0, 1.0])
     with pytest.raises(ConfigError, match="yaw = 90: must be in radians"):
         kind().goto([1.0, 2.0, 3.0], yaw=90)

@@ -25,6 +25,7 @@ from pegasus.backends.mavlink.messages import (
     LocalPositionNed,
     Odometry,
     RcChannels,
+    SetAttitudeTarget,
     SetPositionTargetLocalNed,
     StatusText,
     checksum,
@@ -102,6 +103,21 @@ GOLDEN = [
         "fd0a00001503c84d00009001044dfbffffff01be81f2",
         CommandAck(
             command=400, result=4, progress=77, result_param2=-5, target_system=1, target_component=190
+        ),
+    ),
+    (
+        "fd2700002503c852000040e201000000003f000080be0000003e000040bf0000c03f000020c0000060400000c03e07018060"
+        "39",
+        SetAttitudeTarget(
+            time_boot_ms=123456,
+            q=(0.5, -0.25, 0.125, -0.75),
+            body_roll_rate=1.5,
+            body_pitch_rate=-2.5,
+            body_yaw_rate=3.5,
+            thrust=0.375,
+            target_system=7,
+            target_component=1,
+            type_mask=128,
         ),
     ),
     (
