@@ -26,7 +26,6 @@ class ImageTask:
         lens: Rays of its lens.
         channels: Names from `CHANNELS`.
         samples: Rays per pixel of the radiance.
-        occlusion: Number of rays to the sky from each point, and their length [m].
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class ImageTask:
         lens: LensRays,
         channels: frozenset[str],
         samples: int,
-        occlusion: tuple[int, float] = (0, 1.0),
     ) -> None:
         shape = (view.resolution[1], view.resolution[0])
         self.images = Images(
@@ -49,7 +47,7 @@ class ImageTask:
         )
         """Channels, complete when all chunks are rendered."""
         self._tracer, self._lighting, self._lens = tracer, lighting, lens
-        self._samples, self._occlusion = samples, occlusion
+        self._samples = samples
         self._near, self._far = view.near, view.far
         self._origin = np.array(view.position, dtype=np.float64).reshape(1, 3)
         self._rotation = np.array(view.rotation, dtype=np.float64)
@@ -72,26 +70,24 @@ class ImageTask:
             return
         part = images.radiance.reshape(-1, 3)[chunk.first : chunk.first + chunk.count]
         if lit:
-            part[:] = self._light(chunk, rays, hits, 0)
+            part[:] = self._light(rays, hits, 0)
             return
         part[:] = 0.0
         cone = self._lens.cone / math.sqrt(self._samples)
         for sample, place in enumerate(_places(self._samples)):
             rays = self._rays(chunk, place)
             hits = self._tracer.trace(rays, cone=cone, shading=True)
-            part += self._light(chunk, rays, hits, sample)
+            part += self._light(rays, hits, sample)
         part *= np.float32(1.0 / self._samples)
 
-    def _light(self, chunk: RayChunk, rays: Rays, hits: Hits, sample: int) -> Floats:
+    def _light(self, rays: Rays, hits: Hits, sample: int) -> Floats:
         return self._lighting.radiance(
             self._tracer,
             rays,
             hits,
             cone=self._lens.cone / math.sqrt(self._samples),
-            pixels=(chunk.first, self._lens.width),
             sample=sample,
             samples=self._samples,
-            occlusion=self._occlusion,
         )
 
     def _keep(self, chunk: RayChunk, hits: Hits) -> None:

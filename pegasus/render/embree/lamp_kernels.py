@@ -4,7 +4,15 @@
 
 import warp as wp
 
-from pegasus.render.embree.reflection import luminance
+from pegasus.render.embree.irradiance_kernels import (
+    Rows,
+    Volume,
+    Weights,
+    ambient_toward,
+    lamp_seen,
+    probes_at,
+)
+from pegasus.render.embree.reflection import SkyLight, luminance
 from pegasus.render.embree.surface_tables import Surface
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
@@ -88,12 +96,21 @@ def ranked(names: Names, values: Values, name: wp.int32, value: wp.float32):
 
 @wp.func
 def rank_lamps(
-    lamps: wp.array(dtype=Lamp), point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f, mirrored_way: wp.vec3f
+    lamps: wp.array(dtype=Lamp),
+    volume: Volume,
+    rows: Rows,
+    weights: Weights,
+    inside: wp.float32,
+    point: wp.vec3f,
+    normal: wp.vec3f,
+    facing: wp.vec3f,
+    mirrored_way: wp.vec3f,
 ):
-    """Return the lamps with the strongest unoccluded light at a point, and their values.
+    """Return the lamps with the strongest light at a point, and their values.
 
-    Lamps whose mirror reflection is visible on a glossy surface take precedence. Also return the light of all
-    lamps together, and the squared distance to the nearest one.
+    Lamps count by the part that probes see of them; those whose mirror reflection is visible on a glossy
+    surface take precedence. Also return the light of all lamps together as probes see it, and the squared
+    distance to the nearest one.
     """
     names = Names(-1)
     values = Values(0.0)
@@ -105,8 +122,10 @@ def rank_lamps(
             nearest = wp.min(nearest, wp.length_sq(lamp.position - point))
         share = lamp_value(lamp, point, normal, facing)
         if share > 0.0:
-            total += lamp.strength * share
-            value = luminance(lamp.strength) * share
+            seen = lamp_seen(volume, rows, weights, inside, k)
+            total += lamp.strength * (share * seen)
+            # Probes may miss what a gap lets through.
+            value = luminance(lamp.strength) * share * (0.1 + 0.9 * seen)
             if value * (1.0 + GLOSS) > values[RANKS - 1]:
                 toward = lamp_toward(lamp, point)
                 aligned = wp.max(wp.dot(mirrored_way, wp.vec3f(toward[0], toward[1], toward[2])), 0.0)
@@ -126,11 +145,34 @@ def level(surface: Surface, i: wp.int32, k: wp.int32) -> wp.bool:
 
 
 @wp.func
-def choose_at(lamps: wp.array(dtype=Lamp), surface: Surface, i: wp.int32, point: wp.vec3f, v: wp.vec3f):
-    """Return the lamps to trace (-1 for none), the light of the others, and the distance to the nearest."""
+def choose_at(
+    lamps: wp.array(dtype=Lamp),
+    sky: SkyLight,
+    volume: Volume,
+    surface: Surface,
+    i: wp.int32,
+    point: wp.vec3f,
+    v: wp.vec3f,
+):
+    """Return the lamps to trace (-1 for none), all other light, and the distance to the nearest lamp.
+
+    The other light is the irradiance by the other lamps, the sky and surfaces, and that of the mirrored
+    direction with its visible part of the sky.
+    """
     normal = surface.normal[i]
     mirrored_way = v - normal * (2.0 * wp.dot(normal, v))
-    names, values, total, nearest = rank_lamps(lamps, point, normal, surface.facing[i], mirrored_way)
+    rows = Rows(0)
+    weights = Weights(0.0)
+    inside = wp.float32(0.0)
+    if volume.spacing > 0.0:
+        rows, weights, inside = probes_at(volume, point, surface.facing[i])
+    names, values, total, nearest = rank_lamps(
+        lamps, volume, rows, weights, inside, point, normal, surface.facing[i], mirrored_way
+    )
+    if volume.spacing > 0.0:
+        # As close to each other as probes must be to differ little.
+        close = 0.25 * volume.spacing / SMALL
+        nearest = wp.min(nearest, close * close)
     # Lamps with a small contribution are not traced.
     least = 0.02 * luminance(total)
     for slot in range(RANKS):
@@ -147,27 +189,36 @@ def choose_at(lamps: wp.array(dtype=Lamp), surface: Surface, i: wp.int32, point:
     for slot in range(RANKS):
         if names[slot] >= 0:
             lamp = lamps[names[slot]]
-            total -= lamp.strength * lamp_onto(lamp, point, normal)
-    return names, wp.max(total, wp.vec3f(0.0, 0.0, 0.0)), nearest
+            seen = lamp_seen(volume, rows, weights, inside, names[slot])
+            total -= lamp.strength * (lamp_value(lamp, point, normal, surface.facing[i]) * seen)
+    total = wp.max(total, wp.vec3f(0.0, 0.0, 0.0))
+    onto = ambient_toward(volume, sky, rows, weights, inside, normal)
+    around = ambient_toward(volume, sky, rows, weights, inside, mirrored_way)
+    return names, total + wp.vec3f(onto[0], onto[1], onto[2]), around, nearest
 
 
 @wp.func
 def write_choice(
     chosen: wp.array2d(dtype=wp.int32),
     rest: wp.array(dtype=wp.vec3f),
+    around: wp.array(dtype=wp.vec4f),
     i: wp.int32,
     names: Names,
     total: wp.vec3f,
+    aside: wp.vec4f,
 ):
     """Write the lamps chosen for a point."""
     for slot in range(chosen.shape[1]):
         chosen[i, slot] = names[slot]
     rest[i] = total
+    around[i] = aside
 
 
 @wp.kernel
 def choose_lamps(
     lamps: wp.array(dtype=Lamp),
+    sky: SkyLight,
+    volume: Volume,
     middle: wp.vec3d,
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
@@ -175,8 +226,9 @@ def choose_lamps(
     surface: Surface,
     chosen: wp.array2d(dtype=wp.int32),
     rest: wp.array(dtype=wp.vec3f),
+    around: wp.array(dtype=wp.vec4f),
 ):
-    """Choose the lamps with the strongest unoccluded light at points (-1 for none), and sum up the others.
+    """Choose the lamps with the strongest light at points (-1 for none), and sum up all other light.
 
     Two points that have nearly the same normal, are close to each other relative to the distances of all
     lamps and choose the same lamps determine the points between them: these choose the same lamps, and their
@@ -186,13 +238,16 @@ def choose_lamps(
     end = wp.min(first + GROUP, chosen.shape[0])
     names = Names(-1)
     total = wp.vec3f(0.0, 0.0, 0.0)
+    aside = wp.vec4f(0.0, 0.0, 0.0, 0.0)
     known = wp.int32(-1)
     place = wp.vec3f(0.0, 0.0, 0.0)
     reach = wp.float32(0.0)
     for i in range(first, end):
         if surface.material[i] < 0:
             known = -1
-            write_choice(chosen, rest, i, Names(-1), wp.vec3f(0.0, 0.0, 0.0))
+            write_choice(
+                chosen, rest, around, i, Names(-1), wp.vec3f(0.0, 0.0, 0.0), wp.vec4f(0.0, 0.0, 0.0, 0.0)
+            )
         else:
             point = wp.vec3f(origins[i * origin_step] + directions[i] * surface.distance[i] - middle)
             # The last point near the reference point ends the interval.
@@ -206,8 +261,10 @@ def choose_lamps(
                     )
                     open_still = level(surface, i + 1, known) and wp.length_sq(after - place) < reach
             if not open_still:
-                own, light, nearest = choose_at(lamps, surface, i, point, wp.vec3f(directions[i]))
-                write_choice(chosen, rest, i, own, light)
+                own, light, shine, nearest = choose_at(
+                    lamps, sky, volume, surface, i, point, wp.vec3f(directions[i])
+                )
+                write_choice(chosen, rest, around, i, own, light, shine)
                 if near:
                     same = wp.bool(True)
                     for slot in range(RANKS):
@@ -216,20 +273,24 @@ def choose_lamps(
                     for k in range(known + 1, i):
                         if same:
                             part = wp.float32(k - known) / wp.float32(i - known)
-                            write_choice(chosen, rest, k, own, total * (1.0 - part) + light * part)
+                            mean = total * (1.0 - part) + light * part
+                            write_choice(
+                                chosen, rest, around, k, own, mean, aside * (1.0 - part) + shine * part
+                            )
                         else:
                             between = wp.vec3f(
                                 origins[k * origin_step] + directions[k] * surface.distance[k] - middle
                             )
-                            its, others, _aside = choose_at(
-                                lamps, surface, k, between, wp.vec3f(directions[k])
+                            its, others, gleam, _distance = choose_at(
+                                lamps, sky, volume, surface, k, between, wp.vec3f(directions[k])
                             )
-                            write_choice(chosen, rest, k, its, others)
+                            write_choice(chosen, rest, around, k, its, others, gleam)
                 known = i
                 place = point
                 reach = SMALL * SMALL * nearest
                 names = own
                 total = light
+                aside = shine
 
 
 @wp.kernel
@@ -313,3 +374,24 @@ def leave_for_lamps(
     next_reach[j] = wp.max(toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0) - lift, 0.0)
     if lamp.kind == 0:
         next_reach[j] = 1.0e30
+
+
+@wp.kernel
+def leave_probes(
+    lamps: wp.array(dtype=Lamp),
+    middle: wp.vec3d,
+    places: wp.array(dtype=wp.vec3d),
+    origins: wp.array(dtype=wp.vec3d),
+    directions: wp.array(dtype=wp.vec3d),
+    reach: wp.array(dtype=wp.float32),
+):
+    """Write rays from probes to all lamps."""
+    j = wp.tid()
+    place = places[j / lamps.shape[0]]
+    lamp = lamps[j % lamps.shape[0]]
+    toward = lamp_toward(lamp, wp.vec3f(place - middle))
+    origins[j] = place
+    directions[j] = wp.normalize(wp.vec3d(wp.vec3f(toward[0], toward[1], toward[2])))
+    reach[j] = wp.max(toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0), 0.0)
+    if lamp.kind == 0:
+        reach[j] = 1.0e30

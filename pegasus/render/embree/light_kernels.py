@@ -9,10 +9,8 @@ from pegasus.render.embree.reflection import (
     PI,
     Look,
     SkyLight,
-    luminance,
     mirrored,
     reflected,
-    sky_onto,
     sky_toward,
 )
 from pegasus.render.embree.surface_tables import (
@@ -24,53 +22,6 @@ from pegasus.render.embree.surface_tables import (
 )
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
-
-
-@wp.kernel
-def leave_for_sky(
-    picks: wp.array(dtype=wp.int32),
-    count: wp.int32,
-    first: wp.int32,
-    width: wp.int32,
-    turn: wp.int32,
-    origins: wp.array(dtype=wp.vec3d),
-    origin_step: wp.int32,
-    directions: wp.array(dtype=wp.vec3d),
-    surface: Surface,
-    reach: wp.float32,
-    next_origins: wp.array(dtype=wp.vec3d),
-    next_directions: wp.array(dtype=wp.vec3d),
-    next_reach: wp.array(dtype=wp.float32),
-):
-    """Write cosine-distributed rays over the hemisphere above surface points, different for neighbours."""
-    j = wp.tid()
-    i = picks[j / count]
-    pixel = first + i
-    cell = (pixel % width) % 4 * 4 + (pixel / width) % 4
-    # Even and odd cells of the 4 by 4 pattern are far apart in the sequence.
-    k = ((cell * 7 + turn * 5) % 16) * count + j % count
-    # The R2 sequence (Roberts 2018).
-    a = wp.float32(k) * 0.7548776662
-    b = wp.float32(k) * 0.5698402910 + 0.5
-    a = a - wp.floor(a)
-    b = b - wp.floor(b)
-    n = surface.normal[i]
-    aside = wp.normalize(
-        wp.cross(n, wp.where(wp.abs(n[2]) < 0.9, wp.vec3f(0.0, 0.0, 1.0), wp.vec3f(1.0, 0.0, 0.0)))
-    )
-    radius = wp.sqrt(a)
-    angle = 2.0 * PI * b
-    way = (
-        aside * (radius * wp.cos(angle))
-        + wp.cross(n, aside) * (radius * wp.sin(angle))
-        + n * wp.sqrt(1.0 - a)
-    )
-    lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
-    next_origins[j] = (
-        origins[i * origin_step] + directions[i] * surface.distance[i] + wp.vec3d(surface.facing[i] * lift)
-    )
-    next_directions[j] = wp.normalize(wp.vec3d(way))
-    next_reach[j] = reach
 
 
 @wp.func
@@ -127,7 +78,8 @@ def light_surface(
     asked: wp.array2d(dtype=wp.int32),
     visible: wp.array2d(dtype=wp.float32),
     rest: wp.array(dtype=wp.vec3f),
-    openness: wp.array(dtype=wp.float32),
+    around: wp.array(dtype=wp.vec4f),
+    discs: wp.int32,
     radiance: wp.array(dtype=wp.vec3f),
 ):
     """Write the radiance along each ray."""
@@ -142,7 +94,7 @@ def light_surface(
                 lamp = lamps[k]
                 # For small angles the sine is accurate where the cosine is not.
                 aside = wp.length(wp.cross(v, lamp.axis))
-                if lamp.kind == 0 and wp.dot(v, lamp.axis) > 0.0 and aside < lamp.radius:
+                if discs != 0 and lamp.kind == 0 and wp.dot(v, lamp.axis) > 0.0 and aside < lamp.radius:
                     value += lamp.strength * lamp.softness
         radiance[i] = value
         return
@@ -172,18 +124,14 @@ def light_surface(
     # A blended surface contributes its own colour times its opacity, and its full reflections.
     opacity = surface.opacity[i]
     look.base = look.base * opacity
-    openly = openness[i % openness.shape[0]]
-    ambient = wp.cw_mul(sky_onto(sky, look.normal), look.base) / PI
-    ambient += mirrored(sky, look, v, look.mirror, look.roughness)
+    value = wp.cw_mul(rest[i], look.base) / PI
+    value += mirrored(sky, around[i], look, v, look.mirror, look.roughness)
     if look.clearcoat > 0.0:
         coat = wp.vec3f(0.04, 0.04, 0.04) * look.clearcoat
-        ambient += mirrored(sky, look, v, coat, look.clearcoat_roughness)
-    value = ambient * openly
+        value += mirrored(sky, around[i], look, v, coat, look.clearcoat_roughness)
     emissive = color_of(tables, material.emissive, material.emissive_map, uv, footprint)
     value += emissive * (sky.emission * opacity)
     point = wp.vec3f(origins[i * origin_step] + direction * surface.distance[i] - middle)
-    seen = wp.float32(0.0)
-    known = wp.float32(0.0)
     for slot in range(chosen.shape[1]):
         k = chosen[i, slot]
         if k >= 0:
@@ -192,12 +140,7 @@ def light_surface(
             way = wp.vec3f(toward[0], toward[1], toward[2])
             # At normal incidence; the reflection model applies the cosine.
             light = lamp.strength * lamp_onto(lamp, point, way)
-            known += luminance(light)
             shown = visible_at(asked, visible, i, slot)
-            seen += luminance(light) * shown
             if shown > 0.0:
                 value += wp.cw_mul(light, reflected(look, v, way)) * shown
-    # Lamps without shadow rays get the mean visibility of the others.
-    if seen > 0.0:
-        value += wp.cw_mul(rest[i], look.base) * (seen / (known * PI))
     radiance[i] = value

@@ -1,6 +1,6 @@
 """Lighting of surface points: shadows, sky, reflections and transparency."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from pegasus.base.arrays import Array
 from pegasus.render.embree import lamp_kernels
 from pegasus.render.embree import light_kernels as kernels
 from pegasus.render.embree.geometry_store import device_array
+from pegasus.render.embree.irradiance_kernels import Volume
 from pegasus.render.embree.reflection import sky_light
 from pegasus.render.embree.surface_tables import empty_rows
 from pegasus.render.embree.tracer import Hits, Rays, Tracer
@@ -21,6 +22,7 @@ Floats = npt.NDArray[np.float32]
 
 _DISTANT, _BALL, _FLAT = 0, 1, 2
 _LAYERS = 4
+_PLACES = 512
 _CLEAR = 0.998
 
 
@@ -38,6 +40,10 @@ class Lighting:
         sky = sky_image(lights)
         middle = _lamp_middle(lights)
         rows = _lamp_rows(lights, middle)
+        self.middle = middle
+        """Origin of lamps and probes [m], shape (3,)."""
+        self.volume: Any = _no_volume()
+        """Precomputed light; unoccluded sky and lamps without one."""
         self._middle = wp.vec3d(*middle.tolist())
         self._lamps = device_array(rows, lamp_kernels.Lamp)
         self._slots = min(len(rows), lamp_kernels.RANKS)
@@ -50,11 +56,10 @@ class Lighting:
         hits: Hits,
         *,
         cone: float,
-        pixels: tuple[int, int] = (0, 1),
         sample: int = 0,
         samples: int = 1,
-        occlusion: tuple[int, float] = (0, 1.0),
         layer: int = 0,
+        discs: bool = True,
     ) -> Floats:
         """Return the radiance along rays, shape (K, 3).
 
@@ -63,32 +68,33 @@ class Lighting:
             rays: The rays.
             hits: Their hits.
             cone: Angle between neighbouring rays [rad].
-            pixels: Number of the first ray's pixel, and the width of the image.
             sample: Index of the sample of each pixel.
             samples: Number of samples per pixel.
-            occlusion: Number of rays to the sky from each point, and their length [m].
             layer: Number of transparent surfaces passed before.
+            discs: Whether rays see the discs of suns.
         """
         count = rays.count
         chosen = np.empty((count, self._slots), np.int32)
         lit = [rays.device_origins, rays.step, rays.device_directions, hits.surface]
         visible = np.zeros((count, self._slots), np.float32)
         asked = np.zeros((count, self._slots), np.int32)
-        rest = np.zeros((count, 3), np.float32)
+        rest, around = np.empty((count, 3), np.float32), np.empty((count, 4), np.float32)
+        inputs = [
+            self._lamps,
+            self._sky,
+            self.volume,
+            self._middle,
+            *lit,
+            _matrix(chosen, wp.int32),
+            device_array(rest, wp.vec3f),
+            device_array(around, wp.vec4f),
+        ]
+        wp.launch(lamp_kernels.choose_lamps, -(-count // lamp_kernels.GROUP), inputs=inputs, device="cpu")
         if self._slots:
-            inputs = [
-                self._lamps,
-                self._middle,
-                *lit,
-                _matrix(chosen, wp.int32),
-                device_array(rest, wp.vec3f),
-            ]
-            wp.launch(lamp_kernels.choose_lamps, -(-count // lamp_kernels.GROUP), inputs=inputs, device="cpu")
             # Only the rays of an image have neighbours.
             inputs = [_matrix(chosen, wp.int32), hits.surface, rays.width or 1, _matrix(asked, wp.int32)]
             wp.launch(lamp_kernels.share_shadows, count, inputs=inputs, device="cpu")
             self._cast_shadows(tracer, lit, chosen, asked, visible, _disc(sample, samples))
-        openness = self._openness(tracer, lit, hits, pixels, sample, occlusion)
         radiance = np.empty((count, 3), np.float32)
         wp.launch(
             kernels.light_surface,
@@ -103,7 +109,8 @@ class Lighting:
                 _matrix(asked, wp.int32),
                 _matrix(visible, wp.float32),
                 device_array(rest, wp.vec3f),
-                device_array(openness, wp.float32),
+                device_array(around, wp.vec4f),
+                int(discs),
                 device_array(radiance, wp.vec3f),
             ],
             device="cpu",
@@ -114,7 +121,14 @@ class Lighting:
                 inner = tracer.behind(rays, hits, rows)[0]
                 found = tracer.trace(inner, cone=cone, shading=True)
                 behind = self.radiance(
-                    tracer, inner, found, cone=cone, sample=sample, samples=samples, layer=layer + 1
+                    tracer,
+                    inner,
+                    found,
+                    cone=cone,
+                    sample=sample,
+                    samples=samples,
+                    layer=layer + 1,
+                    discs=discs,
                 )
                 radiance[rows] += (1.0 - hits.opacity[rows, None]) * behind
         return radiance
@@ -155,42 +169,58 @@ class Lighting:
         )
         visible.ravel()[picks] = tracer.transmit(Rays(origins, directions, reach=reach, coherent=True))
 
-    def _openness(
+    def seen_from(
         self,
         tracer: Tracer,
-        lit: list[object],
-        hits: Hits,
-        pixels: tuple[int, int],
-        sample: int,
-        occlusion: tuple[int, float],
-    ) -> Floats:
-        """Return the visible part of the sky at each point; one row without occlusion rays."""
-        number, reach = occlusion
-        rows = np.flatnonzero(hits.material >= 0) if number else np.zeros(0, np.int64)
-        if not len(rows):
-            return np.ones(1, np.float32)
-        count = len(rows) * number
-        origins, directions, limits = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
-        wp.launch(
-            kernels.leave_for_sky,
-            count,
-            inputs=[
-                device_array(rows.astype(np.int32), wp.int32),
-                number,
-                *pixels,
-                sample,
-                *lit,
-                reach,
+        places: Array,
+        run: Callable[[Callable[[int], None], Iterable[int]], Iterable[None]],
+    ) -> npt.NDArray[np.uint8]:
+        """Return the visible part of each lamp at places, of 255, shape (K, L).
+
+        Args:
+            tracer: Casts the rays.
+            places: Points in the world [m], shape (K, 3).
+            run: Calls a function for each of several numbers, on several threads.
+        """
+        number = self._lamps.shape[0]
+        seen = np.zeros((len(places), number), np.uint8)
+
+        def look(first: int) -> None:
+            part = np.ascontiguousarray(places[first : first + _PLACES])
+            count = len(part) * number
+            origins, directions = np.empty((count, 3)), np.empty((count, 3))
+            reach = np.empty(count, np.float32)
+            inputs = [
+                self._lamps,
+                self._middle,
+                device_array(part, wp.vec3d),
                 device_array(origins, wp.vec3d),
                 device_array(directions, wp.vec3d),
-                device_array(limits, wp.float32),
-            ],
-            device="cpu",
-        )
-        seen = tracer.transmit(Rays(origins, directions, reach=limits))
-        openness = np.ones(len(hits.material), np.float32)
-        openness[rows] = seen.reshape(-1, number).mean(axis=1)
-        return openness
+                device_array(reach, wp.float32),
+            ]
+            wp.launch(lamp_kernels.leave_probes, count, inputs=inputs, device="cpu")
+            light = tracer.transmit(Rays(origins, directions, reach=reach))
+            seen[first : first + _PLACES] = np.round(255 * light.reshape(-1, number))
+
+        if number:
+            list(run(look, range(0, len(places), _PLACES)))
+        return seen
+
+    @staticmethod
+    def fill(volume: Any, *, light: Any, openness: Any, reach: Any, lamps: Any) -> None:
+        """Set the tables of a volume, with a row for each probe."""
+        volume.light = wp.array(light, dtype=wp.vec3f, ndim=2, device="cpu")
+        volume.openness, volume.reach = _matrix(openness, wp.float32), _matrix(reach, wp.float32)
+        volume.lamps = _matrix(lamps, wp.uint8)
+
+
+def _no_volume() -> Any:
+    volume: Any = Volume()
+    none = np.zeros((0, 6), np.float32)
+    Lighting.fill(
+        volume, light=np.zeros((0, 6, 3), np.float32), openness=none, reach=none, lamps=none.astype(np.uint8)
+    )
+    return volume
 
 
 def _disc(sample: int, samples: int) -> wp.vec2f:

@@ -106,14 +106,26 @@ def reflected(look: Look, v: wp.vec3f, way: wp.vec3f) -> wp.vec3f:
 
 
 @wp.func
-def mirrored(sky: SkyLight, look: Look, v: wp.vec3f, mirror: wp.vec3f, roughness: wp.float32) -> wp.vec3f:
-    """Return the sky's reflection: sharp for smooth surfaces, its irradiance for rough ones."""
+def mirrored(
+    sky: SkyLight,
+    around: wp.vec4f,
+    look: Look,
+    v: wp.vec3f,
+    mirror: wp.vec3f,
+    roughness: wp.float32,
+) -> wp.vec3f:
+    """Return the reflection of surroundings: a sharp sky for smooth surfaces, irradiance for rough ones.
+
+    `around` is the irradiance from the mirrored direction, and the visible part of the sky there.
+    """
     nv = wp.clamp(-wp.dot(look.normal, v), 0.0, 1.0)
     way = v + look.normal * (2.0 * nv)
     dull = wp.clamp((roughness - 0.1) / 0.5, 0.0, 1.0)
-    seen = sky_onto(sky, way) / PI * dull
+    light = wp.vec3f(around[0], around[1], around[2])
+    seen = light / PI * dull
     if dull < 1.0:
-        seen += sky_toward(sky, way) * (1.0 - dull)
+        others = wp.max(light - sky_onto(sky, way) * around[3], wp.vec3f(0.0, 0.0, 0.0)) / PI
+        seen += (sky_toward(sky, way) * around[3] + others) * (1.0 - dull)
     # Fit of the reflection's integral over the hemisphere (Karis 2014).
     r0 = 1.0 - roughness
     r1 = 0.0425 - 0.0275 * roughness

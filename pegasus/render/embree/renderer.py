@@ -26,28 +26,25 @@ class EmbreeRenderer:
 
     Args:
         threads: Number of rendering threads; one for each processor when None.
-        occlusion_rays: Rays per sample that determine the visible part of the sky at a point; 0 for a fully
-            visible sky.
-        occlusion_distance: Largest distance at which geometry occludes the sky [m].
+        bounces: Number of surfaces that reflect indirect light, which is precomputed for a scene at its first
+            image in colour and kept in the user's cache; 0 for a sky without occlusion and no bounces.
 
     Raises:
         ConfigError: If a required package is not installed, or an argument is out of range.
     """
 
-    def __init__(
-        self, *, threads: int | None = None, occlusion_rays: int = 0, occlusion_distance: float = 10.0
-    ) -> None:
+    def __init__(self, *, threads: int | None = None, bounces: int = 3) -> None:
         require(threads is None or threads >= 1, "threads", threads, "must be at least 1")
-        require(0 <= occlusion_rays <= 256, "occlusion_rays", occlusion_rays, "must lie between 0 and 256")
-        require(occlusion_distance > 0, "occlusion_distance", occlusion_distance, "must be greater than 0")
+        require(0 <= bounces <= 16, "bounces", bounces, "must lie between 0 and 16")
         _prepare()
-        self._occlusion = occlusion_rays, occlusion_distance
+        self._bounces = bounces
         self._pool = ThreadPoolExecutor(threads or processor_count(), "embree")
         self._lens_rays, self._entities = LensRayCache(), EntityIndex()
         self._store: Any = None
         self._objects: MovingObjects | None = None
         self._tracer: Any = None
         self._lighting: Any = None
+        self._unlit: Scene | None = None
 
     @property
     def entities(self) -> Sequence[Entity]:
@@ -77,6 +74,7 @@ class EmbreeRenderer:
         self._entities = EntityIndex(scene)
         self._store, self._world, self._lighting = store, world, lighting
         self._objects, self._tracer = MovingObjects(), None
+        self._unlit = scene if self._bounces else None
 
     def add(self, objects: Sequence[RenderObject]) -> None:
         """Add objects at the world's origin.
@@ -123,9 +121,9 @@ class EmbreeRenderer:
 
         self._loaded()
         rays = self._lens_rays.rays(view.lens, view.resolution)
-        task = ImageTask(
-            self._traced(), self._lighting, view, rays, frozenset(channels), samples, self._occlusion
-        )
+        if "radiance" in channels:
+            self._precompute()
+        task = ImageTask(self._traced(), self._lighting, view, rays, frozenset(channels), samples)
         for _ in self._pool.map(task.draw, rays.chunks):
             pass
         return task.images
@@ -161,6 +159,20 @@ class EmbreeRenderer:
         self._pool.shutdown()
         self._store = self._objects = self._tracer = self._lighting = None
         self._lens_rays = LensRayCache()
+
+    def _precompute(self) -> None:
+        """Compute the indirect light of a new scene."""
+        if self._unlit is None:
+            return
+        from pegasus.render.embree.irradiance import irradiance_volume
+        from pegasus.render.embree.moving_objects import MovingObjects
+        from pegasus.render.embree.tracer import Tracer
+
+        scene, self._unlit = self._unlit, None
+        static = Tracer(self._store, self._world, MovingObjects())
+        self._lighting.volume = irradiance_volume(
+            scene, static, self._lighting, self._bounces, self._pool.map
+        )
 
     def _loaded(self) -> "MovingObjects":
         if self._objects is None:
