@@ -2,8 +2,10 @@
 
     python benchmarks/rendering.py [THREADS]
     python benchmarks/rendering.py --photo [WORLDS]
+    python benchmarks/rendering.py --light [WORLDS]
 
-The first measures the Embree renderer, the second Mitsuba's images: 16 samples, denoised. Times are the
+The first measures the Embree renderer, the second Mitsuba's images: 16 samples, denoised. The third compares
+the light of both, and says how long the first image in colour takes, with the light of the world. Times are the
 shortest of several; under other load, the processor time over the number of threads is the better figure.
 """
 
@@ -15,7 +17,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pegasus.cameras.imaging import Imaging
 from pegasus.cli.thumbnails import load_world_view
+from pegasus.core.renderer import Renderer
 from pegasus.optics.lens import Pinhole
 from pegasus.render import View
 from pegasus.render.embree.renderer import EmbreeRenderer
@@ -24,6 +28,7 @@ from pegasus.scene.scene import Entity, Geometry, Instance, Scene
 from pegasus.worlds import GENERATORS, make_world
 
 RESOLUTION = (640, 480)
+LIGHT_RESOLUTION = (320, 240)
 REPEATS = 10
 PHOTO_SAMPLES = 16
 PHOTO_WORLDS = ("courtyard", "town", "warehouse", "forest")
@@ -119,6 +124,49 @@ def photo(names: Sequence[str]) -> None:
     renderer.close()
 
 
+def light_difference(name: str, fast: Renderer, traced: Renderer) -> tuple[float, float, float]:
+    """Return how the fast image of a world differs from the path-traced one.
+
+    Both have the exposure that the path-traced one gets, and full brightness as their limit.
+
+    Args:
+        name: Name of the world, seen from the viewpoint of its thumbnail.
+        fast: The fast renderer.
+        traced: The path tracer.
+
+    Returns:
+        Relative difference of the mean luminance, difference of the hue of the mean colour [rad], and the time
+        to the first fast image [s].
+    """
+    scene, view = load_world_view(name, LIGHT_RESOLUTION)
+    started = time.perf_counter()
+    fast.load(scene)
+    one = fast.render(view, ["radiance"], samples=4).radiance
+    first = time.perf_counter() - started
+    traced.load(scene)
+    two = traced.render(view, ["radiance"], samples=PHOTO_SAMPLES).radiance
+    exposure = Imaging().exposure_for(two)
+    means = [np.minimum(image * exposure, 1.0).mean(axis=(0, 1), dtype=np.float64) for image in (one, two)]
+    luminance = [mean @ np.array([0.2126, 0.7152, 0.0722]) for mean in means]
+    hues = [math.atan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) for red, green, blue in means]
+    return luminance[0] / luminance[1] - 1.0, math.remainder(hues[0] - hues[1], 2 * math.pi), first
+
+
+def light(names: Sequence[str]) -> None:
+    """Print a table of differences between fast and path-traced images."""
+    from pegasus.render.photo.renderer import MitsubaRenderer
+
+    fast, traced = EmbreeRenderer(), MitsubaRenderer()
+    for name in names:
+        brighter, turned, first = light_difference(name, fast, traced)
+        print(
+            f"{name:20s} luminance {100 * brighter:+6.1f} %   hue {math.degrees(turned):+6.1f} degrees"
+            f"   first image {first:5.1f} s"
+        )
+    fast.close()
+    traced.close()
+
+
 def main(thread_count: int) -> None:
     """Print a table for a small and a large scene."""
     started = time.perf_counter()
@@ -154,7 +202,9 @@ def main(thread_count: int) -> None:
 
 
 if __name__ == "__main__":
-    if "--photo" in sys.argv:
+    if "--light" in sys.argv:
+        light(sys.argv[2:] or list(GENERATORS))
+    elif "--photo" in sys.argv:
         photo(sys.argv[2:] or PHOTO_WORLDS)
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 2)

@@ -1,4 +1,4 @@
-"""Texture atlas with mip levels, and sRGB decoding."""
+"""Texture atlas with mip levels, sRGB decoding, and light through leaves."""
 
 from pathlib import Path
 
@@ -6,9 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.render.image_files import encoded, read_image
+from pegasus.scene.scene import Material, Texture
 
 Pixels = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float32]
+
+_THROUGH_LEAVES = 0.7
 
 
 class TextureAtlas:
@@ -86,3 +89,13 @@ def _mip_levels(
             level[..., channel] = np.minimum(level[..., channel] * threshold / max(value, 1e-3), 1.0)
         levels.append(encoded(level, srgb=srgb))
     return levels
+
+
+def passed_on(material: Material) -> float:
+    """Return the diffuse transmission of a surface relative to its reflection.
+
+    Cut-outs by an image are thin sheets: leaves, needles, grass. Green leaves transmit slightly less than
+    they reflect (Jacquemoud and Baret 1990).
+    """
+    cut_out = isinstance(material.opacity, Texture) and material.opacity_threshold > 0.0
+    return _THROUGH_LEAVES if cut_out and material.metallic == 0.0 else 0.0

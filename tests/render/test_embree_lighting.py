@@ -21,7 +21,7 @@ GOLDEN = Path(__file__).parent / "data" / "embree_golden.png"
 
 @pytest.fixture(scope="module")
 def renderer() -> Iterator[EmbreeRenderer]:
-    made = EmbreeRenderer(threads=2)
+    made = EmbreeRenderer(threads=2, bounces=0)
     yield made
     made.close()
 
@@ -293,21 +293,85 @@ def test_samples_soften_edges(renderer: EmbreeRenderer) -> None:
     np.testing.assert_allclose((1 - many).sum() / 0.4 * width / 3, 2.0, atol=0.03 * 2)
 
 
-def test_occlusion_at_the_foot_of_a_wall() -> None:
-    """At the foot of a long wall the sky would not be half hidden."""
-    upright = np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]])
-    world = scene(
-        ("ground", quad(400.0), {"diffuse_color": (1.0, 1.0, 1.0), **LAMBERT}, np.eye(4)),
-        ("wall", quad(400.0), GROUND, at((0, 0, 0), upright)),
-        lights=[dome(1.0)],
-    )
-    made = EmbreeRenderer(threads=2, occlusion_rays=64, occlusion_distance=100.0)
-    made.load(world)
-    close = made.render(look((0.05, 0, 0.2), (0.05, 0.01, 0), (16, 16), 10), ["radiance"]).radiance
-    far = made.render(look((190, 0, 1), (190, 0.01, 0), (16, 16), 10), ["radiance"]).radiance
-    made.close()
-    np.testing.assert_allclose(close.mean(), 0.5, atol=0.02)
-    np.testing.assert_allclose(far.mean(), 1.0, atol=0.02)
+def closed_box(albedo: float, side: float = 6.0) -> list[Any]:
+    """Return the walls of a cube around the origin, all of one albedo."""
+    surface = {"diffuse_color": (albedo,) * 3, **LAMBERT}
+    walls = []
+    for axis in range(3):
+        for end in (-1, 1):
+            turn = np.roll(np.eye(3), 2 - axis, axis=1)
+            place = np.zeros(3)
+            place[axis] = end * side / 2
+            walls.append((f"wall{axis}{end}", quad(side), surface, at(place, turn)))
+    return walls
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbreeRenderer]:
+    monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path))
+    renderer = EmbreeRenderer(threads=2, bounces=3)
+    yield renderer
+    renderer.close()
+
+
+def test_a_closed_room_hides_the_sky(made: EmbreeRenderer) -> None:
+    """The sky would shine through the walls of a room without windows."""
+    world = scene(*closed_box(0.5), lights=[dome(1000.0)])
+    inside = radiance(made, world, look((1.0, 0.5, 0.3), (3.0, 0.0, 0.0), (32, 24)))
+    assert inside.max() < 1.0
+
+
+def test_walls_reflect_the_light_of_a_lamp(made: EmbreeRenderer) -> None:
+    """Bounces in a room would not sum up to the geometric series of its albedo."""
+    albedo = 0.5
+    light = lamp("SphereLight", (0.0, 0.0, 0.0), 500.0, radius=0.1)
+    view = look((0.0, 0.0, 0.5), (3.0, 0.3, 0.2), (32, 24), 90)
+    bare = EmbreeRenderer(threads=2, bounces=0)
+    direct = radiance(bare, scene(*closed_box(albedo), lights=[light]), view)
+    bare.close()
+    seen = radiance(made, scene(*closed_box(albedo), lights=[light]), view)
+    # All power, 4 pi^2 r^2 L, is spread over six walls; each bounce leaves the part `albedo` of it.
+    power = 4 * math.pi**2 * 0.01 * 500.0
+    indirect = power / (6 * 36.0) * (albedo + albedo**2 + albedo**3) * albedo / math.pi
+    np.testing.assert_allclose((seen - direct).mean(), indirect, rtol=0.15)
+
+
+def test_light_is_kept_on_disk(made: EmbreeRenderer, tmp_path: Path) -> None:
+    """Kept light would differ from computed light, or serve another scene, or a damaged file would stop."""
+    world = scene(*closed_box(0.5), lights=[lamp("SphereLight", (0.0, 0.0, 0.0), 500.0, radius=0.1)])
+    first = radiance(made, world)
+    (file,) = (tmp_path / "light").glob("*.npz")
+    written = file.stat().st_mtime_ns
+    np.testing.assert_array_equal(radiance(made, world), first)
+    assert file.stat().st_mtime_ns == written
+    file.write_bytes(file.read_bytes()[:1000])
+    np.testing.assert_array_equal(radiance(made, world), first)
+    radiance(made, scene(*closed_box(0.4), lights=[dome(1.0)]))
+    assert len(list((tmp_path / "light").glob("*.npz"))) == 2
+
+
+def test_light_does_not_depend_on_threads(
+    made: EmbreeRenderer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Precomputed light would depend on the number of threads."""
+    world = scene(*closed_box(0.5), lights=[lamp("SphereLight", (1.0, 0.5, 0.0), 500.0, radius=0.1)])
+    first = radiance(made, world)
+    monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "other"))
+    alone = EmbreeRenderer(threads=1, bounces=3)
+    np.testing.assert_array_equal(radiance(alone, world), first)
+    alone.close()
+
+
+def test_leaves_pass_light_on(renderer: EmbreeRenderer, tmp_path: Path) -> None:
+    """A leaf with the sun behind it would not show 0.7 of the light that it reflects with the sun ahead."""
+    opaque = Texture(picture(tmp_path / "leaf.png", np.full((8, 8, 4), 255)), channel="a", srgb=False)
+    leaf = {**GROUND, "opacity": opaque, "opacity_threshold": 0.5}
+    for side, part in ((1.0, 1.0), (-1.0, 0.7)):
+        seen = radiance(
+            renderer, scene(("leaf", quad(4.0), leaf, np.eye(4)), lights=[sun((0, 0, side), 1000.0)])
+        )
+        expected = np.array(GROUND["diffuse_color"]) / math.pi * 1000.0 * part
+        np.testing.assert_allclose(seen[24, 32], expected, rtol=1e-4)
 
 
 def golden_scene(tmp_path: Path) -> Scene:

@@ -21,7 +21,7 @@ GRAY: dict[str, Any] = {"diffuse_color": (0.5, 0.5, 0.5)}
 
 @pytest.fixture(scope="module")
 def renderer() -> Iterator[EmbreeRenderer]:
-    made = EmbreeRenderer(threads=2)
+    made = EmbreeRenderer(threads=2, bounces=0)
     yield made
     made.close()
 
@@ -330,7 +330,7 @@ def test_the_same_with_any_number_of_threads(renderer: EmbreeRenderer) -> None:
     )
     view = look((-3, -2, 2), (1, 1, 0.5), (320, 240))
     pictures = []
-    with_one = EmbreeRenderer(threads=1)
+    with_one = EmbreeRenderer(threads=1, bounces=0)
     for made in (renderer, renderer, with_one):
         made.load(world)
         made.add([drone()])

@@ -19,7 +19,7 @@ from pegasus.scene.scene import Scene, Texture
 
 _LOG = logging.getLogger(__name__)
 
-_VERSION = 1
+_VERSION = 2
 _PROBES = 16_000
 _LEAST_SPACING = 0.5
 _RAYS = 96
@@ -48,6 +48,7 @@ def irradiance_volume(scene: Scene, tracer: Tracer, lighting: Lighting, bounces:
     file = user_cache() / "light" / f"{_key(scene, bounces)}.npz"
     tables = _read(file)
     if tables is None:
+        _LOG.info("indirect light of %s is computed once, which takes up to a minute", scene.source)
         tables = _gathered(tracer, lighting, bounces, run, (origin, spacing, size))
         _write(file, tables)
     return _volume(lighting, tables, origin, spacing, size)
@@ -182,7 +183,7 @@ def _write(file: Path, tables: Tables) -> None:
     passing = file.with_suffix(f".{os.getpid()}.npz")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(passing, **tables)
+        np.savez(passing, allow_pickle=False, **tables)
         passing.replace(file)
     except OSError as error:
         _LOG.warning("indirect light cannot be kept in %s: %s", file.parent, error.strerror)

@@ -13,7 +13,7 @@ from pegasus.render.embree.irradiance_kernels import (
     probes_at,
 )
 from pegasus.render.embree.reflection import SkyLight, luminance
-from pegasus.render.embree.surface_tables import Surface
+from pegasus.render.embree.surface_tables import Surface, SurfaceMaterial
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
@@ -68,16 +68,21 @@ def lamp_onto(lamp: Lamp, point: wp.vec3f, normal: wp.vec3f) -> wp.float32:
 
 
 @wp.func
-def lamp_value(lamp: Lamp, point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f) -> wp.float32:
-    """Return the irradiance of a surface per unit of a lamp's strength; 0 for a lamp behind the surface."""
-    share = lamp_onto(lamp, point, normal)
-    if share > 0.0:
-        way = lamp.axis
-        if lamp.kind != 0:
-            way = lamp.position - point
-        if wp.dot(facing, way) <= 0.0:
-            return 0.0
-    return share
+def lamp_value(
+    lamp: Lamp, point: wp.vec3f, normal: wp.vec3f, facing: wp.vec3f, passes: wp.float32
+) -> wp.float32:
+    """Return the irradiance of a surface per unit of a lamp's strength.
+
+    A lamp behind the surface counts by the part that the surface passes on.
+    """
+    way = lamp.axis
+    if lamp.kind != 0:
+        way = lamp.position - point
+    if wp.dot(facing, way) > 0.0:
+        return lamp_onto(lamp, point, normal)
+    if passes > 0.0:
+        return passes * lamp_onto(lamp, point, -normal)
+    return 0.0
 
 
 @wp.func
@@ -104,6 +109,7 @@ def rank_lamps(
     point: wp.vec3f,
     normal: wp.vec3f,
     facing: wp.vec3f,
+    passes: wp.float32,
     mirrored_way: wp.vec3f,
 ):
     """Return the lamps with the strongest light at a point, and their values.
@@ -120,7 +126,7 @@ def rank_lamps(
         lamp = lamps[k]
         if lamp.kind != 0:
             nearest = wp.min(nearest, wp.length_sq(lamp.position - point))
-        share = lamp_value(lamp, point, normal, facing)
+        share = lamp_value(lamp, point, normal, facing, passes)
         if share > 0.0:
             seen = lamp_seen(volume, rows, weights, inside, k)
             total += lamp.strength * (share * seen)
@@ -146,6 +152,7 @@ def level(surface: Surface, i: wp.int32, k: wp.int32) -> wp.bool:
 
 @wp.func
 def choose_at(
+    materials: wp.array(dtype=SurfaceMaterial),
     lamps: wp.array(dtype=Lamp),
     sky: SkyLight,
     volume: Volume,
@@ -160,6 +167,7 @@ def choose_at(
     direction with its visible part of the sky.
     """
     normal = surface.normal[i]
+    passes = materials[surface.material[i]].passes
     mirrored_way = v - normal * (2.0 * wp.dot(normal, v))
     rows = Rows(0)
     weights = Weights(0.0)
@@ -167,7 +175,7 @@ def choose_at(
     if volume.spacing > 0.0:
         rows, weights, inside = probes_at(volume, point, surface.facing[i])
     names, values, total, nearest = rank_lamps(
-        lamps, volume, rows, weights, inside, point, normal, surface.facing[i], mirrored_way
+        lamps, volume, rows, weights, inside, point, normal, surface.facing[i], passes, mirrored_way
     )
     if volume.spacing > 0.0:
         # As close to each other as probes must be to differ little.
@@ -190,9 +198,11 @@ def choose_at(
         if names[slot] >= 0:
             lamp = lamps[names[slot]]
             seen = lamp_seen(volume, rows, weights, inside, names[slot])
-            total -= lamp.strength * (lamp_value(lamp, point, normal, surface.facing[i]) * seen)
+            total -= lamp.strength * (lamp_value(lamp, point, normal, surface.facing[i], passes) * seen)
     total = wp.max(total, wp.vec3f(0.0, 0.0, 0.0))
     onto = ambient_toward(volume, sky, rows, weights, inside, normal)
+    if passes > 0.0:
+        onto += ambient_toward(volume, sky, rows, weights, inside, -normal) * passes
     around = ambient_toward(volume, sky, rows, weights, inside, mirrored_way)
     return names, total + wp.vec3f(onto[0], onto[1], onto[2]), around, nearest
 
@@ -216,6 +226,7 @@ def write_choice(
 
 @wp.kernel
 def choose_lamps(
+    materials: wp.array(dtype=SurfaceMaterial),
     lamps: wp.array(dtype=Lamp),
     sky: SkyLight,
     volume: Volume,
@@ -262,7 +273,7 @@ def choose_lamps(
                     open_still = level(surface, i + 1, known) and wp.length_sq(after - place) < reach
             if not open_still:
                 own, light, shine, nearest = choose_at(
-                    lamps, sky, volume, surface, i, point, wp.vec3f(directions[i])
+                    materials, lamps, sky, volume, surface, i, point, wp.vec3f(directions[i])
                 )
                 write_choice(chosen, rest, around, i, own, light, shine)
                 if near:
@@ -282,7 +293,7 @@ def choose_lamps(
                                 origins[k * origin_step] + directions[k] * surface.distance[k] - middle
                             )
                             its, others, gleam, _distance = choose_at(
-                                lamps, sky, volume, surface, k, between, wp.vec3f(directions[k])
+                                materials, lamps, sky, volume, surface, k, between, wp.vec3f(directions[k])
                             )
                             write_choice(chosen, rest, around, k, its, others, gleam)
                 known = i
@@ -362,7 +373,12 @@ def leave_for_lamps(
     lamp = lamps[chosen[i, picks[j] % slots]]
     point = origins[i * origin_step] + directions[i] * surface.distance[i]
     lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
-    start = point + wp.vec3d(surface.facing[i] * lift)
+    side = surface.facing[i]
+    toward = lamp_toward(lamp, wp.vec3f(point - middle))
+    if wp.dot(side, wp.vec3f(toward[0], toward[1], toward[2])) < 0.0:
+        # Light from behind a leaf.
+        side = -side
+    start = point + wp.vec3d(side * lift)
     toward = lamp_toward(lamp, wp.vec3f(start - middle))
     way = wp.vec3f(toward[0], toward[1], toward[2])
     if lamp.kind == 0:

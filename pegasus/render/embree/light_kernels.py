@@ -143,4 +143,7 @@ def light_surface(
             shown = visible_at(asked, visible, i, slot)
             if shown > 0.0:
                 value += wp.cw_mul(light, reflected(look, v, way)) * shown
+                if material.passes > 0.0:
+                    behind = wp.max(-wp.dot(look.normal, way), 0.0) * material.passes / PI
+                    value += wp.cw_mul(light, look.base) * (behind * shown)
     radiance[i] = value

@@ -80,6 +80,7 @@ class Lighting:
         asked = np.zeros((count, self._slots), np.int32)
         rest, around = np.empty((count, 3), np.float32), np.empty((count, 4), np.float32)
         inputs = [
+            tracer.tables.materials,
             self._lamps,
             self._sky,
             self.volume,

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.render.embree.surface_tables import SeeThrough, SurfaceMaterial, TextureUse, empty_rows
-from pegasus.render.textures import TextureAtlas
+from pegasus.render.textures import TextureAtlas, passed_on
 from pegasus.scene.scene import Geometry, Material, Texture
 
 _CHANNELS = {"rgb": -1, "r": 0, "g": 1, "b": 2, "a": 3}
@@ -108,6 +108,7 @@ class MaterialTable:
         through = isinstance(material.opacity, Texture) or material.opacity < 1.0
         row["blends"] = through and cut is None
         self.blends |= through and cut is None
+        row["passes"] = passed_on(material)
         self._through.append(through)
         return row
 

@@ -47,6 +47,7 @@ class SurfaceMaterial:
     reflectance: wp.float32
     normal_map: wp.int32
     blends: wp.int32
+    passes: wp.float32
 
 
 @wp.struct

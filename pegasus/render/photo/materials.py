@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pegasus.render.image_files import read_image
 from pegasus.render.sky import EMISSION
-from pegasus.render.textures import decoding_table
+from pegasus.render.textures import decoding_table, passed_on
 from pegasus.scene.scene import Material, Texture
 
 NONE = 0
@@ -23,7 +23,6 @@ _LINEAR = 256
 LEAST_ROUGHNESS = 0.06
 """Minimum roughness; smoother surfaces make more noise than few samples can average out."""
 
-_THROUGH_LEAVES = 0.7
 # Sampling weight of each emissive mesh, where sun, sky and all lamps together have 1 each.
 _GLOW_SHARE = 0.02
 
@@ -155,7 +154,7 @@ class MaterialTables:
             opacity = 1.0
         bent = NONE if material.normal is None else self._use(material.normal)
         numbers = [*base, rough, *mirror, metal, reflectance, coat, coat_roughness, opacity]
-        numbers += [material.opacity_threshold, _passed_on(material), 0.0, 0.0]
+        numbers += [material.opacity_threshold, passed_on(material), 0.0, 0.0]
         return numbers, [base_map, rough_map, metal_map, bent, opacity_map, mirror_map, 0, 0]
 
     def _color(self, value: Any) -> tuple[tuple[float, float, float], int]:
@@ -255,16 +254,6 @@ def _bitmap(mitsuba: Any, texture: Texture, pixels: npt.NDArray[np.float32]) -> 
             "to_uv": transform,
         }
     )
-
-
-def _passed_on(material: Material) -> float:
-    """Return the diffuse transmission of a surface relative to its reflection.
-
-    Cut-outs by an image are thin sheets: leaves, needles, grass. Green leaves transmit slightly less than
-    they reflect (Jacquemoud and Baret 1990).
-    """
-    cut_out = isinstance(material.opacity, Texture) and material.opacity_threshold > 0.0
-    return _THROUGH_LEAVES if cut_out and material.metallic == 0.0 else 0.0
 
 
 def _packed(texture: Texture) -> npt.NDArray[np.uint32]:
