@@ -5,8 +5,8 @@
     python benchmarks/rendering.py --light [WORLDS]
 
 The first measures the Embree renderer, the second Mitsuba's images: 16 samples, denoised. The third compares
-the light of both, and says how long the first image in colour takes, with the light of the world. Times are the
-shortest of several; under other load, the processor time over the number of threads is the better figure.
+the light of both, and times the first image in colour, with the light of the world. Times are the shortest
+of several; under other load, the processor time over the number of threads is the better figure.
 """
 
 import math
@@ -135,7 +135,7 @@ def light_difference(name: str, fast: Renderer, traced: Renderer) -> tuple[float
         traced: The path tracer.
 
     Returns:
-        Relative difference of the mean luminance, difference of the hue of the mean colour [rad], and the time
+        Relative difference of the mean luminance, difference of the hue of the mean colour [rad], and time
         to the first fast image [s].
     """
     scene, view = load_world_view(name, LIGHT_RESOLUTION)

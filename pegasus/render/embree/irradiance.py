@@ -27,6 +27,7 @@ _BATCH = 256
 _MARGIN = 1.0
 _OUTLIERS = 0.02
 _FAR = 3.0
+_BESIDE_LAMPS, _EXTENT = 15.0, 120.0
 _AXES = np.repeat(np.eye(3), 2, axis=0) * np.array([1.0, -1.0] * 3)[:, None]
 _NAMES = ("light", "openness", "reach", "lamps")
 
@@ -45,7 +46,8 @@ def irradiance_volume(scene: Scene, tracer: Tracer, lighting: Lighting, bounces:
         run: Calls a function for each of several numbers, on several threads.
     """
     origin, spacing, size = _grid(scene)
-    file = user_cache() / "light" / f"{_key(scene, bounces)}.npz"
+    settings = f"{_VERSION} {_RAYS} {bounces} {origin} {spacing} {size}"
+    file = user_cache() / "light" / f"{_key(scene, settings)}.npz"
     tables = _read(file)
     if tables is None:
         _LOG.info("indirect light of %s is computed once, which takes up to a minute", scene.source)
@@ -55,7 +57,11 @@ def irradiance_volume(scene: Scene, tracer: Tracer, lighting: Lighting, bounces:
 
 
 def _grid(scene: Scene) -> tuple[Array, float, tuple[int, int, int]]:
-    """Return origin, spacing and size of the grid around nearly all triangles."""
+    """Return origin, spacing and size of the grid around nearly all triangles of the scene's middle.
+
+    The middle is what lies close to lamps, or to the median triangle in a scene without lamps: distant woods
+    and hills need no probes.
+    """
     centers = []
     for item in scene.instances:
         geometry = scene.geometries[item.geometry]
@@ -64,6 +70,13 @@ def _grid(scene: Scene) -> tuple[Array, float, tuple[int, int, int]]:
             middle = geometry.vertices.astype(np.float64)[geometry.faces].mean(axis=1)
             centers.append((middle @ matrix[:3, :3].T + matrix[:3, 3]).astype(np.float32))
     points = np.concatenate(centers)
+    lamps = [item.transform[:3, 3] for item in scene.lights if item.kind not in ("DistantLight", "DomeLight")]
+    core = np.array(lamps) if lamps else np.median(points, axis=0, keepdims=True)
+    reach = _BESIDE_LAMPS if lamps else _EXTENT
+    near = (points[:, :2] >= core[:, :2].min(axis=0) - reach) & (
+        points[:, :2] <= core[:, :2].max(axis=0) + reach
+    )
+    points = points[near.all(axis=1)] if near.all(axis=1).any() else points
     low, high = np.quantile(points, [_OUTLIERS, 1.0 - _OUTLIERS], axis=0).astype(np.float64)
     low, high = low - _MARGIN, high + _MARGIN
     spacing = max(float(np.prod(high - low) / _PROBES) ** (1 / 3), _LEAST_SPACING)
@@ -141,9 +154,9 @@ def _sphere(count: int) -> Array:
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), height], axis=-1)
 
 
-def _key(scene: Scene, bounces: int) -> str:
+def _key(scene: Scene, settings: str) -> str:
     """Return a name for the content of a scene: geometry, materials with their images, and lights."""
-    content = hashlib.blake2b(f"{_VERSION} {_PROBES} {_RAYS} {bounces}".encode(), digest_size=20)
+    content = hashlib.blake2b(settings.encode(), digest_size=20)
     for name, geometry in scene.geometries.items():
         content.update(f"{name} {len(geometry.faces)}".encode())
         for values in (geometry.vertices, geometry.faces, geometry.normals, geometry.uvs, geometry.colors):

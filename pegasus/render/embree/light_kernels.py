@@ -147,3 +147,24 @@ def light_surface(
                     behind = wp.max(-wp.dot(look.normal, way), 0.0) * material.passes / PI
                     value += wp.cw_mul(light, look.base) * (behind * shown)
     radiance[i] = value
+
+
+@wp.kernel
+def leave_probes(
+    lamps: wp.array(dtype=Lamp),
+    middle: wp.vec3d,
+    places: wp.array(dtype=wp.vec3d),
+    origins: wp.array(dtype=wp.vec3d),
+    directions: wp.array(dtype=wp.vec3d),
+    reach: wp.array(dtype=wp.float32),
+):
+    """Write rays from probes to all lamps."""
+    j = wp.tid()
+    place = places[j / lamps.shape[0]]
+    lamp = lamps[j % lamps.shape[0]]
+    toward = lamp_toward(lamp, wp.vec3f(place - middle))
+    origins[j] = place
+    directions[j] = wp.normalize(wp.vec3d(wp.vec3f(toward[0], toward[1], toward[2])))
+    reach[j] = wp.max(toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0), 0.0)
+    if lamp.kind == 0:
+        reach[j] = 1.0e30

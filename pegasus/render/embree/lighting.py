@@ -199,7 +199,7 @@ class Lighting:
                 device_array(directions, wp.vec3d),
                 device_array(reach, wp.float32),
             ]
-            wp.launch(lamp_kernels.leave_probes, count, inputs=inputs, device="cpu")
+            wp.launch(kernels.leave_probes, count, inputs=inputs, device="cpu")
             light = tracer.transmit(Rays(origins, directions, reach=reach))
             seen[first : first + _PLACES] = np.round(255 * light.reshape(-1, number))
 

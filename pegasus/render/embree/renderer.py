@@ -1,5 +1,6 @@
 """Embree renderer: rays by Embree, lighting by Warp kernels on the CPU."""
 
+import threading
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ class EmbreeRenderer:
         self._tracer: Any = None
         self._lighting: Any = None
         self._unlit: Scene | None = None
+        self._computing = threading.Lock()
 
     @property
     def entities(self) -> Sequence[Entity]:
@@ -161,18 +163,18 @@ class EmbreeRenderer:
         self._lens_rays = LensRayCache()
 
     def _precompute(self) -> None:
-        """Compute the indirect light of a new scene."""
-        if self._unlit is None:
-            return
+        """Compute the indirect light of a new scene; other threads wait for it."""
         from pegasus.render.embree.irradiance import irradiance_volume
         from pegasus.render.embree.moving_objects import MovingObjects
         from pegasus.render.embree.tracer import Tracer
 
-        scene, self._unlit = self._unlit, None
-        static = Tracer(self._store, self._world, MovingObjects())
-        self._lighting.volume = irradiance_volume(
-            scene, static, self._lighting, self._bounces, self._pool.map
-        )
+        with self._computing:
+            if self._unlit is not None:
+                static = Tracer(self._store, self._world, MovingObjects())
+                self._lighting.volume = irradiance_volume(
+                    self._unlit, static, self._lighting, self._bounces, self._pool.map
+                )
+                self._unlit = None
 
     def _loaded(self) -> "MovingObjects":
         if self._objects is None:
