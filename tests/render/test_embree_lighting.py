@@ -341,12 +341,22 @@ def test_light_is_kept_on_disk(made: EmbreeRenderer, tmp_path: Path) -> None:
     world = scene(*closed_box(0.5), lights=[lamp("SphereLight", (0.0, 0.0, 0.0), 500.0, radius=0.1)])
     first = radiance(made, world)
     (file,) = (tmp_path / "light").glob("*.npz")
-    written = file.stat().st_mtime_ns
+    written = file.stat().st_ino
     np.testing.assert_array_equal(radiance(made, world), first)
-    assert file.stat().st_mtime_ns == written
+    assert file.stat().st_ino == written
     file.write_bytes(file.read_bytes()[:1000])
     np.testing.assert_array_equal(radiance(made, world), first)
     radiance(made, scene(*closed_box(0.4), lights=[dome(1.0)]))
+    assert len(list((tmp_path / "light").glob("*.npz"))) == 2
+
+
+def test_the_light_that_was_used_last_is_kept(
+    made: EmbreeRenderer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dataset of many scenes would fill the disk."""
+    monkeypatch.setattr("pegasus.render.embree.irradiance._KEPT", 2)
+    for albedo in (0.5, 0.4, 0.3):
+        radiance(made, scene(*closed_box(albedo), lights=[dome(1.0)]))
     assert len(list((tmp_path / "light").glob("*.npz"))) == 2
 
 

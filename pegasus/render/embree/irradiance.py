@@ -1,5 +1,6 @@
 """Precomputed indirect light of a world: a grid of probes, gathered by rays and kept on disk."""
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -20,6 +21,8 @@ from pegasus.scene.scene import Scene, Texture
 _LOG = logging.getLogger(__name__)
 
 _VERSION = 2
+_KEPT = 64
+"""Number of files that are kept: each scene of a dataset with other lights or materials makes one."""
 _PROBES = 16_000
 _LEAST_SPACING = 0.5
 _RAYS = 96
@@ -184,12 +187,16 @@ def _state(path: Path) -> bytes:
 def _read(file: Path) -> Tables | None:
     try:
         with np.load(file) as kept:
-            return {name: kept[name] for name in _NAMES}
+            tables = {name: kept[name] for name in _NAMES}
     except FileNotFoundError:
         return None
     except Exception as error:
         _LOG.warning("%s is damaged and computed again: %s", file, error)
         return None
+    with contextlib.suppress(OSError):
+        # The files that were used last are kept.
+        file.touch()
+    return tables
 
 
 def _write(file: Path, tables: Tables) -> None:
@@ -198,5 +205,8 @@ def _write(file: Path, tables: Tables) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(passing, allow_pickle=False, **tables)
         passing.replace(file)
+        others = sorted(file.parent.glob("*.npz"), key=lambda other: other.stat().st_mtime)
+        for old in others[:-_KEPT]:
+            old.unlink(missing_ok=True)
     except OSError as error:
         _LOG.warning("indirect light cannot be kept in %s: %s", file.parent, error.strerror)
