@@ -1,5 +1,6 @@
 """RTX lidars (Isaac Sim 6.0): scans of vehicles' lidars by RTX, instead of rays at colliders."""
 
+import gc
 import logging
 from collections import deque
 from collections.abc import Callable, Collection
@@ -311,6 +312,9 @@ class RtxLidars(kit.ClosedOnExit):
             item.lidar.source = None
             for scanner in item.scanners:
                 scanner.close()
+        if self._lidars:
+            # A sensor in a reference cycle keeps its render product, which RTX goes on to draw.
+            gc.collect()
         self._lidars = []
 
 
