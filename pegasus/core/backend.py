@@ -62,6 +62,9 @@ class Backend:
     drives: bool = False
     """Whether this backend commands the rotors; at most one backend of a vehicle may."""
 
+    maps_outputs: bool = False
+    """True if outputs of a program are mapped to rotor speeds, so that a command is never a throttle."""
+
     reads_sensors: bool = False
     """True if `publish` uses the readings: the default of a class that defines `publish`. Readings are made
     only for backends that use them."""
@@ -184,6 +187,7 @@ class BackendGroup(Sequence[Backend]):
         self.reads_sensors = any(backend.reads_sensors for backend in self._backends)
         """True if at least one backend uses the readings."""
         self._watch = CommandWatch()
+        self._watch.is_open = self.driver is None or not self.driver.maps_outputs
 
     @overload
     def __getitem__(self, index: int) -> Backend: ...

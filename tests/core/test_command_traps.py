@@ -70,6 +70,18 @@ def test_throttles_in_place_of_rotor_speeds_are_told_once(caplog):
     assert "from 0 to 1 rad/s: a command is in rad/s (at most 1100 here), not a throttle" in line
 
 
+def test_idle_rotors_of_an_autopilot_are_no_throttles(caplog):
+    """A program that idles at less than 1 rad/s would be said to return throttles."""
+
+    class Mapped(Driver):
+        maps_outputs = True
+
+    with caplog.at_level(logging.WARNING), Simulation("flat") as sim:
+        sim.add(Multirotor("iris", sensors={}, backends=[Mapped(np.full((1, 4), 0.5))]))
+        sim.run(2.0)
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -105,6 +105,7 @@ class ArduPilot(Backend):
     """Address of this machine to which ArduPilot sends; 0.0.0.0 for an ArduPilot on another machine."""
 
     drives = True
+    maps_outputs = True
 
     def __post_init__(self) -> None:
         fits = self.instance is None or 0 <= self.instance < _INSTANCE_LIMIT

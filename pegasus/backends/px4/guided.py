@@ -1,17 +1,33 @@
 """PX4 flown by commands."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pegasus.backends.mavlink.guided import GuidedAutopilot
 from pegasus.backends.px4.px4 import PX4
 from pegasus.base.arrays import Array
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_BEND = "THR_MDL_FAC"
+"""Parameter that bends the curve from PX4's thrust to its outputs."""
 
 
 @dataclass(eq=False)
 class GuidedPX4(GuidedAutopilot, PX4):
     """PX4 backend that is flown by commands; see `PX4`."""
 
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Prepare for a vehicle; see `PX4.bind`."""
+        super().bind(vehicle)
+        self._bend = 0.0 if self._program is None else self._program.parameter(_BEND)
+
+    def _asked(self) -> dict[str, float | int]:
+        # Otherwise an airframe, or parameters kept from another run, could make it another thrust.
+        return {_BEND: 0.0, "MC_BAT_SCALE_EN": 0}
+
     def _thrust_shares(self, thrust: Array, cosine: Array) -> Array:
-        # PX4's thrust is linear in the outputs, unless THR_MDL_FAC bends it.
-        outputs, bend = self._output.of(thrust), self._given.get("THR_MDL_FAC", 0.0)
-        return outputs * (1.0 - bend + bend * outputs)
+        # PX4's thrust is linear in the outputs but for its bend.
+        outputs = self._output.of(thrust)
+        return outputs * (1.0 - self._bend + self._bend * outputs)

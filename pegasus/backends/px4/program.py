@@ -36,6 +36,8 @@ _RESERVED = {
 """Variables that users cannot set, with the remedy."""
 _INHERITED = re.compile(rf"(?!({'|'.join(_RESERVED)}|PX4_SYS_AUTOSTART)$)(ROS|PX4)_")
 """Variables that PX4 inherits; not those of another simulation that may select another airframe."""
+_PARAMETER = "PX4_PARAM_"
+"""Prefix of variables that set parameters."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPEED_FACTOR, _FASTEST = "PX4_SIM_SPEED_FACTOR", 10.0
 """Variable by which PX4's start script multiplies the timeouts of links, and its maximum here."""
@@ -63,7 +65,7 @@ class PX4Program:
         directory: Folder of PX4-Autopilot; see `pegasus.config.settings.px4_directory`.
         airframe: Airframe, as PX4_SIM_MODEL names it.
         parameters: PX4 parameters to set at the start.
-        derived: Parameters computed from the vehicle; `parameters` override them.
+        derived: Parameters that Pegasus sets unless they are given, as `parameters` or as variables.
         environment: Environment variables; they override all others.
         sensor_rate: Rate of the IMU [Hz].
 
@@ -101,15 +103,13 @@ class PX4Program:
                 remedy="lower the IMU's rate",
             )
         inherited = {name: os.environ[name] for name in os.environ if _INHERITED.match(name)}
-        self._environment = {**inherited, "PX4_SIM_MODEL": airframe}
+        self._environment = {**_variables(derived), **inherited, "PX4_SIM_MODEL": airframe}
         if sensor_rate > _DEFAULT_RATE:
             # Otherwise PX4 answers only every second or fourth sample.
             self._environment |= {"PX4_PARAM_IMU_GYRO_RATEMAX": "2000", "PX4_PARAM_IMU_INTEG_RATE": "1000"}
-        given = {**derived, **parameters}
-        self._environment |= {f"PX4_PARAM_{name}": str(value) for name, value in given.items()}
-        self._environment |= environment or {}
+        self._environment |= {**_variables(parameters), **(environment or {})}
         # With SYS_HAS_NUM_ASPD at 0 PX4 arms and flies without airspeed sensor.
-        self.has_wings = given.get(_AIRSPEED_COUNT, 1) != 0 and self._has_wings(airframe)
+        self.has_wings = parameters.get(_AIRSPEED_COUNT, 1) != 0 and self._has_wings(airframe)
         """Whether the airframe has wings, so that PX4 does not arm it without airspeed sensor."""
 
     def process(
@@ -136,6 +136,22 @@ class PX4Program:
             name=f"PX4 {instance}",
         )
 
+    def parameter(self, name: str) -> float:
+        """Return the value of a parameter that PX4 is started with.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            ConfigError: If a variable gives it that is not a number.
+        """
+        variable = f"{_PARAMETER}{name}"
+        value = self._environment[variable]
+        try:
+            return float(value)
+        except ValueError:
+            raise ConfigError("must be a number", field=f"environment.{variable}", value=value) from None
+
     def _has_wings(self, airframe: str) -> bool:
         folder = self._data / "init.d-posix" / "airframes"
         for path in folder.glob(f"*_{airframe}"):
@@ -155,6 +171,11 @@ class PX4Program:
                 value=airframe,
                 remedy=places("airframe", "px4.airframe", "the vehicle file's px4.airframe"),
             )
+
+
+def _variables(parameters: Mapping[str, float | int]) -> dict[str, str]:
+    """Return the variables by which PX4's start script sets parameters, after the airframe's own."""
+    return {f"{_PARAMETER}{name}": str(value) for name, value in parameters.items()}
 
 
 def environment_of(values: Mapping[str, str | float]) -> dict[str, str]:

@@ -94,6 +94,7 @@ class PX4(Backend):
     """Maximum time until PX4 connects and answers, in wall time [s]."""
 
     drives = True
+    maps_outputs = True
 
     def __post_init__(self) -> None:
         for name in ("step_timeout", "hold_time", "start_timeout"):
@@ -144,17 +145,17 @@ class PX4(Backend):
         self._sensors = HilSensors(vehicle)
         self._period = 1.0 / self._sensors.rate
         self._rotors = rotor_map(spec, vehicle, output_count=_OUTPUT_COUNT, field="px4")
-        self._program, self._given = None, {}
+        self._program = None
         if self.launch and self.connection is None:
             airframe = self.airframe or user_settings().px4.airframe or spec.airframe
-            given = self._given = {**spec.parameters, **self.parameters}
+            given = {**spec.parameters, **self.parameters}
             generic = airframe == GENERIC_AIRFRAME
             geometry = geometry_parameters(vehicle, self._rotors, given) if generic else {}
             self._program = PX4Program(
                 self.directory,
                 airframe=airframe,
                 parameters=given,
-                derived={**self._sensors.delays, **geometry},
+                derived={**self._sensors.delays, **geometry, **self._asked()},
                 sensor_rate=self._sensors.rate,
                 environment=self._environment,
             )
@@ -300,6 +301,10 @@ class PX4(Backend):
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
+
+    def _asked(self) -> dict[str, float | int]:
+        """Return parameters of a subclass that are set unless they are given."""
+        return {}
 
     def _new_pilot(self, lines: Lines) -> Pilot | None:
         return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from px4_rig import started_with
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends import GuidedArduPilot, GuidedPX4
@@ -14,15 +15,15 @@ NEEDED = {"px4": "PX4_DIR", "ardupilot": "ARDUPILOT_DIR"}
 
 
 class Bound(GuidedPX4):
-    """PX4 that is not launched, with parameters as if it were."""
+    """PX4 that is not launched, with a bend as if it were."""
 
-    def __init__(self, **given):
+    def __init__(self, bend):
         super().__init__(launch=False)
-        self.given = given
+        self.bend = bend
 
     def bind(self, vehicle):
         super().bind(vehicle)
-        self._given = self.given
+        self._bend = self.bend
 
 
 class BoundArduPilot(GuidedArduPilot):
@@ -63,7 +64,7 @@ def thrust_of(vehicle, backend, output):
 @pytest.mark.parametrize("bend", [0.0, 0.4])
 def test_shares_of_px4(model, bend):
     """A commanded thrust would be another one in flight."""
-    backend = Bound(THR_MDL_FAC=bend)
+    backend = Bound(bend)
     with Simulation("flat") as sim:
         vehicle = sim.add(Multirotor(model, backends=[backend]))
         for factor in (0.6, 1.0, 1.3):
@@ -72,6 +73,38 @@ def test_shares_of_px4(model, bend):
             assert thrust_of(vehicle, backend, motor_of_px4(share, bend)) == pytest.approx(
                 wanted[0], rel=1e-6
             )
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize(
+    ("options", "inherited", "bend"),
+    [
+        ({}, None, 0.0),
+        ({}, "0.2", 0.2),
+        ({"parameters": {"THR_MDL_FAC": 0.3}}, "0.2", 0.3),
+        ({"environment": {"PX4_PARAM_THR_MDL_FAC": 0.4}}, None, 0.4),
+    ],
+)
+def test_bend_of_px4(options, inherited, bend, tree, tmp_path, monkeypatch):
+    """An airframe's script, or a value kept from another run, would bend the thrust without our knowledge."""
+    if inherited is not None:
+        monkeypatch.setenv("PX4_PARAM_THR_MDL_FAC", inherited)
+    tree.say("")
+    backend = GuidedPX4(tree.folder, **options)
+    backend.run_folder = tmp_path / "run"
+    seen = started_with(backend)
+    assert float(seen["PX4_PARAM_THR_MDL_FAC"]) == backend._bend == bend
+    assert seen["PX4_PARAM_MC_BAT_SCALE_EN"] == "0"
+
+
+def test_a_bend_that_is_not_a_number(tree):
+    """The thrust would be wrong, or the reason unclear."""
+    backend = GuidedPX4(tree.folder, environment={"PX4_PARAM_THR_MDL_FAC": "much"})
+    with (
+        Simulation() as sim,
+        pytest.raises(ConfigError, match=r"PX4_PARAM_THR_MDL_FAC = 'much': must be a number"),
+    ):
+        sim.add(Multirotor("iris", backends=[backend]))
 
 
 @pytest.mark.parametrize(("least", "most", "bend"), [(0.15, 0.95, 0.65), (0.05, 1.0, 0.0)])

@@ -15,6 +15,7 @@ from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.lockstep import Phase
 from pegasus.backends.px4.program import PX4Program
+from pegasus.base.system import resource
 from pegasus.config.files import load_scenario, load_vehicle
 from pegasus.config.scenario import PX4Spec
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
@@ -265,3 +266,24 @@ def test_guided_copies(tmp_path):
         pilot.land().wait(simulation)
         assert pilot.armed == [False, False]
         assert vehicle.in_contact.all()
+
+
+@pytest.mark.parametrize("model", sorted(path.stem for path in resource("config", "vehicles").iterdir()))
+def test_hover_and_thrust_of_all_vehicles(model, tmp_path, caplog):
+    """A shipped vehicle would shake in PX4's hands, or a thrust of its weight not carry it."""
+    pilot = GuidedPX4(DIRECTORY)
+    pilot.run_folder = tmp_path / "run"
+    with Simulation("flat", seed=3) as simulation:
+        vehicle = simulation.add(Multirotor(model, backends=[pilot]))
+        pilot.takeoff(height=10.0).wait(simulation)
+        rates = []
+        for _ in range(100):
+            simulation.run(0.01)
+            rates.append(vehicle.state.angular_velocity[0].copy())
+        assert np.abs(rates).max() < 0.15
+        pilot.attitude(thrust=vehicle.mass * 9.81)
+        simulation.run(0.6)
+        before = float(vehicle.state.velocity[0, 2])
+        simulation.run(0.5)
+        assert float(vehicle.state.velocity[0, 2]) - before == pytest.approx(0.0, abs=0.03)
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING] == []
