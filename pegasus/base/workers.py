@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
@@ -65,8 +66,7 @@ class _Worker(Generic[J, R]):
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, task), daemon=True)
-        with _worker_environment():
-            self.process.start()
+        self.process.start()
         theirs.close()
         self.ready = False
         """The process has begun."""
@@ -116,8 +116,9 @@ def run_in_processes(
     try:
         while waiting or workers:
             while waiting and len(workers) < count:
-                worker = _Worker[J, R](task)
-                workers[worker.connection] = worker
+                with _worker_environment():
+                    worker = _Worker[J, R](task)
+                    workers[worker.connection] = worker
                 worker.give(*waiting.popleft())
             for connection in multiprocessing.connection.wait(list(workers)):
                 worker = workers[connection]
@@ -182,7 +183,7 @@ def _serve(connection: Connection, task: Callable[[Any], Any]) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-    with contextlib.suppress(EOFError, BrokenPipeError):
+    with contextlib.suppress(EOFError, ConnectionError):
         connection.send((_READY, None))
         frozen = False
         while True:
@@ -213,10 +214,19 @@ def _sendable(error: Exception) -> Exception:
 
 @contextlib.contextmanager
 def _worker_environment() -> Iterator[None]:
-    """Make processes that start now single-threaded and deaf to Ctrl-C."""
+    """Make processes that start now single-threaded and deaf to Ctrl-C, which this one heeds afterwards."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    main, interrupts = threading.current_thread() is threading.main_thread(), 0
+
+    def count(*_: object) -> None:
+        nonlocal interrupts
+        interrupts += 1
+
+    # Python's resource tracker changes the mask when it starts.
+    resource_tracker.ensure_running()
+    handler = signal.signal(signal.SIGINT, count) if main else None
+    # Programs inherit the mask, but no handler.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(ONE_THREAD)
     try:
         yield
@@ -226,8 +236,11 @@ def _worker_environment() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if main:
             signal.signal(signal.SIGINT, handler)
+            if interrupts:
+                signal.raise_signal(signal.SIGINT)
 
 
 _IN_FLIGHT = 2

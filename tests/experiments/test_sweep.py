@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,27 @@ def test_jobs_of_killed_processes(tmp_path):
     assert sorted(done, key=str) == [("lost", -2), 1, 9]
     with pytest.raises(ConfigError, match=r"workers = 2: a worker process was ended from outside"):
         squares([1, -2], tmp_path)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_ctrl_c_while_a_process_starts(number, tmp_path, monkeypatch):
+    """Ctrl-C would do nothing while a process starts, or leave that process behind."""
+    begin, started = BaseProcess.start, []
+
+    def start(process):
+        started.append(process)
+        if len(started) == number:
+            signal.raise_signal(signal.SIGINT)
+        begin(process)
+
+    monkeypatch.setattr(BaseProcess, "start", start)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        squares(range(1, 100), tmp_path)
+    assert len(started) == number
+    assert all(process.exitcode is not None for process in started)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
 
 
 def test_an_error_of_a_task(tmp_path):
@@ -212,7 +234,7 @@ def test_killed_interrupted_and_resumed(pegasus, hop, tmp_path):
         run.send_signal(signal.SIGINT)
         _, errors = run.communicate(timeout=LIMIT)
         assert run.returncode == 130
-        assert errors.splitlines()[-1] == f"pegasus: interrupted; continue with --resume --out {out}"
+        assert errors.endswith(f"pegasus: interrupted; continue with --resume --out {out}\n")
         there = finished()
         assert 5 <= there < 16
         assert len(table(out)) == there
