@@ -11,6 +11,7 @@ from pxr import Usd, UsdGeom
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.scene.mesh_refinement import read_refinement
 from pegasus.scene.scene import Geometry
+from pegasus.scene.skinning import Pose
 from pegasus.scene.stage import TIME, Notices
 from pegasus.scene.subdivision import Refinement
 
@@ -41,6 +42,8 @@ class Polygons:
     left_handed: bool
     refinement: Refinement | None = None
     """Origin of a subdivision surface; faces, points and corners are refined."""
+    pose: Pose | None = None
+    """Deformation by a skeleton, at the points as authored."""
 
     @property
     def face_count(self) -> int:
@@ -69,8 +72,14 @@ class Polygons:
         return points, np.ascontiguousarray(triangles[:, ::-1])
 
 
-def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
-    """Return the triangulated mesh of a prim, or None if it has no triangles."""
+def read_polygons(prim: Usd.Prim, notices: Notices, pose: Pose | None = None) -> Polygons | None:
+    """Return the triangulated mesh of a prim, or None if it has no triangles.
+
+    Args:
+        prim: The mesh.
+        notices: Receives what is left out.
+        pose: Its deformation by a skeleton, if there is one.
+    """
     mesh = UsdGeom.Mesh(prim)
     points, counts, indices = (
         attribute.Get(TIME)
@@ -91,6 +100,8 @@ def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
     if counts.sum() != len(indices) or indices.min() < 0 or indices.max() >= len(points):
         notices.add("mesh skipped: its face indices do not fit its counts and points", prim.GetPath())
         return None
+    if pose is not None:
+        points = pose.points
     refinement = read_refinement(mesh, points, counts, indices, notices)
     holes = np.asarray(mesh.GetHoleIndicesAttr().Get(TIME) or (), dtype=np.int64)
     kept = ~np.isin(np.arange(len(counts)), holes)
@@ -104,7 +115,7 @@ def read_polygons(prim: Usd.Prim, notices: Notices) -> Polygons | None:
     if not len(corners):
         return None
     left_handed = mesh.GetOrientationAttr().Get(TIME) == UsdGeom.Tokens.leftHanded
-    return Polygons(prim, points, indices, corners, faces, counts, left_handed, refinement)
+    return Polygons(prim, points, indices, corners, faces, counts, left_handed, refinement, pose)
 
 
 def face_mask(subset: UsdGeom.Subset, face_count: int) -> BoolArray:
@@ -167,6 +178,9 @@ def corner_normals(polygons: Polygons, notices: Notices) -> Floats:
     authored = None if is_refined else _primvar(polygons, "normals", 3, notices)
     if authored is None and not is_refined and (values := mesh.GetNormalsAttr().Get(TIME)):
         authored = _expand(polygons, values, mesh.GetNormalsInterpolation(), "normals", 3, notices)
+    if authored is not None and polygons.pose is not None and polygons.pose.turns is not None:
+        turns = polygons.pose.turns[polygons.indices[polygons.corners]]
+        return _unit((turns * authored[:, :, None]).sum(axis=3))
     if authored is not None:
         return _unit(authored)
     corners = polygons.points[polygons.indices[polygons.corners]]

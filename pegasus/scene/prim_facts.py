@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from pxr import Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdShade
+from pxr import Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdShade, UsdSkel
 
 from pegasus.base.arrays import Array
 from pegasus.scene.colliders import is_collider
@@ -41,6 +41,8 @@ class PrimFacts:
     is_physics_scene: bool
     is_joint: bool
     is_rigid_body: bool
+    is_skinned: bool
+    """Whether skeletons deform meshes below it."""
     is_bare: bool
     """Whether it is a material, or contains materials only."""
 
@@ -113,6 +115,7 @@ def _read(prim: Usd.Prim, path: Sdf.Path, *, is_bare: bool) -> PrimFacts:
         is_physics_scene=prim.IsA(UsdPhysics.Scene),
         is_joint=prim.IsA(UsdPhysics.Joint),
         is_rigid_body=prim.HasAPI(UsdPhysics.RigidBodyAPI),
+        is_skinned=prim.IsA(UsdSkel.Root),
         is_bare=is_bare,
     )
 

@@ -18,6 +18,7 @@ from pegasus.scene.meshes import Floats, Polygons, corner_normals, face_mask, me
 from pegasus.scene.prim_facts import PROTOTYPE, PrimFacts, PrimReader, column_matrix, labels_of, shared
 from pegasus.scene.primitives import Primitive, read_primitive
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
+from pegasus.scene.skinning import Skins
 from pegasus.scene.stage import (
     TIME,
     Notices,
@@ -110,7 +111,7 @@ class _Translator:
         self._is_body, self._reads_geometry = is_body, geometry
         self._progress = progress
         self._frame = stage_frame(stage, notices)
-        self._prims = PrimReader()
+        self._prims, self._skins = PrimReader(), Skins(notices)
         self._physics_scene: Sdf.Path | None = None
         # Materials are resolved for all prims at once, which is many times faster than one by one.
         self._drawn: list[tuple[Usd.Prim, PrimFacts, _Place]] = []
@@ -191,6 +192,8 @@ class _Translator:
     def _take(self, prim: Usd.Prim, facts: PrimFacts, place: _Place) -> None:
         """Collect a prim by its type."""
         self._note_physics(prim, facts)
+        if facts.is_skinned and self._reads_geometry:
+            self._skins.add(prim)
         if facts.collides:
             self._solid.append((prim, facts, place))
         if not (place.visible and place.purpose in _DRAWN):
@@ -378,7 +381,7 @@ class _Translator:
         """Return the triangles of a mesh, read once for all instances and named by the first."""
         name = self._sources.setdefault(facts.path, place.path)
         if name not in self._polygons:
-            self._polygons[name] = read_polygons(shared(prim), self._notices)
+            self._polygons[name] = read_polygons(shared(prim), self._notices, self._skins.pose(prim))
         return self._polygons[name]
 
     def _read_primitive(self, prim: Usd.Prim, facts: PrimFacts) -> Primitive | None:
