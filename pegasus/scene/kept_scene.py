@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pegasus.scene.scene import Scene
-from pegasus.scene.stage import open_stage
+from pegasus.scene.stage import open_stage, stage_files
 from pegasus.scene.translation import translate
 
 
@@ -35,7 +35,7 @@ def scene_of_file(path: Path) -> Scene:
     # The memory of the last world is free before another one is read.
     _kept.clear()
     stage = open_stage(path)
-    stamps = _stamps(layer.realPath for layer in stage.GetUsedLayers() if not layer.anonymous)
+    stamps = _stamps(stage_files(stage))
     scene = translate(stage)
     # A reference that was not found, of which a warning tells, may be found the next time.
     if stamps and not scene.warnings:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pxr import Usd, UsdGeom, UsdShade
 
+from pegasus.scene.materialx import CONTEXT, materialx_surface
 from pegasus.scene.mdl import approximate_mdl
 from pegasus.scene.scene import Color, Material, Texture
 from pegasus.scene.stage import TIME, Notices, texture_file
@@ -115,11 +116,15 @@ def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tupl
     shader = material.ComputeSurfaceSource()[0]
     if shader and shader.GetIdAttr().Get() == "UsdPreviewSurface":
         return _preview_surface(shader, path, notices)
+    other = material.ComputeSurfaceSource(CONTEXT)[0]
+    if other and (found := materialx_surface(other, path, notices)) is not None:
+        return found, False
     mdl = material.ComputeSurfaceSource("mdl")[0]
     if mdl and mdl.GetSourceAsset("mdl"):
         return approximate_mdl(mdl, path, notices), False
-    kind = f"surface {shader.GetIdAttr().Get()!r}" if shader else "material without a surface"
-    notices.add(f"{kind} drawn grey: only UsdPreviewSurface and OmniPBR are supported", path)
+    unknown = shader or other
+    kind = f"surface {unknown.GetIdAttr().Get()!r}" if unknown else "material without a surface"
+    notices.add(f"{kind} drawn grey: only UsdPreviewSurface, MaterialX and OmniPBR are supported", path)
     return Material(path=path, diffuse_color=_UNTEXTURED), False
 
 

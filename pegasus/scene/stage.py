@@ -14,6 +14,7 @@ from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdUtils
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import USD_SUFFIXES, user_cache
+from pegasus.scene.materialx_files import SOURCE, resolve_documents
 from pegasus.scene.udim import NUMBERS, TOKEN
 
 
@@ -94,7 +95,8 @@ def open_stage(path: str | Path) -> Usd.Stage:
         path: A .usd, .usda, .usdc or .usdz file.
 
     Raises:
-        ConfigError: If the file does not exist, does not parse, or holds no geometry.
+        ConfigError: If the file does not exist, does not parse or holds no geometry, or if a MaterialX
+            document that it refers to is not valid.
     """
     file = Path(path)
     if not file.is_file():
@@ -104,6 +106,7 @@ def open_stage(path: str | Path) -> Usd.Stage:
     try:
         with quiet(Notices()):
             stage = Usd.Stage.Open(str(file))
+            resolve_documents(stage)
     except Tf.ErrorException as error:
         raise ConfigError(
             f"is not valid USD: {_reason(error, file)}",
@@ -121,6 +124,12 @@ def open_stage(path: str | Path) -> Usd.Stage:
             remedy="check that its references resolve and that its prims are active",
         )
     return stage
+
+
+def stage_files(stage: Usd.Stage) -> list[str]:
+    """Return the files that a stage is read from."""
+    layers = [layer for layer in stage.GetUsedLayers() if not layer.anonymous]
+    return [layer.customLayerData.get(SOURCE, layer.realPath) for layer in layers]
 
 
 def stage_source(stage: Usd.Stage) -> str:
