@@ -300,24 +300,12 @@ class RecordSpec(StrictModel):
     """Write a rosbag2 bag next to the log."""
 
 
-REGIONS = (
-    *("apron", "ceiling", "courtyard", "crossing", "dark_paving", "dark_tile", "field", "floor", "garden"),
-    *(
-        "grass",
-        "ground",
-        "hill",
-        "ivy",
-        "kerb",
-        "lawn",
-        "leaf",
-        "light_paving",
-        "light_tile",
-        "manhole_cover",
-        "marking",
-    ),
-    *("meadow", "moss", "park", "path", "ramp", "road", "road_marking", "roof", "sidewalk", "skylight"),
-    *("soil", "steps", "terrace", "wall", "window"),
-)
+_REGIONS = """
+apron ceiling courtyard crossing dark_paving dark_tile field floor garden grass ground hill ivy kerb lawn
+leaf light_paving light_tile manhole_cover marking meadow moss park path ramp road road_marking roof
+sidewalk skylight soil steps terrace wall window
+"""
+REGIONS = tuple(_REGIONS.split())
 """Classes of the shipped worlds that are regions and not countable objects."""
 
 

@@ -12,8 +12,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.rotor_specs import RotorSpec
 from pegasus.dynamics import Motor, ThrustCurve
 from pegasus.environment import Environment
+from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 
-_SEA_LEVEL_DENSITY = 1.225  # [kg/m^3], US Standard Atmosphere 1976
 _LEAST_GAP = 0.05
 """Distance of stacked rotors, as part of the diameter, below which blades that bend under load may meet."""
 _STACKED = 0.5
@@ -183,14 +183,14 @@ def require_hover(
     """
     ground = np.zeros((1, 3))
     weight = mass * float(environment.gravity_vector(ground)[0] @ (0.0, 0.0, -1.0))
-    density = float(environment.air_density(ground)[0]) if curve.uses_air_density else _SEA_LEVEL_DENSITY
+    density = float(environment.air_density(ground)[0]) if curve.uses_air_density else SEA_LEVEL_DENSITY
     lift = largest_lift(layout, motor, curve, density)
     # A thrust that is not a number is reported in the first step, by the vehicle manager.
     if not lift <= weight:
         return
     air = f" in air of {density:.3g} kg/m^3" if curve.uses_air_density else ""
     if curve.uses_air_density:
-        air += f" ({largest_lift(layout, motor, curve, _SEA_LEVEL_DENSITY):.4g} N at sea level)"
+        air += f" ({largest_lift(layout, motor, curve, SEA_LEVEL_DENSITY):.4g} N at sea level)"
     raise ConfigError(
         f"the vehicle cannot hover: the rotors lift {lift:.4g} N at most{air}, the vehicle weighs "
         f"{weight:.4g} N, {weight - lift:.3g} N more",

@@ -136,7 +136,7 @@ class Visuals:
         self.scene = scene
         """The world, without its vehicles."""
         self.renders_past = renders_past
-        """Whether images can be rendered after their instant."""
+        """True if an image can be rendered when the simulation has gone on."""
         self._warned: set[str] = set()
         self._vehicles, self._choice = vehicles, renderer
         self._renderer: Renderer | None = None

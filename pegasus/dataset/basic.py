@@ -26,7 +26,6 @@ from pegasus.labels.segmentation import (
     entity_classes,
     instance_ids,
     semantic_ids,
-    tight_boxes,
 )
 
 ANNOTATORS = (
@@ -233,7 +232,7 @@ def _boxes_2d(labels: _Labels, name: str, boxes: npt.NDArray[np.int32]) -> Files
 
 
 def _bounding_box_2d_tight(labels: _Labels, name: str) -> Files:
-    return _boxes_2d(labels, name, tight_boxes(labels.entity, len(labels.frame.entities)))
+    return _boxes_2d(labels, name, labels.frame.tight)
 
 
 def _bounding_box_2d_loose(labels: _Labels, name: str) -> Files:

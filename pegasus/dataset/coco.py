@@ -9,7 +9,7 @@ import orjson
 
 from pegasus.dataset.writer import DatasetWriter, png
 from pegasus.labels.annotations import LabelledFrame, camera_pose
-from pegasus.labels.segmentation import encoded, tight_boxes, visible_pixels
+from pegasus.labels.segmentation import encoded
 
 INSTANCES = "annotations/instances.json"
 """Path of the labels."""
@@ -98,20 +98,18 @@ class CocoWriter(DatasetWriter):
     def _annotations(self, frame: LabelledFrame) -> Sequence[dict[str, Any]]:
         entity = frame.images.entity
         assert entity is not None
-        count = len(frame.entities)
         width, height = frame.view.resolution
-        areas, boxes = visible_pixels(entity, count), tight_boxes(entity, count)
         parts: list[dict[str, Any]] = []
-        for k in np.flatnonzero(frame.countable & (areas >= max(1, self.least_area))).tolist():
+        for k in np.flatnonzero(frame.countable & (frame.pixels >= max(1, self.least_area))).tolist():
             item = frame.entities[k]
-            x_min, y_min, x_max, y_max = boxes[k].tolist()
+            x_min, y_min, x_max, y_max = frame.tight[k].tolist()
             mask = entity[y_min : y_max + 1, x_min : x_max + 1] == k
             occlusion = None if frame.occlusion is None else float(frame.occlusion[k])
             parts.append(
                 {
                     "class": item.label,
                     "bbox": [x_min, y_min, x_max - x_min + 1, y_max - y_min + 1],
-                    "area": int(areas[k]),
+                    "area": int(frame.pixels[k]),
                     "segmentation": encoded(mask, (x_min, y_min, width, height)),
                     "iscrowd": 0,
                     "attributes": {"path": item.path, "occlusion": occlusion},

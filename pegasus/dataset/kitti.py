@@ -14,7 +14,6 @@ from pegasus.dataset.writer import DatasetWriter, png
 from pegasus.labels.annotations import LabelledFrame
 from pegasus.labels.boxes import LooseBoxes, rectilinear, to_camera
 from pegasus.labels.entities import EntityShape, LabelledEntity, transformed
-from pegasus.labels.segmentation import visible_pixels
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +81,7 @@ class KittiWriter(DatasetWriter):
     def _labels(self, frame: LabelledFrame) -> str:
         assert frame.images.entity is not None
         loose = frame.loose
-        visible = visible_pixels(frame.images.entity, len(frame.entities)) > 0
+        visible = frame.pixels > 0
         lines = []
         for k in np.flatnonzero(frame.countable & visible & (loose.box[:, 0] >= 0)).tolist():
             entity = frame.entities[k]

@@ -1,5 +1,6 @@
 """Writers of sequences for odometry and mapping: EuRoC MAV and TUM RGB-D, one folder per scene."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
@@ -17,7 +18,30 @@ _TUM_DEPTH = 5000.0
 _EUROC_MODELS = {"plumb_bob": "radial-tangential", "kannala_brandt": "equidistant"}
 
 
-class EurocWriter(DatasetWriter):
+class SequenceWriter(DatasetWriter, ABC):
+    """Writer of one folder per scene."""
+
+    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+        """Return the tables of all sequences."""
+        files: dict[str, str] = {}
+        for scene, group in groupby(records, key=lambda record: int(record["scene"])):
+            frames = sorted(group, key=lambda record: float(record["stamp"]))
+            tracks = [frame["imu"] for frame in frames if frame["imu"] is not None]
+            tables = self._tables(frames, tracks)
+            files |= {f"{_folder(scene)}/{name}": text for name, text in tables.items()}
+        return {name: text.encode() for name, text in files.items()}
+
+    @abstractmethod
+    def _tables(self, frames: list[dict[str, Any]], tracks: list[dict[str, Any]]) -> dict[str, str]:
+        """Return the texts of a sequence's tables by name.
+
+        Args:
+            frames: Records of its frames in the order of time.
+            tracks: Readings of the IMU before each frame.
+        """
+
+
+class EurocWriter(SequenceWriter):
     """Writer of the ASL layout: `sequence_NNNN/mav0` with cameras, IMU and ground truth.
 
     Times are in nanoseconds, poses those of the body. Ground truth stands at the readings of the IMU, without
@@ -37,50 +61,35 @@ class EurocWriter(DatasetWriter):
         folder = _folder(frames[0].scene)
         return {f"{folder}/mav0/cam{k}/data/{name}": png(frame.rgb) for k, frame in enumerate(frames)}
 
-    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
-        """Return tables and calibration of all sequences."""
+    def _tables(self, frames: list[dict[str, Any]], tracks: list[dict[str, Any]]) -> dict[str, str]:
         files: dict[str, str] = {}
-        for scene, group in groupby(records, key=lambda record: int(record["scene"])):
-            frames = sorted(group, key=lambda record: float(record["stamp"]))
-            place = f"{_folder(scene)}/mav0"
-            times = [_nanoseconds(frame["stamp"]) for frame in frames]
-            for k, camera in enumerate(self.cameras):
-                rows = ((time, f"{time:019d}.png") for time in times)
-                files[f"{place}/cam{k}/data.csv"] = _table("#timestamp [ns],filename", rows)
-                rate = 1e9 / (times[1] - times[0]) if len(times) > 1 else 0.0
-                files[f"{place}/cam{k}/sensor.yaml"] = _camera_yaml(frames[0], camera, rate)
-            tracks = [frame["imu"] for frame in frames if frame["imu"] is not None]
-            if tracks:
-                readings = (
-                    (_nanoseconds(t), *w, *f)
-                    for track in tracks
-                    for t, w, f in zip(
-                        track["time"], track["angular_velocity"], track["specific_force"], strict=True
-                    )
-                )
-                heading = "#timestamp [ns],w_x [rad s^-1],w_y,w_z,a_x [m s^-2],a_y,a_z"
-                files[f"{place}/imu0/data.csv"] = _table(heading, readings)
-                content = {"sensor_type": "imu", "T_BS": _matrix_yaml(np.array(tracks[0]["mount"]))}
-                files[f"{place}/imu0/sensor.yaml"] = yaml.safe_dump(content, sort_keys=False)
-            truth = [row for track in tracks for row in _states(track)] or [
-                (
-                    frame["stamp"],
-                    frame["body"]["position"],
-                    frame["body"]["orientation"],
-                    frame["body"]["velocity"],
-                )
-                for frame in frames
-            ]
-            heading = (
-                "#timestamp [ns],p_RS_R_x [m],p_RS_R_y,p_RS_R_z,q_RS_w,q_RS_x,q_RS_y,q_RS_z,"
-                "v_RS_R_x [m s^-1],v_RS_R_y,v_RS_R_z"
-            )
-            states = ((_nanoseconds(t), *p, q[3], *q[:3], *v) for t, p, q, v in truth)
-            files[f"{place}/state_groundtruth_estimate0/data.csv"] = _table(heading, states)
-        return {name: text.encode() for name, text in files.items()}
+        times = [_nanoseconds(frame["stamp"]) for frame in frames]
+        for k, camera in enumerate(self.cameras):
+            rows = ((time, f"{time:019d}.png") for time in times)
+            files[f"mav0/cam{k}/data.csv"] = _table("#timestamp [ns],filename", rows)
+            rate = 1e9 / (times[1] - times[0]) if len(times) > 1 else 0.0
+            files[f"mav0/cam{k}/sensor.yaml"] = _camera_yaml(frames[0], camera, rate)
+        if tracks:
+            names = "time", "angular_velocity", "specific_force"
+            readings = ((_nanoseconds(t), *w, *f) for track in tracks for t, w, f in _rows(track, names))
+            heading = "#timestamp [ns],w_x [rad s^-1],w_y,w_z,a_x [m s^-2],a_y,a_z"
+            files["mav0/imu0/data.csv"] = _table(heading, readings)
+            content = {"sensor_type": "imu", "T_BS": _matrix_yaml(np.array(tracks[0]["mount"]))}
+            files["mav0/imu0/sensor.yaml"] = yaml.safe_dump(content, sort_keys=False)
+        state = "position", "orientation", "velocity"
+        truth = [row for track in tracks for row in _rows(track, ("time", *state))] or [
+            (frame["stamp"], *(frame["body"][name] for name in state)) for frame in frames
+        ]
+        heading = (
+            "#timestamp [ns],p_RS_R_x [m],p_RS_R_y,p_RS_R_z,q_RS_w,q_RS_x,q_RS_y,q_RS_z,"
+            "v_RS_R_x [m s^-1],v_RS_R_y,v_RS_R_z"
+        )
+        states = ((_nanoseconds(t), *p, q[3], *q[:3], *v) for t, p, q, v in truth)
+        files["mav0/state_groundtruth_estimate0/data.csv"] = _table(heading, states)
+        return files
 
 
-class TumWriter(DatasetWriter):
+class TumWriter(SequenceWriter):
     """Writer of TUM's RGB-D layout: `sequence_NNNN` with colours, depth, poses and accelerations.
 
     Poses are those of the camera (optical frame). Depth is in 1/5000 m along the axis, 0 beyond 13.1 m.
@@ -103,31 +112,23 @@ class TumWriter(DatasetWriter):
         folder, name = _folder(frame.scene), f"{frame.stamp:.6f}.png"
         return {f"{folder}/depth/{name}": png(stored), f"{folder}/rgb/{name}": png(frame.rgb)}
 
-    def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
-        """Return the lists of all sequences."""
+    def _tables(self, frames: list[dict[str, Any]], tracks: list[dict[str, Any]]) -> dict[str, str]:
         files: dict[str, str] = {}
-        for scene, group in groupby(records, key=lambda record: int(record["scene"])):
-            frames = sorted(group, key=lambda record: float(record["stamp"]))
-            place = _folder(scene)
-            stamps = [f"{frame['stamp']:.6f}" for frame in frames]
-            for kind in ("rgb", "depth"):
-                rows = ((stamp, f"{kind}/{stamp}.png") for stamp in stamps)
-                files[f"{place}/{kind}.txt"] = _table("# timestamp filename", rows, " ")
-            poses = [frame["cameras"][self.cameras[0]] for frame in frames]
-            truth = (
-                (stamp, *pose["position"], *pose["orientation"])
-                for stamp, pose in zip(stamps, poses, strict=True)
-            )
-            files[f"{place}/groundtruth.txt"] = _table("# timestamp tx ty tz qx qy qz qw", truth, " ")
-            tracks = [frame["imu"] for frame in frames if frame["imu"] is not None]
-            if tracks:
-                forces = (
-                    (f"{t:.6f}", *force)
-                    for track in tracks
-                    for t, force in zip(track["time"], track["specific_force"], strict=True)
-                )
-                files[f"{place}/accelerometer.txt"] = _table("# timestamp ax ay az", forces, " ")
-        return {name: text.encode() for name, text in files.items()}
+        stamps = [f"{frame['stamp']:.6f}" for frame in frames]
+        for kind in ("rgb", "depth"):
+            rows = ((stamp, f"{kind}/{stamp}.png") for stamp in stamps)
+            files[f"{kind}.txt"] = _table("# timestamp filename", rows, " ")
+        poses = [frame["cameras"][self.cameras[0]] for frame in frames]
+        truth = (
+            (stamp, *pose["position"], *pose["orientation"])
+            for stamp, pose in zip(stamps, poses, strict=True)
+        )
+        files["groundtruth.txt"] = _table("# timestamp tx ty tz qx qy qz qw", truth, " ")
+        if tracks:
+            names = "time", "specific_force"
+            forces = ((f"{t:.6f}", *force) for track in tracks for t, force in _rows(track, names))
+            files["accelerometer.txt"] = _table("# timestamp ax ay az", forces, " ")
+        return files
 
 
 def _folder(scene: int) -> str:
@@ -143,9 +144,8 @@ def _table(heading: str, rows: Iterable[Iterable[object]], separator: str = ",")
     return "".join(line + "\n" for line in (heading, *lines))
 
 
-def _states(track: dict[str, Any]) -> list[tuple[float, list[float], list[float], list[float]]]:
-    columns = (track[name] for name in ("time", "position", "orientation", "velocity"))
-    return list(zip(*columns, strict=True))
+def _rows(track: dict[str, Any], names: Iterable[str]) -> list[tuple[Any, ...]]:
+    return list(zip(*(track[name] for name in names), strict=True))
 
 
 def _camera_yaml(frame: dict[str, Any], name: str, rate: float) -> str:

@@ -11,7 +11,7 @@ import orjson
 from PIL import Image, ImageDraw
 
 from pegasus.labels.annotations import ImuTrack, LabelledFrame, Motion, camera_pose
-from pegasus.labels.segmentation import FIRST_ID, colors, tight_boxes, visible_pixels
+from pegasus.labels.segmentation import FIRST_ID, colors
 
 FRAMES, README, SAMPLES = "frames.jsonl", "README.md", "samples.jpg"
 """Names of the files."""
@@ -61,18 +61,15 @@ def _columns(item: Motion | ImuTrack | None, names: Sequence[str]) -> dict[str, 
 
 
 def _objects(frame: LabelledFrame) -> list[dict[str, Any]]:
-    assert frame.images.entity is not None
-    pixels = visible_pixels(frame.images.entity, len(frame.entities))
-    boxes = tight_boxes(frame.images.entity, len(frame.entities))
     return [
         {
             "path": frame.entities[k].path,
             "class": frame.entities[k].label,
-            "box": boxes[k].tolist(),
-            "pixels": int(pixels[k]),
+            "box": frame.tight[k].tolist(),
+            "pixels": int(frame.pixels[k]),
             "occlusion": None if frame.occlusion is None else float(frame.occlusion[k]),
         }
-        for k in np.flatnonzero(frame.countable & (pixels > 0)).tolist()
+        for k in np.flatnonzero(frame.countable & (frame.pixels > 0)).tolist()
     ]
 
 

@@ -8,7 +8,6 @@ import yaml
 
 from pegasus.dataset.writer import DatasetWriter, png
 from pegasus.labels.annotations import LabelledFrame
-from pegasus.labels.segmentation import tight_boxes
 
 # One scene in so many is for validation: frames of one flight are too alike to be divided.
 _SCENES_PER_VALIDATION = 10
@@ -49,13 +48,11 @@ class YoloWriter(DatasetWriter):
 
 
 def _lines(frame: LabelledFrame) -> str:
-    assert frame.images.entity is not None
-    boxes = tight_boxes(frame.images.entity, len(frame.entities))
     number = {name: k for k, name in enumerate(frame.countable_classes)}
     size = np.array(frame.view.resolution * 2, np.float64)
     lines = []
-    for k in np.flatnonzero(frame.countable & (boxes[:, 0] >= 0)).tolist():
-        low, high = boxes[k, :2], boxes[k, 2:] + 1
+    for k in np.flatnonzero(frame.countable & (frame.tight[:, 0] >= 0)).tolist():
+        low, high = frame.tight[k, :2], frame.tight[k, 2:] + 1
         values = np.concatenate([0.5 * (low + high), high - low]) / size
         lines.append(" ".join([str(number[frame.entities[k].label or ""]), *(f"{v:.6f}" for v in values)]))
     return "".join(line + "\n" for line in lines)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 
 INCH = 0.0254  # [m]
-SEA_LEVEL_DENSITY = 1.225  # [kg/m^3], US Standard Atmosphere 1976
 
 # Static coefficients over pitch by diameter p, C = a p^b: least squares of log C over the two-bladed
 # propellers of the UIUC propeller database, volumes 1 to 3 (Brandt, Deters, Ananda, Dantsker, Selig), with p

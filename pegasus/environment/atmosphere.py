@@ -18,6 +18,8 @@ SEA_LEVEL_PRESSURE = 101_325.0
 """Standard pressure at sea level [Pa]."""
 SEA_LEVEL_TEMPERATURE = 288.15
 """Standard temperature at sea level [K]."""
+SEA_LEVEL_DENSITY = 1.225
+"""Standard density at sea level [kg/m^3]."""
 LOWEST_ALTITUDE, HIGHEST_ALTITUDE = -5_000.0, 86_000.0
 """Geometric altitudes between which the standard atmosphere is defined here [m]."""
 

@@ -9,12 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.frames import quaternion_from_matrix
 from pegasus.core.renderer import Images, View
 from pegasus.labels.boxes import LooseBoxes, loose_boxes, rectilinear, to_camera
 from pegasus.labels.entities import LabelledEntity, transformed
-from pegasus.labels.segmentation import UNLABELLED, instance_ids, semantic_ids
+from pegasus.labels.segmentation import (
+    UNLABELLED,
+    instance_ids,
+    semantic_ids,
+    tight_boxes,
+    visible_pixels,
+)
 from pegasus.optics.lens import distortion_model, pixel_grid
 
 
@@ -106,8 +112,20 @@ class LabelledFrame:
     """Values that each randomizer drew, by the randomizer's name."""
 
     @cached_property
+    def pixels(self) -> IntArray:
+        """Number of visible pixels of each entity, shape (E,)."""
+        assert self.images.entity is not None
+        return visible_pixels(self.images.entity, len(self.entities))
+
+    @cached_property
+    def tight(self) -> npt.NDArray[np.int32]:
+        """Boxes of the visible pixels of each entity, see `tight_boxes`, shape (E, 4)."""
+        assert self.images.entity is not None
+        return tight_boxes(self.images.entity, len(self.entities))
+
+    @cached_property
     def countable(self) -> BoolArray:
-        """Whether each entity is an object of a class, shape (E,)."""
+        """True for entities that are objects of a class, shape (E,)."""
         classes = self.countable_classes
         return np.array([entity.label in classes for entity in self.entities], np.bool_)
 

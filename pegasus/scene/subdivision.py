@@ -28,9 +28,9 @@ class Topology:
     point_sharpness: Array
     """Sharpness of each point, shape (P,)."""
     loop: bool = False
-    """Whether triangles are refined by Loop's rules, else any faces by those of Catmull and Clark."""
+    """True: triangles are refined by Loop's rules; False: any faces by those of Catmull and Clark."""
     sharp_tips: bool = True
-    """Whether points of a single face at a boundary are sharp."""
+    """True if a point at the boundary that belongs to one face only stays where it is."""
 
     @cached_property
     def faces(self) -> IntArray:

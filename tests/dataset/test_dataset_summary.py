@@ -59,7 +59,7 @@ def test_imu_readings_between_frames_lead_from_one_to_the_next(sequence):
 
 
 def test_values_of_randomizers_are_those_of_the_scene(sequence):
-    """What a frame says about its light, flight or camera would not be what was drawn."""
+    """A frame's values of light, flight or camera would not be those with which it was made."""
     recipe, _, frames = sequence
     sun = frames[0].randomized["sun"]
     with Episode(recipe, 1) as episode:

@@ -156,7 +156,7 @@ from pegasus.dataset import DatasetWriter
 
 
 class Stamps(DatasetWriter):
-    """One text file per frame."""
+    """Writer of a text file for each frame, and of a list of all times."""
 
     def files(self, index, frames, own):
         own["stamp"] = frames[0].stamp

@@ -12,13 +12,13 @@ from pegasus.backends.mavlink.guided import GuidedAutopilot
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.errors import ConfigError
 from pegasus.control.guided_mission import Mode
+from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
 _THRUST_AS_THRUST = 8
 """Bit of GUID_OPTIONS by which the thrust of attitude set-points is one, and not a climb rate."""
-_SEA_LEVEL_DENSITY = 1.225
 _LEAST_COSINE = 0.1
 _CURVE = {"MOT_SPIN_MIN": 0.15, "MOT_SPIN_MAX": 0.95, "MOT_THST_EXPO": 0.65}
 """ArduPilot's own values of the parameters of its thrust curve."""
@@ -57,6 +57,6 @@ class GuidedArduPilot(GuidedAutopilot, ArduPilot):
         # throttle is raised by the tilt of the target and by thin air before.
         least, most, bend = self._curve
         x = np.clip((self._output.of(thrust) - least) / (most - least), 0.0, 1.0)
-        thin = np.clip(self._output.density / _SEA_LEVEL_DENSITY, 0.5, 1.25)
+        thin = np.clip(self._output.density / SEA_LEVEL_DENSITY, 0.5, 1.25)
         shares: Array = x * (1.0 - bend + bend * x) * thin * np.clip(cosine, _LEAST_COSINE, 1.0)
         return shares

@@ -11,13 +11,12 @@ from pegasus.backends.px4.hil import centi, centi_unsigned, int16
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, norm, rotate_inverse, sqrt
 from pegasus.core.state import VehicleState
 from pegasus.environment import Environment
+from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
 from pegasus.environment.geodesy import Geodetic, geodetic_at
 from pegasus.environment.samples import Sampler, Samples
 
 _MILLI_GRAVITY = 9.80665e-3
 """A thousandth of standard gravity [m/s^2]."""
-_SEA_LEVEL_DENSITY = 1.225
-"""Air density assumed by airspeed indicators [kg/m^3]."""
 
 
 @dataclass
@@ -50,7 +49,7 @@ def truth_row(i: int, rows: TruthRows) -> None:
         rows.force[i, k] = force[k] / _MILLI_GRAVITY
     speed = norm(rows.velocity[i] - rows.wind_velocity[i])
     rows.airspeed[i, 0] = speed
-    rows.airspeed[i, 1] = speed * sqrt(rows.air_density[i] / _SEA_LEVEL_DENSITY)
+    rows.airspeed[i, 1] = speed * sqrt(rows.air_density[i] / SEA_LEVEL_DENSITY)
 
 
 class Truth:
