@@ -39,7 +39,7 @@ class Guided(GuidedCommands, Controller):
     def bind(self, vehicle: Multirotor) -> None:
         """Store the vehicle's properties; see `Controller.bind`."""
         super().bind(vehicle)
-        self._name = vehicle.name
+        self._flyer = vehicle
 
     def start(self) -> None:
         """Restart on the ground; commands given before the first step are kept."""

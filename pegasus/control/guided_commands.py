@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,8 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.control.guided_mission import GuidedMission, Mode
 from pegasus.core.backend import Backend
-from pegasus.core.placement import Copies, chosen_copies
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.placement import Copies, chosen_copies, spawn_point_of
 from pegasus.core.simulation import Simulation
 from pegasus.core.state import VehicleState
 
@@ -102,7 +103,8 @@ class GuidedCommands(Backend):
     acceleration: float = 3.0
     """Maximum acceleration of the reference [m/s^2]."""
 
-    _name = "vehicle"
+    _flyer: Multirotor | None = field(default=None, init=False, repr=False)
+    """The vehicle, once the backend is bound."""
     _over = False
 
     def start(self) -> None:
@@ -122,6 +124,10 @@ class GuidedCommands(Backend):
             self._over = False
             self._begin_flight()
         return self._mission_of_run()
+
+    @property
+    def _flyer_name(self) -> str:
+        return "vehicle" if self._flyer is None else self._flyer.name
 
     def _mission_of_run(self) -> GuidedMission:
         """Return the mission of the present run."""
@@ -151,15 +157,16 @@ class GuidedCommands(Backend):
         mask = self._mask(copies)
         away = mask & (mission.flying | mission.rising)
         if away.any():
-            field = self._name if len(mask) == 1 or away.all() else f"{self._name}, copy {int(away.argmax())}"
-            raise ConfigError("has taken off already", field=field, remedy="fly to a point by goto")
+            name = self._flyer_name
+            where = name if len(mask) == 1 or away.all() else f"{name}, copy {int(away.argmax())}"
+            raise ConfigError("has taken off already", field=where, remedy="fly to a point by goto")
         mission.climb[mask] = climb
         mission.take_off(mask)
         return self._moving("takeoff", mask)
 
     def goto(
         self,
-        point: npt.ArrayLike,
+        point: npt.ArrayLike | str,
         *,
         yaw: npt.ArrayLike | None = None,
         speed: float | None = None,
@@ -168,15 +175,20 @@ class GuidedCommands(Backend):
         """Fly straight to a point, and hold there.
 
         Args:
-            point: Point in the world [m], shape (3,), or one per copy, shape (M, 3).
+            point: Point in the world [m], shape (3,), or one per copy, shape (M, 3); or the name of a spawn
+                point, for the point `height` above it.
             yaw: Heading, counter-clockwise from east [rad], one or shape (M,); kept if None.
             speed: Maximum speed [m/s]; the controller's `speed` if None.
             copies: Copies M that fly.
 
         Raises:
-            ConfigError: If a copy is not in the air, or a value is not allowed.
+            ConfigError: If a copy is not in the air, a value is not allowed, or no spawn point has the name.
         """
         mask = self._mask(copies)
+        if isinstance(point, str):
+            assert self._flyer is not None
+            spot = spawn_point_of(point, self._flyer.manager.spawn_points)
+            point = np.add(spot.position, (0.0, 0.0, self.height))
         target = rows_of_copies("point", point, mask, (3,))
         heading = np.nan if yaw is None else _angles("yaw", yaw, mask)
         limit = self.speed if speed is None else speed
@@ -361,7 +373,7 @@ class GuidedCommands(Backend):
         distance: Callable[[VehicleState], Array],
         unit: str,
     ) -> Command:
-        return Command(name, self._name, self.guided, mask, reached, distance, unit, self._reason)
+        return Command(name, self._flyer_name, self.guided, mask, reached, distance, unit, self._reason)
 
     def _mask(self, copies: Copies) -> BoolArray:
         """Return which copies are meant, shape (N,)."""

@@ -49,6 +49,16 @@ def test_copies_follow_their_own_commands(flight):
     np.testing.assert_allclose(vehicle.state.position[:, 2], start[:, 2] - 1.0, atol=0.2)
 
 
+def test_names_of_points(flight):
+    """A spawn point's name would not be a point to fly to, or one within the ground."""
+    sim, vehicle, pilot = flight
+    spot = sim.world.spawn_points[2]
+    pilot.goto(spot.name, copies=1).wait(sim)
+    np.testing.assert_allclose(vehicle.state.position[1], np.add(spot.position, (0.0, 0.0, 1.5)), atol=0.15)
+    with pytest.raises(ConfigError, match=r"spawn point = 'spawn_x': .*spawn_"):
+        pilot.goto("spawn_x")
+
+
 def test_copies_take_off_one_after_the_other(flight):
     """A landed copy could fly again only once all have landed, or its take-off would move the others."""
     sim, vehicle, pilot = flight

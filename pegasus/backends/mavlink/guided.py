@@ -238,7 +238,7 @@ class GuidedAutopilot(GuidedCommands):
     def bind(self, vehicle: "Multirotor") -> None:
         """Prepare for a vehicle; see the autopilot's class."""
         super().bind(vehicle)
-        self._name, self._mission = vehicle.name, self._new_mission(vehicle.count)
+        self._flyer, self._mission = vehicle, self._new_mission(vehicle.count)
         self._output = ThrustOutput(vehicle, self._rotors)  # type: ignore[attr-defined]
 
     def start(self) -> None:
