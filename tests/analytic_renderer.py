@@ -66,6 +66,8 @@ class AnalyticRenderer:
         for path, pose in zip(paths, poses, strict=True):
             self.objects[path] = self.objects[path][0], pose.copy()
 
+    usual_samples = 1
+
     def render(self, view: View, channels: Collection[str], *, samples: int = 1) -> Images:
         self.render_count += 1
         self.channels |= set(channels)

@@ -203,8 +203,8 @@ class Camera(Sensor):
     """Near clipping distance [m]."""
     far: float = 1e4
     """Far clipping distance [m]."""
-    samples: int = 1
-    """Rays per pixel of the colours; more than one smooths edges."""
+    samples: int | None = None
+    """Rays per pixel of the colours, several of which smooth edges; if None 16 of `mitsuba`, else 1."""
     imaging: Imaging = field(default_factory=Imaging)
     """Conversion of light to colours."""
     depth_noise: DepthNoise = field(default_factory=DepthNoise)
@@ -250,7 +250,8 @@ class Camera(Sensor):
             require(isinstance(value, kind), name, value, f"must be of pegasus.cameras.{kind.__name__}")
         for name in ("samples", "blur_frame_count", "row_band_count"):
             value = getattr(self, name)
-            require(isinstance(value, int) and value >= 1, name, value, "must be a whole number from 1 up")
+            whole = (isinstance(value, int) and value >= 1) or (name == "samples" and value is None)
+            require(whole, name, value, "must be a whole number from 1 up")
         allowed = f"must be a whole number from 0 to {_LARGEST_LAG}"
         whole = isinstance(self.lag, int) and 0 <= self.lag <= _LARGEST_LAG
         require(whole, "lag", self.lag, allowed, "0 renders each image at its instant")

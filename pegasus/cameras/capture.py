@@ -40,7 +40,7 @@ class Optics:
     near: float
     far: float
     outputs: tuple[str, ...]
-    samples: int
+    samples: int | None
     imaging: Imaging
     hide_vehicle: bool
     exposure_time: float

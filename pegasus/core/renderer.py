@@ -82,6 +82,9 @@ class Renderer(Protocol):
     Indices of entities and materials do not change when objects are added or removed.
     """
 
+    usual_samples: int
+    """Rays per pixel of the radiance for cameras that name none."""
+
     @property
     def entities(self) -> Sequence[Entity]:
         """Entities that pixels can belong to, removed objects included."""

@@ -180,7 +180,7 @@ class Visuals:
         view: View,
         channels: Collection[str],
         *,
-        samples: int = 1,
+        samples: int | None = None,
         hidden: Collection[str] = (),
     ) -> Images:
         """Return channels of a view of a snapshot.
@@ -189,7 +189,7 @@ class Visuals:
             snapshot: The instant.
             view: The camera.
             channels: Names from `pegasus.render.CHANNELS`.
-            samples: Rays per pixel of the radiance.
+            samples: Rays per pixel of the radiance; the renderer's usual number if None.
             hidden: Paths of entities to leave out.
 
         Raises:
@@ -197,7 +197,7 @@ class Visuals:
         """
         with self._lock:
             renderer = self._show(snapshot, hidden)
-            return renderer.render(view, channels, samples=samples)
+            return renderer.render(view, channels, samples=samples or renderer.usual_samples)
 
     def cast(
         self,
@@ -257,6 +257,12 @@ class Visuals:
         """Entities of pixels and returns, by index."""
         with self._lock:
             return self._made().entities
+
+    @property
+    def usual_samples(self) -> int:
+        """Rays per pixel of the renderer's radiance for cameras that name none."""
+        with self._lock:
+            return self._made().usual_samples
 
     @property
     def materials(self) -> Sequence[str]:

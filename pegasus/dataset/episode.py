@@ -25,8 +25,6 @@ from pegasus.labels.annotations import LabelledFrame
 from pegasus.scene.scene import Scene
 
 _SEEDS = 2**63
-# Fewer rays of a path tracer leave more noise than its denoiser removes.
-_PHOTO_SAMPLES = 16
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +73,7 @@ class Episode:
             with_lidar=recipe.writer == "kitti",
             with_occlusion=spec.dataset.occlusion,
             regions=REGIONS if spec.dataset.regions is None else spec.dataset.regions,
-            samples=spec.dataset.samples or (_PHOTO_SAMPLES if recipe.renderer == "mitsuba" else 1),
+            samples=spec.dataset.samples,
         )
 
     def __enter__(self) -> "Episode":

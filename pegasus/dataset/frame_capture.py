@@ -57,7 +57,7 @@ class FrameCapture:
         with_lidar: Add the points of a lidar on the first viewpoint's vehicle.
         with_occlusion: Compute occlusion ratios (slow in large worlds).
         regions: Classes that are regions and not countable objects.
-        samples: Minimum number of rays per pixel of the colours.
+        samples: Minimum number of rays per pixel of the colours; the renderer's usual number if None.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class FrameCapture:
         with_lidar: bool,
         with_occlusion: bool,
         regions: Sequence[str],
-        samples: int,
+        samples: int | None,
     ) -> None:
         self._simulation, self._viewpoints, self._randomizers = simulation, viewpoints, randomizers
         self._seed, self._clearance, self._with_lidar = seed, clearance, with_lidar
@@ -270,7 +270,7 @@ class FrameCapture:
         key = viewpoint.camera, viewpoint.part
         if key not in self._optics:
             optics = self._capture(viewpoint).optics
-            samples = max(optics.samples, self._samples)
+            samples = max(optics.samples or 1, self._samples or self._simulation.visuals.usual_samples)
             self._optics[key] = replace(optics, outputs=_OUTPUTS, samples=samples)
         return Mount(viewpoint.camera, viewpoint.vehicle, viewpoint.copy, self._optics[key])
 

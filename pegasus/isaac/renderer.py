@@ -37,6 +37,8 @@ class IsaacRenderer:
         frame_count: Frames that RTX renders for each image, of which the last one is used.
     """
 
+    usual_samples = 1
+
     def __init__(self, engine: IsaacEngine, *, frame_count: int = 4) -> None:
         self._engine, self._frame_count = engine, frame_count
         self._cameras: dict[CameraKey, RtxCamera] = {}

@@ -423,6 +423,25 @@ def test_from_yaml():
     assert camera.imaging == Imaging(exposure=2.0, full_well=1e4)
 
 
+@pytest.mark.parametrize(("given", "expected"), [(None, 16), (2, 2)])
+def test_rays_per_pixel(given, expected):
+    """A path tracer would get one ray for each pixel, and draw noise."""
+    asked = []
+
+    class Tracer(AnalyticRenderer):
+        usual_samples = 16
+
+        def render(self, view, channels, *, samples=1):
+            asked.append(samples)
+            return super().render(view, channels, samples=samples)
+
+    with Simulation("flat", renderer=Tracer(planes=(GROUND,))) as sim:
+        iris = sim.add(Multirotor("iris", sensors={"front": Camera(resolution=(8, 6), samples=given)}))
+        sim.step()
+        assert iris.readings["front"].rgb.shape == (1, 6, 8, 3)
+    assert asked == [expected]
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

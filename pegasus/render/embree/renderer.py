@@ -34,6 +34,8 @@ class EmbreeRenderer:
         ConfigError: If a required package is not installed, or an argument is out of range.
     """
 
+    usual_samples = 1
+
     def __init__(self, *, threads: int | None = None, bounces: int = 3) -> None:
         require(threads is None or threads >= 1, "threads", threads, "must be at least 1")
         require(0 <= bounces <= 16, "bounces", bounces, "must lie between 0 and 16")

@@ -48,6 +48,9 @@ class MitsubaRenderer:
         ConfigError: If a required package or the library LLVM is not installed.
     """
 
+    usual_samples = 16
+    """Fewer leave more noise than the denoiser removes."""
+
     def __init__(self, *, seed: int = 0, denoise: bool = True) -> None:
         self._seed = seed
         self._mi, self._dr = load_mitsuba()
