@@ -175,8 +175,11 @@ class Lidar(Sensor):
             rows: Indices of the copies, shape (K,).
         """
         state = self.vehicle.state
-        for _, position, orientation in self._past:
+        for k, (stamp, *poses) in enumerate(self._past):
+            # Earlier readings keep the arrays.
+            position, orientation = (pose.copy() for pose in poses)
             position[rows], orientation[rows] = state.position[rows], state.orientation[rows]
+            self._past[k] = stamp, position, orientation
 
     def follow(self, state: VehicleState, t: float) -> None:
         """Record the pose, kept for the period of one scan.

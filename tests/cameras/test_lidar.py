@@ -287,6 +287,24 @@ def test_who_looks_and_when_changes_nothing() -> None:
         assert all(map(np.array_equal, run(look=False), other))
 
 
+def test_a_reset_of_copies_leaves_earlier_scans() -> None:
+    """A scan that is looked at after a reset would be of the places after it."""
+
+    def run(*, look: bool) -> list[Any]:
+        rig = LidarRig(Lidar(pattern=HEAD, **QUIET), [WALL], count=2)
+        reading = rig.moved(lambda t: (np.array([t, 0.0, 0.0]), 0.0), begin=0.0, end=0.5)
+        if look:
+            assert len(reading.clouds) == 2
+        rig.state.position[1] = [-3.0, 1.0, 0.0]
+        rig.lidar.reset_copies(np.array([1]))
+        return [cloud.range for cloud in (*reading.clouds, *rig.lidar.measure(rig.state, 0.5).clouds)]
+
+    seen, later = run(look=True), run(look=False)
+    assert all(map(np.array_equal, seen, later))
+    assert np.array_equal(seen[0], seen[2])
+    assert not np.array_equal(seen[1], seen[3])
+
+
 def test_a_bind_starts_anew() -> None:
     """A reset would keep the former motion or random state."""
     rig = LidarRig(Lidar(pattern=HEAD), [WALL], seed=3)
