@@ -6,6 +6,9 @@ from pathlib import Path
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 """Suffixes of OpenUSD files, in lower case."""
+GLTF_SUFFIXES = (".gltf", ".glb")
+SCENE_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES)
+"""Suffixes of glTF files, and of all files that hold a scene."""
 
 LOCAL, PORT = "127.0.0.1", 8080
 """Default address and port of the panel's page."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasus.base.errors import ConfigError, did_you_mean
-from pegasus.base.system import USD_SUFFIXES
+from pegasus.base.system import SCENE_SUFFIXES
 
 CHANGES = "changes"
 """Place that errors in changes name in place of a file."""
@@ -104,7 +104,7 @@ def _described(named: Any) -> Any:
     if not isinstance(named, str):
         return named
     path = Path(named)
-    return {"name": path.stem, "usd": named} if path.suffix.lower() in USD_SUFFIXES else {"extends": named}
+    return {"name": path.stem, "usd": named} if path.suffix.lower() in SCENE_SUFFIXES else {"extends": named}
 
 
 def _indices(items: list[Any], part: str) -> list[int]:

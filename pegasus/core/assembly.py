@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pegasus.base.errors import ConfigError, did_you_mean, package_error
-from pegasus.base.system import USD_SUFFIXES
+from pegasus.base.system import SCENE_SUFFIXES
 from pegasus.config.files import described_vehicle, load_vehicle, load_world
 from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec
 from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
@@ -22,7 +22,7 @@ def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
     if isinstance(world, WorldSpec):
         return world, None
     path = Path(world).expanduser()
-    if path.suffix.lower() in USD_SUFFIXES:
+    if path.suffix.lower() in SCENE_SUFFIXES:
         return WorldSpec(name=path.stem, usd=path.resolve()), None
     return load_world(world)
 

@@ -13,7 +13,7 @@ import orjson
 from pegasus.base.components import build, class_of
 from pegasus.base.errors import ConfigError
 from pegasus.base.registry import Registry
-from pegasus.base.system import USD_SUFFIXES
+from pegasus.base.system import SCENE_SUFFIXES
 from pegasus.config.files import files_of, load_vehicle, load_world, scenario_model, scenario_world
 from pegasus.config.scenario import ScenarioSpec, VehicleSpec, WorldSpec
 from pegasus.dataset.basic import BasicWriter
@@ -260,7 +260,7 @@ def _file_hashes(recipe: Recipe) -> dict[str, str]:
 
 def _files(kind: str, described: Path | VehicleSpec | WorldSpec) -> list[Path]:
     """Return the files of a world or a vehicle: its own, those that it extends, and its USD file."""
-    if isinstance(described, Path) and described.suffix.lower() in USD_SUFFIXES:
+    if isinstance(described, Path) and described.suffix.lower() in SCENE_SUFFIXES:
         return [described]
     files: list[Path] = []
     if isinstance(described, Path):

@@ -13,6 +13,7 @@ from pegasus.isaac.bodies import ROOT
 from pegasus.isaac.vehicle_prims import saved_vehicles
 from pegasus.scene.colliders import is_collider
 from pegasus.scene.deferred import DeferredScene
+from pegasus.scene.gltf import usd_file
 from pegasus.scene.stage import Notices, note_unresolved, open_stage, stage_source
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ def scene_of_file(file: Path) -> DeferredScene:
     Raises:
         ConfigError: If the file does not exist, does not parse or holds no geometry.
     """
+    file = usd_file(file)
     stage, notices = open_stage(file), Notices()
     note_unresolved(stage, notices)
     for line in notices.lines():

@@ -8,7 +8,7 @@ from pathlib import Path
 from pegasus.backends import BACKENDS
 from pegasus.backends.ardupilot.program import Program
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import USD_SUFFIXES, resource, user_config
+from pegasus.base.system import SCENE_SUFFIXES, resource, user_config
 from pegasus.config import settings
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import VehicleSpec, WorldSpec
@@ -101,7 +101,7 @@ def describe_world(name: str | Path) -> tuple[WorldSpec, Path | None]:
         ConfigError: If it does not exist, or its file is invalid.
     """
     path = Path(name).expanduser()
-    if path.suffix.lower() not in USD_SUFFIXES:
+    if path.suffix.lower() not in SCENE_SUFFIXES:
         return load_world(name)
     if not path.is_file():
         raise ConfigError("no such file", field="world", value=str(name), remedy="check the path")

@@ -11,8 +11,8 @@ from pxr import Sdf, Usd, UsdShade
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import user_cache
 
-SOURCE = "materialx"
-"""Key of the document's path in the data of a converted layer."""
+SOURCE = "source"
+"""Key of the path of the original in the data of a converted layer."""
 
 _TYPES = {
     "float": Sdf.ValueTypeNames.Float,

@@ -13,7 +13,8 @@ from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdUtils
 
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import USD_SUFFIXES, user_cache
+from pegasus.base.system import GLTF_SUFFIXES, SCENE_SUFFIXES, user_cache
+from pegasus.scene.gltf import NOTICES, PARTS, usd_file
 from pegasus.scene.materialx_files import SOURCE, resolve_documents
 from pegasus.scene.udim import NUMBERS, TOKEN
 
@@ -87,12 +88,12 @@ def product(a: Array, b: Array) -> Array:
 
 
 def open_stage(path: str | Path) -> Usd.Stage:
-    """Return the stage of a USD file, fully loaded.
+    """Return the stage of a USD file, or of a glTF file (see `usd_file`), fully loaded.
 
     Unresolved references are not errors: `translate` lists them in the scene's warnings.
 
     Args:
-        path: A .usd, .usda, .usdc or .usdz file.
+        path: A .usd, .usda, .usdc, .usdz, .gltf or .glb file.
 
     Raises:
         ConfigError: If the file does not exist, does not parse or holds no geometry, or if a MaterialX
@@ -100,9 +101,11 @@ def open_stage(path: str | Path) -> Usd.Stage:
     """
     file = Path(path)
     if not file.is_file():
-        raise ConfigError("no such USD file", file=file, remedy="check the path")
-    if file.suffix.lower() not in USD_SUFFIXES:
-        raise ConfigError(f"is not a USD file: its name must end in {', '.join(USD_SUFFIXES)}", file=file)
+        kind = "glTF" if file.suffix.lower() in GLTF_SUFFIXES else "USD"
+        raise ConfigError(f"no such {kind} file", file=file, remedy="check the path")
+    if file.suffix.lower() not in SCENE_SUFFIXES:
+        raise ConfigError(f"is not a scene: its name must end in {', '.join(SCENE_SUFFIXES)}", file=file)
+    file = usd_file(file)
     try:
         with quiet(Notices()):
             stage = Usd.Stage.Open(str(file))
@@ -128,14 +131,18 @@ def open_stage(path: str | Path) -> Usd.Stage:
 
 def stage_files(stage: Usd.Stage) -> list[str]:
     """Return the files that a stage is read from."""
-    layers = [layer for layer in stage.GetUsedLayers() if not layer.anonymous]
-    return [layer.customLayerData.get(SOURCE, layer.realPath) for layer in layers]
+    files = []
+    for layer in stage.GetUsedLayers():
+        if not layer.anonymous:
+            data = layer.customLayerData
+            files += [data.get(SOURCE, layer.realPath), *data.get(PARTS, "").splitlines()]
+    return files
 
 
 def stage_source(stage: Usd.Stage) -> str:
     """Return the file of a stage, or its root layer's identifier if it is in memory."""
     layer = stage.GetRootLayer()
-    return str(layer.realPath or layer.identifier)
+    return str(layer.customLayerData.get(SOURCE) or layer.realPath or layer.identifier)
 
 
 def stage_frame(stage: Usd.Stage, notices: Notices) -> StageFrame:
@@ -156,7 +163,9 @@ def stage_frame(stage: Usd.Stage, notices: Notices) -> StageFrame:
 
 
 def note_unresolved(stage: Usd.Stage, notices: Notices) -> None:
-    """Add a notice for every unresolved reference, payload and sublayer."""
+    """Add a notice for every unresolved reference, payload and sublayer, and what a conversion left out."""
+    for line in stage.GetRootLayer().customLayerData.get(NOTICES, "").splitlines():
+        notices.add(line, stage_source(stage))
     for problem in sorted({str(error) for error in stage.GetCompositionErrors()}):
         notices.add(" ".join(problem.split()))
 

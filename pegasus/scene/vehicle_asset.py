@@ -18,6 +18,7 @@ from pegasus.config.rotor_specs import RotorPrimSpec, RotorRing, RotorSpec, roto
 from pegasus.config.scenario import VehicleSpec
 from pegasus.scene.airframe import CONTACT, build_vehicle_stage, feet_height
 from pegasus.scene.colliders import decompose, lowest_point
+from pegasus.scene.gltf import usd_file
 from pegasus.scene.scene import Collider, ColliderShape, Scene
 from pegasus.scene.stage import TIME, Notices, open_stage, stage_frame
 from pegasus.scene.translation import translate
@@ -112,7 +113,7 @@ def vehicle_file(spec: VehicleSpec, source: Path) -> Path:
         ConfigError: If its USD file does not exist, or the cache cannot be written.
     """
     if spec.usd is not None:
-        return _model_file(spec, source).resolve()
+        return usd_file(_model_file(spec, source)).resolve()
     stage = build_vehicle_stage(spec)
     text = stage.GetRootLayer().ExportToString()
     folder = user_cache() / "vehicles"

@@ -16,7 +16,7 @@ from pegasus.base.frames import (
     quaternion_from_euler,
     quaternion_from_matrix,
 )
-from pegasus.base.system import USD_SUFFIXES
+from pegasus.base.system import SCENE_SUFFIXES
 from pegasus.config.files import load_vehicle
 from pegasus.config.scenario import WorldSpec
 from pegasus.dataset.randomizers.clearance import Clearance
@@ -167,7 +167,7 @@ def _placed(item: Collider, rotation: Array, position: Array, scale: float, path
 
 def _model(name: str) -> Scene:
     path = Path(name).expanduser()
-    if path.suffix.lower() in USD_SUFFIXES:
+    if path.suffix.lower() in SCENE_SUFFIXES:
         if not path.is_file():
             raise ConfigError("no such file", field="models", value=name, remedy="check the path")
         return translate(path)

@@ -1,0 +1,330 @@
+"""glTF files as worlds and vehicles: shapes, places, materials and errors."""
+
+import base64
+import io
+import json
+import struct
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+pytest.importorskip("trimesh", reason="pip install pegasus-multirotor[gltf]")
+
+from pegasus import ConfigError, Multirotor, Simulation
+from pegasus.base.system import resource
+from pegasus.scene.kept_scene import scene_of_file
+from pegasus.scene.scene import Texture
+from pegasus.scene.translation import translate
+
+SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], np.float32)
+FACES = np.array([0, 1, 2, 0, 2, 3], np.uint16)
+UV = np.array([[0, 1], [1, 1], [1, 0], [0, 0]], np.float32)
+KINDS = {("f", 3): "VEC3", ("f", 2): "VEC2", ("f", 4): "VEC4", ("H", 1): "SCALAR"}
+
+
+def png(*pixels, mode="RGB"):
+    """Return a PNG of one row of pixels."""
+    image = Image.new(mode, (len(pixels), 1))
+    image.putdata(pixels)
+    stream = io.BytesIO()
+    image.save(stream, format="PNG")
+    return stream.getvalue()
+
+
+class Model:
+    """A glTF document of squares that is put together piece by piece."""
+
+    def __init__(self):
+        self.binary = b""
+        self.document = {"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}]}
+        self.document |= {"accessors": [], "bufferViews": [], "nodes": [{"mesh": 0}]}
+
+    def view(self, content):
+        start = len(self.binary)
+        self.binary += content + bytes(-len(content) % 4)
+        self.document["bufferViews"].append({"buffer": 0, "byteOffset": start, "byteLength": len(content)})
+        return len(self.document["bufferViews"]) - 1
+
+    def accessor(self, values):
+        columns = values.shape[1] if values.ndim == 2 else 1
+        entry = {
+            "bufferView": self.view(values.tobytes()),
+            "componentType": 5126 if values.dtype == np.float32 else 5123,
+            "count": len(values),
+            "type": KINDS[values.dtype.char, columns],
+        }
+        if columns == 3:
+            entry |= {"min": values.min(axis=0).tolist(), "max": values.max(axis=0).tolist()}
+        self.document["accessors"].append(entry)
+        return len(self.document["accessors"]) - 1
+
+    def part(self, *, material=None, uv=False, colors=None, mode=4, points=SQUARE, faces=FACES):
+        attributes = {"POSITION": self.accessor(points)}
+        if uv:
+            attributes["TEXCOORD_0"] = self.accessor(UV)
+        if colors is not None:
+            attributes["COLOR_0"] = self.accessor(np.array(colors, np.float32))
+        made = {"attributes": attributes, "indices": self.accessor(faces), "mode": mode}
+        return made if material is None else made | {"material": material}
+
+    def mesh(self, *parts):
+        self.document.setdefault("meshes", []).append({"primitives": list(parts)})
+
+    def texture(self, content):
+        images, textures = (self.document.setdefault(name, []) for name in ("images", "textures"))
+        images.append({"bufferView": self.view(content), "mimeType": "image/png"})
+        textures.append({"source": len(images) - 1})
+        return {"index": len(textures) - 1}
+
+    def glb(self, path):
+        document = self.document | {"buffers": [{"byteLength": len(self.binary)}]}
+        text = json.dumps(document).encode()
+        text += b" " * (-len(text) % 4)
+        size = 28 + len(text) + len(self.binary)
+        path.write_bytes(
+            struct.pack("<4sIIII", b"glTF", 2, size, len(text), 0x4E4F534A)
+            + text
+            + struct.pack("<II", len(self.binary), 0x004E4942)
+            + self.binary
+        )
+        return path
+
+    def gltf(self, path, *, inside):
+        address = "parts of it.bin"
+        path.with_name(address).write_bytes(self.binary)
+        if inside:
+            address = "data:application/octet-stream;base64," + base64.b64encode(self.binary).decode()
+        buffers = [{"byteLength": len(self.binary), "uri": address.replace(" ", "%20")}]
+        path.write_text(json.dumps(self.document | {"buffers": buffers}))
+        return path
+
+
+def squares(scene):
+    """Return the corners of each instance in the world, by path."""
+    return {
+        item.entity: scene.geometries[item.geometry].vertices @ item.transform[:3, :3].T
+        + item.transform[:3, 3]
+        for item in scene.instances
+    }
+
+
+@pytest.mark.parametrize("kind", ["glb", "embedded", "beside"])
+def test_shapes_are_where_their_nodes_are(kind, tmp_path):
+    """A part would be mirrored, of another size or elsewhere, or have no collider."""
+    model = Model()
+    model.mesh(model.part())
+    half = np.sqrt(0.5)
+    model.document["nodes"] = [
+        {"name": "a b", "children": [1, 2], "translation": [1, 2, 3], "rotation": [0, half, 0, half]},
+        {"mesh": 0, "scale": [2, 1, 1]},
+        {"mesh": 0, "name": "second", "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 5, 1]},
+    ]
+    if kind == "glb":
+        file = model.glb(tmp_path / "m.glb")
+    else:
+        file = model.gltf(tmp_path / "m.gltf", inside=kind == "embedded")
+    scene = translate(file)
+    # Turned by 90 degrees about glTF's y, which is our z: its x is its -z, our y.
+    found = squares(scene)
+    second = found["/World/second/mesh"]
+    np.testing.assert_allclose(second.min(axis=0), [6.0, -3.0, 2.0], atol=1e-6)
+    np.testing.assert_allclose(second.max(axis=0), [6.0, -2.0, 3.0], atol=1e-6)
+    (other,) = (corners for path, corners in found.items() if "second" not in path)
+    np.testing.assert_allclose(other.min(axis=0), [1.0, -3.0, 2.0], atol=1e-6)
+    np.testing.assert_allclose(other.max(axis=0), [1.0, -1.0, 3.0], atol=1e-6)
+    assert len(scene.colliders) == 2
+    assert len(scene.geometries) == 1
+    assert scene.warnings == []
+    assert scene.source == str(file)
+
+
+def test_materials_are_those_of_the_file(tmp_path):
+    """Colours would be rounded to bytes, or an image, a channel or a cut-out be lost."""
+    model = Model()
+    bright = model.texture(png((255, 0, 0, 255), (0, 255, 0, 0), mode="RGBA"))
+    gloss = model.texture(png((0, 51, 255)))
+    model.document["materials"] = [
+        {"pbrMetallicRoughness": {"baseColorFactor": [0.013, 0.5, 0.25, 1.0], "metallicFactor": 0.0}},
+        {
+            "name": "0",
+            "alphaMode": "MASK",
+            "alphaCutoff": 0.3,
+            "emissiveFactor": [0.1, 0.0, 0.2],
+            "normalTexture": gloss,
+            "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 5.0}},
+            "pbrMetallicRoughness": {
+                "baseColorTexture": bright,
+                "baseColorFactor": [0.5, 1.0, 1.0, 1.0],
+                "metallicRoughnessTexture": gloss,
+                "roughnessFactor": 0.5,
+            },
+        },
+    ]
+    model.mesh(model.part(material=0), model.part(material=1, uv=True))
+    scene = translate(model.glb(tmp_path / "m.glb"))
+    plain, rich = sorted(scene.materials.values(), key=lambda item: isinstance(item.diffuse_color, Texture))
+    np.testing.assert_allclose(plain.diffuse_color, (0.013, 0.5, 0.25), rtol=1e-6)
+    assert (plain.metallic, plain.roughness) == (0.0, 1.0)
+    color, rough, metal = rich.diffuse_color, rich.roughness, rich.metallic
+    assert (color.channel, color.srgb, color.scale[:3]) == ("rgb", True, (0.5, 1.0, 1.0))
+    assert (rough.channel, rough.scale[1], metal.channel) == ("g", 0.5, "b")
+    assert not rough.srgb
+    assert rich.opacity.channel == "a"
+    assert rich.opacity_threshold == pytest.approx(0.3)
+    np.testing.assert_allclose(rich.emissive_color, (0.5, 0.0, 1.0), rtol=1e-6)
+    assert rich.normal.scale == (2.0, 2.0, 2.0, 1.0)
+    with Image.open(color.path) as image:
+        assert [image.getpixel((x, 0)) for x in (0, 1)] == [(255, 0, 0, 255), (0, 255, 0, 0)]
+
+
+def test_vertex_colors(tmp_path):
+    """A painted mesh would be grey."""
+    model = Model()
+    model.mesh(model.part(colors=[[0.2, 0.4, 0.6, 1.0]] * 4))
+    scene = translate(model.glb(tmp_path / "m.glb"))
+    (geometry,) = scene.geometries.values()
+    np.testing.assert_allclose(geometry.colors, np.full(geometry.colors.shape, (0.2, 0.4, 0.6)), atol=0.002)
+
+
+def test_what_is_left_out_is_said(tmp_path):
+    """A file would be drawn otherwise than elsewhere without a word."""
+    model = Model()
+    lines = model.part() | {"mode": 1}
+    model.mesh(model.part(), lines)
+    model.document |= {
+        "animations": [{"channels": [], "samplers": []}],
+        "cameras": [{"type": "perspective", "perspective": {"yfov": 1.0, "znear": 0.1}}],
+        "samplers": [{"wrapS": 33071}],
+        "extensionsUsed": ["KHR_lights_punctual"],
+    }
+    warnings = translate(model.glb(tmp_path / "m.glb")).warnings
+    for said in (
+        "lines and points",
+        "animations",
+        "cameras",
+        "wrap modes of textures",
+        "extension KHR_lights_punctual",
+    ):
+        assert any(f"{said} left out" in line for line in warnings), said
+
+
+def test_a_changed_part_is_read_again(tmp_path):
+    """The last scene would be flown after its binary file has changed."""
+    model = Model()
+    model.mesh(model.part())
+    file = model.gltf(tmp_path / "m.gltf", inside=False)
+    before = scene_of_file(file)
+    assert scene_of_file(file) is before
+    part = tmp_path / "parts of it.bin"
+    points = np.frombuffer(part.read_bytes(), np.float32, 12) * 3
+    part.write_bytes(points.tobytes() + part.read_bytes()[48:] + bytes(4))
+    (corners,) = squares(scene_of_file(file)).values()
+    assert corners.max() == pytest.approx(3.0)
+
+
+def damaged(tmp_path, change):
+    """Return a file of a square after a change of its document, or of its bytes."""
+    model = Model()
+    model.mesh(model.part())
+    change(model.document)
+    return model.glb(tmp_path / "m.glb")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["asset"].update(version="1.0"), "is not valid glTF: its version is 1.0, not 2.0"),
+        (
+            lambda d: d.update(extensionsRequired=["KHR_draco_mesh_compression"]),
+            "needs KHR_draco_mesh_compression, which is not supported; export it without compression",
+        ),
+        (lambda d: d["accessors"][0].update(bufferView=7), "is not valid glTF: "),
+        (lambda d: d["meshes"][0]["primitives"][0].update(mode=0), "holds no triangles"),
+        (lambda d: d.update(images=[{"uri": "no.png"}]), "images = 'no.png': no such file"),
+    ],
+)
+def test_wrong_files(change, message, tmp_path):
+    """A wrong file would end in a traceback, or in a world without ground."""
+    with pytest.raises(ConfigError) as caught:
+        translate(damaged(tmp_path, change))
+    assert message in str(caught.value)
+    assert "m.glb" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_damaged_files(tmp_path):
+    """A file cut short, or an image that is none, would end in a traceback."""
+    whole = damaged(tmp_path, lambda _: None).read_bytes()
+    file = tmp_path / "cut.glb"
+    for size in (0, 3, 15, 30, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        with pytest.raises(ConfigError, match=r"cut\.glb: is not valid glTF: "):
+            translate(file)
+    file.write_bytes(b"x" * 100)
+    with pytest.raises(ConfigError, match="it does not begin as a GLB file"):
+        translate(file)
+    model = Model()
+    model.document["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": model.texture(b"none")}}]
+    model.mesh(model.part(material=0, uv=True))
+    with pytest.raises(ConfigError, match="an image of baseColorTexture cannot be read"):
+        translate(model.glb(tmp_path / "image.glb"))
+    with pytest.raises(ConfigError, match=r"no\.glb: no such glTF file"):
+        translate(tmp_path / "no.glb")
+
+
+def test_a_world_and_a_vehicle(tmp_path):
+    """A vehicle would fall through the file's ground, or keep its drawn airframe."""
+    model = Model()
+    model.mesh(model.part())
+    # A level square of 20 m, 2 m up, and a pyramid of 0.2 m.
+    turned = [-np.sqrt(0.5), 0, 0, np.sqrt(0.5)]
+    model.document["nodes"] = [
+        {"mesh": 0, "translation": [-10, 2, 10], "rotation": turned, "scale": [20, 20, 1]}
+    ]
+    world = model.glb(tmp_path / "ground.glb")
+    body = Model()
+    tip = np.array([[0.5, 0.5, 1.0]], np.float32)
+    sides = [0, 2, 1, 0, 3, 2, 0, 1, 4, 1, 2, 4, 2, 3, 4, 3, 0, 4]
+    body.mesh(body.part(points=np.concatenate([SQUARE, tip]), faces=np.array(sides, np.uint16)))
+    body.document["nodes"] = [
+        {"mesh": 0, "scale": [0.2, 0.2, 0.2], "rotation": turned, "translation": [-0.1, -0.1, 0.1]}
+    ]
+    body.glb(tmp_path / "body.glb")
+    content = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
+    content.pop("body", None)
+    own = tmp_path / "own.yaml"
+    own.write_text(yaml.safe_dump(content | {"name": "own", "usd": "body.glb"}))
+    with Simulation(world) as sim:
+        drone = sim.add(Multirotor(own, position=(0.0, 0.0, 3.0)))
+        sim.run(2.0)
+        assert drone.state.position[0, 2] == pytest.approx(2.1, abs=0.005)
+        assert drone.in_contact.all()
+
+
+def test_images_stand_upright(tmp_path):
+    """A texture would be mirrored, or upside down."""
+    pytest.importorskip("embreex", reason="pip install pegasus-multirotor[render]")
+    from pegasus.optics.lens import Pinhole
+    from pegasus.render import View
+    from pegasus.render.embree.renderer import EmbreeRenderer
+
+    colors = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 0]]], np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(colors.repeat(8, axis=0).repeat(8, axis=1)).save(stream, format="PNG")
+    model = Model()
+    image = model.texture(stream.getvalue())
+    emission = {"emissiveTexture": image, "emissiveFactor": [1, 1, 1]}
+    model.document["materials"] = [emission | {"pbrMetallicRoughness": {"baseColorFactor": [0, 0, 0, 1]}}]
+    model.mesh(model.part(material=0, uv=True))
+    renderer = EmbreeRenderer(threads=1, bounces=0)
+    renderer.load(translate(model.glb(tmp_path / "m.glb")))
+    # The square's front looks along glTF's z, our -y; seen from there its x is to the right.
+    optical = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+    view = View(Pinhole(horizontal_fov=0.5), (32, 32), np.array([0.5, -2.0, 0.5]), optical)
+    seen = renderer.render(view, ["radiance"]).radiance
+    renderer.close()
+    quarters = [seen[y, x] / seen[y, x].max() for y, x in ((8, 8), (8, 24), (24, 8), (24, 24))]
+    expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
+    np.testing.assert_allclose(quarters, expected, atol=0.05)
