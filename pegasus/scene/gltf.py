@@ -1,20 +1,11 @@
-"""glTF 2.0 files (.gltf, .glb) as USD files in the user's cache, read by trimesh.
+"""glTF 2.0 files (.gltf, .glb) as USD files in the user's cache."""
 
-Source: Khronos Group, glTF 2.0 Specification.
-"""
-
-import copy
 import hashlib
-import importlib
-import io
-import json
 import os
 import shutil
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 from pxr import Gf, Tf, Usd, UsdGeom, UsdPhysics, Vt
@@ -22,6 +13,7 @@ from pxr import Gf, Tf, Usd, UsdGeom, UsdPhysics, Vt
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import GLTF_SUFFIXES, user_cache
 from pegasus.scene.gltf_materials import MaterialWriter, UnreadableError
+from pegasus.scene.gltf_reader import document_of, invalid, left_out, parts_of, scene_of
 from pegasus.scene.materialx_files import SOURCE
 
 NOTICES, PARTS = "notices", "parts"
@@ -29,10 +21,6 @@ NOTICES, PARTS = "notices", "parts"
 
 _VERSION = b"1"
 """Version of the conversion; another one makes all files anew."""
-_MAGIC, _JSON = b"glTF", 0x4E4F534A
-_READ = {"KHR_materials_emissive_strength", "KHR_materials_ior", "KHR_materials_clearcoat"}
-_HARMLESS = {"KHR_materials_unlit", "KHR_lights_punctual", "KHR_materials_variants", "KHR_texture_transform"}
-"""Extensions that are read, and those without which a file still has its shapes."""
 
 
 def usd_file(file: Path) -> Path:
@@ -50,10 +38,20 @@ def usd_file(file: Path) -> Path:
     if file.suffix.lower() not in GLTF_SUFFIXES:
         return file
     file = file.resolve()
+    try:
+        return _converted(file)
+    except ConfigError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, Tf.ErrorException) as error:
+        # Values of wrong types or out of range, anywhere in its JSON.
+        raise invalid(file, " ".join(str(error).split()) or type(error).__name__) from None
+
+
+def _converted(file: Path) -> Path:
     content = file.read_bytes()
-    document = _document(file, content)
+    document = document_of(file, content)
+    parts = list(parts_of(file, document))
     digest = hashlib.sha256(_VERSION + str(file).encode() + b"\0" + content)
-    parts = list(_parts(file, document))
     for part in parts:
         digest.update(part.read_bytes())
     folder = user_cache() / "gltf" / digest.hexdigest()[:24]
@@ -73,54 +71,6 @@ def usd_file(file: Path) -> Path:
     return made
 
 
-def _document(file: Path, content: bytes) -> dict[str, Any]:
-    """Return the JSON of a glTF file."""
-    text = content
-    if file.suffix.lower() == ".glb":
-        if content[:4] != _MAGIC or len(content) < 20:
-            raise _invalid(file, "it does not begin as a GLB file")
-        length, size, kind = struct.unpack_from("<III", content, 8)
-        if length > len(content):
-            raise _invalid(file, f"it is cut short, {len(content)} of {length} bytes")
-        if kind != _JSON or 20 + size > len(content):
-            raise _invalid(file, "its first part is not JSON")
-        text = content[20 : 20 + size]
-    try:
-        document = json.loads(text)
-        version = str(document["asset"]["version"])
-    except (ValueError, KeyError, TypeError):
-        raise _invalid(file, "it has no JSON of glTF") from None
-    if not version.startswith("2."):
-        raise _invalid(file, f"its version is {version}, not 2.0")
-    needed = set(document.get("extensionsRequired", ())) - _READ - _HARMLESS
-    if needed:
-        raise ConfigError(
-            f"needs {', '.join(sorted(needed))}, which is not supported",
-            file=file,
-            remedy="export it without compression and extensions",
-        )
-    return dict(document)
-
-
-def _parts(file: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the files that a glTF file refers to."""
-    for kind in ("buffers", "images"):
-        for item in document.get(kind, ()):
-            address = item.get("uri")
-            if address is None or address.startswith("data:"):
-                continue
-            part = file.parent / unquote(address)
-            if not part.is_file():
-                raise ConfigError(
-                    "no such file", file=file, field=kind, value=address, remedy="put it beside the file"
-                )
-            yield part
-
-
-def _invalid(file: Path, reason: str) -> ConfigError:
-    return ConfigError(f"is not valid glTF: {reason}", file=file, remedy="export it again")
-
-
 class _Conversion:
     """Conversion of one file.
 
@@ -133,7 +83,7 @@ class _Conversion:
 
     def __init__(self, file: Path, content: bytes, document: dict[str, Any], folder: Path) -> None:
         self._file, self._content, self._document = file, content, document
-        self._notices: dict[str, None] = dict.fromkeys(_left_out(document))
+        self._notices: dict[str, None] = dict.fromkeys(left_out(document))
         self._stage = Usd.Stage.CreateInMemory()
         self._materials = MaterialWriter(self._stage, folder, document, self._notices)
 
@@ -144,7 +94,7 @@ class _Conversion:
         UsdGeom.SetStageMetersPerUnit(stage, 1.0)
         root = UsdGeom.Xform.Define(stage, "/World").GetPrim()
         stage.SetDefaultPrim(root)
-        scene = self._loaded()
+        scene = scene_of(self._file, self._content, self._document)
         prototypes = {
             name: prototype
             for number, (name, shape) in enumerate(scene.geometry.items())
@@ -164,41 +114,6 @@ class _Conversion:
         }
         stage.GetRootLayer().Export(str(path))
 
-    def _loaded(self) -> Any:
-        """Return the scene of trimesh."""
-        try:
-            trimesh = importlib.import_module("trimesh")
-        except ImportError:
-            raise ConfigError(
-                "needs the package trimesh, which is not installed",
-                file=self._file,
-                remedy="pip install pegasus-multirotor[gltf]",
-            ) from None
-        # Materials by their numbers, since names may be missing or the same; names of files without escapes.
-        document = copy.deepcopy(self._document)
-        for number, material in enumerate(document.get("materials", ())):
-            material["name"] = str(number)
-        for item in (*document.get("buffers", ()), *document.get("images", ())):
-            if not item.get("uri", "data:").startswith("data:"):
-                item["uri"] = unquote(item["uri"])
-        text = json.dumps(document).encode()
-        kind = self._file.suffix.lower()[1:]
-        if kind == "glb":
-            text += b" " * (-len(text) % 4)
-            rest = self._content[20 + struct.unpack_from("<I", self._content, 12)[0] :]
-            text = (
-                struct.pack("<4sIIII", _MAGIC, 2, 20 + len(text) + len(rest), len(text), _JSON) + text + rest
-            )
-        resolver = trimesh.resolvers.FilePathResolver(str(self._file))
-        try:
-            return trimesh.load_scene(
-                io.BytesIO(text), file_type=kind, resolver=resolver, process=False, merge_primitives=False
-            )
-        except Exception as error:
-            # Its errors on damaged files are of many types.
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise _invalid(self._file, reason) from None
-
     def _prototype(self, path: str, shape: Any) -> str | None:
         """Write a mesh as a class that nodes refer to; return its path, or None for lines and points."""
         faces, points = getattr(shape, "faces", None), np.asarray(shape.vertices, np.float64)
@@ -207,7 +122,7 @@ class _Conversion:
             return None
         faces = np.asarray(faces)
         if not (np.isfinite(points).all() and faces.min() >= 0 and faces.max() < len(points)):
-            raise _invalid(self._file, "a mesh has points that are not finite, or faces without points")
+            raise invalid(self._file, "a mesh has points that are not finite, or faces without points")
         self._stage.CreateClassPrim(path)
         mesh = UsdGeom.Mesh.Define(self._stage, f"{path}/mesh")
         mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(points.astype(np.float32)))
@@ -225,7 +140,7 @@ class _Conversion:
         try:
             self._materials.bind(mesh, f"{path}/look", shape.visual)
         except UnreadableError as error:
-            raise _invalid(self._file, str(error)) from None
+            raise invalid(self._file, str(error)) from None
         return path
 
     def _node(self, name: str, prototype: str, transform: np.ndarray[Any, np.dtype[np.float64]]) -> None:
@@ -245,27 +160,3 @@ def _unused(name: str, used: set[str]) -> str:
         valid = f"{plain}_{number}"
     used.add(valid)
     return valid
-
-
-def _left_out(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for everything in a glTF file that is not converted."""
-    for kind, line in (
-        ("skins", "skins left out: their meshes are as modelled"),
-        ("animations", "animations left out: everything stands as at rest"),
-        ("cameras", "cameras left out"),
-    ):
-        if document.get(kind):
-            yield line
-    parts = [part for mesh in document.get("meshes", ()) for part in mesh.get("primitives", ())]
-    if any(part.get("targets") for part in parts):
-        yield "morph targets left out"
-    if any("TEXCOORD_1" in part.get("attributes", {}) for part in parts):
-        yield "second texture coordinates left out"
-    if any(
-        sampler.get(f"wrap{axis}", 10497) != 10497
-        for sampler in document.get("samplers", ())
-        for axis in "ST"
-    ):
-        yield "wrap modes of textures left out: all repeat"
-    for extension in sorted(set(document.get("extensionsUsed", ())) - _READ):
-        yield f"extension {extension} left out"

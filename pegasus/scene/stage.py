@@ -104,7 +104,9 @@ def open_stage(path: str | Path) -> Usd.Stage:
         kind = "glTF" if file.suffix.lower() in GLTF_SUFFIXES else "USD"
         raise ConfigError(f"no such {kind} file", file=file, remedy="check the path")
     if file.suffix.lower() not in SCENE_SUFFIXES:
-        raise ConfigError(f"is not a scene: its name must end in {', '.join(SCENE_SUFFIXES)}", file=file)
+        raise ConfigError(
+            f"is not a USD or glTF file: its name must end in {', '.join(SCENE_SUFFIXES)}", file=file
+        )
     file = usd_file(file)
     try:
         with quiet(Notices()):
