@@ -1,19 +1,20 @@
 """glTF 2.0 files (.gltf, .glb) as USD files in the user's cache."""
 
 import hashlib
-import os
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pxr import Gf, Tf, Usd, UsdGeom, UsdPhysics, Vt
 
+from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import GLTF_SUFFIXES, user_cache
-from pegasus.scene.gltf_materials import MaterialWriter, UnreadableError
-from pegasus.scene.gltf_reader import document_of, invalid, left_out, parts_of, scene_of
+from pegasus.scene.gltf_materials import MaterialWriter
+from pegasus.scene.gltf_reader import Gltf, invalid, local_transform
 from pegasus.scene.materialx_files import SOURCE
 
 NOTICES, PARTS = "notices", "parts"
@@ -33,13 +34,13 @@ def usd_file(file: Path) -> Path:
 
     Raises:
         ConfigError: If a glTF file is damaged, refers to a file that does not exist, needs an extension that
-            is not supported or holds no triangles, or the package trimesh is not installed.
+            is not supported or holds no triangles.
     """
     if file.suffix.lower() not in GLTF_SUFFIXES:
         return file
     file = file.resolve()
     try:
-        return _converted(file)
+        return _converted(Gltf(file))
     except ConfigError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, Tf.ErrorException) as error:
@@ -47,26 +48,26 @@ def usd_file(file: Path) -> Path:
         raise invalid(file, " ".join(str(error).split()) or type(error).__name__) from None
 
 
-def _converted(file: Path) -> Path:
-    content = file.read_bytes()
-    document = document_of(file, content)
-    parts = list(parts_of(file, document))
-    digest = hashlib.sha256(_VERSION + str(file).encode() + b"\0" + content)
-    for part in parts:
+def _converted(gltf: Gltf) -> Path:
+    digest = hashlib.sha256(_VERSION + str(gltf.file).encode() + b"\0" + gltf.content)
+    for part in gltf.parts:
         digest.update(part.read_bytes())
     folder = user_cache() / "gltf" / digest.hexdigest()[:24]
     made = folder / "scene.usdc"
-    if not made.is_file():
-        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
-        try:
-            partial.mkdir(parents=True, exist_ok=True)
-            conversion = _Conversion(file, content, document, partial)
-            conversion.write(partial / made.name, parts)
-            if not folder.exists():
-                partial.replace(folder)
-        except OSError as error:
+    if made.is_file():
+        return made
+    partial = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+        _Conversion(gltf, partial).write(partial / made.name)
+        partial.replace(folder)
+    except OSError as error:
+        # Another process or thread may have been faster.
+        if not made.is_file():
             raise ConfigError(f"cannot be converted: {error.strerror}", file=folder) from None
-        finally:
+    finally:
+        if partial is not None:
             shutil.rmtree(partial, ignore_errors=True)
     return made
 
@@ -75,88 +76,117 @@ class _Conversion:
     """Conversion of one file.
 
     Args:
-        file: The glTF file.
-        content: Its content.
-        document: Its JSON.
-        folder: Folder for the images that it holds.
+        gltf: The glTF file.
+        folder: Folder for its images.
     """
 
-    def __init__(self, file: Path, content: bytes, document: dict[str, Any], folder: Path) -> None:
-        self._file, self._content, self._document = file, content, document
-        self._notices: dict[str, None] = dict.fromkeys(left_out(document))
+    def __init__(self, gltf: Gltf, folder: Path) -> None:
+        self._gltf = gltf
+        self._notices: dict[str, None] = dict.fromkeys(gltf.left_out())
         self._stage = Usd.Stage.CreateInMemory()
-        self._materials = MaterialWriter(self._stage, folder, document, self._notices)
+        self._materials = MaterialWriter(self._stage, folder, gltf, self._notices)
+        self._meshes: dict[int, list[str]] = {}
+        self._seen: set[int] = set()
+        self._shown = False
 
-    def write(self, path: Path, parts: Sequence[Path]) -> None:
+    def write(self, path: Path) -> None:
         """Write the USD file, which names the original and its parts."""
         stage = self._stage
         UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
         UsdGeom.SetStageMetersPerUnit(stage, 1.0)
-        root = UsdGeom.Xform.Define(stage, "/World").GetPrim()
-        stage.SetDefaultPrim(root)
-        scene = scene_of(self._file, self._content, self._document)
-        prototypes = {
-            name: prototype
-            for number, (name, shape) in enumerate(scene.geometry.items())
-            if (prototype := self._prototype(f"/mesh_{number}", shape)) is not None
-        }
+        stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/World").GetPrim())
+        waiting = [(number, "/World") for number in reversed(self._gltf.roots())]
         used: set[str] = set()
-        for node in sorted(scene.graph.nodes_geometry, key=str):
-            transform, name = scene.graph[node]
-            if name in prototypes:
-                self._node(_unused(str(node), used), prototypes[name], np.asarray(transform, np.float64))
-        if not used:
-            raise ConfigError("holds no triangles", file=self._file, remedy="export meshes with it")
+        while waiting:
+            number, parent = waiting.pop()
+            place = self._node(number, parent, used)
+            children = self._gltf.item("nodes", number).get("children", ())
+            waiting += [(child, place) for child in reversed(children)]
+        if not self._shown:
+            raise ConfigError("holds no triangles", file=self._gltf.file, remedy="export meshes with it")
         stage.GetRootLayer().customLayerData = {
-            SOURCE: str(self._file),
+            SOURCE: str(self._gltf.file),
             NOTICES: "\n".join(self._notices),
-            PARTS: "\n".join(map(str, parts)),
+            PARTS: "\n".join(map(str, self._gltf.parts)),
         }
         stage.GetRootLayer().Export(str(path))
 
-    def _prototype(self, path: str, shape: Any) -> str | None:
-        """Write a mesh as a class that nodes refer to; return its path, or None for lines and points."""
-        faces, points = getattr(shape, "faces", None), np.asarray(shape.vertices, np.float64)
-        if faces is None or not len(faces):
-            self._notices["lines and points left out"] = None
+    def _node(self, number: int, parent: str, used: set[str]) -> str:
+        """Write a node with its mesh, and return its path."""
+        if number in self._seen:
+            raise ValueError(f"node {number} has two parents, or is a part of itself")
+        self._seen.add(number)
+        node = self._gltf.item("nodes", number)
+        place = _unused(parent, str(node.get("name") or f"node_{number}"), used)
+        _place(UsdGeom.Xform.Define(self._stage, place), local_transform(node))
+        if "mesh" in node:
+            for prototype in self._prototypes(node["mesh"]):
+                part = UsdGeom.Xform.Define(self._stage, _unused(place, "mesh", used)).GetPrim()
+                part.GetReferences().AddInternalReference(prototype)
+                part.SetInstanceable(True)
+                self._shown = True
+        return place
+
+    def _prototypes(self, number: int) -> list[str]:
+        """Write the primitives of a mesh as classes that nodes refer to, once; return their paths."""
+        if number not in self._meshes:
+            parts = enumerate(self._gltf.item("meshes", number)["primitives"])
+            paths = [self._prototype(f"/mesh_{number}_{k}", part) for k, part in parts]
+            self._meshes[number] = [path for path in paths if path is not None]
+        return self._meshes[number]
+
+    def _prototype(self, path: str, primitive: Mapping[str, Any]) -> str | None:
+        """Write a primitive, and return its path, or None for lines and points."""
+        given = primitive["attributes"]
+        points = self._gltf.array(given["POSITION"])
+        faces = self._gltf.faces(primitive, len(points))
+        if faces is None:
+            self._notices["lines, points and empty meshes left out"] = None
             return None
-        faces = np.asarray(faces)
-        if not (np.isfinite(points).all() and faces.min() >= 0 and faces.max() < len(points)):
-            raise invalid(self._file, "a mesh has points that are not finite, or faces without points")
+        if points.shape[1] != 3 or not np.isfinite(points).all():
+            raise ValueError("a mesh has points that are not three finite numbers")
         self._stage.CreateClassPrim(path)
-        mesh = UsdGeom.Mesh.Define(self._stage, f"{path}/mesh")
-        mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(points.astype(np.float32)))
+        mesh = UsdGeom.Mesh.Define(self._stage, f"{path}/shape")
+        mesh.CreatePointsAttr(_vectors(points))
         mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))
         mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(faces.astype(np.int32).ravel()))
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
-        mesh.CreateDoubleSidedAttr(True)
         # Without normals of its own a mesh is flat.
-        if "vertex_normals" in getattr(shape, "_cache", {}):
-            normals = np.asarray(shape.vertex_normals, np.float32)
-            mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(normals)))
+        if "NORMAL" in given:
+            mesh.CreateNormalsAttr(_vectors(self._of_points(given["NORMAL"], points)))
             mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
         UsdPhysics.CollisionAPI.Apply(mesh.GetPrim())
         UsdPhysics.MeshCollisionAPI.Apply(mesh.GetPrim()).CreateApproximationAttr(UsdPhysics.Tokens.none)
-        try:
-            self._materials.bind(mesh, f"{path}/look", shape.visual)
-        except UnreadableError as error:
-            raise invalid(self._file, str(error)) from None
+        for name, number in sorted(given.items()):
+            if name.startswith("TEXCOORD_"):
+                uv = self._of_points(number, points)
+                self._materials.coordinates(mesh, int(name.removeprefix("TEXCOORD_")), uv)
+        colors = self._of_points(given["COLOR_0"], points) if "COLOR_0" in given else None
+        self._materials.bind(mesh, f"{path}/look", primitive.get("material"), colors)
         return path
 
-    def _node(self, name: str, prototype: str, transform: np.ndarray[Any, np.dtype[np.float64]]) -> None:
-        node = UsdGeom.Xform.Define(self._stage, f"/World/{name}")
-        node.GetPrim().GetReferences().AddInternalReference(prototype)
-        node.GetPrim().SetInstanceable(True)
-        node.AddTransformOp().Set(Gf.Matrix4d(*transform.T.ravel().tolist()))
+    def _of_points(self, number: int, points: Array) -> Array:
+        values = self._gltf.array(number)
+        if len(values) != len(points):
+            raise ValueError(f"accessor {number} has {len(values)} values for {len(points)} points")
+        return values
 
 
-def _unused(name: str, used: set[str]) -> str:
-    """Return a valid name of a prim that is not in use, and note it."""
-    plain = str(Tf.MakeValidIdentifier(name))
-    valid = plain
-    number = 1
-    while valid in used:
+def _vectors(values: Array) -> Vt.Vec3fArray:
+    return Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(values, np.float32))
+
+
+def _place(prim: UsdGeom.Xform, transform: Array) -> None:
+    if not (transform == np.eye(4)).all():
+        prim.AddTransformOp().Set(Gf.Matrix4d(*transform.T.ravel().tolist()))
+
+
+def _unused(parent: str, name: str, used: set[str]) -> str:
+    """Return a path of a prim that is not in use, and note it."""
+    plain = f"{parent}/{Tf.MakeValidIdentifier(name)}"
+    path, number = plain, 1
+    while path in used:
         number += 1
-        valid = f"{plain}_{number}"
-    used.add(valid)
-    return valid
+        path = f"{plain}_{number}"
+    used.add(path)
+    return path

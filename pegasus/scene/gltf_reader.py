@@ -1,145 +1,250 @@
-"""glTF 2.0 files: their JSON, the files that they refer to, and their scene by trimesh.
+"""glTF 2.0 files: their JSON, buffers, arrays, images and nodes.
 
-Source: Khronos Group, glTF 2.0 Specification.
+Source: Khronos Group, glTF 2.0 Specification. By code of our own, since libraries lose values: trimesh rounds
+colours to bytes, and ignores wrap modes, sparse accessors and normalised integers.
 """
 
-import copy
-import importlib
-import io
+import base64
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
+import numpy as np
+import numpy.typing as npt
+
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
+from pegasus.base.frames import matrix_from_quaternion
 
-_MAGIC, _JSON = b"glTF", 0x4E4F534A
+_MAGIC, _JSON, _BINARY = b"glTF", 0x4E4F534A, 0x004E4942
+_DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+_MOST = 10**8
+"""Largest number of elements of an array."""
+_TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _READ = {"KHR_materials_emissive_strength", "KHR_materials_ior", "KHR_materials_clearcoat"}
 _HARMLESS = {"KHR_materials_unlit", "KHR_lights_punctual", "KHR_materials_variants", "KHR_texture_transform"}
 """Extensions that are read, and those without which a file still has its shapes."""
 
 
-def document_of(file: Path, content: bytes) -> dict[str, Any]:
-    """Return the JSON of a glTF file.
-
-    Raises:
-        ConfigError: If it is damaged, of another version, or needs an extension that is not supported.
-    """
-    text = content
-    if file.suffix.lower() == ".glb":
-        if content[:4] != _MAGIC or len(content) < 20:
-            raise invalid(file, "it does not begin as a GLB file")
-        length, size, kind = struct.unpack_from("<III", content, 8)
-        if length > len(content):
-            raise invalid(file, f"it is cut short, {len(content)} of {length} bytes")
-        if kind != _JSON or 20 + size > len(content):
-            raise invalid(file, "its first part is not JSON")
-        text = content[20 : 20 + size]
-    try:
-        document = json.loads(text)
-        version = str(document["asset"]["version"])
-    except (ValueError, KeyError, TypeError):
-        raise invalid(file, "it has no JSON of glTF") from None
-    if not version.startswith("2."):
-        raise invalid(file, f"its version is {version}, not 2.0")
-    needed = set(document.get("extensionsRequired", ())) - _READ - _HARMLESS
-    if needed:
-        raise ConfigError(
-            f"needs {', '.join(sorted(needed))}, which is not supported",
-            file=file,
-            remedy="export it without compression and extensions",
-        )
-    return dict(document)
-
-
-def parts_of(file: Path, document: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the files that a glTF file refers to.
-
-    Raises:
-        ConfigError: If one does not exist.
-    """
-    for kind in ("buffers", "images"):
-        for item in document.get(kind, ()):
-            address = item.get("uri")
-            if address is None or address.startswith("data:"):
-                continue
-            part = file.parent / unquote(address)
-            if not part.is_file():
-                raise ConfigError(
-                    "no such file", file=file, field=kind, value=address, remedy="put it beside the file"
-                )
-            yield part
-
-
 def invalid(file: Path, reason: str) -> ConfigError:
-    """Return the error of a damaged glTF file."""
+    """Return the error of a damaged file."""
     return ConfigError(f"is not valid glTF: {reason}", file=file, remedy="export it again")
 
 
-def scene_of(file: Path, content: bytes, document: Mapping[str, Any]) -> Any:
-    """Return the scene of a glTF file as trimesh reads it, with numbers as the names of materials.
+class Gltf:
+    """A glTF file.
 
     Args:
-        file: The file.
-        content: Its content.
-        document: Its JSON.
+        file: The file, .gltf or .glb.
 
     Raises:
-        ConfigError: If trimesh is not installed, or cannot read the file.
+        ConfigError: If it is damaged, of another version, needs an extension that is not supported, or refers
+            to a file that does not exist.
     """
-    try:
-        trimesh = importlib.import_module("trimesh")
-    except ImportError:
-        raise ConfigError(
-            "needs the package trimesh, which is not installed",
-            file=file,
-            remedy="pip install pegasus-multirotor[gltf]",
-        ) from None
-    # Materials by their numbers, since names may be missing or the same; names of files without escapes.
-    numbered: dict[str, Any] = copy.deepcopy(dict(document))
-    for number, material in enumerate(numbered.get("materials", ())):
-        material["name"] = str(number)
-    for item in (*numbered.get("buffers", ()), *numbered.get("images", ())):
-        if not item.get("uri", "data:").startswith("data:"):
-            item["uri"] = unquote(item["uri"])
-    text = json.dumps(numbered).encode()
-    kind = file.suffix.lower()[1:]
-    if kind == "glb":
-        text += b" " * (-len(text) % 4)
-        rest = content[20 + struct.unpack_from("<I", content, 12)[0] :]
-        text = struct.pack("<4sIIII", _MAGIC, 2, 20 + len(text) + len(rest), len(text), _JSON) + text + rest
-    resolver = trimesh.resolvers.FilePathResolver(str(file))
-    try:
-        return trimesh.load_scene(
-            io.BytesIO(text), file_type=kind, resolver=resolver, process=False, merge_primitives=False
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.content = file, file.read_bytes()
+        self._binary: bytes | None = None
+        self.document = self._document()
+        """Its JSON."""
+        self.parts = [place for kind in ("buffers", "images") for place in self._places(kind)]
+        """Files that it refers to."""
+
+    def items(self, kind: str) -> Sequence[Mapping[str, Any]]:
+        """Return the objects of a kind, such as `meshes`."""
+        found: Sequence[Mapping[str, Any]] = self.document.get(kind, ())
+        return found
+
+    def item(self, kind: str, number: int) -> Mapping[str, Any]:
+        """Return an object of a kind by its number."""
+        found = self.items(kind)
+        if not 0 <= number < len(found):
+            raise ValueError(f"there is no number {number} of {kind}")
+        return found[number]
+
+    def roots(self) -> Sequence[int]:
+        """Return the numbers of the scene's nodes; all that are no children if there is no scene."""
+        if scenes := self.items("scenes"):
+            nodes: Sequence[int] = scenes[self.document.get("scene", 0)].get("nodes", ())
+            return nodes
+        children = {child for node in self.items("nodes") for child in node.get("children", ())}
+        return [k for k in range(len(self.items("nodes"))) if k not in children]
+
+    def array(self, number: int) -> npt.NDArray[Any]:
+        """Return the values of an accessor, shape (count, columns); normalised integers as numbers."""
+        entry = self.item("accessors", number)
+        kind, columns, count = (
+            np.dtype(_DTYPES[entry["componentType"]]),
+            _COLUMNS[entry["type"]],
+            entry["count"],
         )
-    except Exception as error:
-        # Its errors on damaged files are of many types.
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise invalid(file, reason) from None
+        if not 0 <= count <= _MOST:
+            raise ValueError(f"accessor {number} has {count} elements")
+        values = np.zeros((count, columns), kind)
+        if "bufferView" in entry:
+            values = self._strided(entry["bufferView"], entry.get("byteOffset", 0), kind, columns, count)
+        if (sparse := entry.get("sparse")) is not None:
+            where, what = sparse["indices"], sparse["values"]
+            index = np.dtype(_DTYPES[where["componentType"]])
+            offset = where.get("byteOffset", 0)
+            rows = self._strided(where["bufferView"], offset, index, 1, sparse["count"])[:, 0]
+            given = self._strided(
+                what["bufferView"], what.get("byteOffset", 0), kind, columns, sparse["count"]
+            )
+            values[rows] = given
+        if entry.get("normalized") and kind.kind in "iu":
+            return np.maximum(values / np.iinfo(kind).max, -1.0)
+        return values
+
+    def faces(self, primitive: Mapping[str, Any], count: int) -> IntArray | None:
+        """Return the triangles of a primitive, shape (F, 3), or None for lines and points.
+
+        Args:
+            primitive: The primitive.
+            count: Number of its points.
+        """
+        mode = primitive.get("mode", _TRIANGLES)
+        if mode not in (_TRIANGLES, _STRIP, _FAN):
+            return None
+        given = primitive.get("indices")
+        order = np.arange(count) if given is None else self.array(given)[:, 0].astype(np.int64)
+        if mode == _TRIANGLES:
+            faces = order[: len(order) // 3 * 3].reshape(-1, 3)
+        elif mode == _STRIP:
+            faces = np.stack([order[:-2], order[1:-1], order[2:]], axis=1)
+            faces[1::2] = faces[1::2, [1, 0, 2]]
+        else:
+            faces = np.stack([order[1:-1], order[2:], np.full(max(len(order) - 2, 0), order[0])], axis=1)
+        if len(faces) and not (faces.min() >= 0 and faces.max() < count):
+            raise ValueError("a face has a point that does not exist")
+        return faces if len(faces) else None
+
+    def image(self, number: int) -> bytes:
+        """Return the content of an image's file."""
+        entry = self.item("images", number)
+        return self._view(entry["bufferView"])[0] if "bufferView" in entry else self._loaded(entry["uri"])
+
+    def left_out(self) -> Iterator[str]:
+        """Yield a line for everything that is not read."""
+        for kind, line in (
+            ("skins", "skins left out: their meshes are as modelled"),
+            ("animations", "animations left out: everything stands as at rest"),
+            ("cameras", "cameras left out"),
+        ):
+            if self.items(kind):
+                yield line
+        if any(part.get("targets") for mesh in self.items("meshes") for part in mesh["primitives"]):
+            yield "morph targets left out"
+        if any("occlusionTexture" in item for item in self.items("materials")):
+            yield "occlusion textures left out: renderers find the shade themselves"
+        for extension in sorted(set(self.document.get("extensionsUsed", ())) - _READ):
+            yield f"extension {extension} left out"
+
+    def _document(self) -> dict[str, Any]:
+        text = self.content
+        if self.file.suffix.lower() == ".glb":
+            if len(text) < 20 or text[:4] != _MAGIC:
+                raise invalid(self.file, "it does not begin as a GLB file")
+            version, length, size, kind = struct.unpack_from("<IIII", text, 4)
+            if version != 2:
+                raise invalid(self.file, f"its container has version {version}, not 2")
+            if length > len(text):
+                raise invalid(self.file, f"it is cut short, {len(text)} of {length} bytes")
+            if kind != _JSON or 20 + size > len(text):
+                raise invalid(self.file, "its first part is not JSON")
+            rest, text = text[20 + size :], text[20 : 20 + size]
+            if len(rest) >= 8 and struct.unpack_from("<I", rest, 4)[0] == _BINARY:
+                self._binary = rest[8 : 8 + struct.unpack_from("<I", rest)[0]]
+        try:
+            document = json.loads(text)
+            version = str(document["asset"]["version"])
+        except (ValueError, LookupError, TypeError, RecursionError):
+            raise invalid(self.file, "it has no JSON of glTF") from None
+        if not version.startswith("2."):
+            raise invalid(self.file, f"its version is {version}, not 2.0")
+        needed = set(document.get("extensionsRequired", ())) - _READ - _HARMLESS
+        if needed:
+            raise ConfigError(
+                f"needs {', '.join(sorted(needed))}, which is not supported",
+                file=self.file,
+                remedy="export it without compression and extensions",
+            )
+        return dict(document)
+
+    def _places(self, kind: str) -> Iterator[Path]:
+        for item in self.items(kind):
+            address = item.get("uri", "data:")
+            if not address.startswith("data:"):
+                place = self.file.parent / unquote(address)
+                if urlsplit(address).scheme or not place.is_file():
+                    raise ConfigError(
+                        "no such file",
+                        file=self.file,
+                        field=kind,
+                        value=address,
+                        remedy="put it beside this one",
+                    )
+                yield place
+
+    @cached_property
+    def _buffers(self) -> list[bytes]:
+        buffers: list[bytes] = []
+        for item in self.items("buffers"):
+            content = self._loaded(item["uri"]) if "uri" in item else self._binary
+            if content is None or len(content) < item["byteLength"]:
+                raise ValueError(f"buffer {len(buffers)} has less than its {item['byteLength']} bytes")
+            buffers.append(content)
+        return buffers
+
+    def _loaded(self, address: str) -> bytes:
+        if address.startswith("data:"):
+            return base64.b64decode(address.partition(",")[2], validate=True)
+        return (self.file.parent / unquote(address)).read_bytes()
+
+    def _view(self, number: int) -> tuple[bytes, int]:
+        """Return the bytes of a buffer view, and the step between its elements, 0 if they are packed."""
+        view = self.item("bufferViews", number)
+        start, size = view.get("byteOffset", 0), view["byteLength"]
+        buffer = self._buffers[view["buffer"]]
+        if not 0 <= start <= start + size <= len(buffer):
+            raise ValueError(f"buffer view {number} goes beyond its buffer")
+        return buffer[start : start + size], view.get("byteStride", 0)
+
+    def _strided(
+        self, view: int, offset: int, kind: np.dtype[Any], columns: int, count: int
+    ) -> npt.NDArray[Any]:
+        data, step = self._view(view)
+        width = kind.itemsize * columns
+        step = step or width
+        if (
+            count < 0
+            or offset < 0
+            or step < width
+            or (count and offset + step * (count - 1) + width > len(data))
+        ):
+            raise ValueError(f"an accessor goes beyond buffer view {view}")
+        strides = (step, kind.itemsize)
+        return np.ndarray((count, columns), kind, data, offset, strides).copy()
 
 
-def left_out(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for everything in a glTF file that is not converted."""
-    for kind, line in (
-        ("skins", "skins left out: their meshes are as modelled"),
-        ("animations", "animations left out: everything stands as at rest"),
-        ("cameras", "cameras left out"),
-    ):
-        if document.get(kind):
-            yield line
-    parts = [part for mesh in document.get("meshes", ()) for part in mesh.get("primitives", ())]
-    if any(part.get("targets") for part in parts):
-        yield "morph targets left out"
-    if any("TEXCOORD_1" in part.get("attributes", {}) for part in parts):
-        yield "second texture coordinates left out"
-    if any(
-        sampler.get(f"wrap{axis}", 10497) != 10497
-        for sampler in document.get("samplers", ())
-        for axis in "ST"
-    ):
-        yield "wrap modes of textures left out: all repeat"
-    for extension in sorted(set(document.get("extensionsUsed", ())) - _READ):
-        yield f"extension {extension} left out"
+def local_transform(node: Mapping[str, Any]) -> Array:
+    """Return the transform of a node to its parent, acting on column vectors, shape (4, 4).
+
+    Args:
+        node: JSON of the node.
+    """
+    if "matrix" in node:
+        return np.array(node["matrix"], np.float64).reshape(4, 4).T
+    matrix = np.eye(4)
+    turn = np.array(node.get("rotation", (0.0, 0.0, 0.0, 1.0)), np.float64).reshape(4)
+    matrix[:3, :3] = matrix_from_quaternion(turn / np.sqrt((turn * turn).sum()))
+    matrix[:3, :3] *= np.array(node.get("scale", (1.0, 1.0, 1.0)), np.float64).reshape(3)
+    matrix[:3, 3] = np.array(node.get("translation", (0.0, 0.0, 0.0)), np.float64).reshape(3)
+    if not np.isfinite(matrix).all():
+        raise ValueError("the transform of a node is not finite")
+    return matrix

@@ -107,9 +107,9 @@ def open_stage(path: str | Path) -> Usd.Stage:
         raise ConfigError(
             f"is not a USD or glTF file: its name must end in {', '.join(SCENE_SUFFIXES)}", file=file
         )
-    file = usd_file(file)
     try:
         with quiet(Notices()):
+            file = usd_file(file)
             stage = Usd.Stage.Open(str(file))
             resolve_documents(stage)
     except Tf.ErrorException as error:

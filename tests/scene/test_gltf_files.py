@@ -4,16 +4,16 @@ import base64
 import io
 import json
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import yaml
 from PIL import Image
 
-pytest.importorskip("trimesh", reason="pip install pegasus-multirotor[gltf]")
-
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.system import resource
+from pegasus.scene.gltf import usd_file
 from pegasus.scene.kept_scene import scene_of_file
 from pegasus.scene.scene import Texture
 from pegasus.scene.translation import translate
@@ -128,7 +128,7 @@ def test_shapes_are_where_their_nodes_are(kind, tmp_path):
     scene = translate(file)
     # Turned by 90 degrees about glTF's y, which is our z: its x is its -z, our y.
     found = squares(scene)
-    second = found["/World/second/mesh"]
+    second = found["/World/a_b/second/mesh/shape"]
     np.testing.assert_allclose(second.min(axis=0), [6.0, -3.0, 2.0], atol=1e-6)
     np.testing.assert_allclose(second.max(axis=0), [6.0, -2.0, 3.0], atol=1e-6)
     (other,) = (corners for path, corners in found.items() if "second" not in path)
@@ -145,6 +145,8 @@ def test_materials_are_those_of_the_file(tmp_path):
     model = Model()
     bright = model.texture(png((255, 0, 0, 255), (0, 255, 0, 0), mode="RGBA"))
     gloss = model.texture(png((0, 51, 255)))
+    model.document["samplers"] = [{"wrapS": 33071}]
+    model.document["textures"][1]["sampler"] = 0
     model.document["materials"] = [
         {"pbrMetallicRoughness": {"baseColorFactor": [0.013, 0.5, 0.25, 1.0], "metallicFactor": 0.0}},
         {
@@ -152,7 +154,7 @@ def test_materials_are_those_of_the_file(tmp_path):
             "alphaMode": "MASK",
             "alphaCutoff": 0.3,
             "emissiveFactor": [0.1, 0.0, 0.2],
-            "normalTexture": gloss,
+            "normalTexture": gloss | {"scale": 0.5},
             "extensions": {"KHR_materials_emissive_strength": {"emissiveStrength": 5.0}},
             "pbrMetallicRoughness": {
                 "baseColorTexture": bright,
@@ -174,7 +176,7 @@ def test_materials_are_those_of_the_file(tmp_path):
     assert rich.opacity.channel == "a"
     assert rich.opacity_threshold == pytest.approx(0.3)
     np.testing.assert_allclose(rich.emissive_color, (0.5, 0.0, 1.0), rtol=1e-6)
-    assert rich.normal.scale == (2.0, 2.0, 2.0, 1.0)
+    assert (rich.normal.scale, rich.normal.wrap) == ((1.0, 1.0, 2.0, 1.0), ("clamp", "repeat"))
     with Image.open(color.path) as image:
         assert [image.getpixel((x, 0)) for x in (0, 1)] == [(255, 0, 0, 255), (0, 255, 0, 0)]
 
@@ -185,7 +187,76 @@ def test_vertex_colors(tmp_path):
     model.mesh(model.part(colors=[[0.2, 0.4, 0.6, 1.0]] * 4))
     scene = translate(model.glb(tmp_path / "m.glb"))
     (geometry,) = scene.geometries.values()
-    np.testing.assert_allclose(geometry.colors, np.full(geometry.colors.shape, (0.2, 0.4, 0.6)), atol=0.002)
+    np.testing.assert_allclose(geometry.colors, np.full(geometry.colors.shape, (0.2, 0.4, 0.6)), rtol=1e-6)
+
+
+def test_arrays_of_all_kinds(tmp_path):
+    """Points that a sparse array moves, or coordinates in integers, would be elsewhere."""
+    model = Model()
+    part = model.part(uv=True)
+    rows, moved = np.array([2], np.uint16), np.array([[3, 3, 0]], np.float32)
+    model.document["accessors"][part["attributes"]["POSITION"]]["sparse"] = {
+        "count": 1,
+        "indices": {"bufferView": model.view(rows.tobytes()), "componentType": 5123},
+        "values": {"bufferView": model.view(moved.tobytes())},
+    }
+    integers = np.array([[0, 65535], [65535, 65535], [65535, 0], [0, 13107]], np.uint16)
+    entry = {"bufferView": model.view(integers.tobytes()), "componentType": 5123, "count": 4}
+    model.document["accessors"].append(entry | {"type": "VEC2", "normalized": True})
+    part["attributes"]["TEXCOORD_0"] = len(model.document["accessors"]) - 1
+    image = model.texture(png((1, 2, 3)))
+    model.document["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": image}}]
+    model.mesh(part | {"material": 0})
+    scene = translate(model.glb(tmp_path / "m.glb"))
+    (geometry,) = scene.geometries.values()
+    assert geometry.vertices.max() == 3.0
+    uv = np.unique(np.round(geometry.uvs, 4), axis=0)
+    np.testing.assert_allclose(uv, [[0.0, 0.0], [0.0, 0.8], [1.0, 0.0], [1.0, 1.0]], atol=1e-4)
+
+
+@pytest.mark.parametrize(("mode", "order"), [(5, [0, 1, 3, 2]), (6, [0, 1, 2, 3])])
+def test_strips_and_fans(mode, order, tmp_path):
+    """A strip or fan would have holes, or triangles that look the other way."""
+    model = Model()
+    model.mesh(model.part(mode=mode, faces=np.array(order, np.uint16)))
+    (geometry,) = translate(model.glb(tmp_path / "m.glb")).geometries.values()
+    corners = geometry.vertices[geometry.faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    assert normals.shape == (2, 3)
+    np.testing.assert_allclose(normals, [[0.0, 0.0, 1.0]] * 2, atol=1e-6)
+
+
+def test_names_and_nodes(tmp_path, monkeypatch):
+    """Names would differ from one computer to the next, or nodes below a camera be lost."""
+    model = Model()
+    model.mesh(model.part(), model.part())
+    model.document |= {"cameras": [{"type": "perspective", "perspective": {"yfov": 1.0, "znear": 0.1}}]}
+    model.document["nodes"] = [
+        {"camera": 0, "name": "eye", "mesh": 0, "children": [1, 2]},
+        {"mesh": 0, "name": "part"},
+        {"mesh": 0, "name": "part"},
+    ]
+    del model.document["scenes"], model.document["scene"]
+    file, found = model.glb(tmp_path / "m.glb"), []
+    for number in range(2):
+        monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / f"cache{number}"))
+        found.append([item.entity for item in translate(file).instances])
+    assert found[0] == found[1]
+    assert found[0] == [
+        f"/World/eye{node}/{mesh}/shape" for node in ("", "/part", "/part_2") for mesh in ("mesh", "mesh_2")
+    ]
+
+
+def test_conversions_at_the_same_time(tmp_path, monkeypatch):
+    """Two threads that open a file at once would fail, or leave their temporary folders."""
+    model = Model()
+    model.mesh(model.part())
+    file = model.glb(tmp_path / "m.glb")
+    monkeypatch.setenv("PEGASUS_CACHE_DIR", str(tmp_path / "cache"))
+    with ThreadPoolExecutor(4) as pool:
+        made = set(pool.map(lambda _: usd_file(file), range(16)))
+    assert len(made) == 1
+    assert [path.name for path in (tmp_path / "cache" / "gltf").iterdir()] == [made.pop().parent.name]
 
 
 def test_what_is_left_out_is_said(tmp_path):
@@ -196,15 +267,13 @@ def test_what_is_left_out_is_said(tmp_path):
     model.document |= {
         "animations": [{"channels": [], "samplers": []}],
         "cameras": [{"type": "perspective", "perspective": {"yfov": 1.0, "znear": 0.1}}],
-        "samplers": [{"wrapS": 33071}],
         "extensionsUsed": ["KHR_lights_punctual"],
     }
     warnings = translate(model.glb(tmp_path / "m.glb")).warnings
     for said in (
-        "lines and points",
+        "lines, points and empty meshes",
         "animations",
         "cameras",
-        "wrap modes of textures",
         "extension KHR_lights_punctual",
     ):
         assert any(f"{said} left out" in line for line in warnings), said
@@ -241,6 +310,9 @@ def damaged(tmp_path, change):
             "needs KHR_draco_mesh_compression, which is not supported; export it without compression",
         ),
         (lambda d: d["accessors"][0].update(bufferView=7), "is not valid glTF: "),
+        (lambda d: d["accessors"][0].update(count=5), "an accessor goes beyond buffer view 0"),
+        (lambda d: d["nodes"][0].update(children=[0]), "node 0 has two parents, or is a part of itself"),
+        (lambda d: d.update(images=3), "is not valid glTF: "),
         (lambda d: d["meshes"][0]["primitives"][0].update(mode=0), "holds no triangles"),
         (lambda d: d.update(images=[{"uri": "no.png"}]), "images = 'no.png': no such file"),
     ],
@@ -262,13 +334,17 @@ def test_damaged_files(tmp_path):
         file.write_bytes(whole[:size])
         with pytest.raises(ConfigError, match=r"cut\.glb: is not valid glTF: "):
             translate(file)
+    deep = tmp_path / "deep.gltf"
+    deep.write_text("[" * 100_000)
+    with pytest.raises(ConfigError, match="it has no JSON of glTF"):
+        translate(deep)
     file.write_bytes(b"x" * 100)
     with pytest.raises(ConfigError, match="it does not begin as a GLB file"):
         translate(file)
     model = Model()
     model.document["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": model.texture(b"none")}}]
     model.mesh(model.part(material=0, uv=True))
-    with pytest.raises(ConfigError, match="an image of baseColorTexture cannot be read"):
+    with pytest.raises(ConfigError, match=r"image\.glb: is not valid glTF: image 0 cannot be read"):
         translate(model.glb(tmp_path / "image.glb"))
     with pytest.raises(ConfigError, match=r"no\.glb: no such glTF file"):
         translate(tmp_path / "no.glb")
