@@ -101,7 +101,7 @@ def summary(
     shown = [{key: value for key, value in record.items() if key not in own} for record in records]
     files = {FRAMES: b"".join(orjson.dumps(line) + b"\n" for line in shown)}
     if samples:
-        files[SAMPLES] = _sheet([Image.open(path) for path in samples])
+        files[SAMPLES] = _jpeg(contact_sheet([Image.open(path) for path in samples], _COLUMNS))
     files[README] = _readme(records, layout).encode()
     return files
 
@@ -164,13 +164,19 @@ def _histogram(title: str, values: Sequence[float], bounds: Sequence[float]) -> 
     return [*lines, ""]
 
 
-def _sheet(samples: Sequence[Image.Image]) -> bytes:
-    width, height = (max(image.size[axis] for image in samples) for axis in (0, 1))
-    rows = -(-len(samples) // _COLUMNS)
-    sheet = Image.new("RGB", (min(_COLUMNS, len(samples)) * width, rows * height))
-    for number, image in enumerate(samples):
-        sheet.paste(image, (number % _COLUMNS * width, number // _COLUMNS * height))
-    return _jpeg(sheet)
+def contact_sheet(images: Sequence[Image.Image], columns: int) -> Image.Image:
+    """Return images side by side, row by row.
+
+    Args:
+        images: The images, at least one.
+        columns: Largest number of images in a row.
+    """
+    width, height = (max(image.size[axis] for image in images) for axis in (0, 1))
+    rows = -(-len(images) // columns)
+    sheet = Image.new("RGB", (min(columns, len(images)) * width, rows * height))
+    for number, image in enumerate(images):
+        sheet.paste(image, (number % columns * width, number // columns * height))
+    return sheet
 
 
 def _jpeg(image: Image.Image) -> bytes:

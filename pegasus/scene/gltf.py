@@ -43,6 +43,8 @@ def usd_file(file: Path) -> Path:
         return _converted(Gltf(file))
     except ConfigError:
         raise
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, Tf.ErrorException) as error:
         # Values of wrong types or out of range, anywhere in its JSON.
         raise invalid(file, " ".join(str(error).split()) or type(error).__name__) from None

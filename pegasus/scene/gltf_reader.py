@@ -76,7 +76,7 @@ class Gltf:
         return [k for k in range(len(self.items("nodes"))) if k not in children]
 
     def array(self, number: int) -> npt.NDArray[Any]:
-        """Return the values of an accessor, shape (count, columns); normalised integers as numbers."""
+        """Return the values of an accessor, shape (count, columns); normalised integers from -1 or 0 to 1."""
         entry = self.item("accessors", number)
         kind, columns, count = (
             np.dtype(_DTYPES[entry["componentType"]]),
@@ -237,14 +237,20 @@ def local_transform(node: Mapping[str, Any]) -> Array:
 
     Args:
         node: JSON of the node.
+
+    Raises:
+        ValueError: If it is not finite, or its rotation is zero.
     """
     if "matrix" in node:
-        return np.array(node["matrix"], np.float64).reshape(4, 4).T
-    matrix = np.eye(4)
-    turn = np.array(node.get("rotation", (0.0, 0.0, 0.0, 1.0)), np.float64).reshape(4)
-    matrix[:3, :3] = matrix_from_quaternion(turn / np.sqrt((turn * turn).sum()))
-    matrix[:3, :3] *= np.array(node.get("scale", (1.0, 1.0, 1.0)), np.float64).reshape(3)
-    matrix[:3, 3] = np.array(node.get("translation", (0.0, 0.0, 0.0)), np.float64).reshape(3)
+        matrix = np.array(node["matrix"], np.float64).reshape(4, 4).T
+    else:
+        matrix = np.eye(4)
+        turn = np.array(node.get("rotation", (0.0, 0.0, 0.0, 1.0)), np.float64).reshape(4)
+        if not turn.any():
+            raise ValueError("the rotation of a node is zero")
+        matrix[:3, :3] = matrix_from_quaternion(turn / np.sqrt((turn * turn).sum()))
+        matrix[:3, :3] *= np.array(node.get("scale", (1.0, 1.0, 1.0)), np.float64).reshape(3)
+        matrix[:3, 3] = np.array(node.get("translation", (0.0, 0.0, 0.0)), np.float64).reshape(3)
     if not np.isfinite(matrix).all():
         raise ValueError("the transform of a node is not finite")
     return matrix

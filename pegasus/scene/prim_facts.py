@@ -42,7 +42,7 @@ class PrimFacts:
     is_joint: bool
     is_rigid_body: bool
     is_skinned: bool
-    """Whether skeletons deform meshes below it."""
+    """True for a UsdSkelRoot: the meshes below it may be deformed by skeletons."""
     is_bare: bool
     """Whether it is a material, or contains materials only."""
 

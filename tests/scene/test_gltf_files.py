@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import math
 import struct
 from concurrent.futures import ThreadPoolExecutor
 
@@ -313,6 +314,8 @@ def damaged(tmp_path, change):
         (lambda d: d["accessors"][0].update(count=5), "an accessor goes beyond buffer view 0"),
         (lambda d: d["nodes"][0].update(children=[0]), "node 0 has two parents, or is a part of itself"),
         (lambda d: d.update(images=3), "is not valid glTF: "),
+        (lambda d: d["nodes"][0].update(matrix=[math.nan] * 16), "the transform of a node is not finite"),
+        (lambda d: d["nodes"][0].update(rotation=[0, 0, 0, 0]), "the rotation of a node is zero"),
         (lambda d: d["meshes"][0]["primitives"][0].update(mode=0), "holds no triangles"),
         (lambda d: d.update(images=[{"uri": "no.png"}]), "images = 'no.png': no such file"),
     ],

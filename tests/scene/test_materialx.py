@@ -197,7 +197,7 @@ def test_the_weight_of_reflection_scales_it(stage: Usd.Stage, weight: float) -> 
 
 
 def test_unknown_nodes_and_surfaces_are_one_line(stage: Usd.Stage) -> None:
-    """What is not translated would be missing without a word."""
+    """A node or surface that is not translated would be left out without a warning."""
     surface(stage, "standard_surface", metalness=1.0)
     noise = UsdShade.Shader.Define(stage, "/Looks/Paint/Noise")
     noise.CreateIdAttr("ND_fractal3d_color3")
