@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.arrays import Array
 from pegasus.cameras import Lidar
 
 PATTERNS = ("vlp16", "hdl32e", "os1_64", "mid40")
@@ -42,10 +43,14 @@ def main() -> None:
             count = math.prod(lidar.shape)
             rays = lidar.directions(0.0, 0.1).reshape(-1, 3)
             origins = np.tile(reading.position, (count, 1))
-            for title, action in (
-                ("rays alone", lambda o=origins, r=rays: sim.visuals.cast(snapshot, o, r, 100.0, hidden=own)),
-                ("whole scan", lambda item=lidar: item.measure(iris.state, sim.time).cloud()),
-            ):
+
+            def cast(origins: Array = origins, rays: Array = rays, width: int = lidar.shape[0]) -> object:
+                return sim.visuals.cast(snapshot, origins, rays, 100.0, hidden=own, width=width)
+
+            def scan(lidar: Lidar = lidar) -> object:
+                return lidar.measure(iris.state, sim.time).cloud()
+
+            for title, action in (("rays alone", cast), ("whole scan", scan)):
                 wall, busy = best(action)
                 rates = f"{count / wall / 1e6:5.2f} M rays/s", f"{THREADS * count / busy / 1e6:5.2f} M rays/s"
                 print(

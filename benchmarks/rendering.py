@@ -60,7 +60,7 @@ def million(scene: Scene) -> Scene:
     normals = np.concatenate([-slope, np.ones((count, count, 1))], axis=-1).reshape(-1, 3)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     cobbles = Geometry(points.astype(np.float32), faces.astype(np.uint32), normals.astype(np.float32))
-    material = next(key for key in scene.materials if "Stone" in key)
+    material = next(item.material for item in scene.instances if item.labels.get("class") == "ground")
     return Scene(
         source="a million triangles",
         geometries=scene.geometries | {"cobbles": cobbles},

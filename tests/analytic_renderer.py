@@ -85,7 +85,7 @@ class AnalyticRenderer:
         }
         return Images(**{name: image for name, image in given.items() if name in channels})
 
-    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+    def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         self.cast_count += 1
         distance, entity, _, normal = self._trace(origins, directions, max_range)
         return Returns(distance, normal, entity, np.where(entity == NOTHING, NOTHING, 0).astype(np.int32))

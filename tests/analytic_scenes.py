@@ -127,7 +127,7 @@ class AnalyticRenderer:
         self.entities = [s.scene(s.pose).entities[s.path] for s in solids]
         self.table = EntityTable(self.scene)
 
-    def cast(self, origins, directions, max_range):
+    def cast(self, origins, directions, max_range, *, width=0):
         distance = np.full(len(origins), np.inf)
         normal = np.zeros((len(origins), 3))
         entity = np.full(len(origins), NOTHING, np.int32)

@@ -19,7 +19,7 @@ from pegasus.base.frames import (
     quaternion_from_matrix,
     rotate,
 )
-from pegasus.cameras.capture import Capture, Optics, draw_seeds
+from pegasus.cameras.capture import Capture, Optics, draw_seeds, require_lag
 from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.outputs import ALIASES, full_names
 from pegasus.config.rotor_specs import RotorSpec, rotor_of
@@ -41,7 +41,6 @@ OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 _NOSE_GAP = 0.01  # [m]
 _DEFAULT_FOV = math.radians(70.0)
 _MOST_PIXELS = 2**26
-_LARGEST_LAG = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,9 +251,7 @@ class Camera(Sensor):
             value = getattr(self, name)
             whole = (isinstance(value, int) and value >= 1) or (name == "samples" and value is None)
             require(whole, name, value, "must be a whole number from 1 up")
-        allowed = f"must be a whole number from 0 to {_LARGEST_LAG}"
-        whole = isinstance(self.lag, int) and 0 <= self.lag <= _LARGEST_LAG
-        require(whole, "lag", self.lag, allowed, "0 renders each image at its instant")
+        require_lag(self.lag, "renders each image")
         period = 1 / self.rate_hz
         shortest = f"must be at least 0 s and at most the time between two images, {period:g} s"
         require(0 <= self.exposure_time <= period, "exposure_time", self.exposure_time, shortest)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
+from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras.imaging import DepthNoise, Imaging
 from pegasus.cameras.outputs import OUTPUTS, point_cloud
@@ -22,6 +23,7 @@ from pegasus.optics.lens import Lens, RowBand, pixel_grid
 from pegasus.scene.scene import Entity
 
 _SEEDS = 2**63
+_LARGEST_LAG = 100
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,6 +79,17 @@ class Optics:
         middles = (np.arange(self.blur_frame_count) + 0.5) / self.blur_frame_count - 0.5
         offsets: list[float] = (middles * self.exposure_time).tolist()
         return offsets
+
+
+def require_lag(lag: int, made: str) -> None:
+    """Raise a ConfigError if the number of readings that may wait is out of range.
+
+    Args:
+        lag: The number.
+        made: What 0 means, for the message.
+    """
+    whole = isinstance(lag, int) and 0 <= lag <= _LARGEST_LAG
+    require(whole, "lag", lag, f"must be a whole number from 0 to {_LARGEST_LAG}", f"0 {made} at its instant")
 
 
 def draw_seeds(streams: Sequence[np.random.Generator]) -> list[int]:

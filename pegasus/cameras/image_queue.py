@@ -1,4 +1,4 @@
-"""Images rendered beside the simulation, delivered in order."""
+"""Images rendered and scans cast beside the simulation, delivered in order."""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,17 +6,18 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from pegasus.cameras.camera import CameraReading
+from pegasus.cameras.lidar import LidarReading
 from pegasus.core.sensor import Reading
 
 T = TypeVar("T")
 
 
 class ImageQueue(Generic[T]):
-    """Queue of work on readings: images are rendered by another thread while the simulation steps on.
+    """Queue of work on readings of cameras and lidars, done by another thread while the simulation steps on.
 
-    At most `lag` readings of a camera wait; one more waits for the first of them. Nothing is dropped.
+    At most `lag` readings of a sensor wait; one more waits for the first of them. Nothing is dropped.
     Results are delivered in order, by the thread that calls the methods. Those of other readings, and of a
-    camera with a lag of 0, are made and delivered at once.
+    sensor with a lag of 0, are made and delivered at once.
 
     Args:
         deliver: Function of each result.
@@ -31,16 +32,17 @@ class ImageQueue(Generic[T]):
 
         Args:
             reading: The reading.
-            make: Function that accesses the images of the reading, and returns the result.
+            make: Function that accesses the images or scans of the reading, and returns the result.
 
         Raises:
             ConfigError: If there is no renderer, or the images of an earlier reading cannot be rendered.
         """
-        lag = reading.capture.prepare() if isinstance(reading, CameraReading) else 0
+        capture = reading.capture if isinstance(reading, CameraReading | LidarReading) else None
+        lag = 0 if capture is None else capture.prepare()
         while len(self._waiting) >= max(lag, 1):
             self._deliver_first()
-        if isinstance(reading, CameraReading) and lag > 0:
-            self._waiting.append(reading.capture.visuals.submit(make))
+        if capture is not None and lag > 0:
+            self._waiting.append(capture.visuals.submit(make))
         else:
             self._deliver(make())
 
@@ -48,7 +50,7 @@ class ImageQueue(Generic[T]):
         """Deliver the results that are ready, without waiting.
 
         Raises:
-            ConfigError: If the images of a reading cannot be rendered.
+            ConfigError: If the images or scans of a reading cannot be rendered.
         """
         while self._waiting and self._waiting[0].done():
             self._deliver_first()
@@ -57,7 +59,7 @@ class ImageQueue(Generic[T]):
         """Wait for all results and deliver them.
 
         Raises:
-            ConfigError: If the images of a reading cannot be rendered.
+            ConfigError: If the images or scans of a reading cannot be rendered.
         """
         while self._waiting:
             self._deliver_first()

@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, multiply, quaternion_from_euler, rotate
-from pegasus.cameras.capture import draw_seeds
+from pegasus.cameras.capture import draw_seeds, require_lag
 from pegasus.cameras.lidar_scan import LidarScan, PointCloud, PoseHistory, ScanCapture, ScanSource
 from pegasus.cameras.reflectance import Reflectances
 from pegasus.cameras.scan_patterns import ScanPattern, pattern_from_spec
@@ -110,6 +110,8 @@ class Lidar(Sensor):
     """Start each ray at the sensor's pose when it fires; otherwise all at the pose of the stamp."""
     hide_vehicle: bool = True
     """Let rays pass through the vehicle that carries the sensor."""
+    lag: int = 1
+    """Scans that logs and ROS 2 may wait for while the simulation steps on; 0 casts each at once."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -128,6 +130,7 @@ class Lidar(Sensor):
         for name in ("dropout", "range_dropout", "grazing_dropout"):
             value = getattr(self, name)
             require(0 <= value <= 1, name, value, "must be a probability, from 0 to 1")
+        require_lag(self.lag, "casts each scan")
         far = self.reference_range
         require(0 < far < math.inf, "reference_range", far, "must be above 0 m and finite")
 

@@ -1,5 +1,6 @@
 """Lidar scans: rays cast on demand, the lidar equation, range noise and lost echoes."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -128,6 +129,13 @@ class ScanCapture:
         self._lidar, self._visuals, self._vehicle = lidar, visuals, vehicle
         self._snapshot, self._history, self._seeds = snapshot, history, seeds
         self._scans: dict[int, LidarScan] = {}
+        # The thread that casts ahead and those that access scans.
+        self._lock = threading.RLock()
+
+    @property
+    def visuals(self) -> Visuals:
+        """Caster of the rays."""
+        return self._visuals
 
     @property
     def count(self) -> int:
@@ -139,11 +147,24 @@ class ScanCapture:
         """Entities that echoes can come from, by index."""
         return self._visuals.entities
 
+    def prepare(self) -> int:
+        """Prepare for rays cast by another thread, and return how many captures may wait for that.
+
+        Raises:
+            ConfigError: If there is no renderer.
+        """
+        # A measured scan is the latest one when it is asked for.
+        lag = self._lidar.lag if self._visuals.renders_past and self._lidar.source is None else 0
+        if lag > 0:
+            self._visuals.load()
+        return lag
+
     def scan(self, copy: int) -> LidarScan:
         """Return a scan, cast at the first call."""
-        if copy not in self._scans:
-            self._scans[copy] = self._cast(copy)
-        return self._scans[copy]
+        with self._lock:
+            if copy not in self._scans:
+                self._scans[copy] = self._cast(copy)
+            return self._scans[copy]
 
     def cloud(self, copy: int) -> PointCloud:
         """Return the echoes of a scan as points."""
@@ -200,7 +221,9 @@ class ScanCapture:
         lidar = self._lidar
         hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()
         rays = directions.reshape(-1, 3)
-        hits = self._visuals.cast(self._snapshot, origins, rays, lidar.max_range, hidden=hidden)
+        hits = self._visuals.cast(
+            self._snapshot, origins, rays, lidar.max_range, hidden=hidden, width=lidar.shape[0]
+        )
         cosine = np.abs(np.einsum("ij,ij->i", rays, hits.normal))
         distance, intensity = self._echoes(copy, hits.distance, cosine, self._reflectance(hits.material))
         detected, grid = np.isfinite(distance), directions.shape[:2]

@@ -118,13 +118,15 @@ class Renderer(Protocol):
             samples: Rays per pixel of the radiance, spread over its area; other channels sample its centre.
         """
 
-    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+    def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures.
 
         Args:
             origins: Origins [m], shape (K, 3).
             directions: Unit directions, shape (K, 3).
             max_range: Maximum range [m].
+            width: Length of the rows if the rays are rows of a grid of nearly parallel neighbours, else 0;
+                a renderer may cast neighbours together.
         """
 
     def close(self) -> None:

@@ -207,6 +207,7 @@ class Visuals:
         max_range: float,
         *,
         hidden: Collection[str] = (),
+        width: int = 0,
     ) -> Returns:
         """Return the nearest hits of rays in a snapshot.
 
@@ -216,12 +217,13 @@ class Visuals:
             directions: Unit directions in the world, shape (K, 3).
             max_range: Longest distance [m].
             hidden: Paths of entities to leave out.
+            width: Length of the rows if the rays are rows of a grid of nearly parallel neighbours, else 0.
 
         Raises:
             ConfigError: If there is no renderer, or nothing to draw.
         """
         with self._lock:
-            return self._show(snapshot, hidden).cast(origins, directions, max_range)
+            return self._show(snapshot, hidden).cast(origins, directions, max_range, width=width)
 
     def warn_if_enclosed(
         self, sensor: str, snapshot: Snapshot, point: Array, *, carrier: str | None = None, mount: Array

@@ -132,13 +132,14 @@ class IsaacRenderer:
             else None,
         )
 
-    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+    def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the first hits of rays on colliders.
 
         Args:
             origins: Start points [m], shape (K, 3).
             directions: Unit directions, shape (K, 3).
             max_range: Longest distance [m].
+            width: Unused.
 
         Raises:
             ConfigError: If the rays are of another instant.

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.scene.scene import Instance, Scene
+from pegasus.scene.scene import Geometry, Scene
 
 _AXES = np.concatenate([np.eye(3), -np.eye(3)])
 
@@ -31,7 +31,7 @@ class Enclosures:
         near = (np.abs(point - self._middle) < self._half).all(axis=1)
         for index in np.flatnonzero(near).tolist():
             item = self._scene.instances[index]
-            if _inside(_triangles(self._scene, item), point):
+            if _inside(self._scene.geometries[item.geometry], item.transform, point):
                 return item.path
         return None
 
@@ -44,32 +44,38 @@ def _box(vertices: npt.NDArray[np.float32]) -> Array:
     return np.array([(low + high) / 2, (high - low) / 2])
 
 
-def _triangles(scene: Scene, item: Instance) -> Array:
-    geometry = scene.geometries[item.geometry]
+def _inside(geometry: Geometry, transform: Array, point: Array) -> bool:
+    """Return whether rays from a point along all six axes meet the back of a placed triangle first."""
     # A mirrored instance reverses its triangles.
     faces = geometry.faces
-    if np.linalg.det(item.transform[:3, :3]) < 0:
+    if np.linalg.det(transform[:3, :3]) < 0:
         faces = faces[:, ::-1]
-    placed = geometry.vertices.astype(np.float64) @ item.transform[:3, :3].T + item.transform[:3, 3]
-    corners: Array = placed[faces]
-    return corners
-
-
-def _inside(triangles: Array, point: Array) -> bool:
-    """Return whether rays along all six axes meet the back of a triangle first (Möller, Trumbore 1997)."""
-    first = triangles[:, 1] - triangles[:, 0]
-    second = triangles[:, 2] - triangles[:, 0]
-    from_corner = point - triangles[:, 0]
-    crossed = np.cross(from_corner, first)
-    for axis in _AXES:
-        normal = np.cross(axis, second)
-        determinant = (first * normal).sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            u = (from_corner * normal).sum(axis=1) / determinant
-            v = crossed @ axis / determinant
-            distance = (second * crossed).sum(axis=1) / determinant
-            hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (distance > 0)
-        # The determinant is positive where a ray meets the front.
-        if not hit.any() or determinant[np.argmin(np.where(hit, distance, np.inf))] > 0:
+    placed = geometry.vertices.astype(np.float64) @ transform[:3, :3].T + (transform[:3, 3] - point)
+    # Bit k tells on which side of the point along axis k a corner lies. Only triangles with corners on both
+    # sides along the other two axes can meet the line along one.
+    beyond = placed > 0.0
+    sides = beyond[:, 0] | beyond[:, 1] << np.uint8(1) | beyond[:, 2] << np.uint8(2)
+    one, two, three = (sides[faces[:, k]] for k in range(3))
+    split = (one | two | three) & ~(one & two & three)
+    for axis in range(3):
+        others = 7 - (1 << axis)
+        triangles = placed[faces[(split & others) == others]]
+        if not len(triangles) or not all(_meets_back(triangles, way) for way in _AXES[axis::3]):
             return False
     return True
+
+
+def _meets_back(triangles: Array, way: Array) -> bool:
+    """Return whether a ray from the origin meets the back of a triangle first (Möller, Trumbore 1997)."""
+    first = triangles[:, 1] - triangles[:, 0]
+    second = triangles[:, 2] - triangles[:, 0]
+    from_corner = -triangles[:, 0]
+    crossed, normal = np.cross(from_corner, first), np.cross(way, second)
+    determinant = (first * normal).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = (from_corner * normal).sum(axis=1) / determinant
+        v = crossed @ way / determinant
+        distance = (second * crossed).sum(axis=1) / determinant
+        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (distance > 0)
+    # The determinant is positive where a ray meets the front.
+    return bool(hit.any() and determinant[np.argmin(np.where(hit, distance, np.inf))] <= 0)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,7 +64,7 @@ def _converted(document: Path) -> Path:
         _Document(stage, ElementTree.fromstring(content), document).write()
         path.parent.mkdir(parents=True, exist_ok=True)
         stage.GetRootLayer().customLayerData = {SOURCE: str(document)}
-        part = path.with_suffix(f".{os.getpid()}.usda")
+        part = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.usda")
         stage.GetRootLayer().Export(str(part))
         part.replace(path)
     return path

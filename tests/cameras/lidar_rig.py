@@ -89,7 +89,7 @@ class SolidRenderer:
             if path in self.present:
                 self.present[path] = (self.present[path][0], pose)
 
-    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+    def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         self.cast_count += 1
         np.testing.assert_allclose((directions**2).sum(axis=1), 1.0, rtol=1e-12)
         distance = np.full(len(origins), np.inf)

@@ -8,7 +8,8 @@ from analytic_renderer import GROUND, AnalyticRenderer, Plane
 from mcap.reader import make_reader
 
 from pegasus import ConfigError, McapRecorder, Multirotor, Simulation
-from pegasus.cameras import Camera, CameraReading, ImageQueue, Imaging, StereoCamera
+from pegasus.cameras import Camera, CameraReading, ImageQueue, Imaging, Lidar, Raster, StereoCamera
+from pegasus.core.renderer import NOTHING
 from pegasus.core.visuals import Visuals
 
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
@@ -16,7 +17,15 @@ NOISY = Imaging(full_well=500.0, read_noise=0.05)
 LIMIT = 10.0  # [s]
 
 
-class GatedRenderer(AnalyticRenderer):
+class BareRenderer(AnalyticRenderer):
+    """Renderer of surfaces whose materials no scene describes."""
+
+    def cast(self, origins, directions, max_range, *, width=0):
+        returns = super().cast(origins, directions, max_range, width=width)
+        return returns._replace(material=np.full_like(returns.material, NOTHING))
+
+
+class GatedRenderer(BareRenderer):
     """Renderer that waits for its gate, and may fail at an image."""
 
     def __init__(self):
@@ -58,6 +67,35 @@ def test_steps_go_on_while_images_wait():
         queue.finish()
         assert [stamp for stamp, _ in received] == [0.0, 0.04]
         assert threading.main_thread() not in renderer.threads
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_scans_are_cast_beside_the_steps(lag):
+    """The step would wait for the rays of each scan, or a lidar could not be told to cast at once."""
+    renderer, received = GatedRenderer(), []
+    casters = set()
+    cast = renderer.cast
+
+    def watched(*arguments, **options):
+        casters.add(threading.current_thread())
+        assert lag == 0 or renderer.gate.wait(LIMIT)
+        return cast(*arguments, **options)
+
+    renderer.cast = watched
+    lidar = Lidar(rate_hz=25.0, pattern=Raster(column_count=12, row_count=5), lag=lag)
+    with Simulation("flat", renderer=renderer, seed=3) as sim:
+        iris = sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors={"roof": lidar}))
+        queue = ImageQueue(received.append)
+        for _ in range(9):
+            sim.step()
+            for reading in iris.new_readings.values():
+                queue.add(reading, lambda reading=reading: reading.cloud())
+        assert sim.step_count == 9
+        assert len(received) == (lag == 0)
+        renderer.gate.set()
+        queue.finish()
+        assert len(received) == 1
+        assert (threading.main_thread() in casters) == (lag == 0)
 
 
 def test_a_full_queue_waits_and_drops_nothing():
@@ -123,8 +161,9 @@ def recorded(path, lag):
     sensors = {
         "front": Camera(rate_hz=25.0, resolution=(32, 24), outputs=("rgb", "depth"), imaging=NOISY, lag=lag),
         "pair": StereoCamera(rate_hz=50.0, resolution=(16, 12), imaging=NOISY, lag=lag),
+        "roof": Lidar(rate_hz=25.0, pattern=Raster(column_count=12, row_count=5), dropout=0.3, lag=lag),
     }
-    renderer = AnalyticRenderer(planes=(GROUND, WALL))
+    renderer = BareRenderer(planes=(GROUND, WALL))
     recorder = McapRecorder(path, images=True)
     with Simulation("flat", renderer=renderer, seed=2, observers=[recorder]) as sim:
         sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors=sensors))
@@ -138,6 +177,7 @@ def test_logs_hold_the_same_images_whatever_the_lag(tmp_path):
     """A log would lack the last images, or hold others, if they are rendered beside the simulation."""
     at_once = recorded(tmp_path / "0.mcap", 0)
     assert sum(topic.endswith("front/rgb") for topic, *_ in at_once) == 10
+    assert sum("sensors/roof/" in topic for topic, *_ in at_once) >= 9
     assert recorded(tmp_path / "3.mcap", 3) == at_once
     recorded(tmp_path / "again.mcap", 3)
     assert (tmp_path / "again.mcap").read_bytes() == (tmp_path / "3.mcap").read_bytes()
@@ -175,3 +215,5 @@ def test_impossible_lags_are_refused(lag):
     """A wrong lag would be noticed in the middle of a flight."""
     with pytest.raises(ConfigError, match=r"lag.*whole number from 0 to 100"):
         Camera(lag=lag)
+    with pytest.raises(ConfigError, match=r"lag.*whole number from 0 to 100"):
+        Lidar(lag=lag)

@@ -321,6 +321,33 @@ def test_cast_against_moeller_trumbore(renderer: EmbreeRenderer) -> None:
     assert 7 in returns.entity
 
 
+@pytest.mark.parametrize("width", [1, 6, 16, 64])
+def test_rows_of_neighbouring_rays_meet_the_same(renderer: EmbreeRenderer, width: int) -> None:
+    """Rays that are cast together with those of the next row would be lost or exchanged."""
+    random = np.random.default_rng(9)
+    boxes = [(f"box{k}", cube(1.0), GRAY, at(random.uniform((-6, -6, 0), (6, 6, 4)))) for k in range(12)]
+    renderer.load(scene(("ground", quad(40.0), GRAY, np.eye(4)), *boxes))
+    renderer.add([drone("mover", 2.0)])
+    renderer.move(["/World/mover/body"], at((1.0, 2.0, 3.0))[None])
+    # An odd number of rows, in several chunks.
+    rows = 20_001 // width | 1
+    azimuth = np.linspace(0, 2 * np.pi, rows)[:, None]
+    elevation = np.linspace(-0.05, 0.3, width)[None]
+    parts = (
+        np.cos(elevation) * np.cos(azimuth),
+        np.cos(elevation) * np.sin(azimuth),
+        np.sin(elevation + 0 * azimuth),
+    )
+    directions = np.stack(parts, axis=-1).reshape(-1, 3)
+    origins = np.array([0.3, 0.2, 2.0]) + 1e-5 * np.arange(rows * width)[:, None]
+    alone = renderer.cast(origins, directions, 50.0)
+    together = renderer.cast(origins, directions, 50.0, width=width)
+    for one, other in zip(alone, together, strict=True):
+        # A ray within rounding of an edge may go either way.
+        assert (one == other).mean() > 0.999
+    assert len(np.unique(alone.entity)) > 3
+
+
 def test_the_same_with_any_number_of_threads(renderer: EmbreeRenderer) -> None:
     """An image would depend on the number of threads."""
     world = scene(

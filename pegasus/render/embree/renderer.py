@@ -12,11 +12,13 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import processor_count
 from pegasus.core.renderer import CHANNELS, Images, RenderObject, Returns, View
-from pegasus.render.caches import CHUNK, EntityIndex, LensRayCache, require_drawable
+from pegasus.render.caches import EntityIndex, LensRayCache, require_drawable
 from pegasus.scene.scene import Entity, Scene
 
 if TYPE_CHECKING:
     from pegasus.render.embree.moving_objects import MovingObjects
+
+_CAST_CHUNK = 8192
 
 
 class EmbreeRenderer:
@@ -132,7 +134,7 @@ class EmbreeRenderer:
             pass
         return task.images
 
-    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+    def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures."""
         from pegasus.render.embree.tracer import Rays
 
@@ -145,16 +147,20 @@ class EmbreeRenderer:
             np.empty(count), np.empty((count, 3)), np.empty(count, np.int32), np.empty(count, np.int32)
         )
 
+        # Whole pairs of rows, so that no packet is cut.
+        step = max(_CAST_CHUNK // (2 * width), 1) * 2 * width if width else _CAST_CHUNK
+
         def one(first: int) -> None:
-            rows = slice(first, first + CHUNK)
+            rows = slice(first, first + step)
             start = np.ascontiguousarray(origins[rows])
-            hits = tracer.trace(Rays(start, directions[rows], end=max_range))
+            rays = Rays(start, directions[rows], end=max_range, coherent=width > 0, width=width)
+            hits = tracer.trace(rays)
             returns.distance[rows] = hits.distance
             returns.normal[rows] = hits.normal
             returns.entity[rows] = hits.entity
             returns.material[rows] = hits.material
 
-        for _ in self._pool.map(one, range(0, count, CHUNK)):
+        for _ in self._pool.map(one, range(0, count, step)):
             pass
         return returns
 

@@ -174,7 +174,7 @@ class MitsubaRenderer:
             return found._replace(radiance=traced.radiance)
         return found._replace(radiance=self._denoiser.denoised(*traced))
 
-    def cast(self, origins: Array, directions: Array, max_range: float) -> Returns:
+    def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures."""
         self._prepare()
         origins = np.asarray(origins, dtype=np.float64).reshape(-1, 3)
