@@ -11,7 +11,6 @@ of several; under other load, the processor time over the number of threads is t
 
 import math
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 
@@ -23,9 +22,8 @@ from pegasus.core.renderer import Renderer
 from pegasus.optics.lens import Pinhole
 from pegasus.render import View
 from pegasus.render.embree.renderer import EmbreeRenderer
-from pegasus.scene import translate
 from pegasus.scene.scene import Entity, Geometry, Instance, Scene
-from pegasus.worlds import GENERATORS, make_world
+from pegasus.worlds import GENERATORS
 
 RESOLUTION = (640, 480)
 LIGHT_RESOLUTION = (320, 240)
@@ -37,13 +35,6 @@ PICTURES = {
     "rgb": ("radiance",),
     "all channels": ("radiance", "distance", "normal", "entity", "material"),
 }
-
-
-def courtyard() -> Scene:
-    """Return the rendered world."""
-    with tempfile.TemporaryDirectory() as folder:
-        make_world(GENERATORS["courtyard"](), folder)
-        return translate(f"{folder}/courtyard.usdc")
 
 
 def million(scene: Scene) -> Scene:
@@ -174,7 +165,7 @@ def main(thread_count: int) -> None:
     print(
         f"made in {time.perf_counter() - started:.1f} s (kernels are compiled once); {thread_count} threads"
     )
-    small = courtyard()
+    small = load_world_view("courtyard", RESOLUTION)[0]
     directions = spin()
     origins = np.tile([0.0, 0.0, 2.0], (len(directions), 1))
     generator = np.random.default_rng(1)
@@ -191,8 +182,8 @@ def main(thread_count: int) -> None:
                 f"  {title:22s}{1e3 * wall:7.1f} ms {1 / wall:6.1f} frames/s"
                 f"   processor {1e3 * busy:6.1f} ms, {thread_count / busy:6.1f} frames/s"
             )
-        for title, rays in (("spinning lidar", directions), ("scattered rays", scattered)):
-            wall, busy = best(lambda rays=rays: renderer.cast(origins, rays, 100.0))
+        for title, rays, width in (("spinning lidar", directions, 64), ("scattered rays", scattered, 0)):
+            wall, busy = best(lambda rays=rays, width=width: renderer.cast(origins, rays, 100.0, width=width))
             count = len(rays) / 1e6
             print(
                 f"  {title:22s}{1e3 * wall:7.1f} ms {count / wall:6.2f} M rays/s"
