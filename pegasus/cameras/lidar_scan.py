@@ -126,16 +126,11 @@ class ScanCapture:
         history: PoseHistory,
         seeds: Sequence[int],
     ) -> None:
-        self._lidar, self._visuals, self._vehicle = lidar, visuals, vehicle
+        self._lidar, self.visuals, self._vehicle = lidar, visuals, vehicle
         self._snapshot, self._history, self._seeds = snapshot, history, seeds
         self._scans: dict[int, LidarScan] = {}
         # The thread that casts ahead and those that access scans.
         self._lock = threading.RLock()
-
-    @property
-    def visuals(self) -> Visuals:
-        """Caster of the rays."""
-        return self._visuals
 
     @property
     def count(self) -> int:
@@ -145,7 +140,7 @@ class ScanCapture:
     @property
     def entities(self) -> Sequence[Entity]:
         """Entities that echoes can come from, by index."""
-        return self._visuals.entities
+        return self.visuals.entities
 
     def prepare(self) -> int:
         """Prepare for rays cast by another thread, and return how many captures may wait for that.
@@ -154,9 +149,9 @@ class ScanCapture:
             ConfigError: If there is no renderer.
         """
         # A measured scan is the latest one when it is asked for.
-        lag = self._lidar.lag if self._visuals.renders_past and self._lidar.source is None else 0
+        lag = self._lidar.lag if self.visuals.renders_past and self._lidar.source is None else 0
         if lag > 0:
-            self._visuals.load()
+            self.visuals.load()
         return lag
 
     def scan(self, copy: int) -> LidarScan:
@@ -198,7 +193,7 @@ class ScanCapture:
         position, rotation = self._poses(copy, stamp + offset)
         directions = lidar.directions(stamp - period, period)
         world = directions @ rotation.swapaxes(1, 2)
-        self._visuals.warn_if_enclosed(
+        self.visuals.warn_if_enclosed(
             f"{lidar.name}: it",
             self._snapshot,
             position[-1],
@@ -221,7 +216,7 @@ class ScanCapture:
         lidar = self._lidar
         hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()
         rays = directions.reshape(-1, 3)
-        hits = self._visuals.cast(
+        hits = self.visuals.cast(
             self._snapshot, origins, rays, lidar.max_range, hidden=hidden, width=lidar.shape[0]
         )
         cosine = np.abs(np.einsum("ij,ij->i", rays, hits.normal))
@@ -243,12 +238,12 @@ class ScanCapture:
         return body + rotation @ np.array(lidar.position), rotation @ lidar.mounting
 
     def _reflectance(self, material: Indices) -> Array:
-        paths = self._visuals.materials
+        paths = self.visuals.materials
         used = np.flatnonzero(np.bincount(material + 1, minlength=len(paths) + 1)[1:]).tolist()
         return self._lidar.reflectances.table(paths, used, self._scenes())[material]
 
     def _scenes(self) -> list[Scene]:
-        return [self._visuals.scene, *{id(o.scene): o.scene for o in self._snapshot.objects}.values()]
+        return [self.visuals.scene, *{id(o.scene): o.scene for o in self._snapshot.objects}.values()]
 
     def _echoes(self, copy: int, true_range: Array, cosine: Array, reflectance: Array) -> tuple[Array, Array]:
         """Return measured ranges, infinite without an echo, and intensities, shape (K,)."""
