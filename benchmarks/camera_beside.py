@@ -3,9 +3,9 @@
     python benchmarks/camera_beside.py [WORLD] [SECONDS]
 
 An Iris flies a circle with a camera of 640x480 at 30 Hz, each image of which is consumed. The row of each
-case gives the speed as a multiple of real time, the share of steps that came more than two periods after the one
-before, the longest such gap, the images per second, and how long after its instant an image was delivered, in
-simulated time. The machine should do nothing else.
+case gives the speed as a multiple of real time, the share of steps that came more than two periods after the
+one before, the longest such gap, the images per second, and how long after its instant an image was
+delivered, in simulated time. The machine should do nothing else.
 """
 
 import sys
