@@ -8,6 +8,7 @@ from typing import Any
 
 from pxr import Usd, UsdGeom, UsdShade
 
+from pegasus.scene.gltf_materials import VERTEX_COLORS
 from pegasus.scene.materialx import CONTEXT, materialx_surface
 from pegasus.scene.mdl import approximate_mdl
 from pegasus.scene.scene import Color, Material, Texture
@@ -115,10 +116,11 @@ def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tupl
     """Return a material, and whether it takes its diffuse colour from the display colour."""
     shader = material.ComputeSurfaceSource()[0]
     if shader and shader.GetIdAttr().Get() == "UsdPreviewSurface":
-        return _preview_surface(shader, path, notices)
+        found, reads_color = _preview_surface(shader, path, notices)
+        return found, reads_color or bool(material.GetPrim().GetCustomDataByKey(VERTEX_COLORS))
     other = material.ComputeSurfaceSource(CONTEXT)[0]
-    if other and (found := materialx_surface(other, path, notices)) is not None:
-        return found, False
+    if other and (translated := materialx_surface(other, path, notices)) is not None:
+        return translated, False
     mdl = material.ComputeSurfaceSource("mdl")[0]
     if mdl and mdl.GetSourceAsset("mdl"):
         return approximate_mdl(mdl, path, notices), False

@@ -10,7 +10,7 @@ from typing import Any
 
 from pxr import UsdShade
 
-from pegasus.scene.scene import Material, Texture
+from pegasus.scene.scene import GLASS_OPACITY, Material, Texture
 from pegasus.scene.stage import TIME, Notices, texture_file
 from pegasus.scene.udim import placed_on_tiles
 
@@ -23,8 +23,6 @@ _WRAPS = {"periodic": "repeat", "clamp": "clamp", "mirror": "mirror", "constant"
 _CHANNELS = {"outr": "r", "outg": "g", "outb": "b", "outa": "a", "outx": "r", "outy": "g", "outz": "b"}
 # Luminance [cd/m^2] of a surface whose emissive colour is 1.
 _EMISSION_NITS = 1000.0
-# What a fully transmitting surface keeps of its opacity, as for glass of MDL.
-_GLASS_OPACITY = 0.2
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class _Surface:
         if transmission > 0.0:
             self._notices.add("transmission drawn as thin glass", self._path)
             color = self._mixed(color, self._value(names.transmission_color), transmission)
-            opacity = self._times(opacity, 1.0 - (1.0 - _GLASS_OPACITY) * transmission)
+            opacity = self._times(opacity, 1.0 - (1.0 - GLASS_OPACITY) * transmission)
         emission = self._times(self._value(names.emission_color), self._value(names.emission))
         normal = self._normal()
         return Material(

@@ -5,7 +5,7 @@ from typing import Any
 
 from pxr import UsdShade
 
-from pegasus.scene.scene import Material, Texture
+from pegasus.scene.scene import GLASS_OPACITY, Material, Texture
 from pegasus.scene.stage import TIME, Notices, texture_file
 from pegasus.scene.udim import placed_on_tiles
 
@@ -26,7 +26,7 @@ def approximate_mdl(shader: UsdShade.Shader, path: str, notices: Notices) -> Mat
             path=path,
             diffuse_color=_color(_value(shader, "glass_color", (1.0, 1.0, 1.0))),
             roughness=float(_value(shader, "frosting_roughness", 0.0)),
-            opacity=0.2,
+            opacity=GLASS_OPACITY,
             ior=float(_value(shader, "glass_ior", 1.5)),
         )
     fields = _surface(shader) | _opacity(shader)
