@@ -48,7 +48,9 @@ def usd_file(file: Path) -> Path:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, Tf.ErrorException) as error:
         # Values of wrong types or out of range, anywhere in its JSON.
-        raise invalid(file, " ".join(str(error).split()) or type(error).__name__) from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        is_mistyped = isinstance(error, TypeError | AttributeError)
+        raise invalid(file, f"a value has a wrong type ({reason})" if is_mistyped else reason) from None
 
 
 def _converted(gltf: Gltf) -> Path:
