@@ -141,6 +141,28 @@ def stage_files(stage: Usd.Stage) -> list[str]:
     return files
 
 
+def scene_files(path: Path) -> list[Path]:
+    """Return the files that a scene consists of: its own first, then layers, buffers and images by name.
+
+    Files inside a .usdz package are not listed.
+
+    Args:
+        path: A USD or glTF file.
+
+    Raises:
+        ConfigError: See `open_stage`.
+    """
+    stage = open_stage(path)
+    files, root = set(stage_files(stage)), stage.GetRootLayer()
+    for layer in stage.GetUsedLayers():
+        # Images of a converted glTF file are parts of it; those of other converted layers are found here.
+        if PARTS not in layer.customLayerData and (layer == root or SOURCE in layer.customLayerData):
+            with quiet(Notices()):
+                files.update(UsdUtils.ComputeAllDependencies(layer.identifier)[1])
+    others = {Path(file).resolve() for file in files} - {path.resolve()}
+    return [path, *sorted(file for file in others if file.is_file())]
+
+
 def stage_source(stage: Usd.Stage) -> str:
     """Return the file of a stage, or its root layer's identifier if it is in memory."""
     layer = stage.GetRootLayer()
