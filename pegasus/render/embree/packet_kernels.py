@@ -15,6 +15,9 @@ wp.set_module_options({"enable_backward": False, "block_dim": 1})
 LANES = 8
 """Number of rays in a packet."""
 
+PACKETS = wp.constant(32)
+"""Number of packets that a thread of a kernel casts: Warp copies all arguments for each thread."""
+
 COHERENT = 1 << 16
 """RTC_RAY_QUERY_FLAG_COHERENT: the rays of a packet are nearly parallel."""
 
@@ -71,6 +74,7 @@ _LANES_OF = """
     } else {
         for (int i = packet * 8; i < total && count < 8; ++i) ray[count++] = i;
     }
+    if (count == 0) return;
 """
 
 _INTERSECT = f"""{_LANES_OF}{FILTER}
@@ -186,27 +190,29 @@ def find_nearest(
     The path before the origin of a ray has the length `start`, plus `passed` unless that is empty; the width
     of a ray grows by `cone` per length.
     """
-    intersect(
-        tables,
-        eight,
-        single,
-        scene,
-        flags,
-        opaque_count,
-        first_see_through,
-        wp.tid(),
-        faces.shape[0],
-        width,
-        origins,
-        directions,
-        passed,
-        start,
-        cone,
-        limits,
-        faces,
-        u,
-        v,
-    )
+    first = wp.tid() * PACKETS
+    for packet in range(first, first + PACKETS):
+        intersect(
+            tables,
+            eight,
+            single,
+            scene,
+            flags,
+            opaque_count,
+            first_see_through,
+            packet,
+            faces.shape[0],
+            width,
+            origins,
+            directions,
+            passed,
+            start,
+            cone,
+            limits,
+            faces,
+            u,
+            v,
+        )
 
 
 @wp.kernel
@@ -225,22 +231,24 @@ def shine(
     light: wp.array(dtype=wp.float32),
 ):
     """Write the transmittance along rays, from 0 to 1; values up to `dark` count as 0."""
-    occluded(
-        tables,
-        eight,
-        single,
-        scene,
-        flags,
-        first_see_through,
-        wp.tid(),
-        light.shape[0],
-        0,
-        origins,
-        directions,
-        passed,
-        0.0,
-        0.0,
-        dark,
-        limits,
-        light,
-    )
+    first = wp.tid() * PACKETS
+    for packet in range(first, first + PACKETS):
+        occluded(
+            tables,
+            eight,
+            single,
+            scene,
+            flags,
+            first_see_through,
+            packet,
+            light.shape[0],
+            0,
+            origins,
+            directions,
+            passed,
+            0.0,
+            0.0,
+            dark,
+            limits,
+            light,
+        )
