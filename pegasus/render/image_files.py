@@ -1,5 +1,6 @@
 """Reading of image files: 8-bit formats by Pillow, OpenEXR by Mitsuba, UDIM tiles as one image."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,9 @@ def read_exr(path: Path) -> Floats:
         bitmap = mitsuba.Bitmap(str(path))
         pixels = bitmap.convert(mitsuba.Bitmap.PixelFormat.RGBA, mitsuba.Struct.Type.Float32, False)
     except (OSError, RuntimeError, ValueError) as error:
-        raise _unreadable(path, str(error).removeprefix(f'"{path}": ')) from None
+        # OpenEXR describes its stream, over several lines.
+        reason = re.sub(r'[^"]*"FileStream\[[^\]]*\]"\.', "", str(error).removeprefix(f'"{path}": '))
+        raise _unreadable(path, f"damaged or cut short: {reason.rstrip('. ')}") from None
     return np.nan_to_num(np.array(pixels, dtype=np.float32))
 
 

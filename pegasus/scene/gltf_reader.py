@@ -176,8 +176,10 @@ class Gltf:
     def _document(self) -> dict[str, Any]:
         text = self.content
         if self.file.suffix.lower() == ".glb":
-            if len(text) < 20 or text[:4] != _MAGIC:
+            if text[:4] != _MAGIC:
                 raise invalid(self.file, "it does not begin as a GLB file")
+            if len(text) < 20:
+                raise invalid(self.file, f"it is cut short, it has {len(text)} bytes")
             version, length, size, kind = struct.unpack_from("<IIII", text, 4)
             if version != 2:
                 raise invalid(self.file, f"its container has version {version}, not 2")

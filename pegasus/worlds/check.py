@@ -1,4 +1,4 @@
-"""Validation of worlds: units, colliders, labels, light, spawn points, paths."""
+"""Validation of worlds: units, colliders, labels, textures, light, spawn points, paths."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,9 +8,11 @@ import numpy as np
 from pxr import UsdGeom
 
 from pegasus.base.arrays import Array
+from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import SpawnPoint, WorldSpec
 from pegasus.core.engine import Engine, RigidBody
-from pegasus.scene.scene import Collider, ColliderShape, Scene
+from pegasus.render.image_files import read_image
+from pegasus.scene.scene import Collider, ColliderShape, Scene, Texture
 from pegasus.scene.stage import open_stage
 
 # Half size of the vehicle that must fit at a spawn point, and the height of its box above the point [m].
@@ -45,6 +47,7 @@ def check_world(world: WorldSpec, scene: Scene, engine: Engine) -> list[WorldFin
         ("translation", lambda: scene.warnings),
         ("colliders", lambda: _open_colliders(scene)),
         ("labels", lambda: _unlabelled(scene)),
+        ("textures", lambda: _unreadable_textures(scene)),
         ("light", lambda: [] if scene.lights else ["nothing shines: renderers see black"]),
         ("spawn points", lambda: _blocked_spawn_points(world.spawn_points or [], engine)),
         ("paths", lambda: _blocked_paths(world, engine)),
@@ -109,6 +112,19 @@ def _unlabelled(scene: Scene) -> list[str]:
     return _first(
         [item.path for item in scene.instances if "class" not in item.labels], "objects", "no class: "
     )
+
+
+def _unreadable_textures(scene: Scene) -> list[str]:
+    """Return the images of materials that renderers cannot read."""
+    textures = (value for material in scene.materials.values() for value in vars(material).values())
+    images = {value.path: value.srgb for value in textures if isinstance(value, Texture)}
+    found = []
+    for path, srgb in images.items():
+        try:
+            read_image(path, srgb=srgb)
+        except ConfigError as error:
+            found.append(str(error))
+    return _first(found, "textures")
 
 
 def _blocked_spawn_points(points: list[SpawnPoint], engine: Engine) -> list[str]:

@@ -1,9 +1,11 @@
 """Tests of invalid input to the `pegasus` command: one line of error, and no incomplete output."""
 
 import pytest
+import yaml
 
 from tests.cli_rig import (
     COMPONENTS,
+    FLAT,
     GEOMETRIC,
     IRIS,
     SCENARIO,
@@ -143,6 +145,26 @@ BAD_FILES = {
         with_world(usd="w.usda") | {"w__usda": TEXTURED},
         ["w.usda: /World/Brick/Image.inputs:file = 'textures/brick.png'", "put the image there"],
     ),
+    "samples of a camera": (
+        {"s__yaml": flying({"sensors": {"eye": {"model": "camera", "samples": 0}}})},
+        ["s.yaml: vehicles.0.sensors.eye.samples = 0: must be a whole number from 1 up"],
+    ),
+    "renderer of a scenario": (
+        {"s__yaml": flying(renderer="vulkan")},
+        ["s.yaml: renderer: unknown field", "allowed here: dataset, "],
+    ),
+    "renderer of a dataset": (
+        {"s__yaml": flying(dataset={"renderer": "vulkan"})},
+        ["s.yaml: dataset.renderer = 'vulkan': must be one of embree, mitsuba"],
+    ),
+    "samples of a dataset": (
+        {"s__yaml": flying(dataset={"samples": 0})},
+        ["s.yaml: dataset.samples = 0: must be at least 1"],
+    ),
+    "GLB cut short": (
+        {"s__yaml": flying(world="w.glb"), "w__glb": "glTF\2\0\0\0\xff\0\0\0"},
+        ["w.glb: is not valid glTF: it is cut short", "export it again"],
+    ),
     "no YAML": ({"s__yaml": "name: ["}, ["s.yaml", "not valid YAML"]),
     "no mapping": ({"s__yaml": "- a"}, ["s.yaml", "mapping"]),
     "empty": ({"s__yaml": ""}, ["s.yaml", "name", "required field is missing"]),
@@ -192,6 +214,51 @@ def test_bad_options(pegasus, tmp_path, options, parts):
     write(tmp_path, s__yaml=SCENARIO)
     one_line(pegasus("run", "s.yaml", "--out", "out", *options), *parts)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts"),
+    [
+        (["dataset.renderer=vulkan"], ["--set dataset.renderer = 'vulkan': must be one of embree, mitsuba"]),
+        (["dataset.samples=0"], ["--set dataset.samples = 0: must be at least 1"]),
+        (["vehicles.iris.sensors.eye={model: camera, samples: 0}"], ["samples = 0: must be a whole number"]),
+    ],
+)
+def test_bad_settings_of_datasets(pegasus, tmp_path, settings, parts):
+    """A wrong recipe would end in a traceback, or leave a folder."""
+    write(tmp_path, s__yaml=SCENARIO)
+    options = [word for setting in settings for word in ("--set", setting)]
+    one_line(pegasus("dataset", "s.yaml", "--out", "out", "--photo", *options), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_settings_are_those_of_the_current_folder(pegasus, tmp_path, monkeypatch):
+    """The scenario's folder would be searched, and the file that completion offered not be found."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    write(tmp_path / "there", s__yaml=SCENARIO, w__yaml={**FLAT, "name": "wrong"}, v__yaml=IRIS)
+    write(tmp_path / "here", w__yaml={**FLAT, "name": "mine"}, v__yaml=IRIS | {"mass": 1.25})
+    monkeypatch.chdir(tmp_path / "here")
+    settings = ["--set", "world=w.yaml", "--set", "vehicles.0.model=v.yaml"]
+    code, out, err = pegasus("show", "scenario", "../there/s.yaml", *settings)
+    assert code == 0, err
+    shown = yaml.safe_load(out)
+    assert shown["world"] == str(tmp_path / "here" / "w.yaml")
+    assert shown["vehicles"][0]["model"] == str(tmp_path / "here" / "v.yaml")
+    code, out, err = pegasus("check", "scenario", "../there/s.yaml", *settings)
+    assert code == 0, err
+    assert "mine" in out
+    write(tmp_path / "here", w__usda="#usda 1.0\ndef {{{\n")
+    refused = pegasus("check", "scenario", "../there/s.yaml", "--set", "world={name: own, usd: w.usda}")
+    one_line(refused, str(tmp_path / "here" / "w.usda"), "is not valid USD")
+
+
+def test_names_of_settings_stay_names(pegasus, tmp_path):
+    """Worlds and vehicles given by name would be searched as files."""
+    write(tmp_path, s__yaml=SCENARIO)
+    code, out, err = pegasus("show", "scenario", "s.yaml", "--set", "world=hangar")
+    assert code == 0, err
+    assert yaml.safe_load(out)["world"] == "hangar"
 
 
 def test_unknown_kind(pegasus):

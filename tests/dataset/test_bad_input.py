@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 
+import numpy as np
 import pytest
 from dataset_runs import SCENARIO, contents, frame_count, write_scenario
 from PIL import Image
@@ -171,6 +172,26 @@ def test_a_texture_that_is_not_there(dataset, tmp_path):
     said = refused(dataset(seen_by(tmp_path, world="wall.usda")))
     assert "brick.png" in said
     assert "wall.usda" in said
+
+
+@pytest.mark.parametrize("photo", [False, True])
+@pytest.mark.parametrize("kept", [0, 5, 300])
+def test_an_openexr_texture_cut_short(dataset, tmp_path, kept, photo):
+    """A worker would end in a traceback, or the texture be drawn black."""
+    mitsuba = pytest.importorskip("mitsuba", reason="needs mitsuba: pip install pegasus-multirotor[photo]")
+    mitsuba.set_variant("scalar_rgb")
+    mitsuba.Bitmap(np.ones((32, 32, 3), np.float32)).write(str(tmp_path / "brick.exr"))
+    whole = (tmp_path / "brick.exr").read_bytes()
+    (tmp_path / "brick.exr").write_bytes(whole[:kept])
+    (tmp_path / "wall.usda").write_text(WALL.replace("brick.png", "brick.exr"))
+    end = dataset(seen_by(tmp_path, world="wall.usda"), "--workers", 1, *(["--photo"] if photo else []))
+    code, said = end
+    lines = [line for line in said.splitlines() if "WARNING" not in line]
+    assert code == 2
+    assert len(lines) == 1, said
+    assert "brick.exr: texture cannot be read: damaged or cut short: " in lines[0]
+    assert lines[0].endswith("; export the image again, or convert it to .png")
+    assert frame_count(tmp_path / "out") == 0
 
 
 def test_a_world_with_nothing_in_it(dataset, tmp_path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pxr import UsdGeom
+from pxr import Sdf, UsdGeom, UsdShade
 
 from pegasus.config.scenario import SpawnPoint, WorldSpec
 from pegasus.engines.mujoco_engine import MujocoEngine
@@ -53,6 +53,7 @@ class Yard:
             "translation",
             "colliders",
             "labels",
+            "textures",
             "light",
             "spawn points",
             "paths",
@@ -102,6 +103,19 @@ def test_a_mesh_turned_inside_out_is_found(yard: Yard) -> None:
     sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
     mesh(yard.stage, "/World/Things/Turned", corners, [side[::-1] for side in sides], yard.surface)
     assert list(yard.problems()) == ["colliders"]
+
+
+def test_an_unreadable_texture_is_found(yard: Yard) -> None:
+    """A world would pass, and its first image end the run."""
+    (yard.file.parent / "cut.png").write_bytes(b"\x89PNG")
+    image = UsdShade.Shader.Define(yard.stage, "/World/Looks/Grey/Image")
+    image.CreateIdAttr("UsdUVTexture")
+    image.CreateInput("file", Sdf.ValueTypeNames.Asset).Set("./cut.png")
+    shader = yard.surface.material.ComputeSurfaceSource()[0]
+    output = image.CreateOutput("rgb", Sdf.ValueTypeNames.Float3)
+    shader.GetInput("diffuseColor").ConnectToSource(output)
+    (problem,) = yard.problems()["textures"]
+    assert "cut.png: texture cannot be read" in problem
 
 
 def test_blocked_and_hovering_spawn_points_are_found(yard: Yard) -> None:
