@@ -125,6 +125,29 @@ def test_tum_lists_pair_images_and_poses(tmp_path):
     assert len(rows(place / "accelerometer.txt", " ")) == 15
 
 
+def test_trajectories_follow_the_rules_of_their_readers(tmp_path):
+    """Programs that evaluate odometry (evo 1.38, by which this was tried) would refuse the files."""
+    frames = [frame_at(k) for k in range(1, 6)]
+    for name, file, separator, unit in (
+        ("tum", "groundtruth.txt", " ", 1.0),
+        ("euroc", "mav0/state_groundtruth_estimate0/data.csv", ",", 1e-9),
+    ):
+        written(name, tmp_path / name, enumerate(frames))
+        text = (tmp_path / name / "sequence_0000" / file).read_text()
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        fields = [line.split(separator) for line in lines]
+        # evo: 8 fields for TUM, 8 or more for EuRoC, none of them empty.
+        assert {len(row) for row in fields} == ({8} if name == "tum" else {11})
+        values = np.array(fields, float)
+        assert np.isfinite(values).all()
+        stamps, quaternions = unit * values[:, 0], values[:, 4:8]
+        assert (np.diff(stamps) > 0.0).all()
+        assert stamps[-1] == pytest.approx(frames[-1].stamp)
+        np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1.0, atol=1e-9)
+        if name == "euroc":
+            assert all(row[0].lstrip("-").isdecimal() for row in fields)
+
+
 def test_webdataset_groups_the_files_of_a_sample(tmp_path):
     """Files of a sample would not follow each other, or a shard that grows differ from one made at once."""
     frames = {index: frame_at(index % 5) for index in (0, 1, 2, 100)}
