@@ -1,5 +1,6 @@
 """Cascaded PID controller of position, velocity and attitude."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,10 +21,18 @@ from pegasus.base.step_math import (
     vector,
     wrapped,
 )
-from pegasus.control.control_step import Body, Setpoint, torque_of
-from pegasus.control.controller import Controller, check_gains
-from pegasus.control.geometric import THRUST_SHARE, integrated, limited_acceleration
-from pegasus.control.per_copy import PerCopy, each
+from pegasus.control.approach import THRUST_SHARE, eased, eased_position
+from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
+from pegasus.control.controller import (
+    Controller,
+    check_above_zero,
+    check_derived,
+    check_gains,
+    check_not_negative,
+)
+from pegasus.control.geometric import integrated, integrated_axis, limited_acceleration
+from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
+from pegasus.control.tuning import Tuning
 from pegasus.core.trajectory import Vec3 as Triple
 
 _LEAST_UPRIGHT = 0.5
@@ -66,18 +75,24 @@ def angular_loop(
         angular_integral: The integral before.
         dt: Time since the previous call [s].
     """
-    turn = own.attitude_integral_gain
-    spin = own.yaw_rate_integral_gain
-    growth = Vec3(turn * error[0], turn * error[1], spin * (own.heading_gain * error[2] + rate_error[2])) * dt
-    # Nothing freezes these integrals but their limit.
-    angular_integral = integrated(angular_integral, growth, growth, growth, own.angular_integral_limit)
+    heading = eased(error[2], own.heading_gain, own.yaw_acceleration)
+    spin = own.heading_gain * heading + rate_error[2]
+    yawing = own.yaw_rate_gain * spin
+    turn = own.attitude_integral_gain * dt
+    limit = own.angular_integral_limit
+    growth = Vec3(turn * error[0], turn * error[1], own.yaw_rate_integral_gain * spin * dt)
+    # Nothing freezes the integrals of roll and pitch but their limit; that of yaw stops where the yaw torque
+    # of the rotors may end.
+    most = maximum(own.yaw_acceleration, 1e-9)
+    angular_integral = Vec3(
+        integrated_axis(angular_integral[0], growth[0], 0.0, 0.0, limit),
+        integrated_axis(angular_integral[1], growth[1], 0.0, 0.0, limit),
+        integrated_axis(angular_integral[2], growth[2], yawing, clamped(yawing, -most, most), limit),
+    )
     turn = own.attitude_gain
     damping = own.attitude_rate_gain
-    spin = own.yaw_rate_gain
     angular = angular_integral + Vec3(
-        turn * error[0] + damping * rate_error[0],
-        turn * error[1] + damping * rate_error[1],
-        spin * (own.heading_gain * error[2] + rate_error[2]),
+        turn * error[0] + damping * rate_error[0], turn * error[1] + damping * rate_error[1], yawing
     )
     return angular, angular_integral
 
@@ -88,10 +103,14 @@ def cascaded_pid_law(
     setpoint: Setpoint,
     integral: Vec3,
     angular_integral: Vec3,
+    turned: Vec3,
     dt: Real,
-) -> tuple[Vec3, Vec3, Vec3, Vec3]:
-    """Return thrust along z [N] and torque [N m], with the new integrals of linear and angular errors."""
-    lag = setpoint.position - body.position
+) -> tuple[Vec3, Vec3, Vec3, Vec3, Vec3]:
+    """Return thrust along z [N] and torque [N m], with the new integrals of linear and angular errors.
+
+    The last state is the angular velocity at the previous call [rad/s].
+    """
+    lag = eased_position(setpoint.position - body.position, vector(own.position_gain), body, own.tilt_limit)
     velocity_error = setpoint.velocity + scaled(vector(own.position_gain), lag) - body.velocity
     demand = (
         setpoint.acceleration - body.gravity + scaled(vector(own.velocity_gain), velocity_error) + integral
@@ -104,7 +123,8 @@ def cascaded_pid_law(
     angular, angular_integral = angular_loop(own, error, rate_error, angular_integral, dt)
     upright = rotate_inverse(body.orientation, Vec3(0.0, 0.0, 1.0))[2]
     lift = body.mass * thrust[2] / maximum(upright, _LEAST_UPRIGHT)
-    return Vec3(0.0, 0.0, lift), torque_of(body, angular), integral, angular_integral
+    torque = hurried(own.torque_lead, body, torque_of(body, angular), turned, dt)
+    return Vec3(0.0, 0.0, lift), torque, integral, angular_integral, body.angular_velocity
 
 
 @dataclass(eq=False)
@@ -119,26 +139,31 @@ class CascadedPIDController(Controller):
     law: ClassVar[Any] = staticmethod(cascaded_pid_law)
     thrust_share: ClassVar[float] = THRUST_SHARE
 
-    position_gain: PerCopy[Triple] = each((1.2, 1.2, 1.2))
-    """Velocity by position error, along the world's axes [1/s]."""
-    velocity_gain: PerCopy[Triple] = each((5.0, 5.0, 6.0))
-    """Acceleration by velocity error [1/s]."""
-    velocity_integral_gain: PerCopy[Triple] = each((1.0, 1.0, 2.0))
-    """Acceleration by integrated velocity error [1/s^2]."""
+    position_gain: Derived[Triple] = DERIVED
+    """Velocity by position error, along the world's axes [1/s]; by default derived from the vehicle."""
+    velocity_gain: Derived[Triple] = DERIVED
+    """Acceleration by velocity error [1/s]; by default derived from the vehicle."""
+    velocity_integral_gain: Derived[Triple] = DERIVED
+    """Acceleration by integrated velocity error [1/s^2]; by default derived from the vehicle."""
     integral_limit: PerCopy[float] = each(3.0)
     """Largest acceleration by integrated error, along each axis [m/s^2]."""
-    attitude_gain: PerCopy[float] = each(120.0)
-    """Angular acceleration by roll or pitch error [1/s^2]."""
-    attitude_integral_gain: PerCopy[float] = each(40.0)
-    """Angular acceleration by integrated roll or pitch error [1/s^3]."""
-    attitude_rate_gain: PerCopy[float] = each(17.0)
-    """Angular acceleration against the roll and pitch rate [1/s]."""
-    heading_gain: PerCopy[float] = each(3.0)
-    """Yaw rate by heading error [1/s]."""
-    yaw_rate_gain: PerCopy[float] = each(9.0)
-    """Angular acceleration by yaw rate error [1/s]."""
-    yaw_rate_integral_gain: PerCopy[float] = each(5.0)
-    """Angular acceleration by integrated yaw rate error [1/s^2]."""
+    attitude_gain: Derived[float] = DERIVED
+    """Angular acceleration by roll or pitch error [1/s^2]; by default derived from the vehicle."""
+    attitude_integral_gain: Derived[float] = DERIVED
+    """Angular acceleration by integrated roll or pitch error [1/s^3]; by default derived from the vehicle."""
+    attitude_rate_gain: Derived[float] = DERIVED
+    """Angular acceleration against the roll and pitch rate [1/s]; by default derived from the vehicle."""
+    torque_lead: Derived[float] = DERIVED
+    """Share of missing roll and pitch torque, by the angular acceleration, that is added to the command; by
+    default derived from the motors' lag, and 0 if a gain of attitude or rate is given."""
+    heading_gain: Derived[float] = DERIVED
+    """Yaw rate by heading error [1/s]; by default derived from the vehicle."""
+    yaw_rate_gain: Derived[float] = DERIVED
+    """Angular acceleration by yaw rate error [1/s]; by default derived from the vehicle."""
+    yaw_rate_integral_gain: Derived[float] = DERIVED
+    """Angular acceleration by integrated yaw rate error [1/s^2]; by default derived from the vehicle."""
+    yaw_acceleration: Derived[float] = DERIVED
+    """Angular acceleration planned to stop at a heading [rad/s^2]; by default derived from the vehicle."""
     angular_integral_limit: PerCopy[float] = each(10.0)
     """Largest angular acceleration by integrated error, about each axis [rad/s^2]."""
     tilt_limit: PerCopy[float] = each(0.6)
@@ -148,16 +173,35 @@ class CascadedPIDController(Controller):
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
         for name in ("position_gain", "velocity_gain"):
-            check_gains(name, getattr(self, name))
-        check_gains("velocity_integral_gain", self.velocity_integral_gain, zero_allowed=True)
-        for name in ("attitude_gain", "attitude_rate_gain", "heading_gain", "yaw_rate_gain"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "must be above 0")
+            check_derived(name, getattr(self, name), check_gains)
+        allowed = functools.partial(check_gains, zero_allowed=True)
+        check_derived("velocity_integral_gain", self.velocity_integral_gain, allowed)
         for name in (
-            "integral_limit",
-            "attitude_integral_gain",
-            "yaw_rate_integral_gain",
-            "angular_integral_limit",
+            "attitude_gain",
+            "attitude_rate_gain",
+            "heading_gain",
+            "yaw_rate_gain",
+            "yaw_acceleration",
         ):
-            require(getattr(self, name) >= 0, name, getattr(self, name), "must not be negative")
+            check_derived(name, getattr(self, name), check_above_zero)
+        for name in ("attitude_integral_gain", "yaw_rate_integral_gain", "torque_lead"):
+            check_derived(name, getattr(self, name), check_not_negative)
+        for name in ("integral_limit", "angular_integral_limit"):
+            check_not_negative(name, getattr(self, name))
         limit = self.tilt_limit
         require(0 < limit <= 1.0, "tilt_limit", limit, "must be above 0 and at most 1 rad")
+
+    def derive(self, tuning: Tuning) -> None:
+        """Set the gains that are not given; see `Controller.derive`."""
+        self._default("position_gain", (tuning.position / tuning.velocity,) * 3)
+        self._default("velocity_gain", (tuning.velocity,) * 3)
+        self._default("velocity_integral_gain", (tuning.velocity * tuning.integral,) * 3)
+        own_attitude = self.attitude_gain is not None or self.attitude_rate_gain is not None
+        self._default("torque_lead", 0.0 if own_attitude else tuning.torque_lead)
+        self._default("attitude_gain", tuning.attitude)
+        self._default("attitude_integral_gain", tuning.attitude * tuning.integral)
+        self._default("attitude_rate_gain", tuning.rate)
+        self._default("heading_gain", tuning.heading)
+        self._default("yaw_rate_gain", tuning.yaw_rate)
+        self._default("yaw_rate_integral_gain", tuning.yaw_rate * tuning.integral)
+        self._default("yaw_acceleration", tuning.yaw_acceleration)

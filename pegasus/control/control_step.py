@@ -10,7 +10,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
-from pegasus.base.step_math import Column, Quat, Real, Vec3, dot, vector
+from pegasus.base.step_math import Column, Quat, Real, Vec3, cross, dot, vector
 from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
 from pegasus.control.mixing import Mixing
 from pegasus.core.state import Reference, VehicleState
@@ -74,6 +74,26 @@ def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
         dot(body.inertia_y, angular_acceleration),
         dot(body.inertia_z, angular_acceleration),
     )
+
+
+def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
+    """Return the torque to command of motors with a lag [N m].
+
+    The roll and pitch torque that is missing, by the angular acceleration of the vehicle, is added by a
+    factor, which divides the lag by 1 + lead.
+
+    Args:
+        lead: The factor.
+        body: The vehicle.
+        torque: Desired torque [N m].
+        turned: Angular velocity at the previous call, body frame [rad/s].
+        dt: Time since then [s]; 0 at the first.
+    """
+    if lead == 0.0 or dt == 0.0:
+        return torque
+    turning = body.angular_velocity
+    acting = torque_of(body, (turning - turned) * (1.0 / dt)) + cross(turning, torque_of(body, turning))
+    return torque + Vec3(lead * (torque[0] - acting[0]), lead * (torque[1] - acting[1]), 0.0)
 
 
 @dataclass(frozen=True)

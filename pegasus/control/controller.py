@@ -1,7 +1,7 @@
 """Base class of controllers: mission, wrench allocation and limits of the rotors."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
 from pegasus.control.per_copy import PerCopy, copies_of, each
 from pegasus.control.trajectories import Trajectory, function, trajectory_from_spec
+from pegasus.control.tuning import Tuning, tuning_of
 from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import Reading
@@ -41,6 +42,38 @@ def check_gains(field: str, gains: Any, *, zero_allowed: bool = False) -> None:
         require(min(gains) >= 0, field, gains, "none may be negative")
     else:
         require(min(gains) > 0, field, gains, "all three must be above 0")
+
+
+def check_above_zero(field: str, gain: Any) -> None:
+    """Raise a ConfigError unless a gain is above zero.
+
+    Args:
+        field: Name of the parameter.
+        gain: Its value.
+    """
+    require(gain > 0, field, gain, "must be above 0")
+
+
+def check_not_negative(field: str, gain: Any) -> None:
+    """Raise a ConfigError if a gain is negative.
+
+    Args:
+        field: Name of the parameter.
+        gain: Its value.
+    """
+    require(gain >= 0, field, gain, "must not be negative")
+
+
+def check_derived(field: str, gain: Any, check: Callable[[str, Any], None]) -> None:
+    """Check a parameter, unless it is None: it then follows from the vehicle.
+
+    Args:
+        field: Name of the parameter.
+        gain: Its value.
+        check: Raises a ConfigError unless the value is allowed.
+    """
+    if gain is not None:
+        check(field, gain)
 
 
 @dataclass(eq=False)
@@ -85,6 +118,24 @@ class Controller(Backend):
         """Raise a ConfigError unless the parameters are allowed; each copy is checked if they differ."""
         require(self.spin_up >= 0, "spin_up", self.spin_up, "must not be negative")
         require(0 < self.idle_ratio < 1, "idle_ratio", self.idle_ratio, "must be above 0 and below 1")
+
+    def derive(self, tuning: Tuning) -> None:
+        """Set the parameters that are None; a controller whose gains follow from the vehicle overrides it.
+
+        It is called for the `gains` of each copy when the vehicle is added.
+
+        Args:
+            tuning: Gains derived from the vehicle.
+        """
+
+    def _default(self, name: str, value: Any) -> None:
+        if getattr(self, name) is None:
+            setattr(self, name, value)
+
+    @property
+    def gains(self) -> Sequence["Controller"]:
+        """Controllers with the gains that are flown: one for all copies, or one for each; after `bind`."""
+        return self._own
 
     def wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
         """Return the force [N] and the torque about the centre of mass [N m] to apply, body frame, (N, 3).
@@ -164,6 +215,9 @@ class Controller(Backend):
                 value=self._max_speed,
                 remedy="raise it or the thrust, or lower the mass",
             )
+        tuning = tuning_of(vehicle.motor, float(hover_speed[0, 0]), self._yaw_acceleration(weight))
+        for own in self._own:
+            own.derive(tuning)
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
         self._step = None if law is None else ControlStep(law, self._own, *parts, self._limits)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
@@ -312,6 +366,16 @@ class Controller(Backend):
                     raise
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
+
+    def _yaw_acceleration(self, weight: float) -> float:
+        """Return the angular acceleration about z that the rotors have in hover to both sides [rad/s^2]."""
+        mixing = np.array(self.allocation.mixing.inverse).reshape(-1, 6)
+        hover, share = weight * mixing[:, 2], np.abs(mixing[:, 5])
+        lower, upper = float(self._limits["lower"][0]), float(self._limits["upper"][0])
+        room = np.minimum(hover - lower, upper - hover)
+        used = share > 1e-6 * share.max()
+        torque = float((room[used] / share[used]).min())
+        return max(torque, 0.0) / float(self.inertia[2, 2])
 
     @property
     def _law_step(self) -> ControlStep:

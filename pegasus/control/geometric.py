@@ -1,5 +1,6 @@
 """Geometric controller on SE(3)."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,19 +22,21 @@ from pegasus.base.step_math import (
     tan,
     vector,
 )
-from pegasus.control.control_step import Body, Setpoint, torque_of
-from pegasus.control.controller import Controller, check_gains
-from pegasus.control.per_copy import PerCopy, each
+from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_yaw
+from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
+from pegasus.control.controller import (
+    Controller,
+    check_above_zero,
+    check_derived,
+    check_gains,
+    check_not_negative,
+)
+from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
+from pegasus.control.tuning import Tuning
 from pegasus.core.trajectory import Vec3 as Triple
 
 _HALF_TURN = 1e-9
 """Value of 1 + trace below which two attitudes are half a turn apart."""
-
-_LOWEST = 1.0
-"""Least commanded vertical acceleration [m/s^2], so that the thrust has a direction."""
-
-THRUST_SHARE = 0.9
-"""Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
 
 def limited_acceleration(demand: Vec3, body: Body, tilt_limit: Real) -> Vec3:
@@ -48,7 +51,7 @@ def limited_acceleration(demand: Vec3, body: Body, tilt_limit: Real) -> Vec3:
         tilt_limit: Largest tilt [rad].
     """
     highest = body.max_thrust / body.mass * THRUST_SHARE
-    up = minimum(maximum(demand[2], _LOWEST), highest)
+    up = minimum(maximum(demand[2], LOWEST), highest)
     horizontal = sqrt(demand[0] * demand[0] + demand[1] * demand[1])
     allowed = minimum(up * tan(tilt_limit), sqrt(highest * highest - up * up))
     scale = allowed / maximum(maximum(horizontal, allowed), 1e-12)
@@ -77,6 +80,31 @@ def integrated_axis(integral: Real, change: Real, demand: Real, limited: Real, l
     if demand != limited:
         return clamped(integral, -limit, limit)
     return clamped(integral + change, -limit, limit)
+
+
+def integral_change(lead: Vec3, offset: Vec3, error: Vec3, slip: Vec3) -> Vec3:
+    """Return the rate of the integral of the position error [m].
+
+    Without lead it stands still along axes whose error is reduced, so that a long way does not wind it up.
+    With lead it is that of the velocity that is missing, which ends as it began.
+
+    Args:
+        lead: Velocity error that is integrated with the position error, by its factor [s].
+        offset: Position error [m].
+        error: Position error reduced by `eased_position` [m].
+        slip: Velocity error [m/s].
+    """
+    change = error + scaled(lead, slip)
+    x = change[0]
+    y = change[1]
+    z = change[2]
+    if lead[0] == 0.0 and error[0] != offset[0]:
+        x = 0.0
+    if lead[1] == 0.0 and error[1] != offset[1]:
+        y = 0.0
+    if lead[2] == 0.0 and error[2] != offset[2]:
+        z = 0.0
+    return Vec3(x, y, z)
 
 
 def attitude_from_thrust(
@@ -151,22 +179,31 @@ def attitude_torque(own: "GeometricController", body: Body, x: Vec3, y: Vec3, z:
     return cross(turning, torque_of(body, turning)) - torque_of(body, angular)
 
 
+def heading_gain(own: "GeometricController") -> Real:
+    """Return the yaw rate by heading error [1/s]."""
+    return vector(own.attitude_gain)[2] / vector(own.rate_gain)[2]
+
+
 def geometric_law(
-    own: "GeometricController", body: Body, setpoint: Setpoint, integral: Vec3, dt: Real
-) -> tuple[Vec3, Vec3, Vec3]:
-    """Return thrust along z [N] and torque [N m], with the new integral of the position error."""
-    error = setpoint.position - body.position
-    demand = (
-        setpoint.acceleration
-        - body.gravity
-        + scaled(vector(own.position_gain), error)
-        + scaled(vector(own.velocity_gain), setpoint.velocity - body.velocity)
-        + integral
-    )
+    own: "GeometricController", body: Body, setpoint: Setpoint, integral: Vec3, turned: Vec3, dt: Real
+) -> tuple[Vec3, Vec3, Vec3, Vec3]:
+    """Return thrust along z [N] and torque [N m], with the new integral of the position error.
+
+    The last state is the angular velocity at the previous call [rad/s].
+    """
+    gains = vector(own.position_gain)
+    damping = vector(own.velocity_gain)
+    slope = Vec3(gains[0] / damping[0], gains[1] / damping[1], gains[2] / damping[2])
+    offset = setpoint.position - body.position
+    error = eased_position(offset, slope, body, own.tilt_limit)
+    slip = setpoint.velocity - body.velocity
+    demand = setpoint.acceleration - body.gravity + scaled(gains, error) + scaled(damping, slip) + integral
     thrust = limited_acceleration(demand, body, own.tilt_limit)
-    change = scaled(vector(own.integral_gain), error) * dt
+    change = integral_change(vector(own.integral_lead), offset, error, slip)
+    change = scaled(vector(own.integral_gain), change) * dt
     integral = integrated(integral, change, demand, thrust, own.integral_limit)
-    x, y, z, rates = attitude_from_thrust(thrust, setpoint.jerk, setpoint.yaw, setpoint.yaw_rate)
+    yaw = eased_yaw(body.orientation, setpoint.yaw, heading_gain(own), own.yaw_acceleration)
+    x, y, z, rates = attitude_from_thrust(thrust, setpoint.jerk, yaw, setpoint.yaw_rate)
     torque = attitude_torque(
         own,
         body,
@@ -175,8 +212,9 @@ def geometric_law(
         rotate_inverse(body.orientation, z),
         rates,
     )
+    torque = hurried(own.torque_lead, body, torque, turned, dt)
     lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
-    return Vec3(0.0, 0.0, lift), torque, integral
+    return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity
 
 
 @dataclass(eq=False)
@@ -184,26 +222,34 @@ class GeometricController(Controller):
     """Geometric controller of position and heading with feed-forward of velocity, acceleration and jerk.
 
     The desired acceleration gives the thrust along the vehicle's z axis and the attitude, which is controlled
-    on SO(3) (Mellinger and Kumar 2011; Lee, Leok and McClamroch 2010). The gains are accelerations, so that
-    they suit any airframe; the defaults are those of Pegasus Simulator for its Iris (10, 8.5, 1.5, 3.5, 0.5
-    for 1.5 kg).
+    on SO(3) (Mellinger and Kumar 2011; Lee, Leok and McClamroch 2010). The gains are accelerations. Those not
+    given follow from the vehicle; see `pegasus.control.tuning`.
     """
 
     law: ClassVar[Any] = staticmethod(geometric_law)
     thrust_share: ClassVar[float] = THRUST_SHARE
 
-    position_gain: PerCopy[Triple] = each((6.7, 6.7, 6.7))
-    """Acceleration by position error, along the world's axes [1/s^2]."""
-    velocity_gain: PerCopy[Triple] = each((5.7, 5.7, 5.7))
-    """Acceleration by velocity error [1/s]."""
-    integral_gain: PerCopy[Triple] = each((1.0, 1.0, 1.0))
-    """Acceleration by integrated position error [1/s^3]."""
+    position_gain: Derived[Triple] = DERIVED
+    """Acceleration by position error, along the world's axes [1/s^2]; by default derived from the vehicle."""
+    velocity_gain: Derived[Triple] = DERIVED
+    """Acceleration by velocity error [1/s]; by default derived from the vehicle."""
+    integral_gain: Derived[Triple] = DERIVED
+    """Acceleration by integrated position error [1/s^3]; by default derived from the vehicle."""
+    integral_lead: Derived[Triple] = DERIVED
+    """Velocity error that is integrated with the position error, by its factor [s]; by default
+    velocity_gain / position_gain, and 0 if `integral_gain` is given."""
     integral_limit: PerCopy[float] = each(3.0)
     """Largest acceleration by integrated error, along each axis [m/s^2]."""
-    attitude_gain: PerCopy[Triple] = each((120.0, 120.0, 60.0))
-    """Angular acceleration by attitude error, about the body's axes [1/s^2]."""
-    rate_gain: PerCopy[Triple] = each((17.0, 17.0, 9.0))
-    """Angular acceleration by rate error [1/s]."""
+    attitude_gain: Derived[Triple] = DERIVED
+    """Angular acceleration by attitude error, about the body's axes [1/s^2]; by default derived from the
+    vehicle."""
+    rate_gain: Derived[Triple] = DERIVED
+    """Angular acceleration by rate error [1/s]; by default derived from the vehicle."""
+    torque_lead: Derived[float] = DERIVED
+    """Share of missing roll and pitch torque, by the angular acceleration, that is added to the command; by
+    default derived from the motors' lag, and 0 if a gain of attitude or rate is given."""
+    yaw_acceleration: Derived[float] = DERIVED
+    """Angular acceleration planned to stop at a heading [rad/s^2]; by default derived from the vehicle."""
     tilt_limit: PerCopy[float] = each(1.0)
     """Largest commanded tilt [rad]."""
 
@@ -211,8 +257,25 @@ class GeometricController(Controller):
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
         super().check()
         for name in ("position_gain", "velocity_gain", "attitude_gain", "rate_gain"):
-            check_gains(name, getattr(self, name))
-        check_gains("integral_gain", self.integral_gain, zero_allowed=True)
+            check_derived(name, getattr(self, name), check_gains)
+        for name in ("integral_gain", "integral_lead"):
+            check_derived(name, getattr(self, name), functools.partial(check_gains, zero_allowed=True))
+        check_derived("torque_lead", self.torque_lead, check_not_negative)
+        check_derived("yaw_acceleration", self.yaw_acceleration, check_above_zero)
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
         limit = self.tilt_limit
         require(0 < limit <= 1.4, "tilt_limit", limit, "must be above 0 and at most 1.4 rad (80 degrees)")
+
+    def derive(self, tuning: Tuning) -> None:
+        """Set the gains that are not given; see `Controller.derive`."""
+        given = self.integral_gain is not None
+        self._default("position_gain", (tuning.position,) * 3)
+        self._default("velocity_gain", (tuning.velocity,) * 3)
+        self._default("integral_gain", (tuning.position * tuning.integral,) * 3)
+        pairs = zip(self.velocity_gain, self.position_gain, strict=True)
+        self._default("integral_lead", (0.0,) * 3 if given else tuple(v / p for v, p in pairs))
+        own_attitude = self.attitude_gain is not None or self.rate_gain is not None
+        self._default("torque_lead", 0.0 if own_attitude else tuning.torque_lead)
+        self._default("attitude_gain", (tuning.attitude, tuning.attitude, tuning.heading * tuning.yaw_rate))
+        self._default("rate_gain", (tuning.rate, tuning.rate, tuning.yaw_rate))
+        self._default("yaw_acceleration", tuning.yaw_acceleration)

@@ -1,9 +1,16 @@
 """Control laws of guided flight: attitude or body rates in place of the reference, where commanded."""
 
-from pegasus.base.step_math import Quat, Real, Vec3, atan2, rotate, rotate_inverse, scaled
+from pegasus.base.step_math import Quat, Real, Vec3, atan2, cos, rotate, rotate_inverse, scaled, sin
+from pegasus.control.approach import eased_yaw
 from pegasus.control.cascaded_pid import CascadedPIDController, angle_error, angular_loop, cascaded_pid_law
-from pegasus.control.control_step import Body, Setpoint, torque_of
-from pegasus.control.geometric import GeometricController, attitude_torque, geometric_law, integrated
+from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
+from pegasus.control.geometric import (
+    GeometricController,
+    attitude_torque,
+    geometric_law,
+    heading_gain,
+    integrated,
+)
 
 REFERENCE, ATTITUDE, BODY_RATES = 0.0, 1.0, 2.0
 """Values of `directive`: a copy follows its reference, an attitude, or body rates."""
@@ -14,12 +21,13 @@ def guided_geometric_law(
     body: Body,
     setpoint: Setpoint,
     integral: Vec3,
+    turned: Vec3,
     directive: Real,
     attitude: Quat,
     rates: Vec3,
     lift: Real,
     dt: Real,
-) -> tuple[Vec3, Vec3, Vec3]:
+) -> tuple[Vec3, Vec3, Vec3, Vec3]:
     """Return force [N] and torque [N m] by the loops of the geometric controller.
 
     Args:
@@ -27,6 +35,7 @@ def guided_geometric_law(
         body: The vehicle.
         setpoint: Its reference.
         integral: State of the geometric controller.
+        turned: Angular velocity at the previous call [rad/s].
         directive: What it follows: `REFERENCE`, `ATTITUDE` or `BODY_RATES`.
         attitude: Commanded attitude, unit quaternion, body to world.
         rates: Commanded angular velocity in the body frame, that of the commanded attitude if there is one
@@ -35,15 +44,28 @@ def guided_geometric_law(
         dt: Time since the previous call [s].
     """
     if directive == REFERENCE:
-        return geometric_law(own, body, setpoint, integral, dt)
+        return geometric_law(own, body, setpoint, integral, turned, dt)
     x = Vec3(1.0, 0.0, 0.0)
     y = Vec3(0.0, 1.0, 0.0)
     z = Vec3(0.0, 0.0, 1.0)
     if directive == ATTITUDE:
-        x = rotate_inverse(body.orientation, rotate(attitude, x))
-        y = rotate_inverse(body.orientation, rotate(attitude, y))
-        z = rotate_inverse(body.orientation, rotate(attitude, z))
-    return Vec3(0.0, 0.0, lift), attitude_torque(own, body, x, y, z, rates), integral
+        x = rotate(attitude, x)
+        y = rotate(attitude, y)
+        z = rotate(attitude, z)
+        yaw = atan2(-y[0], y[1])
+        turn = eased_yaw(body.orientation, yaw, heading_gain(own), own.yaw_acceleration) - yaw
+        x = rotate_inverse(body.orientation, turned_about_z(x, turn))
+        y = rotate_inverse(body.orientation, turned_about_z(y, turn))
+        z = rotate_inverse(body.orientation, turned_about_z(z, turn))
+    torque = hurried(own.torque_lead, body, attitude_torque(own, body, x, y, z, rates), turned, dt)
+    return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity
+
+
+def turned_about_z(v: Vec3, angle: Real) -> Vec3:
+    """Return a vector turned about the world's z axis by an angle [rad]."""
+    c = cos(angle)
+    s = sin(angle)
+    return Vec3(c * v[0] - s * v[1], s * v[0] + c * v[1], v[2])
 
 
 def guided_pid_law(
@@ -52,12 +74,13 @@ def guided_pid_law(
     setpoint: Setpoint,
     integral: Vec3,
     angular_integral: Vec3,
+    turned: Vec3,
     directive: Real,
     attitude: Quat,
     rates: Vec3,
     lift: Real,
     dt: Real,
-) -> tuple[Vec3, Vec3, Vec3, Vec3]:
+) -> tuple[Vec3, Vec3, Vec3, Vec3, Vec3]:
     """Return force [N] and torque [N m] by the inner loops of the PID controller.
 
     Args:
@@ -66,6 +89,7 @@ def guided_pid_law(
         setpoint: Its reference.
         integral: Integral of the linear error.
         angular_integral: Integral of the angular error.
+        turned: Angular velocity at the previous call [rad/s].
         directive: What it follows: `REFERENCE`, `ATTITUDE` or `BODY_RATES`.
         attitude: Commanded attitude, unit quaternion, body to world.
         rates: Commanded angular velocity in the body frame [rad/s].
@@ -73,7 +97,7 @@ def guided_pid_law(
         dt: Time since the previous call [s].
     """
     if directive == REFERENCE:
-        return cascaded_pid_law(own, body, setpoint, integral, angular_integral, dt)
+        return cascaded_pid_law(own, body, setpoint, integral, angular_integral, turned, dt)
     rate_error = rates - body.angular_velocity
     damping = own.attitude_rate_gain
     spin = own.yaw_rate_gain
@@ -89,4 +113,5 @@ def guided_pid_law(
         growth = growth * dt
         angular_integral = integrated(angular_integral, growth, growth, growth, own.angular_integral_limit)
         angular = angular_integral + scaled(Vec3(damping, damping, spin), rate_error)
-    return Vec3(0.0, 0.0, lift), torque_of(body, angular), integral, angular_integral
+    torque = hurried(own.torque_lead, body, torque_of(body, angular), turned, dt)
+    return Vec3(0.0, 0.0, lift), torque, integral, angular_integral, body.angular_velocity

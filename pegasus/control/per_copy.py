@@ -20,6 +20,12 @@ if TYPE_CHECKING:
         def __get__(self, owner: object, kind: object) -> T: ...
         def __set__(self, owner: object, value: T | npt.ArrayLike) -> None: ...
 
+    class Derived(Generic[T]):
+        """Type of a parameter like `PerCopy` that follows from the vehicle if it is None."""
+
+        def __get__(self, owner: object, kind: object) -> T: ...
+        def __set__(self, owner: object, value: T | npt.ArrayLike | None) -> None: ...
+
 else:
 
     class PerCopy:
@@ -27,6 +33,11 @@ else:
 
         def __class_getitem__(cls, kind: Any) -> Any:
             return kind
+
+    Derived = PerCopy
+
+DERIVED: Any = None
+"""Default of a field of type `Derived`."""
 
 
 def each(value: Any) -> Any:

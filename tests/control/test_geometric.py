@@ -22,6 +22,14 @@ from pegasus.core.state import Reference
 
 GRAVITY = 9.80665
 
+GAINS = {
+    "position_gain": (6.7, 6.7, 6.7),
+    "velocity_gain": (5.7, 5.7, 5.7),
+    "attitude_gain": (120.0, 120.0, 60.0),
+    "rate_gain": (17.0, 17.0, 9.0),
+}
+"""The gains of Pegasus Simulator for its Iris, but that of the integral."""
+
 
 def flown(
     vehicles, trajectory, duration, *, vehicle=None, start=(0, 0, 0), spin_up=0.0, wind=(0, 0, 0), **gains
@@ -163,6 +171,7 @@ def test_steady_wind_deflects_by_force_over_stiffness_without_the_integral(vehic
         start=(0, 0, 2),
         wind=(1.0, -0.5, 0.3),
         integral_gain=(0, 0, 0),
+        **GAINS,
     )
     # The thrust vector is tilted onto the wanted direction up to the lag of the attitude, which is at rest.
     np.testing.assert_allclose(errors[-1, 0], np.array([1.0, -0.5, 0.3]) / (1.5 * 6.7), rtol=1e-3)
@@ -175,7 +184,13 @@ def test_wind_is_taken_out_as_the_gains_say(vehicles):
     the motors' lag, 12.5 ms up and 25 ms down, in G.
     """
     _, errors, _ = flown(
-        vehicles, trajectories.hold(position=(0, 0, 2)), 12.0, start=(0, 0, 2), wind=(1.0, -0.5, 0.3)
+        vehicles,
+        trajectories.hold(position=(0, 0, 2)),
+        12.0,
+        start=(0, 0, 2),
+        wind=(1.0, -0.5, 0.3),
+        integral_gain=(1.0, 1.0, 1.0),
+        **GAINS,
     )
     times, motor = np.arange(len(errors)) * 0.004, [0.0175, 1.0]
     attitude = np.polyadd(np.polymul(motor, [1, 0, 0]), [17, 120])
@@ -211,13 +226,13 @@ def test_the_integral_does_not_wind_up(vehicles):
 
 
 def test_step_response(vehicles):
-    """If this fails, the default gains overshoot or crawl.
+    """If this fails, the loop overshoots or crawls.
 
     Position follows x'' + 5.7 x' + 6.7 x = 0 behind an attitude loop with a pole pair at 11 rad/s.
     """
     vehicle = vehicles.StandIn()
     controller = GeometricController(
-        trajectories.hold(position=(0, 0, 5)), spin_up=0.0, integral_gain=(0, 0, 0)
+        trajectories.hold(position=(0, 0, 5)), spin_up=0.0, integral_gain=(0, 0, 0), **GAINS
     )
     controller.bind(vehicle)
     plant = vehicles.Plant(vehicle, position=(0, 0, 5))
@@ -310,7 +325,7 @@ def test_bad_gains_are_named(parameters, message):
 
 def test_thrust_and_torque_at_hover(vehicles):
     """If this fails, signs or units of the wrench are wrong: m g up, and a torque against a small roll."""
-    controller = GeometricController(trajectories.hold(position=(0, 0, 2)), spin_up=0.0)
+    controller = GeometricController(trajectories.hold(position=(0, 0, 2)), spin_up=0.0, **GAINS)
     controller.bind(vehicles.StandIn())
     controller.reset(np.arange(controller.count))
     plant = vehicles.Plant(vehicles.StandIn(), position=(0, 0, 2))
