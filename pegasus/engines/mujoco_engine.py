@@ -277,6 +277,7 @@ def _weigh(element: Any, body: RigidBody) -> None:
     element.ipos = body.center_of_mass
     if np.any(inertia - np.diag(np.diag(inertia))):
         element.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+        element.inertia = [0.0] * 3
     else:
         # With a diagonal inertia MuJoCo keeps the body's axes and uses code that is a third faster.
         element.inertia = np.diag(inertia)

@@ -74,8 +74,8 @@ class McapRecorder:
 
     Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
     `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/faults`, `/sensors/<sensor>` and `/tf`
-    (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are `/world`, `/log` and, of
-    each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
+    (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are `/world`,
+    `/log` and, of each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
 
