@@ -160,8 +160,12 @@ def sweep(
         Path | None, typer.Option(help="Table, .csv or .parquet (default: SCENARIO_sweep.csv).")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an existing table.")] = False,
+    ray: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster, or local, in place of processes.")
+    ] = None,
 ) -> None:
     """Fly a scenario with many seeds and settings, and write a table of the results."""
+    from pegasus.experiments import is_varied, survival_table
     from pegasus.experiments import sweep as flown
 
     import_from_beside(scenario)
@@ -177,6 +181,7 @@ def sweep(
                 jobs=jobs,
                 out=table,
                 resume=resume,
+                ray=ray,
                 progress=progress,
             )
         except KeyboardInterrupt:
@@ -190,6 +195,8 @@ def sweep(
     )
     for failure in dict.fromkeys(row["failure"] for row in failed):
         print(f"pegasus: {failure}", file=sys.stderr)
+    if any(name.endswith(".survived") for row in rows for name in row):
+        console().print(survival_table(rows, [path for path, value in values.items() if is_varied(value)]))
 
 
 @app.command(

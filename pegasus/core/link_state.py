@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 
 LINKS = ("mavlink", "ros2")
-"""Links that can fail: the one by which an autopilot gets readings and sends commands, and ROS 2."""
+"""Links that can fail: the one by which PX4 gets readings, and topics of ROS 2."""
 
 
 class LinkState:
@@ -69,16 +69,17 @@ class LinkState:
                     found[fault.kind] = 1.0 - (1.0 - found[fault.kind]) * (1.0 - amount)
         return found
 
-    def draw(self, link: str, copy: int, number: int) -> tuple[float, float]:
+    def draw(self, link: str, copy: int, number: int, channel: int) -> tuple[float, float]:
         """Return two numbers between 0 and 1 of a message.
 
         Args:
             link: One of `LINKS`.
             copy: Index of the copy.
             number: Number of the message.
+            channel: Number of the topic, whose messages have numbers of their own.
         """
         key = self._keys.get(link, 0)
-        a, b, _, _ = philox(Word(key), Word(number & 0xFFFFFFFF), Word(copy), Word(0), Word(0))
+        a, b, _, _ = philox(Word(key), Word(number & 0xFFFFFFFF), Word(copy), Word(channel), Word(2))
         return uniform(a), uniform(b)
 
 
@@ -89,10 +90,11 @@ class FaultyLine:
         state: Faults of the links of the vehicle.
         link: One of `LINKS`.
         copy: Index of the copy.
+        channel: Number of the topic.
     """
 
-    def __init__(self, state: LinkState, link: str, copy: int) -> None:
-        self._state, self._link, self._copy = state, link, copy
+    def __init__(self, state: LinkState, link: str, copy: int, channel: int = 0) -> None:
+        self._state, self._link, self._copy, self._channel = state, link, copy, channel
         self._number = 0
         self._waiting: list[tuple[float, Any]] = []
 
@@ -113,7 +115,7 @@ class FaultyLine:
         values = self._state.values(self._link, self._copy)
         for message in messages:
             self._number += 1
-            lost, doubled = self._state.draw(self._link, self._copy, self._number)
+            lost, doubled = self._state.draw(self._link, self._copy, self._number, self._channel)
             if lost < values["loss"]:
                 continue
             copies = 2 if doubled < values["duplicate"] else 1

@@ -86,7 +86,8 @@ class SensorTable:
         self.sensors = [sensor for sensor, _ in sensors]
         self._kind = self.sensors[0].columns
         self._position = bodies["position"]
-        self._gust, self._wind_shock = bodies["gust_velocity"], bodies["wind_shock"]
+        self._gust = bodies.get("gust_velocity", _STILL)
+        self._wind_shock = bodies.get("wind_shock", _STILL)
         self._environment = self.sensors[0].environment
         names, own = annotations_of(self._kind), own_columns(self._kind)
         columns = {name: _joined([sensor.rows[name] for sensor in self.sensors]) for name in own}
@@ -238,6 +239,8 @@ class _Clock:
         return self._schedule.number(step) % self._slots if self._schedule.falls_on(step) else -1
 
 
+_STILL = np.zeros((1, 3))
+"""Wind that faults add where the bodies have no such column [m/s]."""
 _PRESENT = ("wind", "magnetic_field", "pressure", "temperature", "density")
 """Inputs of the present instant, not those that the plant held over the last step."""
 _VECTORS = ("gravity", "wind", "magnetic_field")

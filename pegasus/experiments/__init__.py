@@ -2,13 +2,24 @@
 
 from typing import TYPE_CHECKING
 
+from pegasus.experiments.survival import Survival, is_varied, survival, survival_table
 from pegasus.experiments.sweep import sweep
 from pegasus.experiments.table import Row
 
 if TYPE_CHECKING:
     from pegasus.experiments.flight import Flight, Run, plot_run
 
-__all__ = ["Flight", "Row", "Run", "plot_run", "sweep"]
+__all__ = [
+    "Flight",
+    "Row",
+    "Run",
+    "Survival",
+    "is_varied",
+    "plot_run",
+    "survival",
+    "survival_table",
+    "sweep",
+]
 
 
 def __getattr__(name: str) -> object:

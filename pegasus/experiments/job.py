@@ -3,11 +3,16 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.workers import kept_warnings
 from pegasus.experiments.table import Row
+
+if TYPE_CHECKING:
+    from pegasus.experiments.outcome import Outcome
 
 
 class Job(NamedTuple):
@@ -79,12 +84,28 @@ def do(scenario: str | Path, job: Job) -> Done:
         if len(outcome.position) == 1:
             row |= {f"{name}.{axis}": float(x) for axis, x in zip("xyz", outcome.position[0], strict=True)}
         row[f"{name}.impact_speed"] = float(outcome.impact_speed.max())
+        if flight.spec.faults:
+            row |= _survival(name, outcome)
         if (tracking := summary.tracking.get(name)) is not None:
             row[f"{name}.tracking_rms"] = tracking.overall.rms
             row[f"{name}.tracking_max"] = tracking.overall.maximum
         if (energy := summary.energy.get(name)) is not None:
             row[f"{name}.rotor_work"], row[f"{name}.energy_residual"] = energy.rotors, energy.residual
     return Done(job, row, warnings)
+
+
+def _survival(name: str, outcome: "Outcome") -> Row:
+    """Return how a vehicle outlived its faults: share of copies, first crash, largest deviation."""
+    crashed = outcome.crash_time[~np.isnan(outcome.crash_time)]
+    begun = outcome.fault_time[~np.isnan(outcome.fault_time)]
+    after = (outcome.crash_time - outcome.fault_time)[~np.isnan(outcome.crash_time - outcome.fault_time)]
+    return {
+        f"{name}.survived": float(1.0 - outcome.crashed.mean()),
+        f"{name}.fault_time": float(begun.min()) if len(begun) else None,
+        f"{name}.crash_time": float(crashed.min()) if len(crashed) else None,
+        f"{name}.time_to_crash": float(after.min()) if len(after) else None,
+        f"{name}.largest_deviation": float(outcome.deviation.max()),
+    }
 
 
 def lost_job(job: Job) -> Done:

@@ -32,6 +32,13 @@ class Outcome:
     """Largest speed with which a contact began [m/s], shape (N,)."""
     position: Array
     """Last position [m], shape (N, 3)."""
+    crash_time: Array
+    """Time of the crash [s], NaN without one, shape (N,)."""
+    fault_time: Array
+    """Time at which the first fault began [s], NaN without one, shape (N,)."""
+    deviation: Array
+    """Largest distance from the reference, without one from the place where the first fault began, since then
+    or, without a fault, since the start [m], shape (N,)."""
 
     def word(self) -> str:
         """Return `crashed` if a copy has crashed, else `flying`, `grounded` or `landed`."""
@@ -48,8 +55,10 @@ class _Tally:
         self.crashed, self.flown, self.touching = (np.zeros(count, dtype=bool) for _ in range(3))
         self.impact, self.speed = np.zeros(count), np.zeros(count)
         self.start = self.position = vehicle.state.position.copy()
+        self.origin, self.deviation = self.start.copy(), np.zeros(count)
+        self.crash_time, self.fault_time = np.full(count, np.nan), np.full(count, np.nan)
 
-    def add(self, vehicle: Multirotor) -> None:
+    def add(self, vehicle: Multirotor, t: float) -> None:
         state, touching = vehicle.state, vehicle.in_contact
         if touching.any():
             begun = touching & ~self.touching & self.flown
@@ -57,11 +66,27 @@ class _Tally:
             up = rotate(state.rotation, np.array([0.0, 0.0, 1.0]))[:, 2]
             self.crashed |= touching & (up <= np.cos(LARGEST_TILT))
             self.crashed |= self.impact >= HARDEST_LANDING
+        self.crash_time[self.crashed & np.isnan(self.crash_time)] = t
+        if len(vehicle.faults):
+            self._note_faults(vehicle, t)
+        reference = vehicle.reference
+        strayed = state.position - (self.origin if reference is None else reference.position)
+        self.deviation = np.maximum(self.deviation, np.sqrt((strayed * strayed).sum(axis=1)))
         away = state.position - self.start
         self.flown |= ~touching & ((away * away).sum(axis=1) > _AWAY**2)
         self.touching = touching
         self.speed = np.sqrt((state.velocity * state.velocity).sum(axis=1))
         self.position = state.position.copy()
+
+    def _note_faults(self, vehicle: Multirotor, t: float) -> None:
+        """Begin the deviation anew where the first fault begins."""
+        failing = np.zeros(vehicle.count, dtype=bool)
+        for injection in vehicle.faults.acting:
+            failing |= injection.active
+        first = failing & np.isnan(self.fault_time)
+        if first.any():
+            self.fault_time[first], self.deviation[first] = t, 0.0
+            self.origin[first] = vehicle.state.position[first]
 
 
 class OutcomeAudit:
@@ -87,7 +112,7 @@ class OutcomeAudit:
         for vehicle in simulation.vehicles:
             if vehicle.name not in self._tallies:
                 self._tallies[vehicle.name] = _Tally(vehicle)
-            self._tallies[vehicle.name].add(vehicle)
+            self._tallies[vehicle.name].add(vehicle, simulation.time)
 
     def stop(self) -> None:
         """End the run; the outcomes remain."""
@@ -101,6 +126,9 @@ class OutcomeAudit:
                 tally.flown,
                 tally.impact,
                 tally.position,
+                tally.crash_time,
+                tally.fault_time,
+                tally.deviation,
             )
             for name, tally in self._tallies.items()
         }

@@ -17,7 +17,7 @@ from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
 from pegasus.base.system import processor_count
-from pegasus.base.workers import run_in_processes
+from pegasus.base.workers import run_in_processes, run_on_ray
 from pegasus.config import Changes, load_scenario
 from pegasus.experiments.job import Done, Job, do, lost_job
 from pegasus.experiments.table import Journal, Row, require_format, write_table
@@ -37,6 +37,7 @@ def sweep(
     seeds: int | Sequence[int] = 1,
     settings: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    ray: str | None = None,
     out: str | Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -53,6 +54,7 @@ def sweep(
             those of the other fields, one value, or `uniform(LEAST, MOST)` or `normal(MEAN, DEVIATION)`, of
             which each seed draws a number.
         jobs: Number of processes; that of processors when None. One flies in this process.
+        ray: Address of a Ray cluster in place of processes; `local` for one on this machine.
         out: Table to write, `.csv` or `.parquet`; finished rows are kept beside it in a journal, `.jsonl`.
         resume: Continue the table, whose finished flights are not flown again.
         progress: Called as flights end.
@@ -62,7 +64,9 @@ def sweep(
         `real_time_factor`, `failure` (text or None), and for each vehicle `NAME.outcome` (`landed`, `flying`,
         `crashed` or `grounded`), `NAME.x`, `.y` and `.z` (last position [m], of a single copy),
         `NAME.impact_speed` [m/s], `NAME.tracking_rms` and `.tracking_max` [m], `NAME.rotor_work` and
-        `.energy_residual` [J].
+        `.energy_residual` [J]. With faults in the scenario also `NAME.survived` (share of the copies),
+        `NAME.fault_time` and `.crash_time` (first of each [s], None without), `NAME.time_to_crash` [s] and
+        `NAME.largest_deviation` (from the reference since the first fault [m]).
 
     Raises:
         ConfigError: If the first flight cannot be built, or the table cannot be written.
@@ -100,7 +104,9 @@ def sweep(
     try:
         if progress is not None:
             progress(len(plan) - len(left), len(plan))
-        if count == 1 or len(left) < 2:
+        if ray is not None and left:
+            run_on_ray(partial(do, scenario), left, address=ray, finished=finished)
+        elif count == 1 or len(left) < 2:
             for job in left:
                 finished(do(scenario, job))
         else:

@@ -10,7 +10,7 @@ from pegasus.core.link_state import LINKS
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
-_BACKENDS = {"mavlink": ("PX4", "ArduPilot"), "ros2": ("ROS2",)}
+_BACKENDS = {"mavlink": "PX4", "ros2": "ROS2"}
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class LinkFault(Fault):
     """Base of a fault of a link."""
 
     link: str
-    """`mavlink`, by which an autopilot gets readings, or `ros2`."""
+    """`mavlink`, by which PX4 gets readings, or `ros2`."""
 
     kind: ClassVar[str] = ""
 
@@ -33,9 +33,8 @@ class LinkFault(Fault):
     def fit(self, vehicle: "Multirotor") -> None:
         """Raise a ConfigError if the vehicle has no backend with this link."""
         kinds = {base.__name__ for b in vehicle.backends for base in type(b).__mro__}
-        wanted = _BACKENDS[self.link]
-        problem = f"needs a backend {' or '.join(wanted)} on {vehicle.name!r}"
-        require(any(name in kinds for name in wanted), "link", self.link, problem)
+        needed = f"needs a backend {_BACKENDS[self.link]} on {vehicle.name!r}"
+        require(_BACKENDS[self.link] in kinds, "link", self.link, needed)
 
 
 @dataclass(frozen=True)

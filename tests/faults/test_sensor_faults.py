@@ -1,5 +1,7 @@
 """Tests of faults of sensors: what backends, logs and users see, and the end of each."""
 
+import functools
+
 import numpy as np
 import pytest
 from fault_rig import flying, quiet_imu
@@ -56,17 +58,18 @@ def seen(fault=None, *, name="imu", steps=STEPS, count=1, copies=None, seed=0, o
         return {t: r[name] for t, _, r in backend.seen if name in r}, vehicle.readings[name]
 
 
-TRUE = seen()[0]
-TRUE_GPS = seen(name="gps")[0]
+@functools.cache
+def true(name="imu"):
+    """Return the readings of a flight without faults by time."""
+    return seen(name=name)[0]
 
 
 def errors(fault, field, **kwargs):
     """Return times and errors of a field by a fault, over the readings."""
     readings = seen(fault, **kwargs)[0]
-    true = TRUE if kwargs.get("name", "imu") == "imu" else TRUE_GPS
     times = list(readings)
     return np.array(times), np.array(
-        [getattr(readings[t], field)[0] - getattr(true[t], field)[0] for t in times]
+        [getattr(readings[t], field)[0] - getattr(true()[t], field)[0] for t in times]
     )
 
 
@@ -93,8 +96,8 @@ def test_drift_and_scale_follow_their_formulas():
     assert not error[~inside].any()
     fault = SensorScale("imu", "specific_force", (1.0, 1.0, 1.1), start=0.2, end=0.8)
     times, error = errors(fault, "specific_force")
-    true = np.array([TRUE[t].specific_force[0] for t in times])
-    np.testing.assert_allclose(error[inside], 0.1 * true[inside] * [0, 0, 1], atol=1e-12)
+    right = np.array([true()[t].specific_force[0] for t in times])
+    np.testing.assert_allclose(error[inside], 0.1 * right[inside] * [0, 0, 1], atol=1e-12)
     assert not error[~inside].any()
 
 
@@ -121,8 +124,8 @@ def test_noise_has_its_standard_deviation_and_a_stream_of_its_own():
 def test_spikes_come_with_their_probability_and_size():
     """Spikes of another size or rate, or of one sign only, would not be those of the fault."""
     fault = SensorSpikes("imu", "specific_force", 30.0, probability=0.1, end=3.6)
-    readings, true = seen(fault, steps=1000)[0], seen(steps=1000)[0]
-    error = np.array([readings[t].specific_force[0] - true[t].specific_force[0] for t in readings])
+    readings, right = seen(fault, steps=1000)[0], seen(steps=1000)[0]
+    error = np.array([readings[t].specific_force[0] - right[t].specific_force[0] for t in readings])
     sizes = np.unique(np.round(error[:, 2], 9))
     np.testing.assert_array_equal(sizes, [-30.0, 0.0, 30.0])
     assert 60 < np.count_nonzero(error[:, 2]) < 120
@@ -133,9 +136,9 @@ def test_wrong_axes_are_exchanged_with_their_signs():
     """Axes in another order or with other signs would be those of another mounting."""
     fault = SensorWrongAxis("imu", "specific_force", ("y", "-x", "z"), start=0.2, end=0.4)
     readings = seen(fault)[0]
-    x, y, z = TRUE[0.3].specific_force[0]
+    x, y, z = true()[0.3].specific_force[0]
     np.testing.assert_array_equal(readings[0.3].specific_force[0], [y, -x, z])
-    np.testing.assert_array_equal(readings[0.4].specific_force, TRUE[0.4].specific_force)
+    np.testing.assert_array_equal(readings[0.4].specific_force, true()[0.4].specific_force)
 
 
 def test_a_sensor_that_is_off_gives_nothing_new_until_its_end():
@@ -145,7 +148,7 @@ def test_a_sensor_that_is_off_gives_nothing_new_until_its_end():
     assert len(readings) == STEPS - 50
     _, last = seen(SensorOff("imu", start=0.2))
     assert last.stamp == pytest.approx(0.196)
-    np.testing.assert_array_equal(last.specific_force, TRUE[last.stamp].specific_force)
+    np.testing.assert_array_equal(last.specific_force, true()[last.stamp].specific_force)
 
 
 def test_a_stuck_sensor_repeats_its_last_reading_with_new_stamps():
@@ -154,19 +157,19 @@ def test_a_stuck_sensor_repeats_its_last_reading_with_new_stamps():
     for t, reading in readings.items():
         assert reading.stamp == t
         source = 0.196 if 0.2 - 1e-9 <= t < 0.4 - 1e-9 else t
-        np.testing.assert_array_equal(reading.specific_force, TRUE[source].specific_force)
+        np.testing.assert_array_equal(reading.specific_force, true()[source].specific_force)
 
 
 def test_late_readings_have_the_values_of_their_time():
     """A delay of another length would give the values of another time."""
     readings, _ = seen(SensorDelay("imu", delay=0.04, start=0.2, end=0.6))
-    times = sorted(TRUE)
+    times = sorted(true())
     for t in (0.24, 0.4, 0.596):
         source = times[times.index(t) - 10]
-        np.testing.assert_array_equal(readings[t].specific_force, TRUE[source].specific_force)
+        np.testing.assert_array_equal(readings[t].specific_force, true()[source].specific_force)
         assert readings[t].stamp == t
     assert not any(within(np.array(list(readings)), 0.2, 0.24))
-    np.testing.assert_array_equal(readings[0.6].specific_force, TRUE[0.6].specific_force)
+    np.testing.assert_array_equal(readings[0.6].specific_force, true()[0.6].specific_force)
 
 
 def test_dropouts_leave_out_their_share_of_readings():
@@ -200,40 +203,40 @@ def test_gps_is_lost_and_found():
 def test_gps_jumps_by_its_offset():
     """An offset along the wrong axis, or in degrees, would be another jump."""
     readings, _ = seen(GpsJump(offset=(12.0, -7.0, 3.0), start=0.2, end=0.6), name="gps")
-    true, jumped = TRUE_GPS[0.3], readings[0.3]
-    north = (jumped.latitude - true.latitude)[0] * METRES
-    east = (jumped.longitude - true.longitude)[0] * METRES * np.cos(np.radians(true.latitude[0]))
+    right, jumped = true("gps")[0.3], readings[0.3]
+    north = (jumped.latitude - right.latitude)[0] * METRES
+    east = (jumped.longitude - right.longitude)[0] * METRES * np.cos(np.radians(right.latitude[0]))
     np.testing.assert_allclose([east, north], [12.0, -7.0], rtol=1e-4)
-    assert (jumped.altitude - true.altitude)[0] == pytest.approx(3.0)
-    np.testing.assert_array_equal(jumped.velocity, true.velocity)
-    np.testing.assert_array_equal(readings[0.6].latitude, TRUE_GPS[0.6].latitude)
+    assert (jumped.altitude - right.altitude)[0] == pytest.approx(3.0)
+    np.testing.assert_array_equal(jumped.velocity, right.velocity)
+    np.testing.assert_array_equal(readings[0.6].latitude, true("gps")[0.6].latitude)
 
 
 def test_spoofed_positions_move_as_the_spoofed_velocity_says():
     """A velocity that does not fit the position would be noticed by a filter, also within the ramp."""
     readings, _ = seen(GpsSpoofing(velocity=(2.0, 0.0, 0.0), ramp=0.4, end=0.9), name="gps")
     times = np.array([t for t in readings if t < 0.85])
-    cosine = np.cos(np.radians(TRUE_GPS[0.0].latitude[0]))
-    east = np.array([(readings[t].longitude - TRUE_GPS[t].longitude)[0] for t in times]) * METRES * cosine
-    speed = np.array([(readings[t].velocity - TRUE_GPS[t].velocity)[0, 0] for t in times])
+    cosine = np.cos(np.radians(true("gps")[0.0].latitude[0]))
+    east = np.array([(readings[t].longitude - true("gps")[t].longitude)[0] for t in times]) * METRES * cosine
+    speed = np.array([(readings[t].velocity - true("gps")[t].velocity)[0, 0] for t in times])
     np.testing.assert_allclose(speed, 2.0 * np.minimum(times / 0.4, 1.0), atol=1e-9)
     np.testing.assert_allclose(
         np.diff(east), 0.5 * (speed[1:] + speed[:-1]) * np.diff(times), rtol=1e-3, atol=1e-6
     )
-    np.testing.assert_array_equal(readings[0.9].longitude, TRUE_GPS[0.9].longitude)
+    np.testing.assert_array_equal(readings[0.9].longitude, true("gps")[0.9].longitude)
 
 
 def test_jamming_takes_satellites_accuracy_and_at_last_the_fix():
     """A jammer without growing errors, or one that never takes the fix, would be none."""
     fault = GpsJamming(strength=1.0, loss_strength=0.75, ramp=0.8, end=0.9)
     readings, _ = seen(fault, name="gps")
-    before, half, full = TRUE_GPS[0.4], readings[0.4], readings[0.7]
+    before, half, full = true("gps")[0.4], readings[0.4], readings[0.7]
     assert half.satellite_count[0] == round(before.satellite_count[0] / 2)
     assert half.eph[0] == pytest.approx(2 * before.eph[0])
     assert half.fix_type[0] == 3
     assert (half.latitude != before.latitude).all()
     assert full.fix_type[0] == 0
-    np.testing.assert_array_equal(readings[0.9].latitude, TRUE_GPS[0.9].latitude)
+    np.testing.assert_array_equal(readings[0.9].latitude, true("gps")[0.9].latitude)
 
 
 @pytest.mark.parametrize(
@@ -267,4 +270,4 @@ def test_a_fault_without_a_sensor_part_leaves_readings_alone():
     """A fault of a rotor must not make the bank give other objects for readings before it begins."""
     readings, _ = seen(MotorLoss(0, start=0.9))
     for t in (0.0, 0.5, 0.896):
-        np.testing.assert_array_equal(readings[t].specific_force, TRUE[t].specific_force)
+        np.testing.assert_array_equal(readings[t].specific_force, true()[t].specific_force)

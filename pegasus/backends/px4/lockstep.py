@@ -14,6 +14,7 @@ from pegasus.backends.mavlink.link import LONGEST_WAIT, Link, LinkClosedError
 from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
 from pegasus.backends.mavlink.process import AutopilotProcess
 from pegasus.base.errors import AutopilotError
+from pegasus.core.link_state import FaultyLine
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ _STEADY, _MAX_STEADY = 4, 4096
 It doubles after each timeout, up to the second number.
 """
 _REMEMBERED = 64
+_LATEST = 65536
+"""Number of late sensor messages that are kept."""
 
 
 class Phase(Enum):
@@ -79,6 +82,10 @@ class HilInstance:
         self._decoder = Decoder()
         self._sequence = 0
         self._outgoing: list[bytes] = []
+        self._sampled: dict[bytes, int] = {}
+        self._starved = False
+        self.line: FaultyLine | None = None
+        """Faults of the link to the autopilot; None if no message can be lost or late."""
         self._epoch: float | None = None
         self._fresh = False
         self._fresh_at = -math.inf
@@ -112,13 +119,39 @@ class HilInstance:
     def add_sensor(self, message: HilSensor) -> None:
         """Add a sensor message to those of this step; its answer carries the same time."""
         self.add(message)
+        if self.line is None:
+            self._expect(message.time_usec)
+        else:
+            self._sampled[self._outgoing[-1]] = message.time_usec
+
+    def _expect(self, time_usec: int) -> None:
+        """Expect an answer to a sensor message."""
+        if time_usec in self._sent:
+            return
         self._sent_count += 1
-        self._sent[message.time_usec] = self._sent_count
+        self._sent[time_usec] = self._sent_count
         if len(self._sent) > _REMEMBERED:
             del self._sent[next(iter(self._sent))]
 
-    def send(self) -> None:
-        """Send the messages of this step."""
+    def send(self, t: float) -> None:
+        """Send the messages of this step.
+
+        A lost or late sensor message is not waited for, so that the simulation goes on.
+
+        Args:
+            t: Simulation time [s].
+        """
+        if self.line is not None:
+            self._outgoing = self.line.passed(self._outgoing, t)
+            self._starved = True
+            for data in self._outgoing:
+                if (time_usec := self._sampled.pop(data, None)) is not None:
+                    self._expect(time_usec)
+                    self._starved = False
+            while len(self._sampled) > _LATEST:
+                del self._sampled[next(iter(self._sampled))]
+        else:
+            self._starved = False
         if self._outgoing:
             self.link.send_all(self._outgoing)
             self._outgoing.clear()
@@ -170,7 +203,7 @@ class HilInstance:
         Args:
             t: Simulation time [s].
         """
-        if self._fresh or self.phase is Phase.LOCKSTEP:
+        if self._fresh or (self.phase is Phase.LOCKSTEP and not self._starved):
             self._fresh, self._fresh_at = False, t
         elif t - self._fresh_at > self._hold_time and self._speeds is not self._rest:
             if not self.lockstep and self.phase is Phase.STARTING:

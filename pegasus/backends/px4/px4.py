@@ -42,6 +42,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.settings import user_settings
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.core.backend import Backend, Failure, note_failure
+from pegasus.core.link_state import FaultyLine
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Plan, VehicleState
 
@@ -249,9 +250,14 @@ class PX4(Backend):
                     self._truth = Truth(state, self._vehicle.environment)
                 truths = self._truth.messages(times, t)
             receiver = self.rc_channels is not None and self._sample_count % _RECEIVER_INTERVAL == 0
+        links = self._vehicle.faults.links
         for i, instance in enumerate(instances):
             if not present[i]:
                 continue
+            if instance.line is None and links.fail("mavlink"):
+                instance.line = FaultyLine(links, "mavlink", i)
+            elif instance.line is not None and instance.line.is_idle:
+                instance.line = None
             for convert, reading in others:
                 instance.add(convert(times[i], reading, i))
             # A starting flight controller would use the truth as its estimate.
@@ -261,7 +267,7 @@ class PX4(Backend):
                 instance.add(rc_message(times[i], self.rc_channels or ()))
             if imu is not None:
                 instance.add_sensor(self._messages.message(i, times[i], forces[i], rates[i]))
-            instance.send()
+            instance.send(t)
         if self._listener is not None:
             self._listener.update(t, state, present=present)
         if self._pilot is not None:

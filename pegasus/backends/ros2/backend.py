@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from pegasus.backends.ros2.commands import Commands
 from pegasus.backends.ros2.contents import Variances, state_contents
 from pegasus.backends.ros2.demand import Demand
+from pegasus.backends.ros2.fault_topics import FaultTopics
 from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.graph import MAX_DOMAIN, Node
 from pegasus.backends.ros2.names import copy_namespaces, default_namespace, full_namespace
@@ -116,12 +117,15 @@ class ROS2(Backend):
         self._clock.publish(t)
         assert self._publications is not None
         self._publications.send(t, state, readings)
+        self._faults.read(t)
 
     def command(self, t: float) -> Array | None:
         """Read received commands, and return the rotor speeds [rad/s], shape (N, R)."""
         if self._commands is None:
             return None
         state = self._vehicle.state
+        if self._vehicle.faults.links.fail("ros2"):
+            self._commands.fail(self._vehicle.faults.links)
         self._commands.read(t, self._demands, state)
         return self._pilot.command(t, state, self._demands)
 
@@ -162,6 +166,7 @@ class ROS2(Backend):
             self._commands = (
                 Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None
             )
+            self._faults = FaultTopics(topics, vehicle)
             topics.require_known()
             self._begin()
             for node in self._nodes:

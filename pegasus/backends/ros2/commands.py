@@ -12,6 +12,7 @@ from pegasus.backends.ros2.graph import RELIABLE, Subscription
 from pegasus.backends.ros2.messages import CdrError, Message, decode
 from pegasus.backends.ros2.topics import Topics
 from pegasus.base.errors import ConfigError
+from pegasus.core.link_state import FaultyLine, LinkState
 from pegasus.core.state import VehicleState
 
 _log = logging.getLogger(__name__)
@@ -21,6 +22,8 @@ _TRAJECTORY = "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
 _MAX_DELAY = 3600.0
 """Maximum time until a path begins [s]; a later stamp comes from another clock."""
+_FIRST_CHANNEL = 1000
+"""Number of the first topic of commands among those whose messages can be lost."""
 _REPORT_INTERVAL = 1.0
 """Minimum simulated time between two warnings on one topic [s]."""
 
@@ -47,6 +50,16 @@ class _Inlet:
         self._topic, self._kind, self._take = topic, kind, take
         self._subscriptions = list(enumerate(subscriptions))
         self._reported = -math.inf
+        self._lines: list[FaultyLine] | None = None
+
+    def fail(self, links: LinkState, channel: int) -> None:
+        """Let messages be lost or late from now on.
+
+        Args:
+            links: Faults of the links of the vehicle.
+            channel: Number of the topic.
+        """
+        self._lines = [FaultyLine(links, "ros2", i, channel) for i in range(len(self._subscriptions))]
 
     def read(self, t: float, demands: Sequence[Demand], state: VehicleState) -> None:
         """Store received commands in the demands.
@@ -57,7 +70,10 @@ class _Inlet:
             state: True state.
         """
         for i, subscription in self._subscriptions:
-            for data in subscription.take():
+            received: Iterable[bytes] = subscription.take()
+            if self._lines is not None:
+                received = self._lines[i].passed(list(received), t)
+            for data in received:
                 try:
                     self._take(demands[i], decode(self._kind, data), t, _motion_of(state, i))
                 except (ConfigError, CdrError) as error:
@@ -99,6 +115,18 @@ class Commands:
             for topic, kind, take in kinds
             if (opened := topics.subscriptions(topic, kind, RELIABLE)) is not None
         ]
+        self._faulty = False
+
+    def fail(self, links: LinkState) -> None:
+        """Let messages be lost or late from now on, as the faults of the link say.
+
+        Args:
+            links: Faults of the links of the vehicle.
+        """
+        if not self._faulty:
+            self._faulty = True
+            for k, inlet in enumerate(self._inlets):
+                inlet.fail(links, _FIRST_CHANNEL + k)
 
     def read(self, t: float, demands: Sequence[Demand], state: VehicleState) -> None:
         """Store commands received since the last call; an invalid one is logged and changes nothing.

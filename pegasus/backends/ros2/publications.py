@@ -9,6 +9,7 @@ from pegasus.backends.ros2.graph import LATCHED, Publisher
 from pegasus.backends.ros2.images import ImageStream, image_streams
 from pegasus.backends.ros2.messages import Template, encode, message
 from pegasus.backends.ros2.topics import STATIC_TRANSFORMS, Topics
+from pegasus.core.link_state import FaultyLine, LinkState
 from pegasus.core.schedule import Schedule
 from pegasus.core.sensor import Reading
 from pegasus.core.state import VehicleState
@@ -39,13 +40,40 @@ class Stream:
     ) -> None:
         self._numbers, self._schedule, self._stamp_count = content.numbers, schedule, content.stamp_count
         self._next_query = 0
+        self._lines: list[FaultyLine] | None = None
         self._matched: list[tuple[int, Publisher, Template]] = []
         self._copies = [
             (i, publisher, Template(content.message(names), *content.varying))
             for i, (publisher, names) in enumerate(zip(publishers, frames, strict=True))
         ]
 
-    def send(self, step: int, source: Any, seconds: int, nanoseconds: int) -> None:
+    def fail(self, links: LinkState, channel: int) -> None:
+        """Let messages be lost or late from now on.
+
+        Args:
+            links: Faults of the links of the vehicle.
+            channel: Number of the topic.
+        """
+        self._lines = [FaultyLine(links, "ros2", i, channel) for i in range(len(self._copies))]
+
+    def heal(self) -> bool:
+        """Let messages pass again unless some are under way; return whether they pass."""
+        if self._lines is not None and all(line.is_idle for line in self._lines):
+            self._lines = None
+        return self._lines is None
+
+    def deliver(self, t: float) -> None:
+        """Publish the messages that were late.
+
+        Args:
+            t: Simulation time [s].
+        """
+        for line, (_, publisher, _) in zip(self._lines or (), self._copies, strict=False):
+            waiting: list[bytes] = []
+            for data in line.passed(waiting, t):
+                publisher.publish(data)
+
+    def send(self, step: int, source: Any, seconds: int, nanoseconds: int, t: float = 0.0) -> None:
         """Publish the messages that are due and subscribed to.
 
         Args:
@@ -53,6 +81,7 @@ class Stream:
             source: State or reading.
             seconds: Whole seconds of the stamp [s].
             nanoseconds: Remainder of the stamp [ns].
+            t: Simulation time [s].
         """
         if self._schedule is not None and not self._schedule.due(step):
             return
@@ -63,7 +92,12 @@ class Stream:
             rows = self._numbers(source)
             stamps = (seconds, nanoseconds) * self._stamp_count
             for i, publisher, template in self._matched:
-                publisher.publish(template.pack(*stamps, *rows[i]))
+                data = template.pack(*stamps, *rows[i])
+                if self._lines is None:
+                    publisher.publish(data)
+                    continue
+                for arrived in self._lines[i].passed([data], t):
+                    publisher.publish(arrived)
 
 
 class Publications:
@@ -103,6 +137,8 @@ class Publications:
         }
         streams = [stream for each in self._readings.values() for stream in each]
         self._images = [stream for stream in streams if isinstance(stream, ImageStream)]
+        self._failing = [*self._state, *(stream for stream in streams if isinstance(stream, Stream))]
+        self._links, self._faulty = vehicle.faults.links, False
         _publish_mountings(vehicle, topics, frames)
 
     def send(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
@@ -114,13 +150,26 @@ class Publications:
             readings: New readings by sensor name.
         """
         step = round(t * self._rate)
+        if self._links.fail("ros2") and not self._faulty:
+            self._faulty = True
+            for channel, failing in enumerate(self._failing):
+                failing.fail(self._links, channel)
         seconds, nanoseconds = stamp_of(t)
         for content in self._state:
-            content.send(step, state, seconds, nanoseconds)
+            content.send(step, state, seconds, nanoseconds, t)
         for name, reading in readings.items():
             for stream in self._readings[name]:
                 # The solution of a receiver is older than its reading.
-                stream.send(step, reading, *stamp_of(getattr(reading, "valid_at", reading.stamp)))
+                stamp = stamp_of(getattr(reading, "valid_at", reading.stamp))
+                if isinstance(stream, Stream):
+                    stream.send(step, reading, *stamp, t)
+                else:
+                    stream.send(step, reading, *stamp)
+        if self._faulty:
+            for failing in self._failing:
+                failing.deliver(t)
+            waiting = [failing for failing in self._failing if not failing.heal()]
+            self._faulty = bool(waiting)
         for images in self._images:
             images.collect()
 
