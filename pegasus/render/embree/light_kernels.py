@@ -4,22 +4,17 @@
 
 import warp as wp
 
-from pegasus.render.embree.lamp_kernels import Lamp, lamp_onto, lamp_toward, visible_at
+from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights
+from pegasus.render.embree.lamp_kernels import lamp_onto, lamp_toward
 from pegasus.render.embree.reflection import (
     PI,
     Look,
-    SkyLight,
     mirrored,
     reflected,
     sky_toward,
 )
-from pegasus.render.embree.surface_tables import (
-    Surface,
-    Tables,
-    look_up,
-    look_up_nearest,
-    look_up_nearest_number,
-)
+from pegasus.render.embree.surface_tables import Surface, Tables
+from pegasus.render.embree.texture_kernels import texture_color, texture_number, texture_vector
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
@@ -31,8 +26,7 @@ def color_of(
     """Return a colour parameter of a material, with its texture."""
     if row < 0:
         return constant
-    value = look_up(tables, row, uv, footprint)
-    return wp.vec3f(value[0], value[1], value[2])
+    return texture_color(tables, row, uv, footprint)
 
 
 @wp.func
@@ -42,7 +36,7 @@ def number_of(
     """Return a scalar parameter of a material, with its texture."""
     if row < 0:
         return constant
-    return look_up_nearest_number(tables, row, uv, footprint)
+    return texture_number(tables, row, uv, footprint)
 
 
 @wp.func
@@ -56,7 +50,7 @@ def bumped(
 ) -> wp.vec3f:
     """Return a normal perturbed by a normal map; the tangent is zero if the texture has no direction."""
     along = wp.vec3f(tangent[0], tangent[1], tangent[2])
-    value = look_up_nearest(tables, row, uv, footprint)
+    value = texture_vector(tables, row, uv, footprint)
     aside = wp.cross(normal, along) * tangent[3]
     bent = wp.normalize(along * value[0] + aside * value[1] + normal * wp.max(value[2], 0.05))
     if not (wp.dot(bent, bent) > 0.5):
@@ -64,40 +58,33 @@ def bumped(
     return bent
 
 
-@wp.kernel
-def light_surface(
+@wp.func
+def radiance_of(
     tables: Tables,
-    sky: SkyLight,
-    lamps: wp.array(dtype=Lamp),
-    middle: wp.vec3d,
+    lights: Lights,
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
     directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
-    chosen: wp.array2d(dtype=wp.int32),
-    asked: wp.array2d(dtype=wp.int32),
+    choice: Choice,
     visible: wp.array2d(dtype=wp.float32),
-    rest: wp.array(dtype=wp.vec3f),
-    around: wp.array(dtype=wp.vec4f),
     discs: wp.int32,
-    radiance: wp.array(dtype=wp.vec3f),
-):
-    """Write the radiance along each ray."""
-    i = wp.tid()
+    i: wp.int32,
+) -> wp.vec3f:
+    """Return the radiance along a ray."""
     direction = directions[i]
     v = wp.vec3f(direction)
     if surface.material[i] < 0:
         value = wp.vec3f(0.0, 0.0, 0.0)
         if wp.dot(direction, direction) > wp.float64(0.5):
-            value = sky_toward(sky, v)
-            for k in range(lamps.shape[0]):
-                lamp = lamps[k]
+            value = sky_toward(lights.sky, v)
+            for k in range(lights.lamps.shape[0]):
+                lamp = lights.lamps[k]
                 # For small angles the sine is accurate where the cosine is not.
                 aside = wp.length(wp.cross(v, lamp.axis))
                 if discs != 0 and lamp.kind == 0 and wp.dot(v, lamp.axis) > 0.0 and aside < lamp.radius:
                     value += lamp.strength * lamp.softness
-        radiance[i] = value
-        return
+        return value
     material = tables.materials[surface.material[i]]
     uv = surface.uv[i]
     footprint = surface.footprint[i]
@@ -124,47 +111,47 @@ def light_surface(
     # A blended surface contributes its own colour times its opacity, and its full reflections.
     opacity = surface.opacity[i]
     look.base = look.base * opacity
-    value = wp.cw_mul(rest[i], look.base) / PI
-    value += mirrored(sky, around[i], look, v, look.mirror, look.roughness)
+    value = wp.cw_mul(choice.rest[i], look.base) / PI
+    value += mirrored(lights.sky, choice.around[i], look, v, look.mirror, look.roughness)
     if look.clearcoat > 0.0:
         coat = wp.vec3f(0.04, 0.04, 0.04) * look.clearcoat
-        value += mirrored(sky, around[i], look, v, coat, look.clearcoat_roughness)
+        value += mirrored(lights.sky, choice.around[i], look, v, coat, look.clearcoat_roughness)
     emissive = color_of(tables, material.emissive, material.emissive_map, uv, footprint)
-    value += emissive * (sky.emission * opacity)
-    point = wp.vec3f(origins[i * origin_step] + direction * surface.distance[i] - middle)
-    for slot in range(chosen.shape[1]):
-        k = chosen[i, slot]
+    value += emissive * (lights.sky.emission * opacity)
+    point = wp.vec3f(origins[i * origin_step] + direction * surface.distance[i] - lights.middle)
+    for slot in range(choice.lamps.shape[1]):
+        k = choice.lamps[i, slot]
         if k >= 0:
-            lamp = lamps[k]
-            toward = lamp_toward(lamp, point)
-            way = wp.vec3f(toward[0], toward[1], toward[2])
-            # At normal incidence; the reflection model applies the cosine.
-            light = lamp.strength * lamp_onto(lamp, point, way)
-            shown = visible_at(asked, visible, i, slot)
+            shown = visible[i, slot]
             if shown > 0.0:
+                lamp = lights.lamps[k]
+                toward = lamp_toward(lamp, point)
+                way = wp.vec3f(toward[0], toward[1], toward[2])
+                # At normal incidence; the reflection model applies the cosine.
+                light = lamp.strength * lamp_onto(lamp, point, way)
                 value += wp.cw_mul(light, reflected(look, v, way)) * shown
                 if material.passes > 0.0:
                     behind = wp.max(-wp.dot(look.normal, way), 0.0) * material.passes / PI
                     value += wp.cw_mul(light, look.base) * (behind * shown)
-    radiance[i] = value
+    return value
 
 
 @wp.kernel
-def leave_probes(
-    lamps: wp.array(dtype=Lamp),
-    middle: wp.vec3d,
-    places: wp.array(dtype=wp.vec3d),
+def light_surface(
+    tables: Tables,
+    lights: Lights,
     origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
     directions: wp.array(dtype=wp.vec3d),
-    reach: wp.array(dtype=wp.float32),
+    surface: Surface,
+    choice: Choice,
+    visible: wp.array2d(dtype=wp.float32),
+    discs: wp.int32,
+    radiance: wp.array(dtype=wp.vec3f),
 ):
-    """Write rays from probes to all lamps."""
-    j = wp.tid()
-    place = places[j / lamps.shape[0]]
-    lamp = lamps[j % lamps.shape[0]]
-    toward = lamp_toward(lamp, wp.vec3f(place - middle))
-    origins[j] = place
-    directions[j] = wp.normalize(wp.vec3d(wp.vec3f(toward[0], toward[1], toward[2])))
-    reach[j] = wp.max(toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0), 0.0)
-    if lamp.kind == 0:
-        reach[j] = 1.0e30
+    """Write the radiance along each ray."""
+    first = wp.tid() * SPAN
+    for i in range(first, wp.min(first + SPAN, radiance.shape[0])):
+        radiance[i] = radiance_of(
+            tables, lights, origins, origin_step, directions, surface, choice, visible, discs, i
+        )

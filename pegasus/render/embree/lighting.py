@@ -8,10 +8,11 @@ import numpy.typing as npt
 import warp as wp
 
 from pegasus.base.arrays import Array
-from pegasus.render.embree import lamp_kernels
+from pegasus.render.embree import lamp_choice, lamp_kernels, shadow_kernels
 from pegasus.render.embree import light_kernels as kernels
 from pegasus.render.embree.geometry_store import device_array
 from pegasus.render.embree.irradiance_kernels import Volume
+from pegasus.render.embree.lamp_ranking import lamp_columns, padded
 from pegasus.render.embree.reflection import sky_light
 from pegasus.render.embree.surface_tables import empty_rows
 from pegasus.render.embree.tracer import Hits, Rays, Tracer
@@ -42,12 +43,23 @@ class Lighting:
         rows = _lamp_rows(lights, middle)
         self.middle = middle
         """Origin of lamps and probes [m], shape (3,)."""
-        self.volume: Any = _no_volume()
-        """Precomputed light; unoccluded sky and lamps without one."""
-        self._middle = wp.vec3d(*middle.tolist())
         self._lamps = device_array(rows, lamp_kernels.Lamp)
-        self._slots = min(len(rows), lamp_kernels.RANKS)
-        self._sky = sky_light(sky, sky_harmonics(sky).astype(np.float32), EMISSION)
+        self._slots = min(len(rows), lamp_choice.RANKS)
+        self._lights: Any = lamp_choice.Lights()
+        self._lights.lamps = self._lamps
+        self._lights.columns = _matrix(lamp_columns(rows), wp.float32)
+        self._lights.middle = wp.vec3d(*middle.tolist())
+        self._lights.sky = sky_light(sky, sky_harmonics(sky).astype(np.float32), EMISSION)
+        self.volume = _no_volume()
+
+    @property
+    def volume(self) -> Any:
+        """Precomputed light; unoccluded sky and lamps without one."""
+        return self._lights.volume
+
+    @volume.setter
+    def volume(self, volume: Any) -> None:
+        self._lights.volume = volume
 
     def radiance(
         self,
@@ -74,48 +86,20 @@ class Lighting:
             discs: Whether rays see the discs of suns.
         """
         count = rays.count
-        chosen = np.empty((count, self._slots), np.int32)
         lit = [rays.device_origins, rays.step, rays.device_directions, hits.surface]
-        visible = np.zeros((count, self._slots), np.float32)
-        asked = np.zeros((count, self._slots), np.int32)
-        rest, around = np.empty((count, 3), np.float32), np.empty((count, 4), np.float32)
-        inputs = [
-            tracer.tables.materials,
-            self._lamps,
-            self._sky,
-            self.volume,
-            self._middle,
-            *lit,
-            _matrix(chosen, wp.int32),
-            device_array(rest, wp.vec3f),
-            device_array(around, wp.vec4f),
-        ]
-        wp.launch(lamp_kernels.choose_lamps, -(-count // lamp_kernels.GROUP), inputs=inputs, device="cpu")
-        if self._slots:
-            # Only the rays of an image have neighbours.
-            inputs = [_matrix(chosen, wp.int32), hits.surface, rays.width or 1, _matrix(asked, wp.int32)]
-            wp.launch(lamp_kernels.share_shadows, count, inputs=inputs, device="cpu")
-            self._cast_shadows(tracer, lit, chosen, asked, visible, _disc(sample, samples))
+        choice = self._choose(tracer, rays, lit)
+        visible = self._visible(tracer, rays, lit, choice, _disc(sample, samples))
         radiance = np.empty((count, 3), np.float32)
-        wp.launch(
-            kernels.light_surface,
-            count,
-            inputs=[
-                tracer.tables,
-                self._sky,
-                self._lamps,
-                self._middle,
-                *lit,
-                _matrix(chosen, wp.int32),
-                _matrix(asked, wp.int32),
-                _matrix(visible, wp.float32),
-                device_array(rest, wp.vec3f),
-                device_array(around, wp.vec4f),
-                int(discs),
-                device_array(radiance, wp.vec3f),
-            ],
-            device="cpu",
-        )
+        inputs = [
+            tracer.tables,
+            self._lights,
+            *lit,
+            choice,
+            _matrix(visible, wp.float32),
+            int(discs),
+            device_array(radiance, wp.vec3f),
+        ]
+        wp.launch(kernels.light_surface, _tasks(count), inputs=inputs, device="cpu")
         if tracer.blends and layer < _LAYERS:
             rows = np.flatnonzero((hits.material >= 0) & (hits.opacity < _CLEAR))
             if len(rows):
@@ -134,32 +118,68 @@ class Lighting:
                 radiance[rows] += (1.0 - hits.opacity[rows, None]) * behind
         return radiance
 
+    def _choose(self, tracer: Tracer, rays: Rays, lit: list[object]) -> Any:
+        """Return the lamps chosen for each point, with all other light."""
+        count = rays.count
+        choice: Any = lamp_choice.Choice()
+        choice.lamps = _matrix(np.empty((count, self._slots), np.int32), wp.int32)
+        choice.rest = device_array(np.empty((count, 3), np.float32), wp.vec3f)
+        choice.around = device_array(np.empty((count, 4), np.float32), wp.vec4f)
+        choice.reach = device_array(np.empty(count, np.float32), wp.float32)
+        # Only the rays of an image have neighbours in other rows.
+        width = rays.width or count
+        height, groups = count // width, -(-width // lamp_choice.GROUP)
+        first = -(-(height - 1) // lamp_choice.STEP) + 1
+        for between, rows in ((0, first), (1, height if height > first else 0)):
+            inputs = [tracer.tables.materials, self._lights, width, between, *lit, choice]
+            wp.launch(lamp_choice.choose_lamps, rows * groups, inputs=inputs, device="cpu")
+        return choice
+
+    def _visible(
+        self, tracer: Tracer, rays: Rays, lit: list[object], choice: Any, jitter: wp.vec2f
+    ) -> Floats:
+        """Return the visible part of the chosen lamps at each point, shape (K, slots)."""
+        count = rays.count
+        visible = np.zeros((count, self._slots), np.float32)
+        if not self._slots:
+            return visible
+        asked = np.empty((count, self._slots), np.uint8)
+        device_asked = _matrix(asked, wp.uint8)
+        wp.launch(
+            shadow_kernels.ask_alone, _tasks(count), inputs=[choice, rays.width, device_asked], device="cpu"
+        )
+        self._cast_shadows(tracer, lit, choice, asked, visible, jitter)
+        if rays.width:
+            inputs = [choice, lit[-1], rays.width, _matrix(visible, wp.float32), device_asked]
+            wp.launch(shadow_kernels.share_shadows, _tasks(count), inputs=inputs, device="cpu")
+            self._cast_shadows(tracer, lit, choice, asked, visible, jitter)
+        return visible
+
     def _cast_shadows(
         self,
         tracer: Tracer,
         lit: list[object],
-        chosen: npt.NDArray[np.int32],
-        asked: npt.NDArray[np.int32],
+        choice: Any,
+        asked: npt.NDArray[np.uint8],
         visible: Floats,
         jitter: wp.vec2f,
     ) -> None:
-        """Compute the visibility of the chosen lamps at each point."""
+        """Compute the visibility of the lamps that are asked for at each point."""
         picks = np.flatnonzero(asked)
         if not len(picks):
             return
         # Shadow rays of neighbours to the same lamp are cast together.
-        picks = picks[np.argsort(chosen.ravel()[picks].astype(np.int16), kind="stable")]
+        lamps = choice.lamps.numpy().ravel()[picks].astype(np.int16)
+        picks = picks[np.argsort(lamps, kind="stable")]
         count = len(picks)
         origins, directions, reach = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
         wp.launch(
-            lamp_kernels.leave_for_lamps,
-            count,
+            shadow_kernels.leave_for_lamps,
+            _tasks(count),
             inputs=[
-                self._lamps,
-                self._middle,
+                self._lights,
+                choice,
                 device_array(picks.astype(np.int32), wp.int32),
-                self._slots,
-                _matrix(chosen, wp.int32),
                 *lit,
                 jitter,
                 device_array(origins, wp.vec3d),
@@ -193,13 +213,13 @@ class Lighting:
             reach = np.empty(count, np.float32)
             inputs = [
                 self._lamps,
-                self._middle,
+                self._lights.middle,
                 device_array(part, wp.vec3d),
                 device_array(origins, wp.vec3d),
                 device_array(directions, wp.vec3d),
                 device_array(reach, wp.float32),
             ]
-            wp.launch(kernels.leave_probes, count, inputs=inputs, device="cpu")
+            wp.launch(lamp_kernels.leave_probes, count, inputs=inputs, device="cpu")
             light = tracer.transmit(Rays(origins, directions, reach=reach))
             seen[first : first + _PLACES] = np.round(255 * light.reshape(-1, number))
 
@@ -210,9 +230,16 @@ class Lighting:
     @staticmethod
     def fill(volume: Any, *, light: Any, openness: Any, reach: Any, lamps: Any) -> None:
         """Set the tables of a volume, with a row for each probe."""
-        volume.light = wp.array(light, dtype=wp.vec3f, ndim=2, device="cpu")
-        volume.openness, volume.reach = _matrix(openness, wp.float32), _matrix(reach, wp.float32)
-        volume.lamps = _matrix(lamps, wp.uint8)
+        both = np.concatenate([light, openness[..., None]], axis=-1)
+        volume.light = wp.array(both, dtype=wp.vec4f, ndim=2, device="cpu")
+        volume.reach = _matrix(reach, wp.float32)
+        more = padded(lamps.shape[1]) - lamps.shape[1]
+        volume.lamps = _matrix(np.pad(lamps, ((0, 0), (0, more))), wp.uint8)
+
+
+def _tasks(count: int) -> int:
+    """Return the number of tasks for a number of points."""
+    return -(-count // lamp_choice.SPAN)
 
 
 def _no_volume() -> Any:

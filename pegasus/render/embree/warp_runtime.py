@@ -19,15 +19,25 @@ def load_kernels() -> None:
     with _LOCK:
         start_warp()
         from pegasus.render.embree import (
+            lamp_choice,
             lamp_kernels,
             light_kernels,
             packet_kernels,
             ray_kernels,
+            shadow_kernels,
             surface_kernels,
         )
 
         try:
-            for module in (packet_kernels, ray_kernels, surface_kernels, lamp_kernels, light_kernels):
+            for module in (
+                packet_kernels,
+                ray_kernels,
+                surface_kernels,
+                lamp_kernels,
+                lamp_choice,
+                shadow_kernels,
+                light_kernels,
+            ):
                 wp.load_module(module, device="cpu")
         except Exception as error:
             raise ConfigError(
