@@ -80,6 +80,99 @@ def tangent_of(
     return wp.vec4f(tangent[0], tangent[1], tangent[2], side)
 
 
+@wp.struct
+class Facet:
+    """Plane of a triangle in the world: points whose product with `normal` is `level`."""
+
+    corners: wp.vec4i
+    normal: wp.vec3d
+    level: wp.float64
+    area: wp.float32
+    material: wp.int32
+    entity: wp.int32
+
+
+@wp.func
+def facet_of(tables: Tables, face: wp.int32, item: wp.int32) -> Facet:
+    """Return the plane of a triangle of the static scene (item 0) or of an object.
+
+    Its normal is not of unit length, and `area` is twice that of the triangle in its part's frame.
+    """
+    facet = Facet()
+    corners = tables.triangles[face]
+    part = corners[3]
+    a = wp.vec3d(tables.vertices[corners[0]])
+    one = wp.vec3d(tables.vertices[corners[1]]) - a
+    two = wp.vec3d(tables.vertices[corners[2]]) - a
+    across = wp.cross(one, two)
+    level = wp.dot(a - tables.parts[part].offset, across)
+    normal = wp.transpose(tables.parts[part].inverse) * across
+    entity = tables.parts[part].entity
+    if item > 0:
+        level -= wp.dot(tables.object_offset[item], normal)
+        normal = wp.transpose(tables.object_inverse[item]) * normal
+        entity = tables.object_entity[item]
+    facet.corners = corners
+    facet.normal = normal
+    facet.level = level
+    facet.area = wp.float32(wp.length(across))
+    facet.material = tables.parts[part].material
+    facet.entity = entity
+    return facet
+
+
+@wp.func
+def distance_along(
+    facet: Facet, origin: wp.vec3d, direction: wp.vec3d, start: wp.float64, limit: wp.float32
+) -> wp.float64:
+    """Return the distance of a facet along a ray, near the one found in float32 from `start` on."""
+    guess = wp.float64(limit) + start
+    distance = (facet.level - wp.dot(facet.normal, origin)) / wp.dot(facet.normal, direction)
+    # A ray in the plane of the triangle has no unique intersection.
+    if not (wp.abs(distance - guess) < wp.float64(1.0e-3) * guess + wp.float64(1.0e-3)):
+        distance = guess
+    return distance
+
+
+@wp.kernel
+def find_distance(
+    tables: Tables,
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    start: wp.float64,
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    items: wp.array(dtype=wp.int32),
+    distances: wp.array(dtype=wp.float64),
+    materials: wp.array(dtype=wp.int32),
+    entities: wp.array(dtype=wp.int32),
+):
+    """Compute distances in float64, materials and entities of hits."""
+    first = wp.tid() * GROUP
+    facet = Facet()
+    known = wp.int32(-1)
+    known_item = wp.int32(0)
+    for i in range(first, wp.min(first + GROUP, faces.shape[0])):
+        ask_ahead(i, faces, tables.triangles, tables.vertices, tables.normals, tables.uvs, 0, 0)
+        face = faces[i]
+        if face < 0:
+            distances[i] = wp.float64(wp.inf)
+            materials[i] = -1
+            entities[i] = -1
+            continue
+        item = wp.int32(0)
+        if items.shape[0] > 0:
+            item = items[i]
+        if face != known or item != known_item:
+            facet = facet_of(tables, face, item)
+            known = face
+            known_item = item
+        distances[i] = distance_along(facet, origins[i * origin_step], directions[i], start, limits[i])
+        materials[i] = facet.material
+        entities[i] = facet.entity
+
+
 @wp.func
 def write_surface(
     i: wp.int32,
@@ -95,7 +188,6 @@ def write_surface(
     items: wp.array(dtype=wp.int32),
     passed: wp.array(dtype=wp.float32),
     cone: wp.float32,
-    with_normals: wp.int32,
     with_texture: wp.int32,
     out: Surface,
 ):
@@ -107,7 +199,7 @@ def write_surface(
         tables.vertices,
         tables.normals,
         tables.uvs,
-        with_normals,
+        1,
         with_texture,
     )
     face = faces[i]
@@ -115,53 +207,31 @@ def write_surface(
         out.distance[i] = wp.float64(wp.inf)
         out.material[i] = -1
         out.entity[i] = -1
-        if with_normals != 0:
-            out.normal[i] = wp.vec3f(0.0, 0.0, 0.0)
-            out.facing[i] = wp.vec3f(0.0, 0.0, 0.0)
+        out.normal[i] = wp.vec3f(0.0, 0.0, 0.0)
+        out.facing[i] = wp.vec3f(0.0, 0.0, 0.0)
         if with_texture != 0:
             out.opacity[i] = 1.0
         return
     item = wp.int32(0)
     if items.shape[0] > 0:
         item = items[i]
-    corners = tables.triangles[face]
+    facet = facet_of(tables, face, item)
+    corners = facet.corners
     part = tables.parts[corners[3]]
-    origin = origins[i * origin_step]
     direction = directions[i]
-    local_origin = origin
-    local_direction = direction
-    if item > 0:
-        local_origin = tables.object_inverse[item] * origin + tables.object_offset[item]
-        local_direction = tables.object_inverse[item] * direction
-    local_origin = part.inverse * local_origin + part.offset
-    local_direction = part.inverse * local_direction
-    a = wp.vec3d(tables.vertices[corners[0]])
-    one = wp.vec3d(tables.vertices[corners[1]]) - a
-    two = wp.vec3d(tables.vertices[corners[2]]) - a
-    across = wp.cross(one, two)
-    guess = wp.float64(limits[i]) + start
-    distance = wp.dot(a - local_origin, across) / wp.dot(local_direction, across)
-    # A ray in the plane of the triangle has no unique intersection.
-    if not (wp.abs(distance - guess) < wp.float64(1.0e-3) * guess + wp.float64(1.0e-3)):
-        distance = guess
+    distance = distance_along(facet, origins[i * origin_step], direction, start, limits[i])
     out.distance[i] = distance
-    out.material[i] = part.material
-    out.entity[i] = part.entity
-    if item > 0:
-        out.entity[i] = tables.object_entity[item]
-    if with_normals == 0 and with_texture == 0:
-        return
+    out.material[i] = facet.material
+    out.entity[i] = facet.entity
     w = 1.0 - u[i] - v[i]
     short = wp.vec3f(direction)
-    up = wp.transpose(part.inverse) * across
     smooth = (
         tables.normals[corners[0]] * w + tables.normals[corners[1]] * u[i] + tables.normals[corners[2]] * v[i]
     )
     shading = wp.transpose(part.inverse) * wp.vec3d(smooth)
     if item > 0:
-        up = wp.transpose(tables.object_inverse[item]) * up
         shading = wp.transpose(tables.object_inverse[item]) * shading
-    facing = wp.vec3f(wp.normalize(up))
+    facing = wp.vec3f(wp.normalize(facet.normal))
     if wp.dot(facing, short) > 0.0:
         facing = -facing
     normal = wp.vec3f(wp.normalize(shading))
@@ -179,12 +249,16 @@ def write_surface(
     travelled = wp.float32(distance)
     if passed.shape[0] > 0:
         travelled += passed[i]
+    local_direction = direction
+    if item > 0:
+        local_direction = tables.object_inverse[item] * direction
+    local_direction = part.inverse * local_direction
     place = texture_point(
         tables,
         corners,
         u[i],
         v[i],
-        wp.float32(wp.length(across)),
+        facet.area,
         wp.abs(wp.dot(facing, short)),
         cone * travelled * wp.float32(wp.length(local_direction)),
     )
@@ -223,7 +297,6 @@ def find_surface(
     items: wp.array(dtype=wp.int32),
     passed: wp.array(dtype=wp.float32),
     cone: wp.float32,
-    with_normals: wp.int32,
     with_texture: wp.int32,
     out: Surface,
 ):
@@ -244,7 +317,6 @@ def find_surface(
             items,
             passed,
             cone,
-            with_normals,
             with_texture,
             out,
         )

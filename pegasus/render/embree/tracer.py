@@ -12,7 +12,7 @@ from pegasus.render.embree import ray_kernels as kernels
 from pegasus.render.embree.geometry_store import GeometryStore, Prototype, device_array
 from pegasus.render.embree.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
 from pegasus.render.embree.ray_kernels import launch_groups
-from pegasus.render.embree.surface_kernels import find_surface
+from pegasus.render.embree.surface_kernels import find_distance, find_surface
 from pegasus.render.embree.surface_tables import Surface
 
 Floats = npt.NDArray[np.float32]
@@ -133,24 +133,23 @@ class Tracer:
         ]
         items = self._keep_objects(rays, cone, found)
         hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
-        launch_groups(
-            find_surface,
-            rays.count,
-            [
-                self.tables,
-                rays.device_origins,
-                rays.step,
-                rays.device_directions,
-                rays.start,
-                *found,
-                device_array(items, wp.int32),
-                device_array(passed, wp.float32),
-                cone,
-                int(normals or shading),
-                int(shading),
-                hits.surface,
-            ],
-        )
+        lines = [self.tables, rays.device_origins, rays.step, rays.device_directions, rays.start]
+        which = device_array(items, wp.int32)
+        if not (normals or shading):
+            surface = hits.surface
+            inputs = [*lines, *found[:2], which, surface.distance, surface.material, surface.entity]
+            launch_groups(find_distance, rays.count, inputs)
+            return hits
+        inputs = [
+            *lines,
+            *found,
+            which,
+            device_array(passed, wp.float32),
+            cone,
+            int(shading),
+            hits.surface,
+        ]
+        launch_groups(find_surface, rays.count, inputs)
         return hits
 
     def transmit(self, rays: Rays) -> Floats:
