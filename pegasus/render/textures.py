@@ -53,6 +53,16 @@ class TextureAtlas:
         """Return the first pixel, width, height and number of levels of each image, shape (T, 4)."""
         return np.array(self._rows or [(0, 1, 1, 1)], dtype=np.int32)
 
+    def levels(self, number: int) -> list[Pixels]:
+        """Return the mip levels of an image, rows from the top, shape (height, width) each."""
+        first, width, height, count = self._rows[number]
+        levels = []
+        for _ in range(count):
+            levels.append(self.pixels()[first : first + width * height].reshape(height, width))
+            first += width * height
+            width, height = max(width // 2, 1), max(height // 2, 1)
+        return levels
+
     def pixels(self) -> Pixels:
         """Return all levels of all images, rows from the top."""
         if not self._levels:

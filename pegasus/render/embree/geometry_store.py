@@ -98,6 +98,7 @@ class GeometryStore:
         tables.uses = device_array(self.materials.uses(), TextureUse)
         tables.images = device_array(self.materials.atlas.table(), wp.int32)
         tables.pixels = device_array(self.materials.atlas.pixels(), wp.uint32)
+        tables.cells = device_array(self.materials.cells(), wp.uint8)
         tables.decoding = device_array(decoding_table(), wp.float32)
         return tables
 

@@ -7,13 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.render.embree.surface_tables import SeeThrough, SurfaceMaterial, TextureUse, empty_rows
-from pegasus.render.textures import TextureAtlas, passed_on
+from pegasus.render.textures import TextureAtlas, decoding_table, passed_on
 from pegasus.scene.scene import Geometry, Material, Texture
 
 _CHANNELS = {"rgb": -1, "r": 0, "g": 1, "b": 2, "a": 3}
 _WRAPS = {"repeat": 0, "clamp": 1, "mirror": 2, "black": 3}
 _LINEAR_CODES = 256
 _LEAST_AREA = 1e-20
+_CLASS_MARGIN = 1e-3
 
 
 class MaterialTable:
@@ -29,6 +30,8 @@ class MaterialTable:
         self._rows: list[Any] = []
         self._through: list[bool] = []
         self._uses: list[Any] = []
+        self._cells: list[npt.NDArray[np.uint8]] = []
+        self._cell_rows: dict[tuple[Any, ...], int] = {}
 
     def add(self, material: Material) -> int:
         """Return the index of a material; equal ones share it.
@@ -83,6 +86,10 @@ class MaterialTable:
         """Return the texture uses as a structured array, shape (U,)."""
         return np.concatenate(self._uses or [empty_rows(TextureUse, 1)])
 
+    def cells(self) -> npt.NDArray[np.uint8]:
+        """Return the classes of all cut-outs, see `cut_out_cells`."""
+        return np.concatenate(self._cells or [np.zeros(0, np.uint8)])
+
     def _row(self, material: Material) -> Any:
         row: Any = empty_rows(SurfaceMaterial, 1)
         cut = material.opacity_threshold if material.opacity_threshold > 0 else None
@@ -128,5 +135,50 @@ class MaterialTable:
         cosine, sine = math.cos(texture.uv_rotation), math.sin(texture.uv_rotation)
         use["u_row"], use["v_row"] = (s * cosine, -t * sine, x), (s * sine, t * cosine, y)
         use["stretch"] = math.sqrt(abs(s * t))
+        use["cells"] = -1 if threshold is None else self._add_cells(use, channel, threshold, texture)
         self._uses.append(use)
         return len(self._uses) - 1
+
+    def _add_cells(self, use: Any, channel: int, threshold: float, texture: Texture) -> int:
+        """Return the first of the cells of a cut-out, shared by equal ones."""
+        image = int(use["image"][0])
+        channel = max(channel, 0)
+        scale, bias = texture.scale[channel], texture.bias[channel]
+        key = image, texture.srgb, texture.wrap, channel, scale, bias, threshold
+        if key not in self._cell_rows:
+            self._cell_rows[key] = sum(len(cells) for cells in self._cells)
+            linear = decoding_table()[256:] if channel == 3 or not texture.srgb else decoding_table()[:256]
+            for level in self.atlas.levels(image):
+                opacity = linear[level >> np.uint32(8 * channel) & np.uint32(255)] * scale + bias
+                self._cells.append(cut_out_cells(opacity, threshold, texture.wrap).ravel())
+        return self._cell_rows[key]
+
+
+def cut_out_cells(
+    opacity: npt.NDArray[np.float32], threshold: float, wrap: tuple[str, str]
+) -> npt.NDArray[np.uint8]:
+    """Return which cells between four pixels are wholly cut out (0) or opaque (1); 2 for all others.
+
+    The cell of a pixel lies between it and its right and lower neighbours.
+
+    Args:
+        opacity: Opacity of each pixel, shape (H, W).
+        threshold: Opacity below which a point is cut out.
+        wrap: Wrap modes across and down.
+    """
+    low, high = opacity, opacity
+    for axis, mode in ((1, wrap[0]), (0, wrap[1])):
+        following = np.roll(np.arange(opacity.shape[axis]), -1)
+        if mode != "repeat":
+            following[-1] = len(following) - 1
+        low = np.minimum(low, low.take(following, axis))
+        high = np.maximum(high, high.take(following, axis))
+    cells = np.full(opacity.shape, 2, np.uint8)
+    cells[high < threshold - _CLASS_MARGIN] = 0
+    cells[low > threshold + _CLASS_MARGIN] = 1
+    # The colour beyond a border is not in the image.
+    if wrap[0] == "black":
+        cells[:, -1] = 2
+    if wrap[1] == "black":
+        cells[-1] = 2
+    return cells

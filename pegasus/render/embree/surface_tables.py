@@ -22,6 +22,7 @@ class TextureUse:
     u_row: wp.vec3f
     v_row: wp.vec3f
     stretch: wp.float32
+    cells: wp.int32
 
 
 @wp.struct
@@ -89,6 +90,7 @@ class Tables:
     uses: wp.array(dtype=TextureUse)
     images: wp.array2d(dtype=wp.int32)
     pixels: wp.array(dtype=wp.uint32)
+    cells: wp.array(dtype=wp.uint8)
     decoding: wp.array(dtype=wp.float32)
     object_inverse: wp.array(dtype=wp.mat33d)
     object_offset: wp.array(dtype=wp.vec3d)

@@ -42,6 +42,17 @@ _OPACITY = """
             }
             return value * use.scale[channel] + use.bias[channel];
         }
+        // Class of the cell between four pixels: 0 if it is wholly cut out, 1 if opaque, else 2.
+        static int cell(decltype(all) known, int row, int first, int width, int height, float u, float v) {
+            const auto& use = known->uses.data[row];
+            const int left = (int)(wp::floor(u * width - 0.5f));
+            const int upper = (int)(wp::floor((1.0f - v) * height - 0.5f));
+            const bool across = left >= 0 && left < width, down = upper >= 0 && upper < height;
+            if ((!across && use.wrap_s != 0) || (!down && use.wrap_t != 0)) return 2;
+            const int column = across ? left : wrapped(left, width, 0);
+            const int line = down ? upper : wrapped(upper, height, 0);
+            return known->cells.data[first + line * width + column];
+        }
         // Opacity at barycentric weights of the second and third corner; `slant` is the cosine of ray and
         // normal, `spread` the width of the ray there.
         static float at(decltype(all) known, int row, float u, float v, float slant, float spread) {
@@ -61,18 +72,25 @@ _OPACITY = """
                 const float area = (float)(width) * (float)(height) / wp::max(slant, 0.05f);
                 const float texels = spread * triangle.density * wp::sqrt(area);
                 const float most = (float)(image[3] - 1);
-                const float fine = wp::min(wp::max(wp::log2(wp::max(texels, 1e-6f)), 0.0f), most);
-                const int whole = (int)(fine);
+                const float fine = texels > 1.0f ? wp::min(wp::log2(texels), most) : 0.0f;
+                const int whole = (int)(fine), base = first;
                 for (int k = 0; k < whole; ++k) {
                     first += width * height;
                     width = wp::max(width / 2, 1);
                     height = wp::max(height / 2, 1);
                 }
-                value = level(known, map, first, width, height, s, t);
                 const float part = fine - (float)(whole);
-                if (part > 0.02f && whole < image[3] - 1) {
-                    const int next = first + width * height;
-                    const int across = wp::max(width / 2, 1), down = wp::max(height / 2, 1);
+                const bool blend = part > 0.02f && whole < image[3] - 1;
+                const int next = first + width * height;
+                const int across = wp::max(width / 2, 1), down = wp::max(height / 2, 1);
+                if (use.cells >= 0) {
+                    const int shift = use.cells - base;
+                    const int kind = cell(known, map, first + shift, width, height, s, t);
+                    if (kind != 2 && (!blend || cell(known, map, next + shift, across, down, s, t) == kind))
+                        return (float)(kind);
+                }
+                value = level(known, map, first, width, height, s, t);
+                if (blend) {
                     value = value * (1.0f - part) + level(known, map, next, across, down, s, t) * part;
                 }
             }
