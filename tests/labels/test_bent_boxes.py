@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from analytic_scenes import AnalyticRenderer, Solid, box_corners, looking, pose, turn
 
-from pegasus.dataset import loose_boxes, occlusion_ratios
+from pegasus.dataset import loose_boxes, occlusion_ratios, tight_boxes
 from pegasus.optics.lens import BrownConrady, KannalaBrandt, Lens, pixel_grid
 
 RESOLUTION = (96, 72)
@@ -70,11 +70,16 @@ def test_boxes_and_occlusion_agree_with_masks_of_random_views(lens: Lens) -> Non
             whole += 1
             # A corner may end between the centres of the pixels.
             assert apart.min() >= -3
-        if number % 4 == 0 and hidden.any() and (alone & ~hidden).any():
-            partly += 1
-            frame = renderer.frame(view)
-            ratio = occlusion_ratios(renderer.cast, frame, samples=10**6)[0]
-            assert ratio == pytest.approx(hidden.sum() / alone.sum(), abs=1e-6)
+        seen = alone & ~hidden
+        if number % 4 or not seen.any():
+            continue
+        frame = renderer.frame(view)
+        rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+        bounds = [columns[0], rows[0], columns[-1], rows[-1]]
+        assert tight_boxes(frame.images.entity, 2)[0].tolist() == bounds
+        partly += bool(hidden.any())
+        ratio = occlusion_ratios(renderer.cast, frame, samples=10**6)[0]
+        assert ratio == pytest.approx(hidden.sum() / alone.sum(), abs=1e-6)
     assert whole > VIEWS // 5
     assert partly > VIEWS // 20
 
