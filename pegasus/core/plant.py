@@ -23,6 +23,7 @@ from pegasus.core.plant_models import (
 from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows, draw
 from pegasus.environment import Environment
+from pegasus.environment.turbulence import GustState
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Launch
@@ -250,7 +251,7 @@ class Plant:
 @cache
 def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, BatteryRows, EnergyRows
+    kinds = plant_rows.PlantRows, BatteryRows, EnergyRows, GustState
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     return tuple(
         (name, get_origin(hint) is Table, get_args(hint)[0])

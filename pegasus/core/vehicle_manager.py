@@ -17,6 +17,7 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
 from pegasus.core.rotor_air import Wakes
+from pegasus.core.rotor_wind import RotorWinds
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.environment import Environment
 from pegasus.environment.samples import Samples
@@ -100,6 +101,7 @@ class VehicleManager(Collection[Multirotor]):
         self._vehicles[vehicle.name] = vehicle
         self._rearrange()
         clear_energy(vehicle.columns)
+        vehicle.columns["gust_step"][...] = 0
         vehicle.columns["gravity"][...] = self._environment.gravity_vector(vehicle.state.position)
         try:
             self._require_free_start(vehicle)
@@ -180,6 +182,7 @@ class VehicleManager(Collection[Multirotor]):
         """
         self._environment.sample(self._bodies.position, t, self._samples)
         self._wakes.update()
+        self._rotor_winds.update(t, dt)
         if self._prepared:
             self._plant.foresee(dt)
         for vehicle in self._prepared:
@@ -266,6 +269,7 @@ class VehicleManager(Collection[Multirotor]):
             self.place(vehicle, target, np.arange(vehicle.count))
             vehicle.begin(rate=self.rate, seed=self.seed)
             clear_energy(vehicle.columns)
+            vehicle.columns["gust_step"][...] = 0
 
     def release(self) -> None:
         """Release all vehicles, which may then join another simulation; their bodies stay in the engine."""
@@ -325,4 +329,11 @@ class VehicleManager(Collection[Multirotor]):
             density_used=any(vehicle.actuation.uses_air_density for vehicle in self),
         )
         self._wakes = Wakes(list(self), columns)
+        self._rotor_winds = RotorWinds(
+            list(self),
+            columns,
+            self._environment,
+            jets_used=self._wakes.used,
+            last=getattr(self, "_rotor_winds", None),
+        )
         self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]
