@@ -245,7 +245,8 @@ def _number(role: type, model: Any, custom: Custom) -> int:
 
 def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
     """Return the parameters of a rigid body, and the numbers of its compiled models."""
-    inertia, inverse = parameters.inertia.tolist(), _inverse(parameters.inertia.tolist())
+    inertia = parameters.inertia.tolist()
+    inverted = inverse(parameters.inertia).tolist()
 
     motor, curve, drag, ground = (_number(role, model, custom) for role, model in _roles(parameters))
     return plant_rows.Airframe(
@@ -254,9 +255,9 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
         inertia_x=_triple(inertia[0]),
         inertia_y=_triple(inertia[1]),
         inertia_z=_triple(inertia[2]),
-        inverse_x=_triple(inverse[0]),
-        inverse_y=_triple(inverse[1]),
-        inverse_z=_triple(inverse[2]),
+        inverse_x=_triple(inverted[0]),
+        inverse_y=_triple(inverted[1]),
+        inverse_z=_triple(inverted[2]),
         rotor_count=vehicle.rotor_count,
         rotor_inertia=parameters.rotor_inertia,
         rotor_radius=vehicle.spec.propeller.diameter / 2,
@@ -268,8 +269,13 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
     )
 
 
-def _inverse(matrix: list[list[float]]) -> list[list[float]]:
-    """Return the inverse of a matrix of three rows by its cofactors, in the same bits on every processor."""
+def inverse(inertia: Array) -> Array:
+    """Return the inverse of an inertia by its cofactors, in the same bits on every processor, shape (3, 3).
+
+    Args:
+        inertia: The inertia [kg m^2], shape (3, 3).
+    """
+    matrix: list[list[float]] = inertia.tolist()
     cofactors = [
         [
             matrix[(i + 1) % 3][(j + 1) % 3] * matrix[(i + 2) % 3][(j + 2) % 3]
@@ -279,7 +285,7 @@ def _inverse(matrix: list[list[float]]) -> list[list[float]]:
         for i in range(3)
     ]
     determinant = sum(matrix[0][j] * cofactors[0][j] for j in range(3))
-    return [[cofactors[j][i] / determinant for j in range(3)] for i in range(3)]
+    return np.array([[cofactors[j][i] / determinant for j in range(3)] for i in range(3)])
 
 
 def _triple(values: Sequence[float]) -> tuple[float, float, float]:
