@@ -1,11 +1,14 @@
 """Tests of the wind at each rotor and of the turbulence of each copy in flight."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import Multirotor, Simulation
+from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, rotate
 from pegasus.config.files import load_world
 from pegasus.control import GeometricController, trajectories
@@ -82,6 +85,20 @@ def test_updraft_at_one_side_rolls_the_vehicle() -> None:
         sim.step(2)
         # The left side (+y) is nearer to the core: it is lifted, a positive roll of FLU.
         assert vehicle.state.angular_velocity[0, 0] > 1e-4
+
+
+def test_a_field_must_cover_the_world(tmp_path: Path) -> None:
+    """A vehicle would fly out of a field without a word, or a world file not be able to name a field."""
+    axis, none = np.array([-20.0, 20.0]), np.zeros((2, 2, 2))
+    np.savez(tmp_path / "small.npz", x=axis, y=axis, z=axis, u=none + 3.0, v=none, w=none)
+    wind = {"model": "field", "file": str(tmp_path / "small.npz")}
+    courtyard = load_world("courtyard")[0]
+    with pytest.raises(ConfigError, match=r"wind.file = .*does not cover the world: x of the field"):
+        Simulation(courtyard.model_copy(update={"wind": wind}))
+    with Simulation(courtyard.model_copy(update={"wind": wind | {"outside": "calm"}})) as sim:
+        vehicle = sim.add(holding())
+        sim.step(3)
+        np.testing.assert_allclose(vehicle.columns["wind"], [[3.0, 0.0, 0.0]])
 
 
 def test_uniform_winds_cost_nothing() -> None:
