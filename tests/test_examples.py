@@ -216,6 +216,13 @@ def test_own_wind(example):
     assert wind.velocity(np.array([[0.0, 0.0, 1.0]]), 0.0)[0, 0] == pytest.approx(expected)
 
 
+def test_urban_wind(example):
+    """A vehicle would not feel the stream before the block, or not the air that flows back behind it."""
+    stream, wake = example("urban_wind").main()
+    assert stream == pytest.approx(8.0)
+    assert -2.4 < wake < -0.5
+
+
 def test_landing_sweep(example, tmp_path):
     """A flight would have no row, or stronger gusts would not move the landings."""
     rows = example("landing_sweep").main(seeds=3, winds=(1.0, 8.0), jobs=1, plot=tmp_path / "plot.png")

@@ -395,8 +395,20 @@ def interpolate(x: Real, points: Reals, values: Reals) -> Real:
         return values[0]
     if x >= points[last]:
         return values[last]
+    k = interval(points, x)
+    share = (x - points[k]) / (points[k + 1] - points[k])
+    return values[k] + share * (values[k + 1] - values[k])
+
+
+def interval(points: Reals, x: Real) -> int:
+    """Return the number of the interval of rising points that holds x, the first or last one beyond them.
+
+    Args:
+        points: Rising numbers, from 2 to 65536.
+        x: Where.
+    """
     k = 0
-    end = last
+    end = length(points) - 1
     for _ in range(16):
         if end - k > 1:
             middle = (k + end) // 2
@@ -404,8 +416,7 @@ def interpolate(x: Real, points: Reals, values: Reals) -> Real:
                 k = middle
             else:
                 end = middle
-    share = (x - points[k]) / (points[k + 1] - points[k])
-    return values[k] + share * (values[k + 1] - values[k])
+    return k
 
 
 def _reader(kind: Any) -> Callable[[Any], Any]:

@@ -232,7 +232,7 @@ class WorldSpec(StrictModel):
     atmosphere: Component = {"model": "us_standard_1976"}
     magnetic_field: Component = {"model": "wmm2025"}
     wind: Component = {"model": "none"}
-    """Wind; a constant one if it has no `model`."""
+    """Wind; a constant one if it has no `model`, the sum of a list of winds."""
     spawn_points: list[SpawnPoint] | None = None
     """Free places to start from; those of the generator, else one above the origin, when left out."""
     paths: dict[str, list[Vec3]] = {}
@@ -251,10 +251,12 @@ class WorldSpec(StrictModel):
                 raise ConfigError("is the name of two spawn points", value=name, remedy="rename one")
         return None if points is None else named
 
-    @field_validator("wind")
+    @field_validator("wind", mode="before")
     @classmethod
-    def _constant_wind(cls, wind: Component) -> Component:
-        return {"model": "constant", **wind}
+    def _named_wind(cls, wind: Any) -> Any:
+        if isinstance(wind, list):
+            return {"model": "sum", "parts": wind}
+        return {"model": "constant", **wind} if isinstance(wind, dict) else wind
 
     @model_validator(mode="after")
     def _one_scene(self) -> Self:

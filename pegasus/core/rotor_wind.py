@@ -49,13 +49,15 @@ class RotorWinds:
         last: "RotorWinds | None" = None,
     ) -> None:
         self._vehicles, self._columns, self._environment = vehicles, columns, environment
-        self._jets = jets_used
+        self._jets = int(jets_used)
         self._count = sum(vehicle.count for vehicle in vehicles)
         self._moment = np.zeros(1)
         self._wind: Wind | None = None
         self._parameters: Any = None
         self._launch: Launch | None = None
-        self._key = None if last is None else last._key
+        # Of the turbulence whose state the columns hold.
+        self._turbulence: Any = None if last is None else last._turbulence
+        self._key: int | None = None if last is None else last._key
 
     def update(self, t: float, dt: float) -> None:
         """Add the turbulence to the wind at the vehicles, and set the wind at the rotors beyond it.
@@ -69,18 +71,18 @@ class RotorWinds:
             self._prepare(wind, dt)
         if self._launch is not None:
             self._moment[0] = t
-            self._launch(dt)
+            self._launch(dt, self._jets)
 
     def _prepare(self, wind: Wind, dt: float) -> None:
         """Prepare the launch for a wind."""
         self._wind, self._parameters = wind, wind.parameters
         local, turbulence = wind.at_rotors, wind.turbulence
-        key = None if turbulence is None else (id(turbulence), turbulence.key)
-        if key != self._key:
+        key = None if turbulence is None else turbulence.key
+        if turbulence is not self._turbulence or key != self._key:
             self._columns["gust_step"][...] = 0
-        self._key = key
-        for name in ("gust_velocity", "gust_rate"):
-            if turbulence is None:
+        self._turbulence, self._key = turbulence, key
+        if turbulence is None:
+            for name in ("gust_velocity", "gust_rate"):
                 self._columns[name][...] = 0.0
         if (local is None and turbulence is None) or not self._count:
             self._launch = None
@@ -97,12 +99,12 @@ class RotorWinds:
         gusts = _NO_TURBULENCE if turbulence is None else turbulence.gust_parameters(wind)
         columns = {
             **self._columns,
-            **self._tables(0 if turbulence is None else turbulence.key),
+            **self._tables(0 if turbulence is None else key),
             "local_parameters": [_NO_WIND if local is None else local.parameters],
             "gust_parameters": [gusts],
             "moment": self._moment,
         }
-        self._launch = kernel.launch(Rows(kind, columns), self._count, dt, int(self._jets))
+        self._launch = kernel.launch(Rows(kind, columns), self._count, dt, self._jets)
 
     def _tables(self, key: int | None) -> dict[str, Array]:
         """Return what belongs to the kinds of vehicles, and the keys of the random numbers of all copies."""

@@ -99,6 +99,13 @@ class Simulation:
         # Scenes that are read later log their own warnings.
         for line in self.scene.warnings if self.scene.is_whole else ():
             _log.warning(line)
+        if self.environment.wind.must_cover:
+            try:
+                from pegasus.scene import extent_of  # It imports OpenUSD, which Isaac Sim starts itself.
+
+                self.environment.wind.require_cover(*extent_of(self.scene.colliders))
+            except ConfigError as error:
+                raise error.within(field="wind", file=file) from None
         self.engine.load(self.scene)
         self.environment.bind(stream(self.seed, "environment"))
         self.vehicles = VehicleManager(self.engine, self.environment, rate=self.rate, seed=self.seed)

@@ -10,6 +10,7 @@ from pegasus.environment.samples import Samples
 from pegasus.environment.thermals import Thermals
 from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
 from pegasus.environment.wind import ConstantWind, DiscreteGust, Gusts, NoWind, Wind
+from pegasus.environment.wind_field import WindField
 from pegasus.environment.wind_profiles import LogWind, PowerWind
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "UsStandardAtmosphere1976",
     "VonKarmanWind",
     "Wind",
+    "WindField",
     "WorldMagneticModel",
     "geodetic_from_local",
     "local_from_geodetic",

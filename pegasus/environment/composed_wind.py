@@ -132,6 +132,19 @@ class SumWind(Wind):
             wind.bind(rng)
         self._parameters = None
 
+    @property
+    def must_cover(self) -> bool:
+        """Return whether a part must cover the world."""
+        return any(wind.must_cover for wind in self._winds)
+
+    def require_cover(self, low: Array, high: Array) -> None:
+        """Raise a ConfigError if a part must cover the world and does not; see `Wind.require_cover`."""
+        for k, wind in enumerate(self._winds):
+            try:
+                wind.require_cover(low, high)
+            except ConfigError as error:
+                raise error.within(field=f"parts.{k}") from None
+
     def mean_at(self, position: Array) -> Array:
         """Return the sum of the mean velocities; see `Wind.mean_at`."""
         total = np.zeros(position.shape)

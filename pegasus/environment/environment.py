@@ -17,6 +17,7 @@ from pegasus.environment.samples import Sampler, Samples
 from pegasus.environment.thermals import Thermals
 from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
 from pegasus.environment.wind import ConstantWind, Gusts, NoWind, Wind
+from pegasus.environment.wind_field import WindField
 from pegasus.environment.wind_profiles import LogWind, PowerWind
 
 GRAVITIES: Registry[Gravity] = Registry(
@@ -45,6 +46,7 @@ WINDS: Registry[Wind] = Registry(
         "von_karman": VonKarmanWind,
         "discrete_gust": GustWind,
         "thermals": Thermals,
+        "field": WindField,
         "sum": SumWind,
     },
 )

@@ -144,6 +144,19 @@ class Wind(StepModel):
         """Return the part of this wind with a state for each vehicle, a `Turbulence`; None for none."""
         return None
 
+    @property
+    def must_cover(self) -> bool:
+        """Return whether this wind is known in a part of space that must hold the world."""
+        return False
+
+    def require_cover(self, low: Array, high: Array) -> None:
+        """Raise a ConfigError if this wind must cover a world and does not.
+
+        Args:
+            low: Lowest coordinates of the world's bounded collision shapes [m], shape (3,).
+            high: Highest ones [m], shape (3,).
+        """
+
     def mean_at(self, position: Array) -> Array:
         """Return the mean velocity of the air without gusts [m/s], shape (N, 3).
 

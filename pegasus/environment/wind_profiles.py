@@ -44,6 +44,8 @@ def power_wind_at(p: "PowerWind", position: Vec3, t: Real) -> Vec3:
 
 def turned(east: Real, north: Real, share: Real, angle: Real) -> Vec3:
     """Return a share of a horizontal velocity, turned counter-clockwise by an angle [rad]."""
+    if angle == 0.0:
+        return Vec3(share * east, share * north, 0.0)
     cosine = cos(angle)
     sine = sin(angle)
     return Vec3(share * (cosine * east - sine * north), share * (sine * east + cosine * north), 0.0)

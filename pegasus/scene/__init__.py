@@ -18,7 +18,7 @@ from pegasus.scene.scene import (
 
 if TYPE_CHECKING:
     from pegasus.scene.airframe import build_vehicle_stage
-    from pegasus.scene.colliders import bounds, lowest_point
+    from pegasus.scene.colliders import bounds, extent_of, lowest_point
     from pegasus.scene.stage import open_stage
     from pegasus.scene.translation import translate
     from pegasus.scene.vehicle_asset import vehicle_scene
@@ -36,6 +36,7 @@ __all__ = [
     "Texture",
     "bounds",
     "build_vehicle_stage",
+    "extent_of",
     "lowest_point",
     "open_stage",
     "translate",
@@ -45,6 +46,7 @@ __all__ = [
 _ON_OPENUSD = {
     "bounds": "colliders",
     "build_vehicle_stage": "airframe",
+    "extent_of": "colliders",
     "lowest_point": "colliders",
     "open_stage": "stage",
     "translate": "translation",

@@ -214,6 +214,18 @@ def lowest_point(colliders: list[Collider]) -> float:
     return min((bounds(item)[0][2] for item in colliders), default=np.inf)
 
 
+def extent_of(colliders: list[Collider]) -> tuple[Array, Array]:
+    """Return the corners of the box around all bounded colliders [m], shape (3,) each; zeros without any.
+
+    Args:
+        colliders: Collision shapes in one frame.
+    """
+    boxes = [bounds(item) for item in colliders if item.shape is not ColliderShape.PLANE]
+    if not boxes:
+        return np.zeros(3), np.zeros(3)
+    return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+
+
 def bounds(item: Collider) -> tuple[Array, Array]:
     """Return the corners of the axis-aligned box around a collider [m], each of shape (3,).
 
