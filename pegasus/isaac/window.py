@@ -9,6 +9,7 @@ from omni.kit.menu.utils import MenuHelperWindow
 
 from pegasus.isaac import fields, kit
 from pegasus.isaac.viewport import Screenshots, ViewportCamera, ViewportClick, ViewportMarks
+from pegasus.isaac.window_faults import FaultSection
 from pegasus.isaac.window_replicator import ReplicatorPart, ReplicatorSection
 from pegasus.isaac.window_run import FleetSection, HandControls, RunSection, ViewSection
 from pegasus.isaac.window_setup import (
@@ -113,6 +114,7 @@ class PegasusWindow(MenuHelperWindow):  # type: ignore[misc]
                 SensorSection(panel),
                 BackendSection(panel),
                 FleetSection(panel, self._hands, self._click),
+                FaultSection(panel),
                 ViewSection(panel),
                 RunSection(panel),
                 ReplicatorSection(panel, self._replicator),

@@ -29,6 +29,7 @@ class Topic(StrEnum):
     BACKEND = "backend"
     SIMULATION = "simulation"
     VIEW = "view"
+    FAULTS = "faults"
     MESSAGES = "messages"
     SCREENSHOT = "screenshot"
 

@@ -7,6 +7,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.config import settings
 from pegasus.panel.backend_part import BackendPart
 from pegasus.panel.board import Board, Listener, Message, Topic
+from pegasus.panel.fault_part import FaultPart
 from pegasus.panel.pilot_part import PilotPart
 from pegasus.panel.sensor_part import SensorPart
 from pegasus.panel.session import Session
@@ -48,6 +49,7 @@ class Panel:
         self.sensors = SensorPart(self._board, session, self.view)
         self.vehicle = VehiclePart(self._board, session, self.backend, self.sensors)
         self.simulation = SimulationPart(self._board, session, out=folder)
+        self.faults = FaultPart(self._board, session, self.view)
         self.pilot = PilotPart(self._board, session, self.view)
         self.world.choose(FIRST_WORLD)
         self._unsubscribe = session.watch(on_snapshot=self._on_snapshot, on_failure=self._board.fail)

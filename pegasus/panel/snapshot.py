@@ -78,6 +78,8 @@ class VehicleSnapshot:
     """Voltage, current and charge; None without a battery."""
     readings: Mapping[str, Reading]
     """Last readings by sensor name."""
+    faults: tuple[tuple[str, BoolArray], ...] = ()
+    """Name of each fault that is not over, and the copies that it acts on, shape (N,)."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,7 @@ def vehicle_snapshot(vehicle: Multirotor, time: float, in_contact: BoolArray) ->
         if battery is None
         else BatteryReading(time, battery.voltage, battery.current, battery.charge),
         readings=dict(vehicle.readings),
+        faults=tuple((i.label, i.active.copy()) for i in vehicle.faults.injections if not i.is_over),
     )
 
 

@@ -9,6 +9,7 @@ from pegasus.panel.board import Topic
 from pegasus.panel.panel import Panel
 from pegasus.panel.snapshot import Snapshot
 from pegasus.panel.view_part import ViewPart
+from pegasus.panel.viser.faults import FaultSection
 from pegasus.panel.viser.fields import Section, paragraph, set_content
 from pegasus.panel.viser.run import FleetSection, PilotSection, RunSection, StatusSection, ViewSection
 from pegasus.panel.viser.setup import (
@@ -49,6 +50,8 @@ class WebControls:
             self._sections.append(FleetSection(gui, panel, self._pick))
             with gui.add_folder("Keyboard and gamepad"):
                 self._sections.append(PilotSection(gui, panel))
+            with gui.add_folder("Faults", expand_by_default=False):
+                self._sections.append(FaultSection(gui, panel))
             with gui.add_folder("Run"):
                 self._sections.append(RunSection(view.server, panel))
         with tabs.add_tab("Telemetry"):
