@@ -4,12 +4,15 @@ from pegasus.base.registry import Registry
 from pegasus.dynamics.battery import Battery, BatteryState
 from pegasus.dynamics.downwash import Downwash
 from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag
+from pegasus.dynamics.electric_motor import ElectricMotor
 from pegasus.dynamics.ground_effect import GroundEffect
-from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, Motor
+from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
 from pegasus.dynamics.thrust_curves import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
 
 MOTORS: Registry[Motor] = Registry(
-    "motor model", group="pegasus.motors", shipped={"ideal": IdealMotor, "first_order": FirstOrderMotor}
+    "motor model",
+    group="pegasus.motors",
+    shipped={"ideal": IdealMotor, "first_order": FirstOrderMotor, "electric": ElectricMotor},
 )
 """Motors by their name in YAML."""
 
@@ -55,6 +58,8 @@ __all__ = [
     "BatteryState",
     "Downwash",
     "Drag",
+    "DrivenMotor",
+    "ElectricMotor",
     "FirstOrderMotor",
     "GroundEffect",
     "IdealMotor",
