@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from pegasus.backends.ros2.backend import ROS2
+from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.config.files import scenario_model, scenario_world
 from pegasus.config.scenario import Component, ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec
 from pegasus.control.trajectories import located
 from pegasus.core.backend import build_backends
+from pegasus.core.fault import build_fault
+from pegasus.core.injection import Injection
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import build_sensors
 from pegasus.core.simulation import Simulation
@@ -78,6 +81,41 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
             simulation.add(vehicle, before=vehicles[i:])
         except ConfigError as error:
             raise _of_entry(error, spec.vehicles[i]).within(field=f"vehicles.{i}") from None
+    for i, described in enumerate(spec.faults):
+        try:
+            inject_described(simulation, described)
+        except ConfigError as error:
+            raise error.within(field=f"faults.{i}") from None
+
+
+def inject_described(simulation: Simulation, described: Component) -> Injection:
+    """Inject the fault that a mapping describes.
+
+    Args:
+        simulation: The simulation with its vehicles.
+        described: Mapping with `model` and the parameters of the fault; `vehicle`, which may be left out
+            where there is only one; and `copies`, all if left out.
+
+    Raises:
+        ConfigError: If the vehicle, the model or a parameter is wrong.
+    """
+    parameters = dict(described)
+    name, copies = parameters.pop("vehicle", None), parameters.pop("copies", None)
+    names = [vehicle.name for vehicle in simulation.vehicles]
+    if name is None and len(names) == 1:
+        name = names[0]
+    require(name in names, "vehicle", name, f"must be one of {', '.join(names) or 'none'}")
+    try:
+        fault = build_fault(parameters, field="")
+    except ConfigError as error:
+        raise ConfigError(
+            error.problem,
+            file=error.file,
+            field=(error.field or "").lstrip(".") or None,
+            value=error.value,
+            remedy=error.remedy,
+        ) from None
+    return simulation.vehicles[name].inject(fault, copies=copies)
 
 
 def _of_entry(error: ConfigError, entry: ScenarioVehicle) -> ConfigError:

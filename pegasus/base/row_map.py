@@ -105,9 +105,15 @@ class StepModel:
         """Return the parameters of `law`: a dataclass of numbers, triples and tables."""
         return self
 
+    @property
+    def step_function(self) -> Callable[..., Any] | None:
+        """Return `law`, which belongs to the class, for composed models to the instance."""
+        function: Callable[..., Any] | None = vars(self).get("law", type(self).law)
+        return function
+
     @functools.cached_property
     def _rows(self) -> RowMap:
-        function = type(self).law
+        function = self.step_function
         if function is None:
             kind = type(self)
             raise TypeError(

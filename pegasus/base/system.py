@@ -2,6 +2,9 @@
 
 import os
 import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
@@ -49,6 +52,28 @@ def user_cache() -> Path:
     mac = "~/Library/Caches/pegasus"
     xdg = "XDG_CACHE_HOME", "~/.cache"
     return _user_folder(_CACHE_VARIABLE, windows="pegasus/Cache", mac=mac, xdg=xdg)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of a temporary file that becomes a file at the end, or is deleted after an error.
+
+    Its folder is made, its suffix is that of the file, and its name is unique among threads, processes and
+    computers that share the folder, so that nobody reads half a file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.stem}.{uuid.uuid4().hex}{path.suffix}")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def at_home(path: Path) -> Path:

@@ -216,8 +216,15 @@ def struct_of(kind: type) -> Any:
                 fields[name] = NUMBERS[hint]
             elif hint in (Reals, tuple[float, ...]):
                 fields[name] = wp.array(dtype=wp.float64)
+            elif _nested(hint):
+                fields[name] = struct_of(hint)
         _STRUCTS[kind] = _made_struct(kind, fields)
     return _STRUCTS[kind]
+
+
+def _nested(hint: Any) -> bool:
+    """Return whether a field holds a structure of parameters."""
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
 
 
 def _made_struct(kind: type, fields: dict[str, Any]) -> Any:
@@ -241,4 +248,6 @@ def filled_struct(kind: type, value: Any, gradients: bool, device: str) -> Any:
             table = np.array(getattr(value, name), dtype=np.float64)
             array: Any = wp.array(table, dtype=wp.float64, device=device, requires_grad=gradients)
             setattr(made, name, array)
+        elif _nested(hint):
+            setattr(made, name, filled_struct(hint, getattr(value, name), gradients, device))
     return made

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     SENSORS = "sensors"
     GENERATORS = "generators"
     WINDS = "winds"
+    FAULTS = "faults"
 
 
 _FILES = (Kind.WORLDS, Kind.VEHICLES, Kind.SCENARIOS)
@@ -188,6 +189,7 @@ def _components(kind: Kind) -> Mapping[str, Callable[[], str]]:
     from pegasus.control import Controller
     from pegasus.control.trajectories import TRAJECTORIES
     from pegasus.environment import WINDS
+    from pegasus.faults import FAULTS
     from pegasus.sensors import SENSORS
     from pegasus.worlds import GENERATORS
 
@@ -198,6 +200,7 @@ def _components(kind: Kind) -> Mapping[str, Callable[[], str]]:
         Kind.SENSORS: SENSORS,
         Kind.GENERATORS: GENERATORS,
         Kind.WINDS: WINDS,
+        Kind.FAULTS: FAULTS,
     }
     table = tables[kind]
     names = [name for name in table if kind is not Kind.CONTROLLERS or issubclass(table[name], Controller)]

@@ -211,6 +211,23 @@ def plot(
 
 
 @app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="Log, folder of a run, or CSV of time, x, y, z.")],
+    second: Annotated[Path, typer.Argument(help="The same, of the other flight.")],
+    vehicle: Annotated[str | None, typer.Option(help="Vehicle of both logs.")] = None,
+    second_vehicle: Annotated[str | None, typer.Option(help="Vehicle of the second log, if another.")] = None,
+    align: Annotated[
+        str, typer.Option(help="Move the second path: none, start (place and time), or pose (best fit).")
+    ] = "none",
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Compare two flown paths: Hausdorff, Frechet and RMS distances."""
+    from pegasus.cli.comparison import report_comparison
+
+    report_comparison(first, second, vehicles=(vehicle, second_vehicle or vehicle), align=align, as_json=json)
+
+
+@app.command()
 def bench(
     vehicles: Annotated[
         str, typer.Option(help="Numbers of vehicles, separated by commas.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -34,7 +35,7 @@ Settings = Annotated[
 
 
 def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of --set by path.
+    """Return the values of --set by path; relative paths of files are those of the current folder.
 
     Raises:
         ConfigError: If one is not PATH=VALUE, or the value is not YAML.
@@ -49,7 +50,12 @@ def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
         if not (equals and path.strip()):
             remedy = "such as --set seed=3 or --set 'world.wind.mean_velocity=[4,0,0]'"
             raise ConfigError("must be PATH=VALUE", field="--set", value=setting, remedy=remedy)
-    return found
+    if not found:
+        return found
+    # Not at the top: reading files of scenarios takes longer than many commands.
+    from pegasus.config.files import placed_changes
+
+    return placed_changes(found, Path.cwd())
 
 
 class Commands(TyperGroup):

@@ -1,7 +1,7 @@
 """Reading of vehicle, world and scenario files: files that extend others, and changes of single fields."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,9 @@ _MODELS: dict[str, type[StrictModel]] = {
     "worlds": WorldSpec,
     "scenarios": ScenarioSpec,
 }
+
+_FILES = ("usd", "file", "world", "extends")
+"""Fields that are paths of files, or names."""
 
 
 def read_file(path: Path, model: type[M]) -> M:
@@ -111,6 +114,25 @@ def scenario_model(entry: ScenarioVehicle, file: Path) -> Path | VehicleSpec:
     if isinstance(entry.model, str):
         return find_beside("vehicles", entry.model, beside=file, field="model")
     return _placed(entry.model, file.parent)
+
+
+def placed_changes(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return changes of a scenario with the relative paths of files in them made absolute.
+
+    Args:
+        values: Values by path; see `Changes`.
+        folder: Folder that they are relative to.
+    """
+    return {path: _placed_change(path.split("."), value, folder) for path, value in values.items()}
+
+
+def _placed_change(parts: Sequence[str], value: Any, folder: Path) -> Any:
+    name = parts[-1]
+    if isinstance(value, list) and name in (*_FILES, "model"):
+        return [_placed_change(parts, item, folder) for item in value]
+    if parts[0] == "vehicles" and len(parts) == 3 and name == "model" and isinstance(value, str):
+        return _relocated({"vehicles": [{"model": value}]}, folder)["vehicles"][0]["model"]
+    return _relocated({name: value}, folder)[name]
 
 
 def files_of(kind: str, path: Path) -> list[Path]:
@@ -231,7 +253,7 @@ def _relocated(value: Any, folder: Path) -> Any:
     if not isinstance(value, dict):
         return value
     found = {name: _relocated(item, folder) for name, item in value.items()}
-    for name in "usd", "file", "world", "extends":
+    for name in _FILES:
         # A name has no suffix.
         if isinstance(path := found.get(name), str) and Path(path).suffix:
             found[name] = str(folder / Path(path).expanduser())

@@ -354,6 +354,8 @@ class ScenarioSpec(StrictModel):
     """Simulated time [s]; the end of the longest mission when left out."""
     speed: Speed = "max"
     """Times real time, or as fast as it goes."""
+    faults: list[Component] = []
+    """Faults: the name of each as `model`, its parameters, and `vehicle` and `copies`; see docs/faults.md."""
     record: RecordSpec = RecordSpec()
     dataset: DatasetSpec = DatasetSpec()
     """Settings of `pegasus dataset`."""

@@ -58,8 +58,7 @@ class Actuation:
             rows: Indices of the copies; all if None.
         """
         chosen = slice(None) if rows is None else rows
-        centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
-        self._centers = centers if centers.any() else None
+        self.fit(vehicle)
         for name in _RESET:
             vehicle.columns[name][chosen] = 0.0
         for name, limit in (("lowest_speed", "min_speed"), ("highest_speed", "max_speed")):
@@ -70,6 +69,15 @@ class Actuation:
             vehicle.battery.reset(chosen)
         if self._survey is not None:
             self._survey.renew(rows)
+
+    def fit(self, vehicle: "Multirotor") -> None:
+        """Take the present centres of mass.
+
+        Args:
+            vehicle: The vehicle.
+        """
+        centers = np.array([parameters.center_of_mass for parameters in vehicle.parameters])
+        self._centers = centers if centers.any() else None
 
     def prepare(self, vehicle: "Multirotor", t: float, dt: float) -> None:
         """Set the inputs of the step from t to t + dt.
@@ -86,7 +94,7 @@ class Actuation:
             self._survey.update(vehicle, t)
         if self._python_motor:
             command = np.maximum(vehicle.command, columns["lowest_speed"][:, None])
-            command = np.minimum(command, columns["highest_speed"][:, None])
+            command = np.minimum(command, columns["highest_speed"][:, None]) * columns["drive"]
             middle = vehicle.motor.step(state.rotor_speed, command, dt / 2)
             columns["speed_first"][...] = state.rotor_speed
             columns["speed_middle"][...] = middle

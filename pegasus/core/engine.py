@@ -119,6 +119,9 @@ class Engine(Protocol):
     def remove_bodies(self, ids: BodyIds) -> None:
         """Remove bodies; no other body is disturbed."""
 
+    def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
+        """Give bodies other mass properties, also while running; poses and velocities are kept."""
+
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
 

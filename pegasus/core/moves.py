@@ -1,11 +1,19 @@
 """Moves of copies of a vehicle: new poses, new episodes, and external wrenches."""
 
+from collections.abc import Callable
+from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
+from pegasus.base.arrays import BoolArray
 from pegasus.base.components import finite_numbers
+from pegasus.base.frames import cross, rotate
+from pegasus.core.dynamics_models import VehicleParameters
+from pegasus.core.engine import BodyState
 from pegasus.core.placement import Copies, chosen_copies, placed_state
+from pegasus.core.plant_models import inverse
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -66,7 +74,7 @@ def reset(
 ) -> None:
     """Begin a new episode of copies: at their start or a given pose, rotors at rest, batteries charged.
 
-    Their sensors start afresh, with other noise and biases than before, and their missions too; external
+    Their faults, missions and sensors start afresh, with other noise and biases than before; external
     wrenches end. The other copies, and the clock, go on as if nothing had happened.
 
     Args:
@@ -86,6 +94,7 @@ def reset(
     """
     rows = chosen_copies(copies, vehicle.count)
     vehicle.backends.require_restarts()
+    vehicle.faults.reset_copies(rows)
     vehicle.place(
         position,
         heading=heading,
@@ -99,6 +108,41 @@ def reset(
     vehicle.sensors.reset_copies(rows)
     for backend in vehicle.backends:
         backend.reset_copies(rows)
+
+
+def refit(
+    vehicle: "Multirotor",
+    copies: BoolArray,
+    change: Callable[[VehicleParameters], VehicleParameters],
+    *,
+    keeps_momentum: bool,
+) -> None:
+    """Change the mass properties of copies in flight.
+
+    Args:
+        vehicle: The vehicle.
+        copies: The copies, shape (N,).
+        change: Function from present to new parameters.
+        keeps_momentum: Keep centre of mass, momentum and angular momentum in the world, as by an inner force;
+            otherwise pose and velocities of the body frame, as when a part falls off.
+    """
+    present = list(islice(cycle(vehicle.parameters), vehicle.count))
+    new = [change(p) if chosen else p for p, chosen in zip(present, copies.tolist(), strict=True)]
+    vehicle.manager.refit(vehicle, new)
+    if not keeps_momentum:
+        return
+    rows, state = np.flatnonzero(copies), vehicle.state
+    target = BodyState.zeros(len(rows))
+    for k, row in enumerate(rows.tolist()):
+        before, after, rotation = present[row], new[row], state.rotation[row]
+        rate = state.angular_velocity[row]
+        turned = (inverse(after.inertia) * (before.inertia * rate).sum(axis=1)).sum(axis=1)
+        place = state.position[row] + rotate(rotation, before.center_of_mass - after.center_of_mass)
+        swing = cross(rate, before.center_of_mass) - cross(turned, after.center_of_mass)
+        target.position[k], target.orientation[k] = place, state.orientation[row]
+        target.velocity[k] = state.velocity[row] + rotate(rotation, swing)
+        target.angular_velocity[k] = turned
+    vehicle.manager.place(vehicle, target, rows)
 
 
 def disturb(vehicle: "Multirotor", *, force: npt.ArrayLike = 0.0, torque: npt.ArrayLike = 0.0) -> None:

@@ -21,8 +21,10 @@ from pegasus.core.backend import Backend, BackendGroup
 from pegasus.core.driven import require_driven_rotors
 from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.engine import RayHits, RigidBody
-from pegasus.core.moves import disturb, place, reset
-from pegasus.core.placement import StartPlacement
+from pegasus.core.fault import Fault
+from pegasus.core.injection import Injection, VehicleFaults
+from pegasus.core.moves import disturb, place, refit, reset
+from pegasus.core.placement import Copies, StartPlacement
 from pegasus.core.plant import ColumnView, StateView, own_columns
 from pegasus.core.readings import NewReadings, Readings
 from pegasus.core.reprs import vehicle_html, vehicle_line
@@ -75,6 +77,8 @@ class Multirotor:
 
     environment: Environment
     """Gravity, air, wind and magnetic field; set when the vehicle joins a simulation."""
+    state: VehicleState
+    """True state; its arrays are live and read-only."""
     position, orientation = StateView("position"), StateView("orientation")
     """Position and orientation of `state`."""
     velocity, angular_velocity = StateView("velocity"), StateView("angular_velocity")
@@ -163,6 +167,7 @@ class Multirotor:
         """Inertia about the centre of mass in the body frame [kg m^2], shape (3, 3)."""
         self.center_of_mass: Array = nominal.center_of_mass
         """Centre of mass in the body frame [m], shape (3,)."""
+        self._changed: Sequence[VehicleParameters] | None = None
         self._variation = Variation(spec, models, self.count, variation or {})
         self._nominal = nominal
         self.start = StartPlacement(
@@ -179,8 +184,10 @@ class Multirotor:
         self.actuation = Actuation(self, nominal.ground_effect)
         self._vary()
         self._manager: VehicleManager | None = None
+        self.faults = VehicleFaults(self)
+        """Faults of the vehicle; see `inject`."""
 
-    place, reset, disturb = place, reset, disturb
+    place, reset, disturb, refit = place, reset, disturb, refit
     __repr__, _repr_html_ = vehicle_line, vehicle_html
 
     @property
@@ -205,6 +212,35 @@ class Multirotor:
         """
         return self.sensors.reading(kind, name)
 
+    def inject(self, fault: Fault, *, copies: Copies = None) -> Injection:
+        """Inject a fault, which begins at its time and place, or at the coming step.
+
+        A reset begins it anew, unless it was injected during the run without a `start`.
+
+        Args:
+            fault: The fault, such as `pegasus.faults.MotorLoss(2)`.
+            copies: The copies that it concerns; all if None.
+
+        Raises:
+            ConfigError: If the vehicle does not have what fails.
+        """
+        injection = self.faults.inject(fault, copies)
+        if self._manager is not None:
+            self._manager.note_faults()
+        return injection
+
+    def heal(self, fault: Fault | Injection | str | None = None, *, copies: Copies = None) -> list[str]:
+        """End faults at the coming step, and return their names.
+
+        Args:
+            fault: The fault, its injection or its name; all if None.
+            copies: The copies; all if None.
+
+        Raises:
+            ConfigError: If there is no such fault.
+        """
+        return self.faults.heal(fault, copies)
+
     @property
     def variation(self) -> Mapping[str, Array]:
         """Values that differ between the copies by field, shape (N, ...); drawn ones once it has joined."""
@@ -214,6 +250,8 @@ class Multirotor:
     def parameters(self) -> Sequence[VehicleParameters]:
         """Parameters of the step: one entry for all copies, or one for each of a varied vehicle."""
         names = ("mass", "inertia", "center_of_mass", *MODELS)
+        if self._changed is not None:
+            return self._changed
         own = {name: getattr(self, name) for name in names if name != "battery"}
         return self._varied or [replace(self._nominal, **own)]
 
@@ -255,6 +293,11 @@ class Multirotor:
         """
         driver = self.backends.driver
         return driver.plan(t) if driver is not None else None
+
+    @property
+    def is_refitted(self) -> bool:
+        """Whether its mass properties were changed in flight."""
+        return self._changed is not None
 
     @property
     def in_contact(self) -> BoolArray:
@@ -366,14 +409,28 @@ class Multirotor:
     def _vary(self) -> None:
         """Take the present values of the variation, and reset rotors and batteries."""
         self._varied = self._variation.parameters()
-        if self.battery is not None and self._varied:
-            self.battery.fit([(p.battery, p.motor) for p in self._varied if p.battery is not None])
+        self._fit_battery()
         self.actuation.reset(self)
+
+    def _fit_battery(self) -> None:
+        if self.battery is not None:
+            parameters = self.parameters
+            self.battery.fit([(p.battery, p.motor) for p in parameters if p.battery is not None])
+
+    def take_parameters(self, parameters: Sequence[VehicleParameters] | None) -> None:
+        """Fly with other parameters, one entry for each copy; with those of before if None.
+
+        Args:
+            parameters: Parameters of the copies.
+        """
+        self._changed = parameters
+        self._fit_battery()
+        self.actuation.fit(self)
 
     def leave(self) -> None:
         """Leave the simulation; the last state is kept."""
         self.take_columns({name: column.copy() for name, column in self.columns.items()})
-        self._manager = None
+        self._manager, self._changed = None, None
 
     def begin(self, *, rate: float, seed: int) -> None:
         """Bring rotors, battery, external wrench and sensors to their initial state, that of the first run.

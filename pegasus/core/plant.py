@@ -1,6 +1,7 @@
 """Plant of a simulation: the rows of all vehicles, and their compiled step."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -25,10 +26,25 @@ from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows, draw
 from pegasus.dynamics.driven_rotors import DrivenRows
 from pegasus.environment import Environment
+from pegasus.environment.turbulence import GustState
 
 if TYPE_CHECKING:
     from pegasus.base.compiler import Launch
     from pegasus.core.multirotor import Multirotor
+
+_SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {
+    f"{name}_share" for name in ("voltage", "capacity", "resistance")
+}
+"""Columns that are 1 without faults."""
+
+
+@dataclass
+class FaultRows:
+    """Inputs of the step that only faults set."""
+
+    wind_shock: Column[Vec3]
+    """Velocity of the air that faults add to the wind, world [m/s]."""
+
 
 _SHAPES: dict[Any, tuple[int, ...]] = {float: (), int: (), Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
 
@@ -254,7 +270,7 @@ class Plant:
 @cache
 def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, DrivenRows, BatteryRows, EnergyRows
+    kinds = plant_rows.PlantRows, DrivenRows, BatteryRows, EnergyRows, GustState, FaultRows
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     return tuple(
         (name, get_origin(hint) is Table, get_args(hint)[0])
@@ -271,4 +287,6 @@ def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
         array[...] = np.eye(3)
     elif name == "ground_normal":
         array[..., 2] = 1.0
+    elif name in _SHARES:
+        array[...] = 1.0
     return array

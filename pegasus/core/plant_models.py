@@ -50,7 +50,7 @@ _SHIPPED: dict[str, tuple[Law, Any]] = {
 """Law and column of each shipped model, with the parameters of vehicles that have another one."""
 _ROTOR_TABLES = ("rotor_position", "rotor_x", "rotor_y", "rotor_z", "rotor_spin", "rotor_apart")
 PARAMETERS = frozenset(
-    {"airframe", "drive", "cells", "alarm", "bell", "gravity_parameters", *_SHIPPED, *_ROTOR_TABLES}
+    {"airframe", "driven", "cells", "alarm", "bell", "gravity_parameters", *_SHIPPED, *_ROTOR_TABLES}
 )
 """Columns and tables that have one row per kind of vehicle, or one for all of them."""
 _DISPATCHERS: dict[type, tuple[Law, dict[Any, int]]] = {
@@ -228,7 +228,7 @@ def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
     tables["rotor_apart"] = np.zeros((kinds, rotors * rotors + rotors))
     custom = custom_laws(vehicles)
     extra = [f"custom_{k}" for k in range(len(custom))]
-    columns: dict[str, Any] = {name: [] for name in ("airframe", "drive", *_SHIPPED, *extra)}
+    columns: dict[str, Any] = {name: [] for name in ("airframe", "driven", *_SHIPPED, *extra)}
     first = 0
     for vehicle in vehicles:
         r, k = vehicle.rotor_count, slice(first, first + len(vehicle.parameters))
@@ -243,7 +243,7 @@ def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
         for parameters in vehicle.parameters:
             frame = _airframe(vehicle, parameters, custom)
             columns["airframe"].append(frame)
-            columns["drive"].append(_drive(vehicle, parameters, frame))
+            columns["driven"].append(_drive(vehicle, parameters, frame))
             models = [model for _, model in _roles(parameters)]
             used = {law: _parameters(model) for model in models if (law := law_of(model)) is not None}
             for name, (law, default) in _SHIPPED.items():
@@ -268,7 +268,8 @@ def _number(role: type, model: Any, custom: Custom) -> int:
 
 def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Custom) -> plant_rows.Airframe:
     """Return the parameters of a rigid body, and the numbers of its compiled models."""
-    inertia, inverse = parameters.inertia.tolist(), _inverse(parameters.inertia.tolist())
+    inertia = parameters.inertia.tolist()
+    inverted = inverse(parameters.inertia).tolist()
 
     motor, curve, drag, ground = (_number(role, model, custom) for role, model in _roles(parameters))
     return plant_rows.Airframe(
@@ -277,9 +278,9 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
         inertia_x=_triple(inertia[0]),
         inertia_y=_triple(inertia[1]),
         inertia_z=_triple(inertia[2]),
-        inverse_x=_triple(inverse[0]),
-        inverse_y=_triple(inverse[1]),
-        inverse_z=_triple(inverse[2]),
+        inverse_x=_triple(inverted[0]),
+        inverse_y=_triple(inverted[1]),
+        inverse_z=_triple(inverted[2]),
         rotor_count=vehicle.rotor_count,
         rotor_inertia=parameters.rotor_inertia,
         rotor_radius=vehicle.spec.propeller.diameter / 2,
@@ -298,12 +299,17 @@ def _drive(
     if not isinstance(parameters.motor, DrivenMotor):
         return NO_DRIVE
     hub = hub_inertia(vehicle.layout, parameters.inertia, frame.rotor_inertia)
-    x, y, z = _inverse(hub.tolist())
+    x, y, z = inverse(hub).tolist()
     return Drive(frame.motor, frame.rotor_inertia, _triple(x), _triple(y), _triple(z))
 
 
-def _inverse(matrix: list[list[float]]) -> list[list[float]]:
-    """Return the inverse of a matrix of three rows by its cofactors, in the same bits on every processor."""
+def inverse(inertia: Array) -> Array:
+    """Return the inverse of an inertia by its cofactors, in the same bits on every processor, shape (3, 3).
+
+    Args:
+        inertia: The inertia [kg m^2], shape (3, 3).
+    """
+    matrix: list[list[float]] = inertia.tolist()
     cofactors = [
         [
             matrix[(i + 1) % 3][(j + 1) % 3] * matrix[(i + 2) % 3][(j + 2) % 3]
@@ -313,7 +319,7 @@ def _inverse(matrix: list[list[float]]) -> list[list[float]]:
         for i in range(3)
     ]
     determinant = sum(matrix[0][j] * cofactors[0][j] for j in range(3))
-    return [[cofactors[j][i] / determinant for j in range(3)] for i in range(3)]
+    return np.array([[cofactors[j][i] / determinant for j in range(3)] for i in range(3)])
 
 
 def _triple(values: Sequence[float]) -> tuple[float, float, float]:

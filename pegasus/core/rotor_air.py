@@ -81,8 +81,9 @@ class Wakes:
     def __init__(self, vehicles: Sequence["Multirotor"], columns: Mapping[str, Array]) -> None:
         self._vehicles, self._columns = vehicles, columns
         self._count = sum(vehicle.count for vehicle in vehicles)
-        self._used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
-        columns["in_wake"][...] = self._used
+        self.used = self._count > 1 and any(vehicle.downwash is not None for vehicle in vehicles)
+        """Whether there are jets that other vehicles feel."""
+        columns["in_wake"][...] = self.used
         columns["wake"][...] = 0.0
         self._jets = {"center": np.zeros((self._count, 3)), "axis": np.zeros((self._count, 3))}
         self._momentum = np.zeros(self._count)
@@ -93,7 +94,7 @@ class Wakes:
 
         The jets are those of the step before, so that the order of the vehicles does not matter.
         """
-        if not self._used:
+        if not self.used:
             return
         if not self._launches:
             self._launches = self._prepared()

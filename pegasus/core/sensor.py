@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,16 @@ class Reading:
     def __repr__(self) -> str:
         """Return one line: the values with their units."""
         return f"{type(self).__name__}({fields_text(self)})"
+
+
+def changed_reading(reading: Reading, fields: Mapping[str, Any]) -> Reading:
+    """Return a reading with other values of fields.
+
+    Args:
+        reading: The reading.
+        fields: Values by field.
+    """
+    return replace(reading, **fields)
 
 
 _BLOCK = 1024

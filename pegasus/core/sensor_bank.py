@@ -86,6 +86,7 @@ class SensorTable:
         self.sensors = [sensor for sensor, _ in sensors]
         self._kind = self.sensors[0].columns
         self._position = bodies["position"]
+        self._gust, self._wind_shock = bodies["gust_velocity"], bodies["wind_shock"]
         self._environment = self.sensors[0].environment
         names, own = annotations_of(self._kind), own_columns(self._kind)
         columns = {name: _joined([sensor.rows[name] for sensor in self.sensors]) for name in own}
@@ -136,6 +137,10 @@ class SensorTable:
         self.next_step = step + self._tick(step)
         for name, column in self._inputs.items():
             column[...] = _input(self._environment, name, self._position, t)
+            if name == "wind" and self._environment.wind.turbulence is not None:
+                column += self._gust
+            if name == "wind" and self._wind_shock.any():
+                column += self._wind_shock
         for sensor in self._fed:
             sensor.feed(sensor.vehicle.state)
         self._launch()

@@ -31,6 +31,7 @@ class SensorSuite(Mapping[str, Sensor]):
         self._each = [(name, self._compiled.get(name)) for name in self._sensors]
         self._given: dict[str, Reading] = {}
         self._new: tuple[float, NewReadings] | None = None
+        self._altered: Mapping[str, Reading | None] = {}
         self.time: Array | None = None
         """Time of the bank, which `SensorBank` sets; None before the first step."""
 
@@ -77,6 +78,36 @@ class SensorSuite(Mapping[str, Sensor]):
             if schedule.due(step):
                 self._given[name] = sensor.measure(state, t)
 
+    def alter(self, readings: Mapping[str, Reading | None]) -> None:
+        """Give other readings of faulty sensors than the true ones.
+
+        Args:
+            readings: Last reading of each faulty sensor, None for one that has given none.
+        """
+        self._altered, self._new = readings, None
+
+    def true_reading(self, name: str, t: float) -> Reading | None:
+        """Return the reading of an instant without faults; None if there is none.
+
+        Args:
+            name: Name of the sensor.
+            t: Simulation time [s].
+        """
+        sensor = self._compiled.get(name)
+        reading = self._given.get(name) if sensor is None else sensor.given_at(t)
+        return reading if reading is not None and reading.stamp == t else None
+
+    def last_reading(self, name: str) -> Reading | None:
+        """Return the last reading without faults; None if there is none.
+
+        Args:
+            name: Name of the sensor.
+        """
+        sensor = self._compiled.get(name)
+        if sensor is None:
+            return self._given.get(name)
+        return None if math.isnan(sensor.stamp) else sensor.given
+
     @property
     def is_compiled(self) -> bool:
         """Whether all sensors are compiled; `measure` does nothing then."""
@@ -106,7 +137,11 @@ class SensorSuite(Mapping[str, Sensor]):
         """Last reading of each sensor that has given one."""
         found = Readings(self)
         for name in self._sensors:
-            if name in self._given:
+            if name in self._altered:
+                altered = self._altered[name]
+                if altered is not None:
+                    found[name] = altered
+            elif name in self._given:
                 found[name] = self._given[name]
             elif name in self._compiled and not math.isnan(self._compiled[name].stamp):
                 found[name] = self._compiled[name].given
@@ -121,7 +156,10 @@ class SensorSuite(Mapping[str, Sensor]):
         if self._new is None or self._new[0] != number:
             new = NewReadings(self)
             for name, sensor in self._each:
-                reading = self._given.get(name) if sensor is None else sensor.given_at(now)
+                if name in self._altered:
+                    reading = self._altered[name]
+                else:
+                    reading = self._given.get(name) if sensor is None else sensor.given_at(now)
                 if reading is not None and reading.stamp == now:
                     new[name] = reading
             self._new = number, new

@@ -12,11 +12,13 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.config.scenario import SpawnPoint
 from pegasus.core.actuation import warn_of_battery
 from pegasus.core.backend_bank import Backends
+from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.core.engine import BodyIds, BodyState, Contacts, Engine, RayHits
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.plant import Plant
 from pegasus.core.plant_energy import clear_energy
 from pegasus.core.rotor_air import Wakes
+from pegasus.core.rotor_wind import RotorWinds
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.environment import Environment
 from pegasus.environment.samples import Samples
@@ -98,8 +100,10 @@ class VehicleManager(Collection[Multirotor]):
             vehicle.backends.stop()
             raise
         self._vehicles[vehicle.name] = vehicle
+        vehicle.faults.reset(self.seed)
         self._rearrange()
         clear_energy(vehicle.columns)
+        vehicle.columns["gust_step"][...] = 0
         vehicle.columns["gravity"][...] = self._environment.gravity_vector(vehicle.state.position)
         try:
             self._require_free_start(vehicle)
@@ -134,7 +138,11 @@ class VehicleManager(Collection[Multirotor]):
             step: Number of the step.
             t: Simulation time [s].
         """
+        for vehicle in self._faulty:
+            vehicle.faults.update(t)
         self._sensors.measure(self, self._plant.columns, step, t)
+        for vehicle in self._faulty:
+            vehicle.faults.sense(t)
 
     def publish(self, step: int, t: float) -> None:
         """Pass states and new readings to all backends.
@@ -180,11 +188,17 @@ class VehicleManager(Collection[Multirotor]):
         """
         self._environment.sample(self._bodies.position, t, self._samples)
         self._wakes.update()
+        self._rotor_winds.update(t, dt)
+        for vehicle in self._faulty:
+            vehicle.faults.actuate(t, dt)
         if self._prepared:
             self._plant.foresee(dt)
         for vehicle in self._prepared:
             vehicle.actuation.prepare(vehicle, t, dt)
-        if self._plant.advance(dt):
+        rung = self._plant.advance(dt)
+        for vehicle in self._faulty:
+            vehicle.faults.release()
+        if rung:
             for vehicle in self:
                 warn_of_battery(vehicle, t)
 
@@ -258,14 +272,41 @@ class VehicleManager(Collection[Multirotor]):
         skip = np.repeat(self._ids[vehicle.name], len(origins) // vehicle.count)
         return self._engine.raycast(origins, directions, max_range, skip=skip)
 
+    def note_faults(self) -> None:
+        """Look for vehicles with faults, after one was injected."""
+        self._faulty = [vehicle for vehicle in self if len(vehicle.faults)]
+
+    def refit(self, vehicle: Multirotor, parameters: Sequence[VehicleParameters] | None) -> None:
+        """Change the mass properties of a vehicle in flight.
+
+        Args:
+            vehicle: The vehicle.
+            parameters: Parameters of each copy; those of before all changes if None.
+
+        Raises:
+            ConfigError: If the engine cannot change them.
+        """
+        before = list(vehicle.parameters) if vehicle.is_refitted else None
+        vehicle.take_parameters(parameters)
+        try:
+            self._engine.refit_bodies(self._ids[vehicle.name], vehicle.bodies())
+        except ConfigError:
+            vehicle.take_parameters(before)
+            raise
+        self._rearrange()
+
     def reset(self) -> None:
         """Return every vehicle to its start, at rest and with fresh sensors."""
         for vehicle in self:
+            vehicle.faults.reset(self.seed)
+            if vehicle.is_refitted:
+                self.refit(vehicle, None)
             target = BodyState.zeros(vehicle.count)
             target.position[...], target.orientation[...] = vehicle.start.position, vehicle.start.orientation
             self.place(vehicle, target, np.arange(vehicle.count))
             vehicle.begin(rate=self.rate, seed=self.seed)
             clear_energy(vehicle.columns)
+            vehicle.columns["gust_step"][...] = 0
 
     def release(self) -> None:
         """Release all vehicles, which may then join another simulation; their bodies stay in the engine."""
@@ -325,4 +366,12 @@ class VehicleManager(Collection[Multirotor]):
             density_used=any(vehicle.actuation.uses_air_density for vehicle in self),
         )
         self._wakes = Wakes(list(self), columns)
+        self._rotor_winds = RotorWinds(
+            list(self),
+            columns,
+            self._environment,
+            jets_used=self._wakes.used,
+            last=getattr(self, "_rotor_winds", None),
+        )
+        self.note_faults()
         self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]

@@ -24,6 +24,7 @@ from pegasus.dataset.sequences import EurocWriter, TumWriter
 from pegasus.dataset.shards import WebDatasetWriter
 from pegasus.dataset.writer import DatasetWriter, FrameFolder
 from pegasus.dataset.yolo import YoloWriter
+from pegasus.scene.stage import scene_files
 from pegasus.version import __version__
 
 WRITERS: Registry[DatasetWriter] = Registry(
@@ -245,28 +246,33 @@ def _versions(renderer: str) -> dict[str, str]:
 
 
 def _file_hashes(recipe: Recipe) -> dict[str, str]:
-    """Return the hashes of the files of world and vehicles, and of their USD files."""
+    """Return the hashes of the files of world and vehicles, of their scenes and of the images in these."""
     scenario, file = recipe.scenario, recipe.file
     named: list[tuple[str, Path | VehicleSpec | WorldSpec]] = [
         ("worlds", scenario_world(scenario, file)),
         *(("vehicles", scenario_model(entry, file)) for entry in scenario.vehicles),
     ]
-    return {
-        f"{kind}/{part.name}": hashlib.sha256(part.read_bytes()).hexdigest()
-        for kind, described in named
-        for part in _files(kind, described)
-    }
+    hashes: dict[str, str] = {}
+    for kind, described in named:
+        for part in _files(kind, described):
+            digest, name, number = hashlib.sha256(part.read_bytes()).hexdigest(), f"{kind}/{part.name}", 1
+            # Files in different folders may have the same name.
+            while hashes.get(name, digest) != digest:
+                number += 1
+                name = f"{kind}/{part.name}#{number}"
+            hashes[name] = digest
+    return hashes
 
 
 def _files(kind: str, described: Path | VehicleSpec | WorldSpec) -> list[Path]:
-    """Return the files of a world or a vehicle: its own, those that it extends, and its USD file."""
+    """Return the files of a world or a vehicle: its own, those that it extends, and those of its scene."""
     if isinstance(described, Path) and described.suffix.lower() in SCENE_SUFFIXES:
-        return [described]
+        return scene_files(described)
     files: list[Path] = []
     if isinstance(described, Path):
         files = files_of(kind, described)
         described = load_world(described)[0] if kind == "worlds" else load_vehicle(described)[0]
-    return files if described.usd is None else [*files, described.usd]
+    return files if described.usd is None else [*files, *scene_files(described.usd)]
 
 
 def _difference(earlier: Any, now: Any, place: str = "") -> tuple[str, Any, Any] | None:

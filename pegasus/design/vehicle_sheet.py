@@ -1,6 +1,7 @@
 """Data sheet of a vehicle: parameters, hover, thrust to weight, power."""
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,12 @@ def vehicle_sheet(name: str | Path) -> list[tuple[str, str]]:
     ]
     if spec.usd is not None:
         rows.append(("usd", str(spec.usd)))
+    if find_spec("pxr") is not None:
+        # Not at the top: it reads the meshes by OpenUSD, which is an optional package.
+        from pegasus.design.silhouette import silhouette_areas
+
+        x, y, z = silhouette_areas(vehicle)
+        rows.append(("silhouette", f"{x:.4f}, {y:.4f}, {z:.4f} m^2 along x, y, z, without propellers"))
     for sensor_name, sensor in vehicle.sensors.items():
         rows.append((f"sensor {sensor_name}", f"{type(sensor).__name__} at {sensor.rate_hz:g} Hz"))
     return rows + _rotors(layout)

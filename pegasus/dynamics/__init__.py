@@ -2,6 +2,7 @@
 
 from pegasus.base.registry import Registry
 from pegasus.dynamics.battery import Battery, BatteryState
+from pegasus.dynamics.box_drag import BoxDrag
 from pegasus.dynamics.downwash import Downwash
 from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag
 from pegasus.dynamics.electric_motor import ElectricMotor
@@ -33,7 +34,9 @@ BATTERIES: Registry[Battery] = Registry(
 """Batteries by their name in YAML."""
 
 DRAGS: Registry[Drag] = Registry(
-    "drag model", group="pegasus.drags", shipped={"linear": LinearDrag, "quadratic": QuadraticDrag}
+    "drag model",
+    group="pegasus.drags",
+    shipped={"linear": LinearDrag, "quadratic": QuadraticDrag, "box": BoxDrag},
 )
 """Drag models by their name in YAML."""
 
@@ -56,6 +59,7 @@ __all__ = [
     "THRUST_CURVES",
     "Battery",
     "BatteryState",
+    "BoxDrag",
     "Downwash",
     "Drag",
     "DrivenMotor",

@@ -112,6 +112,10 @@ class BatteryRows:
     highest_speed: Column[Real]
     """Limits of the commands [rad/s]."""
     lowest_speed: Column[Real]
+    voltage_share: Column[Real]
+    """Shares of open-circuit voltage and capacity, and factor of the resistance; 1 without faults."""
+    capacity_share: Column[Real]
+    resistance_share: Column[Real]
     news: Column[int]
     """1 where a battery has become low or empty since this was set to 0."""
     bell: Column[int]
@@ -119,23 +123,33 @@ class BatteryRows:
 
 
 def supply(
-    p: Cells, charge: Real, allowed_voltage: Real, empty: int, motor_power: Real, time: Real
+    p: Cells,
+    charge: Real,
+    allowed_voltage: Real,
+    empty: int,
+    motor_power: Real,
+    time: Real,
+    voltage_share: Real,
+    capacity_share: Real,
+    resistance_share: Real,
 ) -> tuple[Real, Real, Real, Real, int, Real, Real]:
     """Return a battery after a time with the mean power of all motors: at their shafts, or electrical.
 
     Electrical power below 0 charges the battery. The results are charge, voltage, current, allowed voltage,
-    being empty, and largest and smallest speed of the rotors, as in `BatteryRows`.
+    being empty, and largest and smallest speed of the rotors, as in `BatteryRows`. The shares are 1 without
+    faults.
     """
+    resistance = p.resistance * resistance_share
     power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
     if p.electrical == 1:
         power = motor_power + p.avionics_power
     if charge <= 0.0:
         # An empty battery delivers no power.
         power = 0.0
-    open_voltage = interpolate(charge, p.state_of_charge, p.voltages)
-    current = load_current(power, open_voltage, p.resistance)
-    voltage = open_voltage - p.resistance * current
-    left = maximum(charge - current * (time / (_HOUR * p.capacity)), 0.0)
+    open_voltage = interpolate(charge, p.state_of_charge, p.voltages) * voltage_share
+    current = load_current(power, open_voltage, resistance)
+    voltage = open_voltage - resistance * current
+    left = maximum(charge - current * (time / (_HOUR * (p.capacity * capacity_share))), 0.0)
     # Relaxed by half: voltage lowers speed, which raises voltage; this damps the oscillation.
     settled = 0.5 * (allowed_voltage + voltage)
     share = minimum(settled / p.rated_voltage, 1.0)
@@ -172,7 +186,15 @@ def draw(i: int, rows: BatteryRows, dt: Real) -> None:
             charge = rows.charge[i]
             empty = rows.empty[i]
             left, voltage, current, allowed, stopped, highest, lowest = supply(
-                p, charge, rows.allowed_voltage[i], empty, rows.work[i] / count, count * dt
+                p,
+                charge,
+                rows.allowed_voltage[i],
+                empty,
+                rows.work[i] / count,
+                count * dt,
+                rows.voltage_share[i],
+                rows.capacity_share[i],
+                rows.resistance_share[i],
             )
             rows.charge[i] = left
             rows.voltage[i] = voltage
@@ -412,4 +434,4 @@ def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
     """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
     charge = float(battery.charge)
     allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-    return supply(cells, charge, allowed, 0, 0.0, 0.0)
+    return supply(cells, charge, allowed, 0, 0.0, 0.0, 1.0, 1.0, 1.0)

@@ -41,7 +41,7 @@ NO_DRIVE = Drive(0, 1.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 class DrivenRows(PlantRows):
     """Columns of the plant with those of driven rotors."""
 
-    drive: Column[Drive]
+    driven: Column[Drive]
     shaft_torque: Table[Real]
     """Torque of the air on each rotor, then that of motor and air together, at the present stage [N m]."""
     rotor_rate: Table[Real]
@@ -62,13 +62,12 @@ def drive_torque(
 def turn_driven(i: int, rows: DrivenRows, dt: Real) -> None:
     """Set the rotor speeds at the beginning of the step, and clear the sums over its stages."""
     kind = rows.kind[i]
-    if rows.drive[kind].model == 0:
+    if rows.driven[kind].model == 0:
         turn_motors_by_law(i, rows, dt)
     else:
         for j in range(rows.airframe[kind].rotor_count):
-            rows.limited_command[i, j] = minimum(
-                maximum(rows.command[i, j], rows.lowest_speed[i]), rows.highest_speed[i]
-            )
+            command = minimum(maximum(rows.command[i, j], rows.lowest_speed[i]), rows.highest_speed[i])
+            rows.limited_command[i, j] = command * rows.drive[i, j]
             speed = rows.rotor_speed[i, j]
             rows.speed_first[i, j] = speed
             rows.speed_middle[i, j] = speed
@@ -90,11 +89,11 @@ def carry_driven(i: int, rows: DrivenRows, number: int, change: Vec3, spin: Vec3
     Arguments and result are those of `pegasus.dynamics.plant.carry`.
     """
     kind = rows.kind[i]
-    model = rows.drive[kind].model
+    model = rows.driven[kind].model
     if model == 0:
         return spin
     count = rows.airframe[kind].rotor_count
-    inertia = rows.drive[kind].inertia
+    inertia = rows.driven[kind].inertia
     weight = 1.0
     ahead = 0.5 * dt
     if number == 2 or number == 3:
@@ -125,9 +124,9 @@ def carry_driven(i: int, rows: DrivenRows, number: int, change: Vec3, spin: Vec3
             rows.motor_state_last[i, j] = start + rate * ahead
     rows.electrical_power[i] = rows.electrical_power[i] + power * (weight / 6.0)
     body = times(
-        vector(rows.drive[kind].hub_x),
-        vector(rows.drive[kind].hub_y),
-        vector(rows.drive[kind].hub_z),
+        vector(rows.driven[kind].hub_x),
+        vector(rows.driven[kind].hub_y),
+        vector(rows.driven[kind].hub_z),
         air_and_body,
     )
     for j in range(count):

@@ -53,6 +53,7 @@ def turn_motors(i: int, rows: PlantRows, dt: Real) -> None:
     voltage = rows.voltage[i]
     for j in range(rows.airframe[kind].rotor_count):
         command = minimum(maximum(rows.command[i, j], rows.lowest_speed[i]), rows.highest_speed[i])
+        command = command * rows.drive[i, j]
         rows.limited_command[i, j] = command
         if model != HELD:
             speed = rows.rotor_speed[i, j]
@@ -176,6 +177,8 @@ def rotors(
             force, torque = rotor_thrust(
                 rows, kind, frame.thrust_curve, speeds[j], inflow, rows.air_density[i]
             )
+        force = force * rows.thrust_share[i, j]
+        torque = torque * rows.torque_share[i, j]
         if frame.ground_effect != HELD:
             ratio = ground_ratio(i, rows, j, q, through_air, force[2])
             force = Vec3(force[0], force[1], force[2] * ratio)

@@ -127,6 +127,11 @@ class PlantRows(WrenchRows):
 
     command: Table[Real]
     """Commanded rotor speeds, held over the step [rad/s]."""
+    drive: Table[Real]
+    """Share of the commanded speed within its limits that reaches each motor; 1 without faults."""
+    thrust_share: Table[Real]
+    """Shares of the force and the torque of each rotor; 1 without faults."""
+    torque_share: Table[Real]
     lowest_speed: Column[Real]
     """Limits of the commands [rad/s]."""
     highest_speed: Column[Real]

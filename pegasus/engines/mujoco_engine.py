@@ -141,6 +141,12 @@ class MujocoEngine:
         self._ids = self._ids[~np.isin(self._ids, ids)]
         self._compile()
 
+    def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
+        """Give bodies other mass properties; poses and velocities are kept."""
+        for handle, body in zip(ids.tolist(), bodies, strict=True):
+            _weigh(self._bodies[handle], body)
+        self._compile()
+
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
         self._running().read(out)
@@ -257,16 +263,23 @@ class MujocoEngine:
         element.pos, element.quat = body.position, [w, x, y, z]
         element.add_freejoint()
         element.sleep = mujoco.mjtSleepPolicy.mjSLEEP_NEVER
-        inertia = body.inertia
-        element.mass = body.mass
-        element.ipos = body.center_of_mass
-        if np.any(inertia - np.diag(np.diag(inertia))):
-            element.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
-        else:
-            # With a diagonal inertia MuJoCo keeps the body's axes and uses code that is a third faster.
-            element.inertia = np.diag(inertia)
-        element.explicitinertial = True
+        _weigh(element, body)
         for collider in body.colliders:
             self._geoms.add_to_body(element, collider)
         self._geoms.add_to_fields(element, body.colliders)
         self._geoms.add_enclosing_box(element, body.colliders)
+
+
+def _weigh(element: Any, body: RigidBody) -> None:
+    """Set the mass properties of a body of the model."""
+    inertia = body.inertia
+    element.mass = body.mass
+    element.ipos = body.center_of_mass
+    if np.any(inertia - np.diag(np.diag(inertia))):
+        element.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+    else:
+        # With a diagonal inertia MuJoCo keeps the body's axes and uses code that is a third faster.
+        element.inertia = np.diag(inertia)
+        element.fullinertia = [np.nan] * 6
+        element.iquat = [1.0, 0.0, 0.0, 0.0]
+    element.explicitinertial = True

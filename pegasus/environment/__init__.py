@@ -1,12 +1,16 @@
 """Gravity, atmosphere, wind, magnetic field and geographic position of a world."""
 
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976, speed_of_sound
+from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, Environment
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Samples
+from pegasus.environment.thermals import Thermals
+from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
 from pegasus.environment.wind import ConstantWind, DiscreteGust, Gusts, NoWind, Wind
+from pegasus.environment.wind_profiles import LogWind, PowerWind
 
 __all__ = [
     "ATMOSPHERES",
@@ -17,18 +21,25 @@ __all__ = [
     "Atmosphere",
     "ConstantWind",
     "DiscreteGust",
+    "DrydenWind",
     "Environment",
     "Geodetic",
     "Gravity",
+    "GustWind",
     "Gusts",
     "InverseSquareGravity",
+    "LogWind",
     "MagneticField",
     "NoWind",
+    "PowerWind",
     "Samples",
+    "SumWind",
+    "Thermals",
     "TiltedDipole",
     "UniformField",
     "UniformGravity",
     "UsStandardAtmosphere1976",
+    "VonKarmanWind",
     "Wind",
     "WorldMagneticModel",
     "geodetic_from_local",

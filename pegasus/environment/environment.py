@@ -9,11 +9,15 @@ from pegasus.base.components import build
 from pegasus.base.registry import Registry
 from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976
+from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
+from pegasus.environment.thermals import Thermals
+from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
 from pegasus.environment.wind import ConstantWind, Gusts, NoWind, Wind
+from pegasus.environment.wind_profiles import LogWind, PowerWind
 
 GRAVITIES: Registry[Gravity] = Registry(
     "gravity model",
@@ -29,7 +33,20 @@ MAGNETIC_FIELDS: Registry[MagneticField] = Registry(
     shipped={"wmm2025": WorldMagneticModel, "tilted_dipole": TiltedDipole, "uniform": UniformField},
 )
 WINDS: Registry[Wind] = Registry(
-    "wind model", group="pegasus.winds", shipped={"none": NoWind, "constant": ConstantWind, "gusts": Gusts}
+    "wind model",
+    group="pegasus.winds",
+    shipped={
+        "none": NoWind,
+        "constant": ConstantWind,
+        "log": LogWind,
+        "power": PowerWind,
+        "gusts": Gusts,
+        "dryden": DrydenWind,
+        "von_karman": VonKarmanWind,
+        "discrete_gust": GustWind,
+        "thermals": Thermals,
+        "sum": SumWind,
+    },
 )
 
 

@@ -132,7 +132,7 @@ class Sampler:
         models: tuple[StepModel, ...] = (environment.gravity, environment.atmosphere, environment.wind)
         for k, (bit, model) in enumerate(zip((_GRAVITY, _AIR, _WIND), models, strict=True)):
             if wanted & bit:
-                parameters[k], steps[k] = model.parameters, type(model).law
+                parameters[k], steps[k] = model.parameters, model.step_function
         kernel, kind = _kernel(*steps)
         columns = {
             "gravity_parameters": parameters[:1],

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import ConfigDict
@@ -131,6 +131,26 @@ class Wind(StepModel):
 
     calm: ClassVar[bool] = False
     """Whether the air is always at rest, so that callers may skip `velocity`."""
+    varies: ClassVar[bool] = False
+    """Whether each rotor feels the wind at its own place; else all feel that at the vehicle's origin."""
+
+    @property
+    def at_rotors(self) -> "Wind | None":
+        """Return the part of this wind that each rotor feels at its own place; None for none."""
+        return self if self.varies else None
+
+    @property
+    def turbulence(self) -> Any:
+        """Return the part of this wind with a state for each vehicle, a `Turbulence`; None for none."""
+        return None
+
+    def mean_at(self, position: Array) -> Array:
+        """Return the mean velocity of the air without gusts [m/s], shape (N, 3).
+
+        Args:
+            position: Positions in the world [m], shape (N, 3).
+        """
+        return self.velocity(position, 0.0)
 
     def bind(self, rng: np.random.Generator) -> None:
         """Bind the random stream; called before the first step and at each reset.
@@ -245,6 +265,8 @@ class Gusts(Wind):
     """Number of waves; with more waves the statistics of a run approach the ensemble."""
     gust: DiscreteGust | None = None
     """Additional discrete gust; None for none."""
+    each_rotor: bool = False
+    """Whether each rotor feels the waves at its own place; the cost is that of as many vehicles."""
 
     _parameters: WindParameters | None = field(init=False, default=None, repr=False, compare=False)
 
@@ -283,6 +305,16 @@ class Gusts(Wind):
             gust.rise_time,
             gust.hold_time,
         )
+
+    @property
+    def at_rotors(self) -> Wind | None:
+        """Return this wind if each rotor feels it at its own place."""
+        return self if self.each_rotor else None
+
+    def mean_at(self, position: Array) -> Array:
+        """Return the mean velocity; see `Wind.mean_at`."""
+        mean: Array = np.broadcast_to(np.array(self.mean_velocity, dtype=np.float64), position.shape)
+        return mean
 
     @property
     def parameters(self) -> WindParameters:

@@ -223,6 +223,16 @@ class IsaacEngine:
             if self._started:
                 self._make_view()
 
+    def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
+        """Raise a ConfigError: mass properties are fixed here.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "cannot be changed during a run in Isaac Sim", field="mass", remedy="use the engine mujoco"
+        )
+
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
         self._refresh()

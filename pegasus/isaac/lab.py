@@ -96,6 +96,16 @@ class LabEngine(Engine):
     def remove_bodies(self, ids: BodyIds) -> None:
         """Do nothing: Isaac Lab keeps the bodies."""
 
+    def refit_bodies(self, ids: BodyIds, bodies: Sequence[RigidBody]) -> None:
+        """Raise a ConfigError: mass properties are fixed here.
+
+        Raises:
+            ConfigError: Always.
+        """
+        raise ConfigError(
+            "cannot be changed during a run in Isaac Sim", field="mass", remedy="use the engine mujoco"
+        )
+
     def read(self, out: BodyState) -> None:
         """Write poses and velocities of all bodies into `out`."""
         if len(out.position) == 0:

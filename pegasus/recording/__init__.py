@@ -2,6 +2,7 @@
 
 from pegasus.core.observer import Observer
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
+from pegasus.recording.comparison import PathDistances, Track, compare_tracks, read_track
 from pegasus.recording.foxglove_layout import write_layout
 from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
 from pegasus.recording.log import Log, Series
@@ -20,14 +21,18 @@ __all__ = [
     "McapRecorder",
     "MessageType",
     "Observer",
+    "PathDistances",
     "Series",
     "Summary",
+    "Track",
     "TrackingAudit",
     "TrackingError",
     "VehicleTracking",
+    "compare_tracks",
     "make_run_folder",
     "plot_flight",
     "read_log",
+    "read_track",
     "summarize",
     "write_layout",
 ]

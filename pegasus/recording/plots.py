@@ -40,6 +40,8 @@ class _Flight:
     reference: Array
     error: Array
     segment: npt.NDArray[np.str_]
+    faults: tuple[tuple[str, float, float], ...] = ()
+    """Name, start and end time of each fault."""
 
     def segments(self) -> Iterator[tuple[str, float, float]]:
         """Yield name, start and end time of each segment."""
@@ -125,7 +127,31 @@ def _flight(log: Log, vehicle: str | None) -> _Flight:
         reference=reference,
         error=error,
         segment=segment,
+        faults=fault_spans(log, name),
     )
+
+
+def fault_spans(log: Log, vehicle: str) -> tuple[tuple[str, float, float], ...]:
+    """Return name, start and end time of each fault of a vehicle, in the order of their starts.
+
+    Args:
+        log: The recorded run.
+        vehicle: Name of the vehicle.
+    """
+    if f"{vehicle}/faults" not in log or not len(log[f"{vehicle}/faults"]):
+        return ()
+    recorded = log[f"{vehicle}/faults"]
+    last = float(log[f"{vehicle}/state"].time[-1])
+    spans: list[tuple[str, float, float]] = []
+    begun: dict[str, float] = {}
+    for time, names in zip(recorded.time.tolist(), recorded.names.tolist(), strict=True):
+        acting = [name for name in names.split("; ") if name]
+        for name in [name for name in begun if name not in acting]:
+            spans.append((name, begun.pop(name), time))
+        for name in acting:
+            begun.setdefault(name, time)
+    spans += [(name, start, max(last, start)) for name, start in begun.items()]
+    return tuple(sorted(spans, key=lambda span: span[1:]))
 
 
 def _thinned(count: int) -> IntArray:
@@ -173,7 +199,7 @@ def _scale(axes: Any, points: Array) -> None:
 def _draw_errors(axes: "Axes", flight: _Flight) -> None:
     if not len(flight.error):
         axes.text(0.5, 0.5, "no reference recorded", ha="center", va="center", transform=axes.transAxes)
-        _decorate(axes, flight, "Position error", "[m]")
+        _decorate(axes, flight, "Position error", "[m]", names=True)
         return
     for i, name in enumerate(("east", "north", "up")):
         axes.plot(flight.reference_time, flight.error[:, i], color=_COLORS[i], linewidth=1.4, label=name)
@@ -212,6 +238,21 @@ def _decorate(axes: "Axes", flight: _Flight, title: str, unit: str, *, names: bo
                 rotation=90,
                 fontsize=10,
                 color="#555555",
+            )
+    for k, (fault, start, end) in enumerate(flight.faults):
+        axes.axvspan(start, end, color="#c1272d", alpha=0.1, linewidth=0, zorder=0)
+        axes.axvline(start, color="#c1272d", linewidth=1.2)
+        axes.axvline(end, color="#c1272d", linewidth=1.2, linestyle=":")
+        if names:
+            axes.text(
+                start,
+                0.02 + 0.05 * (k % 8),
+                f" {fault}",
+                transform=axes.get_xaxis_transform(),
+                ha="left",
+                va="bottom",
+                fontsize=10,
+                color="#c1272d",
             )
     axes.set_title(title, loc="left", fontsize=14, weight="bold")
     axes.set_xlabel("time [s]", fontsize=12)

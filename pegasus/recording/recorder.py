@@ -59,12 +59,22 @@ class RotorCommand:
     """Commanded speed of each rotor, held until the next step [rad/s], shape (N, R)."""
 
 
+@dataclass(eq=False)
+class ActingFaults:
+    """Faults that act from now on; recorded when one begins or ends."""
+
+    names: str
+    """Their names, separated by semicolons."""
+    count: Array
+    """Number of faults by copy, shape (N,)."""
+
+
 class McapRecorder:
     """Observer that writes a run to an MCAP file, stamped with simulation time: equal runs give equal bytes.
 
     Messages are those of ROS 2 in CDR, with their definitions. Each vehicle has the topics
-    `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/sensors/<sensor>` and `/tf` (frames of its
-    first copies). All numbers are read back bit for bit. For Foxglove there are `/world`, `/log` and, of
+    `/<vehicle>/state`, `/command`, `/reference`, `/estimate`, `/faults`, `/sensors/<sensor>` and `/tf`
+    (frames of its first copies). All numbers are read back bit for bit. For Foxglove there are `/world`, `/log` and, of
     each vehicle, `/model`, `/path` and `/sensors/<gps>/fix`.
 
     If the process is killed, the file lacks its last chunk only, and `read_log` reads it.
@@ -157,6 +167,7 @@ class _Track:
         self.command = RotorCommand(vehicle.rotor_command)
         self.metadata = {"vehicle": vehicle.name, "count": str(vehicle.count)}
         self.signals: dict[str, ItemMessages] = {}
+        self.faults, self.fault_events = ActingFaults("", np.zeros(vehicle.count)), 0
         self.shown: list[Messages] = []
         self.path: PathMessages | None = None
         self.segment = ""
@@ -224,6 +235,7 @@ class _OpenLog:
                 track = self._open_track(vehicle)
             if due:
                 self._add_signals(track, stamp)
+            self._add_faults(track, stamp)
             for name, reading in vehicle.new_readings.items():
                 if self._readings:
                     if name not in track.sensors:
@@ -288,6 +300,26 @@ class _OpenLog:
             if "estimate" not in signals:
                 signals["estimate"] = self._opened(track, "estimate", estimate)
             signals["estimate"].add(stamp, estimate)
+
+    def _add_faults(self, track: _Track, stamp: int) -> None:
+        """Add the beginnings and ends of faults since the last step, and the faults that act now."""
+        faults = track.vehicle.faults
+        new = faults.events[track.fault_events :]
+        if not new:
+            return
+        track.fault_events = len(faults.events)
+        name, count = track.vehicle.name, track.vehicle.count
+        for event in new:
+            copies = "" if len(event.copies) == count else f", copies {', '.join(map(str, event.copies))}"
+            self._events.add(logging.WARNING, f"{name}: {event}{copies}", name)
+        acting = faults.acting
+        track.faults.names = "; ".join(injection.label for injection in acting)
+        track.faults.count = np.zeros(count)
+        for injection in acting:
+            track.faults.count += injection.active
+        if "faults" not in track.signals:
+            track.signals["faults"] = self._opened(track, "faults", track.faults)
+        track.signals["faults"].add(stamp, track.faults)
 
     def _open_signals(self, track: _Track, stamp: int) -> None:
         vehicle, signals = track.vehicle, track.signals

@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import package_error
-from pegasus.base.system import user_cache
+from pegasus.base.system import replacing, user_cache
 from pegasus.scene.plates import plates
 from pegasus.scene.surfaces import Faces, areas, components, is_closed, is_convex, weld
 
@@ -69,16 +68,13 @@ class DecompositionCache:
         """
         path = self._path(key)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f"{key}.{os.getpid()}.part")
-            with part.open("wb") as file:
+            with replacing(path) as part, part.open("wb") as file:
                 np.savez(
                     file,
                     points=np.concatenate([np.zeros((0, 3)), *parts]),
                     counts=np.array([len(item) for item in parts], dtype=np.int64),
                     deviation=np.array(deviation),
                 )
-            part.replace(path)
         except OSError as error:
             _log.info("decomposition not cached in %s: %s", self.folder, error.strerror)
 

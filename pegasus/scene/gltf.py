@@ -13,6 +13,7 @@ from pxr import Gf, Tf, Usd, UsdGeom, UsdPhysics, Vt
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import GLTF_SUFFIXES, user_cache
+from pegasus.scene.gltf_deformation import Deformer
 from pegasus.scene.gltf_materials import MaterialWriter
 from pegasus.scene.gltf_reader import Gltf, invalid, local_transform
 from pegasus.scene.materialx_files import SOURCE
@@ -20,7 +21,7 @@ from pegasus.scene.materialx_files import SOURCE
 NOTICES, PARTS = "notices", "parts"
 """Keys of what was left out, and of other files, in the data of a converted layer, a line each."""
 
-_VERSION = b"1"
+_VERSION = b"2"
 """Version of the conversion; another one makes all files anew."""
 
 
@@ -47,7 +48,9 @@ def usd_file(file: Path) -> Path:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from None
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, Tf.ErrorException) as error:
         # Values of wrong types or out of range, anywhere in its JSON.
-        raise invalid(file, " ".join(str(error).split()) or type(error).__name__) from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        is_mistyped = isinstance(error, TypeError | AttributeError)
+        raise invalid(file, f"a value has a wrong type ({reason})" if is_mistyped else reason) from None
 
 
 def _converted(gltf: Gltf) -> Path:
@@ -87,7 +90,9 @@ class _Conversion:
         self._notices: dict[str, None] = dict.fromkeys(gltf.left_out())
         self._stage = Usd.Stage.CreateInMemory()
         self._materials = MaterialWriter(self._stage, folder, gltf, self._notices)
-        self._meshes: dict[int, list[str]] = {}
+        self._deformer = Deformer(gltf, self._notices)
+        self._meshes: dict[tuple[int, tuple[float, ...], int | None], list[tuple[str, bool]]] = {}
+        self._classes: set[str] = set()
         self._seen: set[int] = set()
         self._shown = False
 
@@ -119,26 +124,42 @@ class _Conversion:
             raise ValueError(f"node {number} has two parents, or is a part of itself")
         self._seen.add(number)
         node = self._gltf.item("nodes", number)
-        place = _unused(parent, str(node.get("name") or f"node_{number}"), used)
+        name = str(node.get("name") or f"node_{number}")
+        place = _unused(parent, name, used)
         _place(UsdGeom.Xform.Define(self._stage, place), local_transform(node))
         if "mesh" in node:
-            for prototype in self._prototypes(node["mesh"]):
-                part = UsdGeom.Xform.Define(self._stage, _unused(place, "mesh", used)).GetPrim()
+            for prototype, is_skinned in self._prototypes(node):
+                # A skin places its mesh in the scene, wherever the node is.
+                path = _unused("/World", name, used) if is_skinned else _unused(place, "mesh", used)
+                part = UsdGeom.Xform.Define(self._stage, path).GetPrim()
                 part.GetReferences().AddInternalReference(prototype)
                 part.SetInstanceable(True)
                 self._shown = True
         return place
 
-    def _prototypes(self, number: int) -> list[str]:
-        """Write the primitives of a mesh as classes that nodes refer to, once; return their paths."""
-        if number not in self._meshes:
-            parts = enumerate(self._gltf.item("meshes", number)["primitives"])
-            paths = [self._prototype(f"/mesh_{number}_{k}", part) for k, part in parts]
-            self._meshes[number] = [path for path in paths if path is not None]
-        return self._meshes[number]
+    def _prototypes(self, node: Mapping[str, Any]) -> list[tuple[str, bool]]:
+        """Write the primitives of a node's mesh as classes that nodes refer to, once.
 
-    def _prototype(self, path: str, primitive: Mapping[str, Any]) -> str | None:
-        """Write a primitive, and return its path, or None for lines and points."""
+        Returns:
+            The path of each, and whether a skin places it.
+        """
+        number, skin = node["mesh"], node.get("skin")
+        mesh = self._gltf.item("meshes", number)
+        weights = tuple(map(float, node.get("weights", mesh.get("weights", ()))))
+        key = number, weights, skin
+        if key not in self._meshes:
+            made = [
+                self._prototype(f"mesh_{number}_{k}", part, weights, skin)
+                for k, part in enumerate(mesh["primitives"])
+            ]
+            self._meshes[key] = [part for part in made if part is not None]
+        return self._meshes[key]
+
+    def _prototype(
+        self, name: str, primitive: Mapping[str, Any], weights: tuple[float, ...], skin: int | None
+    ) -> tuple[str, bool] | None:
+        """Write a primitive; return its path and whether a skin places it, or None for lines and points."""
+        self._gltf.check_compression(primitive)
         given = primitive["attributes"]
         points = self._gltf.array(given["POSITION"])
         faces = self._gltf.faces(primitive, len(points))
@@ -147,25 +168,28 @@ class _Conversion:
             return None
         if points.shape[1] != 3 or not np.isfinite(points).all():
             raise ValueError("a mesh has points that are not three finite numbers")
+        # Without normals of its own a mesh is flat.
+        normals = self._of_points(given["NORMAL"], points) if "NORMAL" in given else None
+        shape = self._deformer.deformed(primitive, points, normals, weights, skin)
+        path = _unused("", name, self._classes)
         self._stage.CreateClassPrim(path)
         mesh = UsdGeom.Mesh.Define(self._stage, f"{path}/shape")
-        mesh.CreatePointsAttr(_vectors(points))
+        mesh.CreatePointsAttr(_vectors(shape.points))
         mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))
         mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(faces.astype(np.int32).ravel()))
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
-        # Without normals of its own a mesh is flat.
-        if "NORMAL" in given:
-            mesh.CreateNormalsAttr(_vectors(self._of_points(given["NORMAL"], points)))
+        if shape.normals is not None:
+            mesh.CreateNormalsAttr(_vectors(shape.normals))
             mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
         UsdPhysics.CollisionAPI.Apply(mesh.GetPrim())
         UsdPhysics.MeshCollisionAPI.Apply(mesh.GetPrim()).CreateApproximationAttr(UsdPhysics.Tokens.none)
-        for name, number in sorted(given.items()):
-            if name.startswith("TEXCOORD_"):
+        for attribute, number in sorted(given.items()):
+            if attribute.startswith("TEXCOORD_"):
                 uv = self._of_points(number, points)
-                self._materials.coordinates(mesh, int(name.removeprefix("TEXCOORD_")), uv)
+                self._materials.coordinates(mesh, int(attribute.removeprefix("TEXCOORD_")), uv)
         colors = self._of_points(given["COLOR_0"], points) if "COLOR_0" in given else None
         self._materials.bind(mesh, f"{path}/look", primitive.get("material"), colors)
-        return path
+        return path, shape.is_placed
 
     def _of_points(self, number: int, points: Array) -> Array:
         values = self._gltf.array(number)

@@ -22,13 +22,23 @@ from pegasus.base.frames import matrix_from_quaternion
 
 _MAGIC, _JSON, _BINARY = b"glTF", 0x4E4F534A, 0x004E4942
 _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+_COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _MOST = 10**8
 """Largest number of elements of an array."""
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
-_READ = {"KHR_materials_emissive_strength", "KHR_materials_ior", "KHR_materials_clearcoat"}
-_HARMLESS = {"KHR_materials_unlit", "KHR_lights_punctual", "KHR_materials_variants", "KHR_texture_transform"}
-"""Extensions that are read, and those without which a file still has its shapes."""
+_READ = {
+    "EXT_texture_webp",
+    "KHR_materials_clearcoat",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_transmission",
+    "KHR_mesh_quantization",
+    "KHR_texture_transform",
+}
+_HARMLESS = ("KHR_materials_", "KHR_lights_punctual")
+"""Extensions that are read, and beginnings of those without which a file still has its shapes."""
+_COMPRESSION = "KHR_draco_mesh_compression"
 
 
 def invalid(file: Path, reason: str) -> ConfigError:
@@ -124,6 +134,27 @@ class Gltf:
             raise ValueError("a face has a point that does not exist")
         return faces if len(faces) else None
 
+    def unsupported(self, *extensions: str) -> ConfigError:
+        """Return the error of a file that needs extensions which are not supported."""
+        return ConfigError(
+            f"needs {', '.join(extensions)}, which is not supported",
+            file=self.file,
+            remedy="export it without compression and extensions",
+        )
+
+    def check_compression(self, primitive: Mapping[str, Any]) -> None:
+        """Require that a primitive has uncompressed points.
+
+        Args:
+            primitive: The primitive.
+
+        Raises:
+            ConfigError: If it has compressed ones only.
+        """
+        points = self.item("accessors", primitive["attributes"]["POSITION"])
+        if _COMPRESSION in primitive.get("extensions", {}) and "bufferView" not in points:
+            raise self.unsupported(_COMPRESSION)
+
     def image(self, number: int) -> bytes:
         """Return the content of an image's file."""
         entry = self.item("images", number)
@@ -132,14 +163,11 @@ class Gltf:
     def left_out(self) -> Iterator[str]:
         """Yield a line for everything that is not read."""
         for kind, line in (
-            ("skins", "skins left out: their meshes are as modelled"),
             ("animations", "animations left out: everything stands as at rest"),
             ("cameras", "cameras left out"),
         ):
             if self.items(kind):
                 yield line
-        if any(part.get("targets") for mesh in self.items("meshes") for part in mesh["primitives"]):
-            yield "morph targets left out"
         if any("occlusionTexture" in item for item in self.items("materials")):
             yield "occlusion textures left out: renderers find the shade themselves"
         for extension in sorted(set(self.document.get("extensionsUsed", ())) - _READ):
@@ -167,13 +195,9 @@ class Gltf:
             raise invalid(self.file, "it has no JSON of glTF") from None
         if not version.startswith("2."):
             raise invalid(self.file, f"its version is {version}, not 2.0")
-        needed = set(document.get("extensionsRequired", ())) - _READ - _HARMLESS
-        if needed:
-            raise ConfigError(
-                f"needs {', '.join(sorted(needed))}, which is not supported",
-                file=self.file,
-                remedy="export it without compression and extensions",
-            )
+        needed = set(document.get("extensionsRequired", ())) - _READ
+        if needed := {name for name in needed if not name.startswith(_HARMLESS)}:
+            raise self.unsupported(*sorted(needed))
         return dict(document)
 
     def _places(self, kind: str) -> Iterator[Path]:

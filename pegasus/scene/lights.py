@@ -7,7 +7,8 @@ from pxr import Usd, UsdGeom, UsdLux
 
 from pegasus.base.arrays import Array
 from pegasus.scene.scene import Light, SceneCamera
-from pegasus.scene.stage import TIME, StageFrame, texture_file
+from pegasus.scene.shader_inputs import texture_file
+from pegasus.scene.stage import TIME, StageFrame
 
 _KINDS = ("DistantLight", "DomeLight", "SphereLight", "RectLight", "DiskLight", "CylinderLight")
 _LENGTHS = ("radius", "width", "height", "length")

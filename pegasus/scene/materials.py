@@ -8,10 +8,12 @@ from typing import Any
 
 from pxr import Usd, UsdGeom, UsdShade
 
+from pegasus.scene.gltf_materials import VERTEX_COLORS
 from pegasus.scene.materialx import CONTEXT, materialx_surface
 from pegasus.scene.mdl import approximate_mdl
 from pegasus.scene.scene import Color, Material, Texture
-from pegasus.scene.stage import TIME, Notices, texture_file
+from pegasus.scene.shader_inputs import constant, source_of, texture_file
+from pegasus.scene.stage import TIME, Notices
 from pegasus.scene.udim import TOKEN, placed_on_tiles
 
 _COLORS = {
@@ -115,10 +117,11 @@ def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tupl
     """Return a material, and whether it takes its diffuse colour from the display colour."""
     shader = material.ComputeSurfaceSource()[0]
     if shader and shader.GetIdAttr().Get() == "UsdPreviewSurface":
-        return _preview_surface(shader, path, notices)
+        found, reads_color = _preview_surface(shader, path, notices)
+        return found, reads_color or bool(material.GetPrim().GetCustomDataByKey(VERTEX_COLORS))
     other = material.ComputeSurfaceSource(CONTEXT)[0]
-    if other and (found := materialx_surface(other, path, notices)) is not None:
-        return found, False
+    if other and (translated := materialx_surface(other, path, notices)) is not None:
+        return translated, False
     mdl = material.ComputeSurfaceSource("mdl")[0]
     if mdl and mdl.GetSourceAsset("mdl"):
         return approximate_mdl(mdl, path, notices), False
@@ -131,14 +134,14 @@ def _translate(material: UsdShade.Material, path: str, notices: Notices) -> tupl
 def _preview_surface(shader: UsdShade.Shader, path: str, notices: Notices) -> tuple[Material, bool]:
     fields: dict[str, Any] = {}
     reads_color = False
-    specular = bool(_constant(shader, "useSpecularWorkflow", 0))
+    specular = bool(constant(shader, "useSpecularWorkflow", 0))
     for name, field in (_COLORS | _NUMBERS | _CONSTANTS | {"normal": "normal"}).items():
         if name == "specularColor" and not specular:
             continue
-        source = _source(shader, name)
+        source = source_of(shader, name)
         if source is None:
             continue
-        node, output, value = source
+        node, output, value = source.node, source.output, source.value
         if node is None:
             if name != "normal" and value is not None:
                 fields[field] = _color(value) if name in _COLORS else float(value)
@@ -147,7 +150,7 @@ def _preview_surface(shader: UsdShade.Shader, path: str, notices: Notices) -> tu
         if kind == "UsdUVTexture" and name not in _CONSTANTS:
             if (texture := _texture(node, output, name, notices)) is not None:
                 fields[field] = texture
-            elif (fallback := _constant(node, "fallback", None)) is not None and name != "normal":
+            elif (fallback := constant(node, "fallback", None)) is not None and name != "normal":
                 fields[field] = _color(fallback) if name in _COLORS else float(fallback[0])
         elif kind == "UsdPrimvarReader_float3" and name == "diffuseColor":
             reads_color = _varname(node) == "displayColor"
@@ -161,12 +164,11 @@ def _preview_surface(shader: UsdShade.Shader, path: str, notices: Notices) -> tu
 
 def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) -> Texture | None:
     """Return a texture node as an input of a surface, or None if it has no image."""
-    file = _source(node, "file")
-    attribute = node.GetInput("file").GetValueProducingAttributes()[0] if file else None
-    if attribute is None or (image := texture_file(attribute)) is None:
+    file = source_of(node, "file")
+    if file is None or (image := texture_file(file.attribute)) is None:
         notices.add("texture without an image", node.GetPath())
         return None
-    color_space = _constant(node, "sourceColorSpace", "auto")
+    color_space = constant(node, "sourceColorSpace", "auto")
     is_normal = name == "normal"
     scale, bias = ((2.0, 2.0, 2.0, 1.0), (-1.0, -1.0, -1.0, 0.0)) if is_normal else ((1.0,) * 4, (0.0,) * 4)
     uv_set, placement = _coordinates(node, notices)
@@ -177,8 +179,8 @@ def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) ->
         channel="rgb" if name in _COLORS or is_normal else output.replace("rgb", "r"),
         srgb=is_srgb(image, color_space, is_color=name in _COLORS),
         wrap=(_wrap(node, "wrapS"), _wrap(node, "wrapT")),
-        scale=_floats(_constant(node, "scale", scale)),
-        bias=_floats(_constant(node, "bias", bias)),
+        scale=_floats(constant(node, "scale", scale)),
+        bias=_floats(constant(node, "bias", bias)),
         uv_set=uv_set,
         **placement,
     )
@@ -201,9 +203,9 @@ def is_srgb(image: Path, color_space: str, *, is_color: bool) -> bool:
 def _coordinates(node: UsdShade.Shader, notices: Notices) -> tuple[str, dict[str, Any]]:
     """Return the texture coordinates' primvar, and their transform as fields of a Texture."""
     placement: dict[str, Any] = {}
-    source = _source(node, "st")
-    while source is not None and source[0] is not None:
-        reader = source[0]
+    source = source_of(node, "st")
+    while source is not None and source.node is not None:
+        reader = source.node
         kind = str(reader.GetIdAttr().Get())
         if kind.startswith("UsdPrimvarReader"):
             return _varname(reader), placement
@@ -214,38 +216,21 @@ def _coordinates(node: UsdShade.Shader, notices: Notices) -> tuple[str, dict[str
             notices.add("only the last of its texture transforms is used", node.GetPath())
         else:
             placement = {
-                "uv_scale": _floats(_constant(reader, "scale", (1.0, 1.0))),
-                "uv_rotation": math.radians(_constant(reader, "rotation", 0.0)),
-                "uv_translation": _floats(_constant(reader, "translation", (0.0, 0.0))),
+                "uv_scale": _floats(constant(reader, "scale", (1.0, 1.0))),
+                "uv_rotation": math.radians(constant(reader, "rotation", 0.0)),
+                "uv_translation": _floats(constant(reader, "translation", (0.0, 0.0))),
             }
-        source = _source(reader, "in")
+        source = source_of(reader, "in")
     return "st", placement
 
 
-def _source(shader: UsdShade.Shader, name: str) -> tuple[UsdShade.Shader | None, str, Any] | None:
-    """Return the node and output connected to an input, or (None, "", value)."""
-    shader_input = shader.GetInput(name)
-    attributes = shader_input.GetValueProducingAttributes() if shader_input else []
-    if not attributes:
-        return None
-    base, kind = UsdShade.Utils.GetBaseNameAndType(attributes[0].GetName())
-    if kind == UsdShade.AttributeType.Output:
-        return UsdShade.Shader(attributes[0].GetPrim()), str(base), None
-    return None, "", attributes[0].Get(TIME)
-
-
-def _constant(shader: UsdShade.Shader, name: str, default: Any) -> Any:
-    source = _source(shader, name)
-    return default if source is None or source[2] is None else source[2]
-
-
 def _varname(reader: UsdShade.Shader) -> str:
-    return str(_constant(reader, "varname", "st"))
+    return str(constant(reader, "varname", "st"))
 
 
 def _wrap(node: UsdShade.Shader, name: str) -> str:
     """Return a wrap mode; `repeat` for images without one, as renderers do."""
-    mode = _constant(node, name, "repeat")
+    mode = constant(node, name, "repeat")
     return mode if mode in _WRAPS else "repeat"
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from pxr import UsdShade
 
-from pegasus.scene.scene import Material, Texture
-from pegasus.scene.stage import TIME, Notices, texture_file
+from pegasus.scene.scene import GLASS_OPACITY, Material, Texture
+from pegasus.scene.shader_inputs import constant, source_of, texture_file
+from pegasus.scene.stage import Notices
 from pegasus.scene.udim import placed_on_tiles
 
 CONTEXT = "mtlx"
@@ -23,8 +24,6 @@ _WRAPS = {"periodic": "repeat", "clamp": "clamp", "mirror": "mirror", "constant"
 _CHANNELS = {"outr": "r", "outg": "g", "outb": "b", "outa": "a", "outx": "r", "outy": "g", "outz": "b"}
 # Luminance [cd/m^2] of a surface whose emissive colour is 1.
 _EMISSION_NITS = 1000.0
-# What a fully transmitting surface keeps of its opacity, as for glass of MDL.
-_GLASS_OPACITY = 0.2
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class _Surface:
         if transmission > 0.0:
             self._notices.add("transmission drawn as thin glass", self._path)
             color = self._mixed(color, self._value(names.transmission_color), transmission)
-            opacity = self._times(opacity, 1.0 - (1.0 - _GLASS_OPACITY) * transmission)
+            opacity = self._times(opacity, 1.0 - (1.0 - GLASS_OPACITY) * transmission)
         emission = self._times(self._value(names.emission_color), self._value(names.emission))
         normal = self._normal()
         return Material(
@@ -227,14 +226,9 @@ def _kind(node: UsdShade.Shader) -> str:
 
 def _value(node: UsdShade.Shader, name: str, path: str, notices: Notices) -> Value | None:
     """Return the constant or texture of a node's input, or None."""
-    found = node.GetInput(name)
-    attributes = found.GetValueProducingAttributes() if found else []
-    if not attributes:
+    if (source := source_of(node, name)) is None:
         return None
-    base, kind = UsdShade.Utils.GetBaseNameAndType(attributes[0].GetName())
-    if kind == UsdShade.AttributeType.Output:
-        return _output(UsdShade.Shader(attributes[0].GetPrim()), str(base), path, notices)
-    return _plain(attributes[0].Get(TIME))
+    return _output(source.node, source.output, path, notices) if source.node else _plain(source.value)
 
 
 def _plain(value: Any) -> Value | None:
@@ -276,9 +270,8 @@ def _output(node: UsdShade.Shader, output: str, path: str, notices: Notices) -> 
 
 def _texture(node: UsdShade.Shader, kind: str, output: str, path: str, notices: Notices) -> Texture | None:
     """Return the texture of an image node, or None if it has no image."""
-    attributes = node.GetInput("file").GetValueProducingAttributes()
-    image = texture_file(attributes[0]) if attributes else None
-    if image is None:
+    file = source_of(node, "file")
+    if file is None or (image := texture_file(file.attribute)) is None:
         notices.add("texture without an image", node.GetPath())
         return None
     for name in ("realworldimagesize", "realworldtilesize"):
@@ -286,7 +279,7 @@ def _texture(node: UsdShade.Shader, kind: str, output: str, path: str, notices: 
             notices.add("sizes of a tiled image in lengths left out", node.GetPath())
     is_color = kind.endswith(("color3", "color4")) or (kind.startswith("UsdUVTexture") and output == "rgb")
     is_vector = kind.endswith(("vector3", "vector4", "vector2"))
-    encoded = str(attributes[0].GetColorSpace() or "").lower().startswith(("srgb", "g22"))
+    encoded = str(file.attribute.GetColorSpace() or "").lower().startswith(("srgb", "g22"))
     tiling = _value(node, "uvtiling", path, notices)
     modes = [_string(node, name) for name in ("uaddressmode", "vaddressmode")]
     texture = Texture(
@@ -303,23 +296,19 @@ def _texture(node: UsdShade.Shader, kind: str, output: str, path: str, notices: 
 
 def _uv_set(node: UsdShade.Shader, notices: Notices) -> str:
     """Return the primvar of a node's texture coordinates."""
-    found = node.GetInput("texcoord") or node.GetInput("st")
-    attributes = found.GetValueProducingAttributes() if found else []
-    if not attributes:
+    source = source_of(node, "texcoord") or source_of(node, "st")
+    if source is None or source.node is None:
         return "st"
-    reader = UsdShade.Shader(attributes[0].GetPrim())
-    kind = _kind(reader)
+    kind = _kind(source.node)
     if kind.startswith(("geompropvalue", "UsdPrimvarReader")):
-        return _string(reader, "geomprop") or _string(reader, "varname") or "st"
+        return _string(source.node, "geomprop") or _string(source.node, "varname") or "st"
     if not kind.startswith("texcoord"):
         notices.add(f"transform of texture coordinates left out: a MaterialX {kind}", node.GetPath())
     return "st"
 
 
 def _string(node: UsdShade.Shader, name: str) -> str:
-    found = node.GetInput(name)
-    attributes = found.GetValueProducingAttributes() if found else []
-    return str(attributes[0].Get(TIME) or "") if attributes else ""
+    return str(constant(node, name, ""))
 
 
 def _color(value: Value) -> Any:

@@ -1,8 +1,6 @@
 """MaterialX documents (.mtlx) as layers of OpenUSD, whose packages on PyPI lack the plugin for them."""
 
 import hashlib
-import os
-import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +8,7 @@ from pathlib import Path
 from pxr import Sdf, Usd, UsdShade
 
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import user_cache
+from pegasus.base.system import replacing, user_cache
 
 SOURCE = "source"
 """Key of the path of the original in the data of a converted layer."""
@@ -62,11 +60,9 @@ def _converted(document: Path) -> Path:
     if not path.is_file():
         stage = Usd.Stage.CreateInMemory()
         _Document(stage, ElementTree.fromstring(content), document).write()
-        path.parent.mkdir(parents=True, exist_ok=True)
         stage.GetRootLayer().customLayerData = {SOURCE: str(document)}
-        part = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.usda")
-        stage.GetRootLayer().Export(str(part))
-        part.replace(path)
+        with replacing(path) as part:
+            stage.GetRootLayer().Export(str(part))
     return path
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from pxr import UsdShade
 
-from pegasus.scene.scene import Material, Texture
-from pegasus.scene.stage import TIME, Notices, texture_file
+from pegasus.scene.scene import GLASS_OPACITY, Material, Texture
+from pegasus.scene.shader_inputs import constant, source_of, texture_file
+from pegasus.scene.stage import Notices
 from pegasus.scene.udim import placed_on_tiles
 
 _GREY = (0.2, 0.2, 0.2)
@@ -24,39 +25,38 @@ def approximate_mdl(shader: UsdShade.Shader, path: str, notices: Notices) -> Mat
     if "glass" in str(name).lower():
         return Material(
             path=path,
-            diffuse_color=_color(_value(shader, "glass_color", (1.0, 1.0, 1.0))),
-            roughness=float(_value(shader, "frosting_roughness", 0.0)),
-            opacity=0.2,
-            ior=float(_value(shader, "glass_ior", 1.5)),
+            diffuse_color=_color(constant(shader, "glass_color", (1.0, 1.0, 1.0))),
+            roughness=float(constant(shader, "frosting_roughness", 0.0)),
+            opacity=GLASS_OPACITY,
+            ior=float(constant(shader, "glass_ior", 1.5)),
         )
     fields = _surface(shader) | _opacity(shader)
     if normal := _texture(shader, "normalmap_texture", srgb=False):
         fields["normal"] = normal
-    if _value(shader, "enable_emission", False):
-        fields["emissive_color"] = _color(_value(shader, "emissive_color", (1.0, 1.0, 1.0)))
+    if constant(shader, "enable_emission", False):
+        fields["emissive_color"] = _color(constant(shader, "emissive_color", (1.0, 1.0, 1.0)))
     return Material(path=path, **fields)
 
 
 def _surface(shader: UsdShade.Shader) -> dict[str, Any]:
     """Return base colour, roughness and metallic, mixed as in OmniPBR."""
-    brightness = float(_value(shader, "albedo_brightness", 1.0))
-    tint = [brightness * part for part in _color(_value(shader, "diffuse_tint", (1.0, 1.0, 1.0)))]
-    constant = _color(_value(shader, "diffuse_color_constant", _value(shader, "diffuse_color", _GREY)))
-    add = float(_value(shader, "albedo_add", 0.0))
+    brightness = float(constant(shader, "albedo_brightness", 1.0))
+    tint = [brightness * part for part in _color(constant(shader, "diffuse_tint", (1.0, 1.0, 1.0)))]
+    plain = _color(constant(shader, "diffuse_color_constant", constant(shader, "diffuse_color", _GREY)))
+    add = float(constant(shader, "albedo_add", 0.0))
     scale, bias = (tint[0], tint[1], tint[2], 1.0), (add, add, add, 0.0)
     base = _texture(shader, "diffuse_texture", srgb=True, scale=scale, bias=bias)
     fields: dict[str, Any] = {
-        "diffuse_color": base
-        or tuple(part * factor + add for part, factor in zip(constant, tint, strict=True))
+        "diffuse_color": base or tuple(part * factor + add for part, factor in zip(plain, tint, strict=True))
     }
-    packed = "ORM_texture" if _value(shader, "enable_ORM_texture", False) else None
+    packed = "ORM_texture" if constant(shader, "enable_ORM_texture", False) else None
     for field, constant_name, influence_name, own, channel in (
         ("roughness", "reflection_roughness_constant", "reflection_roughness_texture_influence",
          "reflectionroughness_texture", "g"),
         ("metallic", "metallic_constant", "metallic_texture_influence", "metallic_texture", "b"),
     ):  # fmt: skip
-        value = float(_value(shader, constant_name, 0.5 if field == "roughness" else 0.0))
-        influence = float(_value(shader, influence_name, 0.0))
+        value = float(constant(shader, constant_name, 0.5 if field == "roughness" else 0.0))
+        influence = float(constant(shader, influence_name, 0.0))
         mixed = _texture(
             shader,
             packed or own,
@@ -70,14 +70,14 @@ def _surface(shader: UsdShade.Shader) -> dict[str, Any]:
 
 
 def _opacity(shader: UsdShade.Shader) -> dict[str, Any]:
-    if not _value(shader, "enable_opacity", False):
+    if not constant(shader, "enable_opacity", False):
         return {}
     image = None
-    if _value(shader, "enable_opacity_texture", False):
+    if constant(shader, "enable_opacity_texture", False):
         image = _texture(shader, "opacity_texture", srgb=False, channel="r")
     return {
-        "opacity": image or float(_value(shader, "opacity_constant", 1.0)),
-        "opacity_threshold": float(_value(shader, "opacity_threshold", 0.0)),
+        "opacity": image or float(constant(shader, "opacity_constant", 1.0)),
+        "opacity_threshold": float(constant(shader, "opacity_threshold", 0.0)),
     }
 
 
@@ -90,9 +90,8 @@ def _texture(
     scale: tuple[float, float, float, float] | None = None,
     bias: tuple[float, float, float, float] | None = None,
 ) -> Texture | None:
-    attribute = _attribute(shader, name)
-    image = texture_file(attribute) if attribute else None
-    if image is None:
+    source = source_of(shader, name)
+    if source is None or (image := texture_file(source.attribute)) is None:
         return None
     is_normal = name == "normalmap_texture"
     texture = Texture(
@@ -101,23 +100,11 @@ def _texture(
         srgb=srgb,
         scale=scale or ((2.0, 2.0, 2.0, 1.0) if is_normal else (1.0, 1.0, 1.0, 1.0)),
         bias=bias or ((-1.0, -1.0, -1.0, 0.0) if is_normal else (0.0, 0.0, 0.0, 0.0)),
-        uv_scale=_pair(_value(shader, "texture_scale", (1.0, 1.0))),
-        uv_rotation=math.radians(float(_value(shader, "texture_rotate", 0.0))),
-        uv_translation=_pair(_value(shader, "texture_translate", (0.0, 0.0))),
+        uv_scale=_pair(constant(shader, "texture_scale", (1.0, 1.0))),
+        uv_rotation=math.radians(float(constant(shader, "texture_rotate", 0.0))),
+        uv_translation=_pair(constant(shader, "texture_translate", (0.0, 0.0))),
     )
     return placed_on_tiles(texture)
-
-
-def _attribute(shader: UsdShade.Shader, name: str) -> Any:
-    shader_input = shader.GetInput(name)
-    attributes = shader_input.GetValueProducingAttributes() if shader_input else []
-    return attributes[0] if attributes else None
-
-
-def _value(shader: UsdShade.Shader, name: str, default: Any) -> Any:
-    attribute = _attribute(shader, name)
-    value = attribute.Get(TIME) if attribute else None
-    return default if value is None else value
 
 
 def _color(value: Any) -> tuple[float, float, float]:

@@ -17,6 +17,9 @@ from pegasus.config.scenario import SpawnPoint
 
 Color = tuple[float, float, float]
 
+GLASS_OPACITY = 0.2
+"""Opacity of thin glass, which surfaces that transmit light are drawn as."""
+
 
 @dataclass(frozen=True)
 class Texture:

@@ -1,7 +1,5 @@
-"""USD stages: opening with one-line errors, units, image files, and notices of a translation."""
+"""USD stages: opening with one-line errors, their files and units, and notices of a translation."""
 
-import hashlib
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdUtils
+from pxr import Tf, Usd, UsdGeom, UsdUtils
 
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import GLTF_SUFFIXES, SCENE_SUFFIXES, user_cache
+from pegasus.base.system import GLTF_SUFFIXES, SCENE_SUFFIXES
 from pegasus.scene.gltf import NOTICES, PARTS, usd_file
 from pegasus.scene.materialx_files import SOURCE, resolve_documents
-from pegasus.scene.udim import NUMBERS, TOKEN
 
 
 class Notices:
@@ -141,6 +138,28 @@ def stage_files(stage: Usd.Stage) -> list[str]:
     return files
 
 
+def scene_files(path: Path) -> list[Path]:
+    """Return the files that a scene consists of: its own first, then layers, buffers and images by name.
+
+    Files inside a .usdz package are not listed.
+
+    Args:
+        path: A USD or glTF file.
+
+    Raises:
+        ConfigError: See `open_stage`.
+    """
+    stage = open_stage(path)
+    files, root = set(stage_files(stage)), stage.GetRootLayer()
+    for layer in stage.GetUsedLayers():
+        # Images of a converted glTF file are parts of it; those of other converted layers are found here.
+        if PARTS not in layer.customLayerData and (layer == root or SOURCE in layer.customLayerData):
+            with quiet(Notices()):
+                files.update(UsdUtils.ComputeAllDependencies(layer.identifier)[1])
+    others = {Path(file).resolve() for file in files} - {path.resolve()}
+    return [path, *sorted(file for file in others if file.is_file())]
+
+
 def stage_source(stage: Usd.Stage) -> str:
     """Return the file of a stage, or its root layer's identifier if it is in memory."""
     layer = stage.GetRootLayer()
@@ -197,71 +216,3 @@ def _reason(error: Tf.ErrorException, file: Path) -> str:
     reason = re.sub(r"pxrInternal\w*::[\w:]*\beof\b", "the end of the file", reason)
     # Quotes are at the end.
     return re.split(r"(?:\s+(?:at|in))?\s*['\"<@]", reason, maxsplit=1)[0] or "the file is damaged"
-
-
-def texture_file(attribute: Usd.Attribute) -> Path | None:
-    """Return the image file of an asset attribute, or None if it is empty.
-
-    The path of UDIM tiles keeps its placeholder. Images inside a .usdz package are unpacked into the user's
-    cache.
-
-    Raises:
-        ConfigError: If the image, or each of its tiles, does not exist.
-    """
-    asset = attribute.Get(TIME)
-    if asset is None or not asset.path:
-        return None
-    layer = attribute.GetPropertyStack(TIME)[0].layer
-    resolved = asset.resolvedPath
-    if TOKEN in asset.path:
-        if (tiled := _tiles(layer, asset.path)) is not None:
-            return tiled
-    elif resolved and Path(resolved).is_file():
-        return Path(resolved)
-    elif resolved and (content := _packaged(resolved)) is not None:
-        name = hashlib.sha256(content).hexdigest()[:24] + Path(resolved.rstrip("]")).suffix
-        return _kept(user_cache() / "textures" / name, content)
-    raise ConfigError(
-        "texture does not exist",
-        file=layer.realPath or layer.identifier,
-        field=str(attribute.GetPath()),
-        value=asset.path,
-        remedy="put the image there, or correct the path in the material",
-    )
-
-
-def _tiles(layer: Sdf.Layer, path: str) -> Path | None:
-    """Return the path of UDIM tiles on disk, with the placeholder; packaged ones are unpacked."""
-    contents = {}
-    for number in NUMBERS:
-        resolved = layer.ComputeAbsolutePath(path.replace(TOKEN, str(number)))
-        if Path(resolved).is_file():
-            return Path(resolved).with_name(Path(path).name)
-        if (content := _packaged(resolved)) is not None:
-            contents[number] = content
-    if not contents:
-        return None
-    digest = hashlib.sha256(b"".join(contents.values())).hexdigest()[:24]
-    tiles = user_cache() / "textures" / f"{digest}.{TOKEN}{Path(path).suffix}"
-    for number, content in contents.items():
-        _kept(tiles.with_name(tiles.name.replace(TOKEN, str(number))), content)
-    return tiles
-
-
-def _packaged(resolved: str) -> bytes | None:
-    """Return the content of a packaged asset, or None if it does not exist."""
-    asset = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(resolved))
-    if not asset:
-        return None
-    with asset:
-        return bytes(asset.GetBuffer())
-
-
-def _kept(path: Path, content: bytes) -> Path:
-    """Write a file named by its content, unless it exists, and return its path."""
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        part.write_bytes(content)
-        part.replace(path)
-    return path

@@ -1,7 +1,6 @@
 """Vehicle assets: drawn airframes, and custom USD models with rotors and mass properties."""
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,7 +12,7 @@ from pxr import Usd, UsdGeom, UsdPhysics
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.base.system import user_cache
+from pegasus.base.system import replacing, user_cache
 from pegasus.config.rotor_specs import RotorPrimSpec, RotorRing, RotorSpec, rotor_of
 from pegasus.config.scenario import VehicleSpec
 from pegasus.scene.airframe import CONTACT, build_vehicle_stage, feet_height
@@ -116,14 +115,11 @@ def vehicle_file(spec: VehicleSpec, source: Path) -> Path:
         return usd_file(_model_file(spec, source)).resolve()
     stage = build_vehicle_stage(spec)
     text = stage.GetRootLayer().ExportToString()
-    folder = user_cache() / "vehicles"
-    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.usda"
+    path = user_cache() / "vehicles" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.usda"
     if not path.exists():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{path.name}-{os.getpid()}")
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(path)
+            with replacing(path) as part:
+                part.write_text(text, encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"cannot be written: {error.strerror}", file=path) from None
     return path

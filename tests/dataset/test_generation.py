@@ -165,6 +165,47 @@ def test_another_model_is_another_dataset(tmp_path):
     assert {key for key in before if before[key] != after[key]} == {"worlds/cube.usda"}
 
 
+def test_all_files_of_a_world_are_in_the_manifest(tmp_path):
+    """A layer, a buffer or an image changed between two runs would be in half of the frames."""
+    header = '#usda 1.0\n(\n metersPerUnit = 1\n upAxis = "Z"\n'
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "yard.usda").write_text(header + ')\ndef Cube "cube" {\n}\n')
+    (tmp_path / "look.png").write_bytes(b"image")
+    shader = 'def Shader "image" {\n asset inputs:file = @look.png@\n}\n'
+    root = tmp_path / "yard.usda"
+    root.write_text(header + f" subLayers = [@parts/yard.usda@]\n)\n{shader}")
+    recipe, plan = recipe_of(write_scenario(tmp_path, world="yard.usda")), Plan(("observer_front",), ())
+    hashes = manifest_of(recipe, plan)["files_sha256"]
+    found = {key for key in hashes if key.startswith("worlds/")}
+    assert found == {"worlds/yard.usda", "worlds/yard.usda#2", "worlds/look.png"}
+    (tmp_path / "look.png").write_bytes(b"another")
+    after = manifest_of(recipe, plan)["files_sha256"]
+    assert {key for key in hashes if hashes[key] != after[key]} == {"worlds/look.png"}
+
+
+def test_all_files_of_a_gltf_world_are_in_the_manifest(tmp_path):
+    """A buffer of a glTF world changed between two runs would be in half of the frames."""
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 0, 1]], np.float32)
+    view = {"buffer": 0, "byteLength": points.nbytes}
+    accessor = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
+    document = {
+        "asset": {"version": "2.0"},
+        "buffers": [{"uri": "yard.bin", "byteLength": points.nbytes}],
+        "bufferViews": [view],
+        "accessors": [accessor],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}],
+    }
+    (tmp_path / "yard.gltf").write_bytes(orjson.dumps(document))
+    (tmp_path / "yard.bin").write_bytes(points.tobytes())
+    recipe, plan = recipe_of(write_scenario(tmp_path, world="yard.gltf")), Plan(("observer_front",), ())
+    before = manifest_of(recipe, plan)["files_sha256"]
+    assert {key for key in before if key.startswith("worlds/")} == {"worlds/yard.gltf", "worlds/yard.bin"}
+    (tmp_path / "yard.bin").write_bytes((2 * points).tobytes())
+    after = manifest_of(recipe, plan)["files_sha256"]
+    assert {key for key in before if before[key] != after[key]} == {"worlds/yard.bin"}
+
+
 def test_a_class_that_nothing_has_is_told_of(tmp_path, caplog):
     """A misspelt class would give a dataset without labels and without a warning."""
     file = write_scenario(tmp_path, dataset={"classes": ["multirotor", "multirotr"]})

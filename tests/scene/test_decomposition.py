@@ -84,7 +84,8 @@ def test_what_is_known_is_not_decomposed_again(tmp_path, solver_calls):
     surface = surface_parts(vertices, faces, cache=cache)
     assert len(surface.parts) != len(first.parts)
     assert len(surface_parts(vertices, faces, cache=cache).parts) == len(surface.parts)
-    assert not list(tmp_path.glob("*.part"))
+    assert {file.suffix for file in tmp_path.iterdir()} == {".npz"}
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
 @needs_coacd

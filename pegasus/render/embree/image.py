@@ -10,7 +10,7 @@ from pegasus.render.caches import LensRays, RayChunk
 from pegasus.render.embree.geometry_store import device_array
 from pegasus.render.embree.lighting import Floats, Lighting
 from pegasus.render.embree.moving_objects import Beam
-from pegasus.render.embree.ray_kernels import turn_rays
+from pegasus.render.embree.ray_kernels import launch_groups, turn_rays
 from pegasus.render.embree.tracer import Hits, Rays, Tracer
 
 _CENTER = (-1.0, -1.0)
@@ -105,10 +105,10 @@ class ImageTask:
     def _rays(self, chunk: RayChunk, place: tuple[float, float]) -> Rays:
         """Return rays through a point of each pixel, from 0 to 1 along and down; or through its centre."""
         directions = np.empty((chunk.count, 3))
-        wp.launch(
+        launch_groups(
             turn_rays,
             chunk.count,
-            inputs=[
+            [
                 self._centers,
                 self._corners,
                 chunk.first,
@@ -117,7 +117,6 @@ class ImageTask:
                 self._turn,
                 device_array(directions, wp.vec3d),
             ],
-            device="cpu",
         )
         beam = Beam(self._origin[0], self._rotation @ chunk.axis, chunk.angle)
         return Rays(

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.base.system import user_cache
+from pegasus.base.system import replacing, user_cache
 from pegasus.render.embree.irradiance_kernels import Volume
 from pegasus.render.embree.lighting import Lighting
 from pegasus.render.embree.tracer import Rays, Tracer
@@ -200,11 +199,9 @@ def _read(file: Path) -> Tables | None:
 
 
 def _write(file: Path, tables: Tables) -> None:
-    passing = file.with_suffix(f".{os.getpid()}.npz")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(passing, allow_pickle=False, **tables)
-        passing.replace(file)
+        with replacing(file) as part:
+            np.savez(part, allow_pickle=False, **tables)
         others = sorted(file.parent.glob("*.npz"), key=lambda other: other.stat().st_mtime)
         for old in others[:-_KEPT]:
             old.unlink(missing_ok=True)

@@ -186,7 +186,7 @@ class EmbreeMesh:
             wp_array(u, wp.float32),
             wp_array(v, wp.float32),
         ]
-        wp.launch(kernels.find_nearest, packets, inputs=inputs, device="cpu")
+        wp.launch(kernels.find_nearest, -(-packets // kernels.PACKETS), inputs=inputs, device="cpu")
         return faces, u, v
 
     def shine(
@@ -221,7 +221,8 @@ class EmbreeMesh:
             wp_array(limits, wp.float32),
             wp_array(light, wp.float32),
         ]
-        wp.launch(kernels.shine, -(-len(limits) // kernels.LANES), inputs=inputs, device="cpu")
+        threads = -(-len(limits) // (kernels.LANES * kernels.PACKETS))
+        wp.launch(kernels.shine, threads, inputs=inputs, device="cpu")
         return light
 
     def _handles(self, function: str, *, coherent: bool) -> tuple[int, int, int, int]:

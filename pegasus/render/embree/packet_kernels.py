@@ -15,10 +15,13 @@ wp.set_module_options({"enable_backward": False, "block_dim": 1})
 LANES = 8
 """Number of rays in a packet."""
 
+PACKETS = wp.constant(32)
+"""Number of packets that a thread of a kernel casts: Warp copies all arguments for each thread."""
+
 COHERENT = 1 << 16
 """RTC_RAY_QUERY_FLAG_COHERENT: the rays of a packet are nearly parallel."""
 
-_RAYS = """
+_TYPES = """
     struct alignas(64) Packet {
         float ox[8], oy[8], oz[8], near_[8], dx[8], dy[8], dz[8], time[8], far_[8];
         unsigned mask[8], id[8], flags[8];
@@ -31,6 +34,8 @@ _RAYS = """
         float nx, ny, nz, u, v;
         unsigned face, mesh, instance, more[8];
     } r;
+    typedef void (*Eight)(const int*, void*, void*, void*);
+    typedef void (*Single)(void*, void*, void*);
     struct {
         int flags; unsigned features; Query* query; void (*filter)(const Candidates*); void* others[6];
     } arguments = {};
@@ -39,77 +44,83 @@ _RAYS = """
     arguments.query = &query;
     arguments.filter = &Filter::call;
     alignas(64) int valid[8];
-    for (int k = 0; k < 8; ++k) {
-        const int i = k < count ? ray[k] : ray[0];
-        valid[k] = k < count ? -1 : 0;
-        p.ox[k] = origins.data[i][0]; p.oy[k] = origins.data[i][1]; p.oz[k] = origins.data[i][2];
-        p.dx[k] = directions.data[i][0]; p.dy[k] = directions.data[i][1]; p.dz[k] = directions.data[i][2];
-        p.near_[k] = 0.0f; p.time[k] = 0.0f; p.far_[k] = limits.data[i];
-        p.mask[k] = 0xffffffffu; p.id[k] = unsigned(i); p.flags[k] = 0u;
-        p.face[k] = p.mesh[k] = p.instance[k] = p.more[k] = 0xffffffffu;
-    }
+    int ray[8];
     const auto take = [&](int k) {
         r.ox = p.ox[k]; r.oy = p.oy[k]; r.oz = p.oz[k]; r.near_ = 0.0f;
         r.dx = p.dx[k]; r.dy = p.dy[k]; r.dz = p.dz[k]; r.time = 0.0f; r.far_ = p.far_[k];
         r.mask = 0xffffffffu; r.id = p.id[k]; r.flags = 0u;
         r.face = r.mesh = r.instance = 0xffffffffu;
     };
-    typedef void (*Eight)(const int*, void*, void*, void*);
-    typedef void (*Single)(void*, void*, void*);
 """
 
-_LANES_OF = """
-    int ray[8];
-    int count = 0;
-    if (width > 0) {
-        // Four by two pixels; the last row of an odd number is four rays alone.
-        const int across = width / 4, row = packet / across * 2, column = packet % across * 4;
-        for (int k = 0; k < 8; ++k) {
-            const int i = (row + k / 4) * width + column + k % 4;
-            if (i < total) ray[count++] = i;
+_NEXT_PACKET = """
+        int count = 0;
+        if (width > 0) {
+            // Four by two pixels; the last row of an odd number is four rays alone.
+            const int across = width / 4, row = packet / across * 2, column = packet % across * 4;
+            for (int k = 0; k < 8; ++k) {
+                const int i = (row + k / 4) * width + column + k % 4;
+                if (i < total) ray[count++] = i;
+            }
+        } else {
+            for (int i = packet * 8; i < total && count < 8; ++i) ray[count++] = i;
         }
-    } else {
-        for (int i = packet * 8; i < total && count < 8; ++i) ray[count++] = i;
-    }
+        if (count == 0) return;
+        for (int k = 0; k < 8; ++k) {
+            const int i = k < count ? ray[k] : ray[0];
+            valid[k] = k < count ? -1 : 0;
+            p.ox[k] = origins.data[i][0]; p.oy[k] = origins.data[i][1]; p.oz[k] = origins.data[i][2];
+            p.dx[k] = directions.data[i][0]; p.dy[k] = directions.data[i][1]; p.dz[k] = directions.data[i][2];
+            p.near_[k] = 0.0f; p.time[k] = 0.0f; p.far_[k] = limits.data[i];
+            p.mask[k] = 0xffffffffu; p.id[k] = unsigned(i); p.flags[k] = 0u;
+            p.face[k] = p.mesh[k] = p.instance[k] = p.more[k] = 0xffffffffu;
+        }
 """
 
-_INTERSECT = f"""{_LANES_OF}{FILTER}
+_INTERSECT = f"""{FILTER}
     query.light = nullptr;
-{_RAYS}
-    if (eight != 0) {{
-        ((Eight)eight)(valid, (void*)scene, &p, &arguments);
-    }} else {{
+{_TYPES}
+    for (int packet = first_packet; packet < first_packet + packets; ++packet) {{
+{_NEXT_PACKET}
+        if (eight != 0) {{
+            ((Eight)eight)(valid, (void*)scene, &p, &arguments);
+        }} else {{
+            for (int k = 0; k < count; ++k) {{
+                take(k);
+                ((Single)single)((void*)scene, &r, &arguments);
+                p.far_[k] = r.far_; p.face[k] = r.face; p.mesh[k] = r.mesh; p.u[k] = r.u; p.v[k] = r.v;
+            }}
+        }}
         for (int k = 0; k < count; ++k) {{
-            take(k);
-            ((Single)single)((void*)scene, &r, &arguments);
-            p.far_[k] = r.far_; p.face[k] = r.face; p.mesh[k] = r.mesh; p.u[k] = r.u; p.v[k] = r.v;
+            const int i = ray[k];
+            const int shift = p.mesh[k] == 0u ? 0 : opaque_count;
+            limits.data[i] = p.far_[k];
+            faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : (int)p.face[k] + shift;
+            u.data[i] = p.u[k];
+            v.data[i] = p.v[k];
         }}
     }}
-    for (int k = 0; k < count; ++k) {{
-        const int i = ray[k];
-        limits.data[i] = p.far_[k];
-        faces.data[i] = p.mesh[k] == 0xffffffffu ? -1 : (int)p.face[k] + (p.mesh[k] == 0u ? 0 : opaque_count);
-        u.data[i] = p.u[k];
-        v.data[i] = p.v[k];
-    }}
 """
 
-_OCCLUDED = f"""{_LANES_OF}{FILTER}
+_OCCLUDED = f"""{FILTER}
     query.light = light.data;
     query.dark = dark;
-    for (int k = 0; k < count; ++k) light.data[ray[k]] = 1.0f;
-{_RAYS}
-    if (eight != 0) {{
-        ((Eight)eight)(valid, (void*)scene, &p, &arguments);
-    }} else {{
-        for (int k = 0; k < count; ++k) {{
-            take(k);
-            ((Single)single)((void*)scene, &r, &arguments);
-            p.far_[k] = r.far_;
+{_TYPES}
+    for (int packet = first_packet; packet < first_packet + packets; ++packet) {{
+{_NEXT_PACKET}
+        for (int k = 0; k < count; ++k) light.data[ray[k]] = 1.0f;
+        if (eight != 0) {{
+            ((Eight)eight)(valid, (void*)scene, &p, &arguments);
+        }} else {{
+            for (int k = 0; k < count; ++k) {{
+                take(k);
+                ((Single)single)((void*)scene, &r, &arguments);
+                p.far_[k] = r.far_;
+            }}
         }}
+        // Embree sets the length of a ray that meets something to minus infinity.
+        for (int k = 0; k < count; ++k) if (p.far_[k] < -3.0e38f) light.data[ray[k]] = 0.0f;
     }}
-    // Embree sets the length of a ray that meets something to minus infinity.
-    for (int k = 0; k < count; ++k) if (p.far_[k] < -3.0e38f) light.data[ray[k]] = 0.0f;
 """
 
 
@@ -122,7 +133,8 @@ def intersect(
     flags: wp.int32,
     opaque_count: wp.int32,
     first_see_through: wp.int32,
-    packet: wp.int32,
+    first_packet: wp.int32,
+    packets: wp.int32,
     total: wp.int32,
     width: wp.int32,
     origins: wp.array(dtype=wp.vec3f),
@@ -135,7 +147,7 @@ def intersect(
     u: wp.array(dtype=wp.float32),
     v: wp.array(dtype=wp.float32),
 ):
-    """Cast the rays of a packet, and write their hits."""
+    """Cast the rays of some packets, and write their hits."""
 
 
 @wp.func_native(_OCCLUDED)
@@ -146,7 +158,8 @@ def occluded(
     scene: wp.uint64,
     flags: wp.int32,
     first_see_through: wp.int32,
-    packet: wp.int32,
+    first_packet: wp.int32,
+    packets: wp.int32,
     total: wp.int32,
     width: wp.int32,
     origins: wp.array(dtype=wp.vec3f),
@@ -158,7 +171,7 @@ def occluded(
     limits: wp.array(dtype=wp.float32),
     light: wp.array(dtype=wp.float32),
 ):
-    """Cast the rays of a packet, and write their transmittances."""
+    """Cast the rays of some packets, and write their transmittances."""
 
 
 @wp.kernel
@@ -194,7 +207,8 @@ def find_nearest(
         flags,
         opaque_count,
         first_see_through,
-        wp.tid(),
+        wp.tid() * PACKETS,
+        PACKETS,
         faces.shape[0],
         width,
         origins,
@@ -232,7 +246,8 @@ def shine(
         scene,
         flags,
         first_see_through,
-        wp.tid(),
+        wp.tid() * PACKETS,
+        PACKETS,
         light.shape[0],
         0,
         origins,

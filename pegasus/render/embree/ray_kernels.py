@@ -5,9 +5,25 @@
 Rays are in world coordinates in float64; Embree gets float32 relative to a near origin.
 """
 
+from typing import Any
+
 import warp as wp
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
+
+GROUP = wp.constant(64)
+"""Number of rays that a thread of a kernel processes: Warp copies all arguments for each thread."""
+
+
+def launch_groups(kernel: Any, count: int, inputs: list[Any]) -> None:
+    """Run a kernel whose threads process `GROUP` rays each.
+
+    Args:
+        kernel: The kernel.
+        count: Number of rays.
+        inputs: Arguments.
+    """
+    wp.launch(kernel, -(-count // GROUP), inputs=inputs, device="cpu")
 
 
 @wp.kernel
@@ -22,18 +38,19 @@ def turn_rays(
     directions: wp.array(dtype=wp.vec3d),
 ):
     """Rotate the directions of a lens into the world: at pixel centres, or between pixel corners."""
-    i = wp.tid()
-    pixel = first + i
-    direction = wp.vec3d()
-    if across < wp.float64(0.0):
-        direction = local[pixel]
-    else:
-        k = pixel + pixel / width
-        one = wp.float64(1.0)
-        upper = corners[k] * (one - across) + corners[k + 1] * across
-        lower = corners[k + width + 1] * (one - across) + corners[k + width + 2] * across
-        direction = wp.normalize(upper * (one - down) + lower * down)
-    directions[i] = rotation * direction
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, directions.shape[0])):
+        pixel = first + i
+        direction = wp.vec3d()
+        if across < wp.float64(0.0):
+            direction = local[pixel]
+        else:
+            k = pixel + pixel / width
+            one = wp.float64(1.0)
+            upper = corners[k] * (one - across) + corners[k + 1] * across
+            lower = corners[k + width + 1] * (one - across) + corners[k + width + 2] * across
+            direction = wp.normalize(upper * (one - down) + lower * down)
+        directions[i] = rotation * direction
 
 
 @wp.kernel
@@ -50,19 +67,20 @@ def hand_over(
     limits: wp.array(dtype=wp.float32),
 ):
     """Write rays in Embree's form: from `start` to `end`, or to `reach` unless that is empty."""
-    i = wp.tid()
-    direction = directions[i]
-    short_origins[i] = wp.vec3f(origins[i * origin_step] - center + direction * start)
-    limit = wp.float32(end - start)
-    if reach.shape[0] > 0:
-        limit = wp.float32(wp.float64(reach[i]) - start)
-    # Pixels outside the image circle of a lens have no direction.
-    if not (wp.dot(direction, direction) > wp.float64(0.5)):
-        limit = -1.0
-        direction = wp.vec3d(wp.float64(0.0), wp.float64(0.0), wp.float64(1.0))
-        short_origins[i] = wp.vec3f(0.0, 0.0, 0.0)
-    short_directions[i] = wp.vec3f(direction)
-    limits[i] = limit
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, directions.shape[0])):
+        direction = directions[i]
+        short_origins[i] = wp.vec3f(origins[i * origin_step] - center + direction * start)
+        limit = wp.float32(end - start)
+        if reach.shape[0] > 0:
+            limit = wp.float32(wp.float64(reach[i]) - start)
+        # Pixels outside the image circle of a lens have no direction.
+        if not (wp.dot(direction, direction) > wp.float64(0.5)):
+            limit = -1.0
+            direction = wp.vec3d(wp.float64(0.0), wp.float64(0.0), wp.float64(1.0))
+            short_origins[i] = wp.vec3f(0.0, 0.0, 0.0)
+        short_directions[i] = wp.vec3f(direction)
+        limits[i] = limit
 
 
 @wp.func
@@ -89,18 +107,19 @@ def count_meetings(
     counts: wp.array(dtype=wp.int32),
 ):
     """Count the bounding spheres that each ray intersects; each cluster of spheres has a common one."""
-    i = wp.tid()
-    count = wp.int32(0)
-    limit = limits[i] + wp.float32(begin)
-    if limits[i] > 0.0:
-        origin = origins[i * origin_step]
-        direction = directions[i]
-        for c in range(clusters.shape[0]):
-            if meets(origin, direction, clusters[c], limit):
-                for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
-                    if meets(origin, direction, balls[k], limit):
-                        count += 1
-    counts[i] = count
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, counts.shape[0])):
+        count = wp.int32(0)
+        limit = limits[i] + wp.float32(begin)
+        if limits[i] > 0.0:
+            origin = origins[i * origin_step]
+            direction = directions[i]
+            for c in range(clusters.shape[0]):
+                if meets(origin, direction, clusters[c], limit):
+                    for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
+                        if meets(origin, direction, balls[k], limit):
+                            count += 1
+        counts[i] = count
 
 
 @wp.kernel
@@ -124,30 +143,31 @@ def enter_objects(
     items: wp.array(dtype=wp.int32),
 ):
     """Write each ray, starting at the bounding sphere, in the frames of the objects that it may hit."""
-    i = wp.tid()
-    place = wp.int32(0)
-    if i > 0:
-        place = ends[i - 1]
-    if place == ends[i]:
-        return
-    origin = origins[i * origin_step]
-    direction = directions[i]
-    limit = limits[i] + wp.float32(begin)
-    for c in range(clusters.shape[0]):
-        if meets(origin, direction, clusters[c], limit):
-            for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
-                if meets(origin, direction, balls[k], limit):
-                    row = rows[k]
-                    ball = balls[k]
-                    along = wp.dot(wp.vec3d(ball[0], ball[1], ball[2]) - origin, direction)
-                    start = wp.float64(wp.float32(wp.max(along - ball[3] * wp.float64(1.01), begin)))
-                    entry = object_inverse[row] * (origin + direction * start) + object_offset[row]
-                    short_origins[place] = wp.vec3f(entry)
-                    short_directions[place] = wp.vec3f(object_inverse[row] * direction)
-                    starts[place] = wp.float32(start - begin)
-                    short_limits[place] = limits[i] - starts[place]
-                    items[place] = row
-                    place += 1
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, ends.shape[0])):
+        place = wp.int32(0)
+        if i > 0:
+            place = ends[i - 1]
+        if place == ends[i]:
+            continue
+        origin = origins[i * origin_step]
+        direction = directions[i]
+        limit = limits[i] + wp.float32(begin)
+        for c in range(clusters.shape[0]):
+            if meets(origin, direction, clusters[c], limit):
+                for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
+                    if meets(origin, direction, balls[k], limit):
+                        row = rows[k]
+                        ball = balls[k]
+                        along = wp.dot(wp.vec3d(ball[0], ball[1], ball[2]) - origin, direction)
+                        start = wp.float64(wp.float32(wp.max(along - ball[3] * wp.float64(1.01), begin)))
+                        entry = object_inverse[row] * (origin + direction * start) + object_offset[row]
+                        short_origins[place] = wp.vec3f(entry)
+                        short_directions[place] = wp.vec3f(object_inverse[row] * direction)
+                        starts[place] = wp.float32(start - begin)
+                        short_limits[place] = limits[i] - starts[place]
+                        items[place] = row
+                        place += 1
 
 
 @wp.kernel
@@ -167,17 +187,18 @@ def keep_nearest(
     items: wp.array(dtype=wp.int32),
 ):
     """Replace hits by hits of moving objects where these are nearer."""
-    i = wp.tid()
-    place = wp.int32(0)
-    if i > 0:
-        place = ends[i - 1]
-    for k in range(place, ends[i]):
-        if found_faces[k] >= 0 and found_limits[k] + starts[k] < limits[i]:
-            limits[i] = found_limits[k] + starts[k]
-            faces[i] = first_face + found_faces[k]
-            u[i] = found_u[k]
-            v[i] = found_v[k]
-            items[i] = found_items[k]
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, limits.shape[0])):
+        place = wp.int32(0)
+        if i > 0:
+            place = ends[i - 1]
+        for k in range(place, ends[i]):
+            if found_faces[k] >= 0 and found_limits[k] + starts[k] < limits[i]:
+                limits[i] = found_limits[k] + starts[k]
+                faces[i] = first_face + found_faces[k]
+                u[i] = found_u[k]
+                v[i] = found_v[k]
+                items[i] = found_items[k]
 
 
 @wp.kernel
@@ -187,12 +208,13 @@ def dim(
     light: wp.array(dtype=wp.float32),
 ):
     """Multiply the transmittance of rays by that of moving objects."""
-    i = wp.tid()
-    place = wp.int32(0)
-    if i > 0:
-        place = ends[i - 1]
-    for k in range(place, ends[i]):
-        light[i] = light[i] * passing[k]
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, light.shape[0])):
+        place = wp.int32(0)
+        if i > 0:
+            place = ends[i - 1]
+        for k in range(place, ends[i]):
+            light[i] = light[i] * passing[k]
 
 
 @wp.kernel
@@ -210,13 +232,14 @@ def go_on(
     passed: wp.array(dtype=wp.float64),
 ):
     """Write rays that continue just behind the hits of some rays."""
-    i = wp.tid()
-    k = chosen[i]
-    far = distances[k] * wp.float64(1.000001) + wp.float64(1.0e-4)
-    next_origins[i] = origins[k * origin_step] + directions[k] * far
-    next_directions[i] = directions[k]
-    passed[i] = far
-    limit = end
-    if reach.shape[0] > 0:
-        limit = wp.float64(reach[k])
-    next_reach[i] = wp.float32(limit - far)
+    first_ray = wp.tid() * GROUP
+    for i in range(first_ray, wp.min(first_ray + GROUP, chosen.shape[0])):
+        k = chosen[i]
+        far = distances[k] * wp.float64(1.000001) + wp.float64(1.0e-4)
+        next_origins[i] = origins[k * origin_step] + directions[k] * far
+        next_directions[i] = directions[k]
+        passed[i] = far
+        limit = end
+        if reach.shape[0] > 0:
+            limit = wp.float64(reach[k])
+        next_reach[i] = wp.float32(limit - far)

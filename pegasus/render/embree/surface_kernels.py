@@ -7,6 +7,7 @@ Embree identifies the triangle; the distance is computed in float64.
 
 import warp as wp
 
+from pegasus.render.embree.ray_kernels import GROUP
 from pegasus.render.embree.surface_tables import Part, Surface, Tables, texture_point
 from pegasus.render.embree.transparency import opacity_at
 
@@ -79,8 +80,9 @@ def tangent_of(
     return wp.vec4f(tangent[0], tangent[1], tangent[2], side)
 
 
-@wp.kernel
-def find_surface(
+@wp.func
+def write_surface(
+    i: wp.int32,
     tables: Tables,
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
@@ -97,8 +99,7 @@ def find_surface(
     with_texture: wp.int32,
     out: Surface,
 ):
-    """Compute surface points of hits: distance in float64, normals, and texture coordinates."""
-    i = wp.tid()
+    """Write the surface point of one hit."""
     ask_ahead(
         i,
         faces,
@@ -206,3 +207,44 @@ def find_surface(
         slant = wp.abs(wp.dot(facing, short))
         opacity = opacity_at(tables, face + part.see_through_shift, u[i], v[i], slant, cone * travelled)
     out.opacity[i] = opacity
+
+
+@wp.kernel
+def find_surface(
+    tables: Tables,
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    start: wp.float64,
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    u: wp.array(dtype=wp.float32),
+    v: wp.array(dtype=wp.float32),
+    items: wp.array(dtype=wp.int32),
+    passed: wp.array(dtype=wp.float32),
+    cone: wp.float32,
+    with_normals: wp.int32,
+    with_texture: wp.int32,
+    out: Surface,
+):
+    """Compute surface points of hits: distance in float64, normals, and texture coordinates."""
+    first = wp.tid() * GROUP
+    for i in range(first, wp.min(first + GROUP, faces.shape[0])):
+        write_surface(
+            i,
+            tables,
+            origins,
+            origin_step,
+            directions,
+            start,
+            limits,
+            faces,
+            u,
+            v,
+            items,
+            passed,
+            cone,
+            with_normals,
+            with_texture,
+            out,
+        )

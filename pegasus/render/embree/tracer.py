@@ -11,6 +11,7 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.render.embree import ray_kernels as kernels
 from pegasus.render.embree.geometry_store import GeometryStore, Prototype, device_array
 from pegasus.render.embree.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
+from pegasus.render.embree.ray_kernels import launch_groups
 from pegasus.render.embree.surface_kernels import find_surface
 from pegasus.render.embree.surface_tables import Surface
 
@@ -132,10 +133,10 @@ class Tracer:
         ]
         items = self._keep_objects(rays, cone, found)
         hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
-        wp.launch(
+        launch_groups(
             find_surface,
             rays.count,
-            inputs=[
+            [
                 self.tables,
                 rays.device_origins,
                 rays.step,
@@ -149,7 +150,6 @@ class Tracer:
                 int(shading),
                 hits.surface,
             ],
-            device="cpu",
         )
         return hits
 
@@ -171,11 +171,10 @@ class Tracer:
             passing = prototype.embree.shine(
                 self.tables, origins, directions, short, coherent=rays.coherent, dark=_DARK
             )
-            wp.launch(
+            launch_groups(
                 kernels.dim,
                 rays.count,
-                inputs=[which, device_array(passing, wp.float32), device_array(light, wp.float32)],
-                device="cpu",
+                [which, device_array(passing, wp.float32), device_array(light, wp.float32)],
             )
         return light
 
@@ -184,10 +183,10 @@ class Tracer:
         count = len(rows)
         origins, directions, passed = np.empty((count, 3)), np.empty((count, 3)), np.empty(count)
         reach = np.empty(count, np.float32)
-        wp.launch(
+        launch_groups(
             kernels.go_on,
             count,
-            inputs=[
+            [
                 device_array(rows.astype(np.int32), wp.int32),
                 rays.device_origins,
                 rays.step,
@@ -200,7 +199,6 @@ class Tracer:
                 device_array(reach, wp.float32),
                 device_array(passed, wp.float64),
             ],
-            device="cpu",
         )
         before = passed if rays.before is None else passed + rays.before[rows]
         return Rays(origins, directions, reach=reach, before=before, beam=None), passed
@@ -226,10 +224,10 @@ class Tracer:
                 cone=cone,
             )
             items = items if len(items) else np.zeros(rays.count, np.int32)
-            wp.launch(
+            launch_groups(
                 kernels.keep_nearest,
                 rays.count,
-                inputs=[
+                [
                     ends,
                     prototype.first_face,
                     device_array(short, wp.float32),
@@ -241,7 +239,6 @@ class Tracer:
                     *found,
                     device_array(items, wp.int32),
                 ],
-                device="cpu",
             )
         return items
 
@@ -250,10 +247,10 @@ class Tracer:
         count = rays.count
         origins, directions = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
         limits = np.empty(count, np.float32)
-        wp.launch(
+        launch_groups(
             kernels.hand_over,
             count,
-            inputs=[
+            [
                 rays.device_origins,
                 rays.step,
                 rays.device_directions,
@@ -265,7 +262,6 @@ class Tracer:
                 device_array(directions, wp.vec3f),
                 device_array(limits, wp.float32),
             ],
-            device="cpu",
         )
         return origins, directions, limits
 
@@ -287,11 +283,10 @@ class Tracer:
             CLUSTER,
         ]
         counts = np.empty(rays.count, np.int32)
-        wp.launch(
+        launch_groups(
             kernels.count_meetings,
             rays.count,
-            inputs=[*common, device_array(counts, wp.int32)],
-            device="cpu",
+            [*common, device_array(counts, wp.int32)],
         )
         ends = np.cumsum(counts, dtype=np.int32)
         total = int(ends[-1]) if len(ends) else 0
@@ -302,10 +297,10 @@ class Tracer:
         which = np.empty(total, np.int32)
         device_ends = device_array(ends, wp.int32)
         device_which = device_array(which, wp.int32)
-        wp.launch(
+        launch_groups(
             kernels.enter_objects,
             rays.count,
-            inputs=[
+            [
                 *common,
                 device_array(rows, wp.int32),
                 device_ends,
@@ -317,7 +312,6 @@ class Tracer:
                 device_array(starts, wp.float32),
                 device_which,
             ],
-            device="cpu",
         )
         return device_ends, origins, directions, short, starts, device_which
 

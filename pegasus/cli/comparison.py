@@ -1,0 +1,41 @@
+"""Report of `pegasus compare`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pegasus.cli.terminal import console
+from pegasus.recording.comparison import TEXT_SUFFIXES, compare_tracks, read_track
+
+
+def report_comparison(
+    first: Path, second: Path, *, vehicles: tuple[str | None, str | None], align: Any, as_json: bool
+) -> None:
+    """Print the distances of two flown paths.
+
+    Args:
+        first: Log, folder of a run, or text file.
+        second: The same, of the other flight.
+        vehicles: Vehicles of both logs; may be None where a log has only one, and for text files.
+        align: Alignment; see `pegasus.recording.comparison.Alignment`.
+        as_json: Print one line of JSON instead of a table.
+
+    Raises:
+        ConfigError: If a file cannot be read, or an argument is not allowed.
+    """
+    tracks = [
+        read_track(path, vehicle=None if path.suffix.lower() in TEXT_SUFFIXES else vehicle)
+        for path, vehicle in zip((first, second), vehicles, strict=True)
+    ]
+    distances = compare_tracks(*tracks, align=align)
+    if as_json:
+        print(orjson.dumps(asdict(distances)).decode())
+        return
+    out = console()
+    for track in tracks:
+        out.print(
+            f"{track.name}: {track.length:.2f} m in {track.duration:.2f} s", highlight=False, soft_wrap=True
+        )
+    out.print(distances)

@@ -1,0 +1,282 @@
+"""Contract of faults: what fails, and where and when it does."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.components import build, require, require_vector
+from pegasus.base.errors import ConfigError
+from pegasus.base.registry import Registry
+from pegasus.core.fault_condition import Condition
+from pegasus.core.sensor import Reading
+
+if TYPE_CHECKING:
+    from pegasus.core.injection import Injection
+    from pegasus.core.multirotor import Multirotor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """Part of the world; a place is in it that fulfils everything that is given."""
+
+    box: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None
+    """Two opposite corners [m]."""
+    center: tuple[float, float, float] | None = None
+    """Centre of a sphere [m]."""
+    radius: float | None = None
+    """Radius of the sphere [m]."""
+    lowest: float | None = None
+    """Least height above the world's origin [m]."""
+    highest: float | None = None
+    """Largest height above the world's origin [m]."""
+
+    def __post_init__(self) -> None:
+        given = (self.box, self.center, self.lowest, self.highest)
+        require(
+            any(part is not None for part in given),
+            "where",
+            {},
+            "must have a box, a center and radius, a lowest or a highest height",
+        )
+        if self.box is not None:
+            require(len(self.box) == 2, "box", self.box, "must hold two corners")
+            for corner in self.box:
+                require_vector("box", corner, unit="m")
+        require(
+            (self.center is None) == (self.radius is None),
+            "center",
+            self.center,
+            "must be given together with radius",
+        )
+        if self.center is not None:
+            require_vector("center", self.center, unit="m")
+        radius = self.radius
+        require(radius is None or 0 < radius < math.inf, "radius", radius, "must be above 0 m and finite")
+
+    def contains(self, position: Array) -> BoolArray:
+        """Return whether places are in the region, shape (N,).
+
+        Args:
+            position: Places in the world [m], shape (N, 3).
+        """
+        inside = np.ones(len(position), dtype=bool)
+        if self.box is not None:
+            corners = np.array(self.box, dtype=np.float64)
+            low, high = corners.min(axis=0), corners.max(axis=0)
+            inside &= ((position >= low) & (position <= high)).all(axis=1)
+        if self.center is not None and self.radius is not None:
+            away = position - np.array(self.center, dtype=np.float64)
+            inside &= (away * away).sum(axis=1) <= self.radius * self.radius
+        if self.lowest is not None:
+            inside &= position[:, 2] >= self.lowest
+        if self.highest is not None:
+            inside &= position[:, 2] <= self.highest
+        return inside
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Base of a fault: a frozen dataclass of parameters.
+
+    It begins at the first step at which its `start` has come, the vehicle is in the region `where`, and the
+    condition `when` holds, and ends at `end` or after `duration`. Times count from the beginning of the run,
+    or of the last reset of the copy.
+
+    A subclass overrides `fit`, and the methods of its effect: `actuate`, `blow`, `begin` and `finish`.
+    """
+
+    _: KW_ONLY
+    name: str | None = None
+    """Name in logs and for healing; that of the model and what it concerns when left out."""
+    start: float | None = None
+    """Earliest time of its beginning [s]; at once when left out."""
+    end: float | None = None
+    """Time of its end [s]; never when left out."""
+    duration: float | None = None
+    """Time from its beginning to its end [s], in place of `end`."""
+    ramp: float = 0.0
+    """Time from its beginning to its full effect, which grows linearly [s]."""
+    where: Region | None = None
+    """Region of the world in which it begins; anywhere when left out."""
+    when: str | Callable[..., Any] | None = None
+    """Condition under which it begins: a comparison such as `battery.charge < 0.3`, or a function of the
+    vehicle that returns truth values of shape (N,)."""
+    latch: bool = True
+    """False for a fault that acts only while `where` and `when` hold, and again when they hold again."""
+
+    takes_ramp: ClassVar[bool] = True
+    """Whether the effect can grow."""
+
+    def __post_init__(self) -> None:
+        for field in ("start", "end", "duration", "ramp"):
+            value = getattr(self, field)
+            fits = value is None or 0 <= value < math.inf
+            require(fits, field, value, "must be at least 0 s and finite")
+        start = 0.0 if self.start is None else self.start
+        after = self.end is None or self.end > start
+        require(after, "end", self.end, f"must be after the start at {start:g} s")
+        both = self.end is not None and self.duration is not None
+        require(
+            not both, "duration", self.duration, "must not be given together with end", "give one of them"
+        )
+        require(self.duration != 0, "duration", self.duration, "must be above 0 s")
+        require(
+            self.takes_ramp or not self.ramp, "ramp", self.ramp, "must be 0: this fault is there or it is not"
+        )
+        timed = self.latch or self.where is not None or self.when is not None
+        require(
+            timed, "latch", self.latch, "needs a region or a condition that can end", "give where or when"
+        )
+        if isinstance(self.when, str):
+            Condition.parsed(self.when)
+
+    @property
+    def label(self) -> str:
+        """Name of the fault and of what it concerns."""
+        return self.name or " ".join([FAULTS.name_of(type(self)) or type(self).__name__, *self.concerns()])
+
+    def concerns(self) -> list[str]:
+        """Return the words that tell this fault from others of its model."""
+        return []
+
+    def fit(self, vehicle: "Multirotor") -> None:
+        """Raise a ConfigError if the vehicle does not have what fails.
+
+        Args:
+            vehicle: The vehicle.
+        """
+
+    def condition(self) -> Callable[["Multirotor"], Any] | None:
+        """Return the function that tells for which copies `when` holds; None without a condition."""
+        return Condition.parsed(self.when) if isinstance(self.when, str) else self.when
+
+    def begin(self, injection: "Injection", copies: BoolArray) -> None:
+        """Do what happens once, before the readings of the step at which it begins.
+
+        Args:
+            injection: This fault in a vehicle.
+            copies: Copies for which it begins, shape (N,).
+        """
+
+    def finish(self, injection: "Injection", copies: BoolArray) -> None:
+        """Undo what `begin` did.
+
+        Args:
+            injection: This fault in a vehicle.
+            copies: Copies for which it ends, shape (N,).
+        """
+
+    def actuate(self, injection: "Injection", t: float, dt: float) -> None:
+        """Change the inputs of the step from t to t + dt, which are restored after it.
+
+        Args:
+            injection: This fault in a vehicle, with the columns of the step.
+            t: Simulation time [s].
+            dt: Length of the step [s].
+        """
+
+    def blow(self, injection: "Injection") -> None:
+        """Add to the column `wind_shock`.
+
+        Args:
+            injection: This fault in a vehicle.
+        """
+
+
+@dataclass(frozen=True)
+class SensorFault(Fault):
+    """Base of a fault of a sensor."""
+
+    sensor: str
+    """Name of the sensor."""
+
+    def concerns(self) -> list[str]:
+        """Return the name of the sensor."""
+        return [self.sensor]
+
+    def fit(self, vehicle: "Multirotor") -> None:
+        """Raise a ConfigError if the vehicle has no such sensor."""
+        require_sensor(vehicle, self.sensor)
+
+    def alter(self, injection: "Injection", reading: Reading, t: float) -> Reading | None:
+        """Return the reading that is given in place of a reading; None for none.
+
+        Args:
+            injection: This fault in a vehicle.
+            reading: Reading of this step.
+            t: Simulation time [s].
+        """
+        return reading
+
+
+def require_sensor(vehicle: "Multirotor", name: str) -> None:
+    """Raise a ConfigError if a vehicle has no sensor of a name.
+
+    Args:
+        vehicle: The vehicle.
+        name: The name.
+    """
+    known = ", ".join(vehicle.sensors) or "none"
+    require(name in vehicle.sensors, "sensor", name, f"must be a sensor of {vehicle.name!r}: {known}")
+
+
+_ROOM = "pegasus.faults"
+FAULTS: Registry[Fault] = Registry(
+    "fault",
+    group="pegasus.faults",
+    shipped={
+        "motor_loss": f"{_ROOM}.rotor_faults:MotorLoss",
+        "thrust_loss": f"{_ROOM}.rotor_faults:ThrustLoss",
+        "motor_stuck": f"{_ROOM}.rotor_faults:MotorStuck",
+        "motor_seized": f"{_ROOM}.rotor_faults:MotorSeized",
+        "command_delay": f"{_ROOM}.rotor_faults:CommandDelay",
+        "voltage_drop": f"{_ROOM}.rotor_faults:VoltageDrop",
+        "propeller_imbalance": f"{_ROOM}.propeller_faults:PropellerImbalance",
+        "blade_loss": f"{_ROOM}.propeller_faults:BladeLoss",
+        "cell_failure": f"{_ROOM}.battery_faults:CellFailure",
+        "battery_cold": f"{_ROOM}.battery_faults:BatteryCold",
+        "battery_empty": f"{_ROOM}.battery_faults:BatteryEmpty",
+        "sensor_off": f"{_ROOM}.sensor_faults:SensorOff",
+        "sensor_stuck": f"{_ROOM}.sensor_faults:SensorStuck",
+        "sensor_delay": f"{_ROOM}.sensor_faults:SensorDelay",
+        "sensor_dropouts": f"{_ROOM}.sensor_faults:SensorDropouts",
+        "sensor_bias": f"{_ROOM}.field_faults:SensorBias",
+        "sensor_drift": f"{_ROOM}.field_faults:SensorDrift",
+        "sensor_noise": f"{_ROOM}.field_faults:SensorNoise",
+        "sensor_scale": f"{_ROOM}.field_faults:SensorScale",
+        "sensor_spikes": f"{_ROOM}.field_faults:SensorSpikes",
+        "sensor_wrong_axis": f"{_ROOM}.field_faults:SensorWrongAxis",
+        "gps_loss": f"{_ROOM}.gps_faults:GpsLoss",
+        "gps_jump": f"{_ROOM}.gps_faults:GpsJump",
+        "gps_spoofing": f"{_ROOM}.gps_faults:GpsSpoofing",
+        "gps_jamming": f"{_ROOM}.gps_faults:GpsJamming",
+        "wind_shock": f"{_ROOM}.body_faults:WindShock",
+        "bird_strike": f"{_ROOM}.body_faults:BirdStrike",
+        "payload_shift": f"{_ROOM}.payload_faults:PayloadShift",
+        "payload_loss": f"{_ROOM}.payload_faults:PayloadLoss",
+        "link_loss": f"{_ROOM}.link_faults:LinkLoss",
+        "link_delay": f"{_ROOM}.link_faults:LinkDelay",
+        "link_duplicate": f"{_ROOM}.link_faults:LinkDuplicate",
+    },
+)
+"""Faults by their name in YAML."""
+
+
+def build_fault(spec: Mapping[str, Any], *, field: str = "fault") -> Fault:
+    """Return the fault that a mapping describes.
+
+    Args:
+        spec: Mapping with `model` and its parameters.
+        field: Path of the mapping, for error messages.
+
+    Raises:
+        ConfigError: If the model is not known or a parameter is not allowed.
+    """
+    try:
+        return build(Fault, FAULTS, spec, field=field)
+    except TypeError as error:
+        raise ConfigError(str(error), field=field, value=dict(spec)) from None

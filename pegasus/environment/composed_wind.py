@@ -1,0 +1,189 @@
+"""Composed winds: the sum of several, and a discrete gust as a wind of its own."""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, make_dataclass
+from functools import cache, cached_property
+from inspect import signature
+from typing import Any, ClassVar, get_type_hints
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import build, require, require_vector
+from pegasus.base.errors import ConfigError
+from pegasus.base.generated_functions import written
+from pegasus.base.step_math import Real, Vec3
+from pegasus.environment.wind import Wind, WindParameters, wind_at
+
+
+@dataclass(frozen=True, kw_only=True)
+class GustWind(Wind):
+    """Discrete 1 - cos gust along any axis, uniform in space, without a mean wind.
+
+    Source: MIL-F-8785C, sec. 3.7.1.3: a vehicle of airspeed V meets the peak of a gust of length d_m after
+    d_m / V. The rise is given either by time, or by length and airspeed.
+    """
+
+    law: ClassVar = staticmethod(wind_at)
+
+    amplitude: tuple[float, float, float]
+    """Peak velocity, ENU [m/s]."""
+    start: float
+    """Start time [s]."""
+    rise_time: float | None = None
+    """Rise time, also of the fall [s]; that of length and airspeed if None."""
+    gust_length: float | None = None
+    """Length d_m from the start to the peak [m]."""
+    airspeed: float | None = None
+    """Speed V through the gust [m/s]."""
+    hold_time: float = 0.0
+    """Hold time at the peak [s]."""
+
+    def __post_init__(self) -> None:
+        require_vector("amplitude", self.amplitude, unit="m/s")
+        require(math.isfinite(self.start), "start", self.start, "must be a finite time [s]")
+        require(0 <= self.hold_time < math.inf, "hold_time", self.hold_time, "must be at least 0 s, finite")
+        if (self.rise_time is None) == (self.gust_length is None or self.airspeed is None) or (
+            self.rise_time is not None and (self.gust_length is not None or self.airspeed is not None)
+        ):
+            raise ConfigError(
+                "give either the rise time, or both gust_length and airspeed",
+                field="rise_time",
+                value=self.rise_time,
+            )
+        for name, unit in (("rise_time", "s"), ("gust_length", "m"), ("airspeed", "m/s")):
+            value = getattr(self, name)
+            require(value is None or 0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
+
+    def mean_at(self, position: Array) -> Array:
+        """Return zeros: a gust is no mean wind."""
+        return np.zeros(position.shape)
+
+    @cached_property
+    def parameters(self) -> WindParameters:
+        """Return the parameters of `wind_at`."""
+        rise = self.rise_time
+        if rise is None:
+            assert self.gust_length is not None
+            assert self.airspeed is not None
+            rise = self.gust_length / self.airspeed
+        return WindParameters(
+            (0.0, 0.0, 0.0),
+            gust_amplitude=self.amplitude,
+            gust_start=self.start,
+            gust_rise_time=rise,
+            gust_hold_time=self.hold_time,
+        )
+
+
+@dataclass
+class SumWind(Wind):
+    """Sum of winds: a mean profile with turbulence, gusts and thermals, for instance.
+
+    Each part has a step function; one at most is a turbulence with a state for each vehicle.
+    """
+
+    parts: list[Any]
+    """Winds, or their descriptions as in a world file; a part without `model` is constant."""
+
+    _winds: tuple[Wind, ...] = field(init=False, default=(), repr=False, compare=False)
+    _parameters: Any = field(init=False, default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require(
+            isinstance(self.parts, Sequence) and len(self.parts) > 0,
+            "parts",
+            self.parts,
+            "must be a list of winds, at least one",
+        )
+        self._winds = tuple(_wind_of(part, k) for k, part in enumerate(self.parts))
+        turbulent = [k for k, wind in enumerate(self._winds) if wind.turbulence is not None]
+        if len(turbulent) > 1:
+            raise ConfigError(
+                f"parts {', '.join(map(str, turbulent))} are turbulence of one state per vehicle",
+                field="parts",
+                remedy="leave one of them",
+            )
+        self.__dict__["law"] = _sum(tuple(_law(wind) for wind in self._winds))[0]
+
+    @property
+    def winds(self) -> tuple[Wind, ...]:
+        """The parts as winds."""
+        return self._winds
+
+    @property
+    def at_rotors(self) -> Wind | None:
+        """Return the sum of the parts that each rotor feels at its own place; None for none."""
+        local = [part for wind in self._winds if (part := wind.at_rotors) is not None]
+        if len(local) == len(self._winds):
+            return self
+        return SumWind(local) if local else None
+
+    @property
+    def turbulence(self) -> Any:
+        """Return the part with a state for each vehicle; None for none."""
+        return next((wind.turbulence for wind in self._winds if wind.turbulence is not None), None)
+
+    def bind(self, rng: np.random.Generator) -> None:
+        """Bind the random stream of all parts, in their order; see `Wind.bind`."""
+        for wind in self._winds:
+            wind.bind(rng)
+        self._parameters = None
+
+    def mean_at(self, position: Array) -> Array:
+        """Return the sum of the mean velocities; see `Wind.mean_at`."""
+        total = np.zeros(position.shape)
+        for wind in self._winds:
+            total += wind.mean_at(position)
+        return total
+
+    @property
+    def parameters(self) -> Any:
+        """Return the parameters of the sum's step function."""
+        if self._parameters is None:
+            kind = _sum(tuple(_law(wind) for wind in self._winds))[1]
+            self._parameters = kind(*(wind.parameters for wind in self._winds))
+        return self._parameters
+
+
+def _wind_of(part: Any, k: int) -> Wind:
+    """Return a part as a wind."""
+    if isinstance(part, dict):
+        from pegasus.environment.environment import WINDS  # The table lists the classes of this module too.
+
+        part = build(Wind, WINDS, {"model": "constant", **part}, field=f"parts.{k}")
+    require(isinstance(part, Wind), f"parts.{k}", part, "must be a wind, or a mapping with its model")
+    wind: Wind = part
+    if wind.step_function is None or type(wind).velocity is not Wind.velocity:
+        raise ConfigError(
+            "must have a step function",
+            field=f"parts.{k}",
+            value=type(wind).__name__,
+            remedy="give its formula as a `law`, or do not add it to others",
+        )
+    return wind
+
+
+def _law(wind: Wind) -> Callable[..., Vec3]:
+    law = wind.step_function
+    assert law is not None
+    return law
+
+
+@cache
+def _sum(laws: tuple[Callable[..., Vec3], ...]) -> tuple[Callable[..., Vec3], type]:
+    """Return the step function of a sum of laws, and the dataclass of its parameters."""
+    # The order of the laws is part of the name, by which compiled code is told apart.
+    order = " + ".join(f"{law.__module__}.{law.__qualname__}" for law in laws)
+    title = f"sum_{hashlib.sha256(order.encode()).hexdigest()[:8]}"
+    kinds = [get_type_hints(law)[next(iter(signature(law).parameters))] for law in laws]
+    fields = [(f"part_{k}", kind) for k, kind in enumerate(kinds)]
+    parameters = make_dataclass(f"{title}_parameters", fields, frozen=True, eq=False)
+    parameters.__module__ = "pegasus.generated"
+    terms = " + ".join(f"law_{k}(p.part_{k}, position, t)" for k in range(len(laws)))
+    text = f"def {title}(p, position, t):\n    return {terms}\n"
+    made = written(title, text, {f"law_{k}": law for k, law in enumerate(laws)})
+    made.__annotations__ = {"p": parameters, "position": Vec3, "t": Real, "return": Vec3}
+    return made, parameters

@@ -1,0 +1,341 @@
+"""Comparison of two flown paths: Hausdorff, Frechet and RMS distances."""
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.recording.reader import read_log
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Alignment = Literal["none", "start", "pose"]
+"""Change of the second path before the comparison: none; its first point and time to those of the first path;
+the translation and the rotation about the vertical that fit its points best at equal times."""
+
+_POINTS = 2000
+"""Points of each path for the Frechet distance."""
+_BLOCK = 256
+"""Points whose distances to a path are computed at once."""
+TEXT_SUFFIXES = (".csv", ".txt", ".tum")
+"""Suffixes of text files with a track."""
+_COLUMNS = ("time", "x", "y", "z")
+_ALIASES = {"t": "time", "timestamp": "time", "tx": "x", "ty": "y", "tz": "z"}
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Positions over time.
+
+    Raises:
+        ConfigError: If there are fewer than two points, or the times do not rise.
+    """
+
+    name: str
+    """Name in messages and tables."""
+    time: Array
+    """Rising times [s], shape (T,)."""
+    position: Array
+    """Positions [m], shape (T, 3)."""
+
+    def __post_init__(self) -> None:
+        require(len(self.time) >= 2, f"track {self.name}", len(self.time), "must have at least two points")
+        back = np.flatnonzero(np.diff(self.time) <= 0)
+        if len(back):
+            k = int(back[0]) + 1
+            raise ConfigError(
+                f"must be later than the {self.time[k - 1]:g} s before",
+                field=f"time of point {k + 1} of track {self.name}",
+                value=float(self.time[k]),
+                remedy="sort the points by time",
+            )
+
+    @property
+    def length(self) -> float:
+        """Length of the path [m]."""
+        return float(np.linalg.norm(np.diff(self.position, axis=0), axis=1).sum())
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last point [s]."""
+        return float(self.time[-1] - self.time[0])
+
+    def at(self, time: Array) -> Array:
+        """Return positions at times, linear between the points, shape (K, 3).
+
+        Args:
+            time: Times within those of the track [s], shape (K,).
+        """
+        return np.stack([np.interp(time, self.time, self.position[:, k]) for k in range(3)], axis=1)
+
+    def moved(self, rotation: Array, translation: Array, delay: float = 0.0) -> "Track":
+        """Return the track rotated, then translated, and delayed.
+
+        Args:
+            rotation: Rotation matrix, shape (3, 3).
+            translation: Translation [m], shape (3,).
+            delay: Delay [s].
+        """
+        turned = (self.position[:, None, :] * rotation).sum(axis=-1)
+        return Track(self.name, self.time + delay, turned + translation)
+
+
+@dataclass(frozen=True)
+class PathDistances:
+    """Distances of two paths [m]."""
+
+    hausdorff: float
+    """Symmetric Hausdorff distance: largest distance of a point of either path to the other path."""
+    frechet: float
+    """Frechet distance: smallest possible largest distance while both paths are travelled forwards."""
+    rms: float | None
+    """Root mean square distance at equal times; None if the tracks have no time in common."""
+    largest: float | None
+    """Largest distance at equal times; None if the tracks have no time in common."""
+    common_time: float
+    """Time that both tracks cover [s]."""
+
+    def __rich__(self) -> "Table":
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        for title, justify in (("distance", "left"), ("[m]", "right")):
+            table.add_column(title.replace("[", r"\["), justify=justify)  # type: ignore[arg-type]
+        rows = (
+            ("Hausdorff", self.hausdorff),
+            ("Frechet", self.frechet),
+            ("RMS at equal times", self.rms),
+            ("largest at equal times", self.largest),
+        )
+        for title, value in rows:
+            table.add_row(title, "no common time" if value is None else f"{value:.4f}")
+        return table
+
+
+def read_track(path: str | Path, *, vehicle: str | None = None, copy: int = 0) -> Track:
+    """Return the path of a vehicle from a log, or the track of a text file.
+
+    A text file (.csv, .txt, .tum) has rows of time [s] and x, y, z [m], separated by commas, semicolons or
+    white space; further columns are ignored. A header names the columns `time` (or `t`, `timestamp`), `x`,
+    `y` and `z` (or `tx`, `ty`, `tz`); without one the first four columns are taken, as in files of the TUM
+    RGB-D benchmark. Lines that begin with # are comments.
+
+    Args:
+        path: A log, the folder of a run, or a text file.
+        vehicle: Vehicle of a log; may be left out if it has only one.
+        copy: Index of the copy of that vehicle.
+
+    Raises:
+        ConfigError: If the file cannot be read, or there is no such vehicle or copy.
+    """
+    path = Path(path)
+    if path.suffix.lower() in TEXT_SUFFIXES:
+        if vehicle is not None:
+            raise ConfigError(
+                "is for logs", field="vehicle", value=vehicle, remedy=f"leave it out for {path}"
+            )
+        return _text_track(path)
+    log = read_log(path, verify=True)
+    flown = [name for name in log.vehicles if f"{name}/state" in log and len(log[f"{name}/state"]) > 1]
+    if vehicle is None and len(flown) == 1:
+        vehicle = flown[0]
+    if vehicle not in flown:
+        raise ConfigError(
+            "must name one of several vehicles" if vehicle is None and flown else "has no recorded states",
+            file=log.path,
+            field="vehicle",
+            value=vehicle,
+            remedy=f"choose one of {', '.join(flown)}" if flown else "record a run of at least two states",
+        )
+    state, count = log[f"{vehicle}/state"], log.vehicles[vehicle]
+    require(0 <= copy < count, "copy", copy, f"must be from 0 to {count - 1} for vehicle {vehicle!r}")
+    name = vehicle if count == 1 else f"{vehicle} {copy}"
+    return Track(f"{path} ({name})", state.time, state.position[:, copy])
+
+
+def compare_tracks(first: Track, second: Track, *, align: Alignment = "none") -> PathDistances:
+    """Return the distances of two tracks.
+
+    The Hausdorff distance is that of the points of each to the straight pieces of the other. The Frechet
+    distance is the discrete one (Eiter and Mannila 1994) of both paths at 2000 points that are equally far
+    apart along each path; it exceeds the continuous one by at most the larger spacing. The others are those
+    at the times of the points of both in the time that they have in common, each point weighted by the time
+    it stands for.
+
+    Args:
+        first: The reference.
+        second: The other track.
+        align: How the second one is moved before.
+
+    Raises:
+        ConfigError: If the alignment is unknown, or needs a common time that is missing.
+    """
+    require(align in get_args(Alignment), "align", align, f"must be one of {', '.join(get_args(Alignment))}")
+    if align == "start":
+        shift = first.position[0] - second.position[0]
+        second = second.moved(np.eye(3), shift, float(first.time[0] - second.time[0]))
+    elif align == "pose":
+        second = _fitted(first, second)
+    farthest = max(
+        distances_to_path(first.position, second.position).max(),
+        distances_to_path(second.position, first.position).max(),
+    )
+    frechet = discrete_frechet(_evenly(first.position, _POINTS), _evenly(second.position, _POINTS))
+    rms = largest = None
+    time = _common_times(first, second)
+    if len(time) > 1:
+        apart = np.linalg.norm(first.at(time) - second.at(time), axis=1)
+        square = 0.5 * (apart[1:] ** 2 + apart[:-1] ** 2) * np.diff(time)
+        rms, largest = math.sqrt(square.sum() / (time[-1] - time[0])), float(apart.max())
+    common = float(time[-1] - time[0]) if len(time) > 1 else 0.0
+    return PathDistances(float(farthest), frechet, rms, largest, common)
+
+
+def distances_to_path(points: Array, path: Array) -> Array:
+    """Return the distance of each point to the nearest straight piece of a path [m], shape (K,).
+
+    Args:
+        points: Points [m], shape (K, 3).
+        path: Corners of the path [m], shape (T, 3), T >= 2.
+    """
+    start, piece = path[:-1], np.diff(path, axis=0)
+    square = np.maximum((piece * piece).sum(axis=1), 1e-300)
+    nearest = np.empty(len(points))
+    for k in range(0, len(points), _BLOCK):
+        away = points[k : k + _BLOCK, None, :] - start
+        share = np.clip((away * piece).sum(axis=-1) / square, 0.0, 1.0)
+        rest = away - share[..., None] * piece
+        nearest[k : k + _BLOCK] = np.sqrt((rest * rest).sum(axis=-1).min(axis=1))
+    return nearest
+
+
+def discrete_frechet(first: Array, second: Array) -> float:
+    """Return the discrete Frechet distance of two sequences of points [m].
+
+    Source: Eiter and Mannila, Computing discrete Frechet distance, TU Vienna 1994; here by antidiagonals.
+
+    Args:
+        first: Points [m], shape (K, 3).
+        second: Points [m], shape (L, 3).
+    """
+    rows, columns = len(first), len(second)
+    # Largest distance of the best travel to (i, j), by i, on the last two antidiagonals i + j.
+    before, last = np.full(rows, np.inf), np.full(rows, np.inf)
+    for total in range(rows + columns - 1):
+        i = np.arange(max(0, total - columns + 1), min(total, rows - 1) + 1)
+        apart = np.linalg.norm(first[i] - second[total - i], axis=1)
+        reached = np.full(rows, np.inf)
+        if total == 0:
+            reached[i] = apart
+        else:
+            below = np.where(i > 0, np.minimum(last[i - 1], before[i - 1]), np.inf)
+            reached[i] = np.maximum(apart, np.minimum(last[i], below))
+        before, last = last, reached
+    return float(last[-1])
+
+
+def _evenly(path: Array, count: int) -> Array:
+    """Return points at even distances along a path, shape (count, 3)."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
+    places = np.linspace(0.0, along[-1], count)
+    return np.stack([np.interp(places, along, path[:, k]) for k in range(3)], axis=1)
+
+
+def _common_times(first: Track, second: Track) -> Array:
+    """Return the times of the points of both tracks within the time that both cover [s], rising."""
+    begin, end = max(first.time[0], second.time[0]), min(first.time[-1], second.time[-1])
+    times = np.unique(np.concatenate([first.time, second.time, [begin, end]]))
+    return times[(times >= begin) & (times <= end)] if begin < end else np.empty(0)
+
+
+def _fitted(first: Track, second: Track) -> Track:
+    """Return the second track, moved by the translation and rotation about the vertical that fit best."""
+    time = _common_times(first, second)
+    if len(time) < 2:
+        raise ConfigError(
+            "needs a time that both tracks cover",
+            field="align",
+            value="pose",
+            remedy=f"{first.name} is from {first.time[0]:g} to {first.time[-1]:g} s, {second.name} from "
+            f"{second.time[0]:g} to {second.time[-1]:g} s",
+        )
+    target, moving = first.at(time), second.at(time)
+    middle, center = target.mean(axis=0), moving.mean(axis=0)
+    a, b = moving - center, target - middle
+    angle = math.atan2((a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum(), (a[:, :2] * b[:, :2]).sum())
+    c, s = math.cos(angle), math.sin(angle)
+    rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return second.moved(rotation, middle - (rotation * center).sum(axis=1))
+
+
+def _text_track(path: Path) -> Track:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        raise ConfigError(
+            f"cannot be read: {reason}", file=path, remedy="give a log or rows of time, x, y, z"
+        ) from None
+    numbered = enumerate(text.splitlines(), 1)
+    lines = [(k, _cells(line)) for k, line in numbered if line.strip() and not line.lstrip().startswith("#")]
+    columns: Sequence[int] = range(4)
+    if lines and not _is_number(lines[0][1][0]):
+        columns = _named_columns(path, lines.pop(0)[1])
+    rows = [_numbers(path, k, cells, columns) for k, cells in lines]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    return Track(str(path), table[:, 0], table[:, 1:])
+
+
+def _cells(line: str) -> list[str]:
+    separator = next((mark for mark in ",;" if mark in line), None)
+    if separator is None:
+        return line.split()
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _named_columns(path: Path, header: Sequence[str]) -> list[int]:
+    names = [_ALIASES.get(name.lower(), name.lower()) for name in header]
+    missing = [name for name in _COLUMNS if name not in names]
+    if missing:
+        raise ConfigError(
+            f"has no column {missing[0]}",
+            file=path,
+            field="header",
+            value=", ".join(header),
+            remedy="name the columns time, x, y and z",
+        )
+    return [names.index(name) for name in _COLUMNS]
+
+
+def _numbers(path: Path, line: int, cells: Sequence[str], columns: Sequence[int]) -> list[float]:
+    """Return time, x, y and z of a line."""
+    values = []
+    for name, column in zip(_COLUMNS, columns, strict=True):
+        cell = cells[column] if column < len(cells) else ""
+        value = float(cell) if _is_number(cell) else math.nan
+        if not math.isfinite(value):
+            raise ConfigError(
+                "must be a finite number",
+                file=path,
+                field=f"{name} of line {line}",
+                value=cell,
+                remedy="correct or remove the line",
+            )
+        values.append(value)
+    return values
