@@ -19,6 +19,7 @@ from pegasus.dynamics import (
     Battery,
     Downwash,
     Drag,
+    DrivenMotor,
     GroundEffect,
     Motor,
     ThrustCurve,
@@ -83,7 +84,7 @@ class VehicleParameters:
     center_of_mass: Array
     """Centre of mass in the body frame [m], shape (3,)."""
     rotor_inertia: float
-    """Inertia of a rotor about its axis [kg m^2]."""
+    """Inertia of a propeller, and of its driven motor, about their axis [kg m^2]."""
     motor: Motor
     thrust_curve: ThrustCurve
     drag: Drag | None
@@ -101,12 +102,13 @@ class VehicleParameters:
         """
         assert models.motor is not None
         assert models.thrust_curve is not None
+        motor = models.motor
         return cls(
             mass=spec.mass,
             inertia=inertia_tensor(spec.inertia),
             center_of_mass=np.array(spec.center_of_mass, dtype=np.float64),
-            rotor_inertia=spec.propeller.inertia,
-            motor=models.motor,
+            rotor_inertia=spec.propeller.inertia + (motor.inertia if isinstance(motor, DrivenMotor) else 0.0),
+            motor=motor,
             thrust_curve=models.thrust_curve,
             drag=models.drag,
             battery=models.battery,

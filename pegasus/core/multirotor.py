@@ -18,6 +18,7 @@ from pegasus.config.scenario import VehicleSpec
 from pegasus.core.actuation import Actuation
 from pegasus.core.assembly import vehicle_of
 from pegasus.core.backend import Backend, BackendGroup
+from pegasus.core.driven import require_driven_rotors
 from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.engine import RayHits, RigidBody
 from pegasus.core.fault import Fault
@@ -391,6 +392,7 @@ class Multirotor:
             self._vary()
         for k, p in enumerate(self.parameters):
             try:
+                require_driven_rotors(self.layout, p)
                 require_hover(self.layout, p.motor, p.thrust_curve, p.mass, environment)
             except ConfigError as error:
                 raise (of_copy(error, k) if self.variation else error.within(file=self.file)) from None

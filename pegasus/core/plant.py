@@ -10,6 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Column, Mat33, Quat, Table, Vec3
+from pegasus.core.driven import require_slow_motors
 from pegasus.core.plant_energy import EnergyLaunch, EnergyRows
 from pegasus.core.plant_models import (
     PARAMETERS,
@@ -23,6 +24,7 @@ from pegasus.core.plant_models import (
 )
 from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows, draw
+from pegasus.dynamics.driven_rotors import DrivenRows
 from pegasus.environment import Environment
 from pegasus.environment.turbulence import GustState
 
@@ -154,6 +156,8 @@ class Plant:
             from pegasus.base.compiler import shared_kernel
 
             custom = custom_laws(self._vehicles)
+            for vehicle in self._vehicles:
+                require_slow_motors(vehicle, dt)
             parameters = parameters_of(self._vehicles)
             self._alarm = parameters["alarm"]
             self._bell = np.zeros(1, dtype=np.int32)
@@ -266,7 +270,7 @@ class Plant:
 @cache
 def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, BatteryRows, EnergyRows, GustState, FaultRows
+    kinds = plant_rows.PlantRows, DrivenRows, BatteryRows, EnergyRows, GustState, FaultRows
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     return tuple(
         (name, get_origin(hint) is Table, get_args(hint)[0])

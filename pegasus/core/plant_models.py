@@ -14,11 +14,13 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
+from pegasus.core.driven import hub_inertia
 from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.dynamics import Drag, Motor, ThrustCurve, plant_rows
+from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve, driven_rotors, plant_rows
 from pegasus.dynamics import plant as step
 from pegasus.dynamics.battery import NO_CELLS, BatteryRows, Cells
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
+from pegasus.dynamics.driven_rotors import NO_DRIVE, Drive, DrivenRows
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
 from pegasus.dynamics.thrust_curves import (
@@ -48,16 +50,23 @@ _SHIPPED: dict[str, tuple[Law, Any]] = {
 """Law and column of each shipped model, with the parameters of vehicles that have another one."""
 _ROTOR_TABLES = ("rotor_position", "rotor_x", "rotor_y", "rotor_z", "rotor_spin", "rotor_apart")
 PARAMETERS = frozenset(
-    {"airframe", "cells", "alarm", "bell", "gravity_parameters", *_SHIPPED, *_ROTOR_TABLES}
+    {"airframe", "driven", "cells", "alarm", "bell", "gravity_parameters", *_SHIPPED, *_ROTOR_TABLES}
 )
 """Columns and tables that have one row per kind of vehicle, or one for all of them."""
 _DISPATCHERS: dict[type, tuple[Law, dict[Any, int]]] = {
     Motor: (plant_rows.motor_response, plant_rows.MOTORS),
+    DrivenMotor: (driven_rotors.drive_torque, {}),
     ThrustCurve: (plant_rows.rotor_thrust, plant_rows.THRUST_CURVES),
     Drag: (plant_rows.drag_wrench, plant_rows.DRAGS),
     GroundEffect: (plant_rows.ground_upwash, plant_rows.GROUND_EFFECTS),
 }
 """Function of the step that chooses the law of a model, and the numbers of shipped laws, by role."""
+_DRIVEN: dict[str, Law] = {
+    "turn_motors": driven_rotors.turn_driven,
+    "take_torque": driven_rotors.take_shaft_torque,
+    "carry": driven_rotors.carry_driven,
+}
+"""Functions of the step of vehicles with driven motors, by the names of those that they stand for."""
 _FIRST_CUSTOM = 100
 """Number of the first custom law of a simulation."""
 
@@ -75,6 +84,8 @@ def law_of(model: Motor | ThrustCurve | Drag | GroundEffect | None) -> Law | Non
     """
     if model is None:
         return None
+    if isinstance(model, DrivenMotor):
+        return type(model).law
     for role, method in ((Motor, "step"), (ThrustCurve, "thrust"), (Drag, "wrench")):
         if isinstance(model, role) and getattr(type(model), method) is not getattr(role, method):
             return None
@@ -119,11 +130,15 @@ def plant_kernel(custom: Custom, function: Callable[..., None] = step.advance) -
     from pegasus.base.compiler import Kernel
 
     kinds: dict[type, type] = {plant_rows.PlantRows: _rows_with(custom)} if custom else {}
+    driven = _driven(custom)
     replaced = {
         choose.__name__: _dispatcher(role, custom)
         for role, (choose, _) in _DISPATCHERS.items()
         if any(role is other for other, _, _ in custom)
     }
+    if driven:
+        kinds[DrivenRows] = kinds[plant_rows.PlantRows]
+        replaced |= _DRIVEN
     return Kernel(function, replaced, kinds)
 
 
@@ -159,7 +174,13 @@ def _rows_with(custom: Custom) -> type:
     if not custom:
         return plant_rows.PlantRows
     fields = [(f"custom_{k}", Column[kind]) for k, (_, _, kind) in enumerate(custom)]  # type: ignore[valid-type]
-    return make_dataclass("CustomRows", fields, bases=(plant_rows.PlantRows,))
+    base = DrivenRows if _driven(custom) else plant_rows.PlantRows
+    return make_dataclass("CustomRows", fields, bases=(base,))
+
+
+def _driven(custom: Custom) -> bool:
+    """Return whether the speeds of some rotors follow from torques."""
+    return any(role is DrivenMotor for role, _, _ in custom)
 
 
 def _dispatcher(role: type, custom: Custom) -> Law:
@@ -184,7 +205,7 @@ def _dispatcher(role: type, custom: Custom) -> Law:
 
 def _roles(parameters: VehicleParameters) -> list[tuple[type, Any]]:
     return [
-        (Motor, parameters.motor),
+        (DrivenMotor if isinstance(parameters.motor, DrivenMotor) else Motor, parameters.motor),
         (ThrustCurve, parameters.thrust_curve),
         (Drag, parameters.drag),
         (GroundEffect, parameters.ground_effect),
@@ -192,7 +213,7 @@ def _roles(parameters: VehicleParameters) -> list[tuple[type, Any]]:
 
 
 def _parameters(model: Any) -> Any:
-    return model.parameters() if isinstance(model, ThrustCurve) else model
+    return model.parameters() if isinstance(model, ThrustCurve | DrivenMotor) else model
 
 
 def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
@@ -207,7 +228,7 @@ def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
     tables["rotor_apart"] = np.zeros((kinds, rotors * rotors + rotors))
     custom = custom_laws(vehicles)
     extra = [f"custom_{k}" for k in range(len(custom))]
-    columns: dict[str, Any] = {name: [] for name in ("airframe", *_SHIPPED, *extra)}
+    columns: dict[str, Any] = {name: [] for name in ("airframe", "driven", *_SHIPPED, *extra)}
     first = 0
     for vehicle in vehicles:
         r, k = vehicle.rotor_count, slice(first, first + len(vehicle.parameters))
@@ -220,7 +241,9 @@ def parameters_of(vehicles: Sequence["Multirotor"]) -> dict[str, Any]:
         tables["rotor_spin"][k, :r] = vehicle.layout.spin
         tables["rotor_apart"][k, : r * r + r] = np.concatenate([squared.ravel(), share])
         for parameters in vehicle.parameters:
-            columns["airframe"].append(_airframe(vehicle, parameters, custom))
+            frame = _airframe(vehicle, parameters, custom)
+            columns["airframe"].append(frame)
+            columns["driven"].append(_drive(vehicle, parameters, frame))
             models = [model for _, model in _roles(parameters)]
             used = {law: _parameters(model) for model in models if (law := law_of(model)) is not None}
             for name, (law, default) in _SHIPPED.items():
@@ -267,6 +290,17 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
         drag=drag,
         ground_effect=ground,
     )
+
+
+def _drive(
+    vehicle: "Multirotor", parameters: VehicleParameters, frame: plant_rows.Airframe
+) -> driven_rotors.Drive:
+    """Return the parameters of driven rotors."""
+    if not isinstance(parameters.motor, DrivenMotor):
+        return NO_DRIVE
+    hub = hub_inertia(vehicle.layout, parameters.inertia, frame.rotor_inertia)
+    x, y, z = inverse(hub).tolist()
+    return Drive(frame.motor, frame.rotor_inertia, _triple(x), _triple(y), _triple(z))
 
 
 def inverse(inertia: Array) -> Array:

@@ -5,12 +5,15 @@ from pegasus.dynamics.battery import Battery, BatteryState
 from pegasus.dynamics.box_drag import BoxDrag
 from pegasus.dynamics.downwash import Downwash
 from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag
+from pegasus.dynamics.electric_motor import ElectricMotor
 from pegasus.dynamics.ground_effect import GroundEffect
-from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, Motor
+from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
 from pegasus.dynamics.thrust_curves import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
 
 MOTORS: Registry[Motor] = Registry(
-    "motor model", group="pegasus.motors", shipped={"ideal": IdealMotor, "first_order": FirstOrderMotor}
+    "motor model",
+    group="pegasus.motors",
+    shipped={"ideal": IdealMotor, "first_order": FirstOrderMotor, "electric": ElectricMotor},
 )
 """Motors by their name in YAML."""
 
@@ -59,6 +62,8 @@ __all__ = [
     "BoxDrag",
     "Downwash",
     "Drag",
+    "DrivenMotor",
+    "ElectricMotor",
     "FirstOrderMotor",
     "GroundEffect",
     "IdealMotor",

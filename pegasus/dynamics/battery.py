@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray, IntArray, namespace
 from pegasus.base.components import require
 from pegasus.base.step_math import Column, Real, interpolate, maximum, minimum, sqrt
-from pegasus.dynamics.motors import Motor
+from pegasus.dynamics.motors import DrivenMotor, Motor
 
 _PERIOD = 0.04
 """Simulated time between updates of charge and voltage, over which the power is averaged [s]."""
@@ -71,6 +71,8 @@ class Cells:
     """Voltage of the pack below which the rotors stop [V]."""
     rated_voltage: float
     """Voltage of the pack at which the motors reach `max_speed` [V]."""
+    electrical: int
+    """1 for motors that draw `electrical_power`, and whose speed the voltage itself limits."""
     max_speed: float
     """Limits of the rotor speed at that voltage [rad/s]."""
     min_speed: float
@@ -80,7 +82,7 @@ class Cells:
     """Open-circuit voltages of the pack [V]."""
 
 
-NO_CELLS = Cells(0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, (0.0, 1.0), (1.0, 1.0))
+NO_CELLS = Cells(0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0, 0.0, 0.0, (0.0, 1.0), (1.0, 1.0))
 """Parameters of a vehicle without a battery."""
 
 
@@ -92,6 +94,8 @@ class BatteryRows:
     cells: Column[Cells]
     shaft_power: Column[Real]
     """Mean power of all rotors over the step, torque times speed [W]."""
+    electrical_power: Column[Real]
+    """Mean power that driven motors draw over the step [W]."""
     charge: Column[Real]
     """State of charge, 0 to 1."""
     voltage: Column[Real]
@@ -103,7 +107,7 @@ class BatteryRows:
     allowed_voltage: Column[Real]
     """Damped voltage, which limits the rotor speeds [V]."""
     work: Column[Real]
-    """Sum of `shaft_power` since the last update [W], over `work_steps` steps."""
+    """Sum of the power of the motors since the last update [W], over `work_steps` steps."""
     work_steps: Column[int]
     highest_speed: Column[Real]
     """Limits of the commands [rad/s]."""
@@ -123,19 +127,22 @@ def supply(
     charge: Real,
     allowed_voltage: Real,
     empty: int,
-    shaft_power: Real,
+    motor_power: Real,
     time: Real,
     voltage_share: Real,
     capacity_share: Real,
     resistance_share: Real,
 ) -> tuple[Real, Real, Real, Real, int, Real, Real]:
-    """Return a battery after a time with the mean power of all rotors.
+    """Return a battery after a time with the mean power of all motors: at their shafts, or electrical.
 
-    The results are charge, voltage, current, allowed voltage, being empty, and largest and smallest speed of
-    the rotors, as in `BatteryRows`. The shares are 1 without faults.
+    Electrical power below 0 charges the battery. The results are charge, voltage, current, allowed voltage,
+    being empty, and largest and smallest speed of the rotors, as in `BatteryRows`. The shares are 1 without
+    faults.
     """
     resistance = p.resistance * resistance_share
-    power = maximum(shaft_power / p.efficiency, 0.0) + p.avionics_power
+    power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
+    if p.electrical == 1:
+        power = motor_power + p.avionics_power
     if charge <= 0.0:
         # An empty battery delivers no power.
         power = 0.0
@@ -146,6 +153,9 @@ def supply(
     # Relaxed by half: voltage lowers speed, which raises voltage; this damps the oscillation.
     settled = 0.5 * (allowed_voltage + voltage)
     share = minimum(settled / p.rated_voltage, 1.0)
+    if p.electrical == 1:
+        left = minimum(left, 1.0)
+        share = 1.0
     stopped = empty
     if voltage < p.cutoff_voltage:
         stopped = 1
@@ -166,7 +176,10 @@ def draw(i: int, rows: BatteryRows, dt: Real) -> None:
     """
     p = rows.cells[rows.kind[i]]
     if p.fitted == 1:
-        rows.work[i] = rows.work[i] + rows.shaft_power[i]
+        drawn = rows.shaft_power[i]
+        if p.electrical == 1:
+            drawn = rows.electrical_power[i]
+        rows.work[i] = rows.work[i] + drawn
         rows.work_steps[i] = rows.work_steps[i] + 1
         count = Real(rows.work_steps[i])
         if count * dt >= _PERIOD:
@@ -205,8 +218,9 @@ class Battery:
     """Battery pack: cells in series with an internal resistance, supplying motors and avionics.
 
     A rotor takes its shaft power, torque times speed, divided by the efficiency of motor and speed
-    controller. The highest rotor speed is proportional to the voltage under load. Below the cut-off voltage,
-    or without charge, the rotors stop and do not restart.
+    controller. The highest rotor speed is proportional to the voltage under load. A motor that gives a torque
+    takes the electrical power that its model computes, in place of both, and its speed follows from the
+    voltage. Below the cut-off voltage, or without charge, the rotors stop and do not restart.
 
     A custom battery is a frozen dataclass derived from this one.
     """
@@ -230,7 +244,7 @@ class Battery:
     rated_voltage: float | None = None
     """Voltage of the pack at which the motors reach `max_speed` [V]; that of the full pack when None."""
     efficiency: float = 0.75
-    """Shaft power by electrical power of the motors."""
+    """Shaft power by electrical power of the motors; not used for motors that give a torque."""
     avionics_power: float = 0.0
     """Power of all other consumers [W]."""
 
@@ -335,6 +349,7 @@ def cells_of(battery: Battery, motor: Motor) -> Cells:
         avionics_power=battery.avionics_power,
         cutoff_voltage=battery.cell_count * battery.cutoff_voltage,
         rated_voltage=voltages[-1] if battery.rated_voltage is None else battery.rated_voltage,
+        electrical=int(isinstance(motor, DrivenMotor)),
         max_speed=motor.max_speed,
         min_speed=motor.min_speed,
         state_of_charge=tuple(charge.tolist()),

@@ -1,4 +1,4 @@
-"""Motor models: commanded to actual rotor speed."""
+"""Motor models: commanded to actual rotor speed, or to the torque on the rotor."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class Motor:
     or with a method `step` in NumPy, which Python calls in each step.
     """
 
-    law: ClassVar[Callable[..., tuple[Real, Vec3]] | None] = None
+    law: ClassVar[Callable[..., Any] | None] = None
     """Step function (parameters, speed, state, command, voltage, dt) -> (speed, state) of one rotor, with the
     fields of this class as parameters. The speed is in [rad/s]; the state is three numbers of the motor's
     own, 0 at rest; the command is held over dt; the voltage is that of the battery under load, 0 without
@@ -94,3 +94,39 @@ class FirstOrderMotor(Motor):
         for name in ("time_constant_up", "time_constant_down"):
             value = getattr(self, name)
             require(value > 0, name, value, "must be above 0 s", "use model ideal for a motor without lag")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrivenMotor(Motor):
+    """Base of a motor that gives a torque: the rotor's speed is integrated together with the body.
+
+    A custom one is a frozen dataclass derived from this one, with a `law` that is compiled with the step. The
+    voltage is that of the battery under load, 0 without one.
+    """
+
+    law: ClassVar[Callable[..., Any] | None] = None
+    """Step function (parameters, speed, state, command, voltage) -> (torque [N m], rate of the state,
+    electrical power [W]) of one rotor; the torque counts in its sense of rotation."""
+
+    inertia: float = 0.0
+    """Moment of inertia of the motor's rotor, in addition to that of the propeller [kg m^2]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(0 <= self.inertia < math.inf, "inertia", self.inertia, "must not be below 0 kg m^2")
+
+    def parameters(self) -> Any:
+        """Return the dataclass of numbers that the law takes; by default this one."""
+        return self
+
+    def fastest_rate(self, inertia: float) -> float:
+        """Return the largest rate at which the law brings the speed to its goal [1/s]; 0 if not known.
+
+        Args:
+            inertia: Inertia of motor and propeller [kg m^2].
+        """
+        return 0.0
+
+    def step(self, speed: Array, command: Array, dt: float) -> Array:
+        """Raise an error: the speed also follows from the torque of the air."""
+        raise NotImplementedError("the speed of a driven motor is integrated with the body")

@@ -7,7 +7,8 @@ body and rotors together in the body frame. With the wrench (F, M) of rotors, dr
 
 where h is the angular momentum of the rotors about their axes. Their acceleration and the gyroscopic torque
 follow from L, so that both conserve energy and angular momentum. F and M are evaluated at each of the four
-stages; the rotor speeds at the beginning, middle and end of the step come from the motor's law.
+stages; the rotor speeds at the beginning, middle and end of the step come from the motor's law, or, of
+motors that give a torque, from the same integration; see `pegasus.dynamics.driven_rotors`.
 """
 
 from pegasus.base.step_math import (
@@ -64,6 +65,24 @@ def turn_motors(i: int, rows: PlantRows, dt: Real) -> None:
             rows.speed_middle[i, j] = middle
             rows.speed_last[i, j] = last
             rows.motor_state_last[i, j] = done
+
+
+def take_torque(i: int, rows: PlantRows, j: int, torque: Real) -> None:
+    """Do nothing: speeds by the motor's law do not depend on the aerodynamic torque [N m]."""
+
+
+def carry(i: int, rows: PlantRows, number: int, change: Vec3, spin: Vec3, dt: Real) -> Vec3:
+    """Return the angular momentum of the rotors after a stage [N m s]: by the motor's law, that given.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        number: Number of the stage, 1 to 4.
+        change: Rate of the angular momentum of body and rotors at this stage, body frame [N m].
+        spin: Angular momentum of the rotors at the next stage, by the motor's law.
+        dt: Length of the step [s].
+    """
+    return spin
 
 
 def spin_momentum(i: int, rows: PlantRows, speeds: Reals) -> Vec3:
@@ -164,6 +183,7 @@ def rotors(
             ratio = ground_ratio(i, rows, j, q, through_air, force[2])
             force = Vec3(force[0], force[1], force[2] * ratio)
         power += torque[2] * speeds[j]
+        take_torque(i, rows, j, torque[2])
         pull = axis_x * force[0] + axis_y * force[1] + axis_z * force[2]
         total += pull
         # The airframe feels the reaction to the torque that turns the rotor.
@@ -343,6 +363,7 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     va = v + a1 * half
     qa = normalized(q + q1 * half)
     xa = x + v * half
+    h2 = carry(i, rows, 1, m1, h2, dt)
     w2, a2, m2, f2, t2, d2, r2, p2 = stage(
         i, rows, rows.speed_middle[i], h2, xa, qa, va, momentum + m1 * half
     )
@@ -350,6 +371,7 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     vb = v + a2 * half
     qb = normalized(q + q2 * half)
     xb = x + va * half
+    h2 = carry(i, rows, 2, m2, h2, dt)
     w3, a3, m3, f3, t3, d3, r3, p3 = stage(
         i, rows, rows.speed_middle[i], h2, xb, qb, vb, momentum + m2 * half
     )
@@ -357,8 +379,10 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     vc = v + a3 * dt
     qc = normalized(q + q3 * dt)
     xc = x + vb * dt
+    h3 = carry(i, rows, 3, m3, h3, dt)
     w4, a4, m4, f4, t4, d4, r4, p4 = stage(i, rows, rows.speed_last[i], h3, xc, qc, vc, momentum + m3 * dt)
     q4 = attitude_rate(qc, w4)
+    h3 = carry(i, rows, 4, m4, h3, dt)
 
     s = dt / 6.0
     x = x + (v + (va + vb) * 2.0 + vc) * s

@@ -1,0 +1,77 @@
+"""Checks of vehicles with driven motors, whose rotor speeds are integrated with the body."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.core.dynamics_models import VehicleParameters
+from pegasus.core.rotors import RotorLayout
+from pegasus.dynamics import DrivenMotor
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_STABLE = 2.0
+"""Largest product of step and rate; the classical Runge-Kutta method is stable up to 2.78."""
+
+
+def hub_inertia(layout: RotorLayout, inertia: Array, rotor_inertia: float) -> Array:
+    """Return the inertia of a vehicle without that of its rotors about their axes [kg m^2], shape (3, 3).
+
+    Args:
+        layout: The rotors.
+        inertia: Inertia of the whole vehicle [kg m^2], shape (3, 3).
+        rotor_inertia: Inertia of a rotor about its axis [kg m^2].
+    """
+    rotors: Array = (layout.axis[:, :, None] * layout.axis[:, None, :]).sum(axis=0) * rotor_inertia
+    return inertia - rotors
+
+
+def require_driven_rotors(layout: RotorLayout, parameters: VehicleParameters) -> None:
+    """Raise a ConfigError if driven rotors have no inertia, or more than their vehicle.
+
+    Args:
+        layout: The rotors.
+        parameters: Parameters of the vehicle.
+    """
+    if not isinstance(parameters.motor, DrivenMotor):
+        return
+    inertia = parameters.rotor_inertia
+    require(
+        inertia > 0,
+        "propeller.inertia",
+        inertia,
+        "must be above 0 kg m^2 for a motor that gives a torque",
+        "give it, or motor.inertia",
+    )
+    least = float(np.linalg.eigvalsh(hub_inertia(layout, parameters.inertia, inertia))[0])
+    require(
+        least > 0,
+        "propeller.inertia",
+        inertia,
+        "must leave some inertia of the vehicle to its airframe, with motor.inertia and for all rotors",
+        "lower it, or raise the vehicle's inertia",
+    )
+
+
+def require_slow_motors(vehicle: "Multirotor", dt: float) -> None:
+    """Raise a ConfigError if a driven motor is faster than the steps of the physics can follow.
+
+    Args:
+        vehicle: The vehicle.
+        dt: Length of a step [s].
+    """
+    for parameters in vehicle.parameters:
+        motor = parameters.motor
+        if isinstance(motor, DrivenMotor):
+            rate = motor.fastest_rate(parameters.rotor_inertia)
+            if rate * dt > _STABLE:
+                raise ConfigError(
+                    f"of vehicle {vehicle.name!r} settles at {rate:.4g} 1/s, too fast for steps of {dt:g} s",
+                    field="motor",
+                    remedy=f"raise the physics rate to {rate / _STABLE:.0f} Hz, lower the gains, or check "
+                    "resistance and inertia",
+                )
