@@ -11,7 +11,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.optics.lens import Lens
 from pegasus.scene.scene import Entity, Scene
 
-CHUNK = 32_768
+CHUNK = 80_000
 """Rays that one thread processes at a time."""
 _LENSES = 8
 

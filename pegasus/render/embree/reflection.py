@@ -124,14 +124,17 @@ def mirrored(
     light = wp.vec3f(around[0], around[1], around[2])
     seen = light / PI * dull
     if dull < 1.0:
-        others = wp.max(light - sky_onto(sky, way) * around[3], wp.vec3f(0.0, 0.0, 0.0)) / PI
-        seen += (sky_toward(sky, way) * around[3] + others) * (1.0 - dull)
+        sharp = light / PI
+        if around[3] > 0.0:
+            others = wp.max(light - sky_onto(sky, way) * around[3], wp.vec3f(0.0, 0.0, 0.0))
+            sharp = others / PI + sky_toward(sky, way) * around[3]
+        seen += sharp * (1.0 - dull)
     # Fit of the reflection's integral over the hemisphere (Karis 2014).
     r0 = 1.0 - roughness
     r1 = 0.0425 - 0.0275 * roughness
     r2 = 1.04 - 0.572 * roughness
     r3 = -0.04 + 0.022 * roughness
-    a = wp.min(r0 * r0, wp.pow(2.0, -9.28 * nv)) * r0 + r1
+    a = wp.min(r0 * r0, wp.exp(-6.4324059 * nv)) * r0 + r1
     top = wp.min(50.0 * luminance(mirror), 1.0) * (r3 + 1.04 * a)
     return wp.cw_mul(seen, mirror * (r2 - 1.04 * a) + wp.vec3f(top, top, top))
 

@@ -4,7 +4,7 @@
 
 import warp as wp
 
-from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights, level, same_lamps
+from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights, level
 from pegasus.render.embree.lamp_kernels import lamp_toward
 from pegasus.render.embree.surface_tables import Surface
 
@@ -29,6 +29,15 @@ def ask_alone(choice: Choice, width: wp.int32, asked: wp.array2d(dtype=wp.uint8)
 
 
 @wp.func
+def seen_by(choice: Choice, visible: wp.array2d(dtype=wp.float32), k: wp.int32, lamp: wp.int32) -> wp.float32:
+    """Return the visible part of a lamp at a point that has cast rays, -1 if it has not chosen the lamp."""
+    for slot in range(choice.lamps.shape[1]):
+        if choice.lamps[k, slot] == lamp:
+            return visible[k, slot]
+    return -1.0
+
+
+@wp.func
 def share_at(
     choice: Choice,
     surface: Surface,
@@ -39,8 +48,8 @@ def share_at(
 ):
     """Set the visibility at a point if its neighbours agree, else mark the lamps.
 
-    The neighbours, two or four points that have cast rays, agree if they belong to the same surface without a
-    step, have chosen the same lamps, and see as much of a lamp.
+    The neighbours, two or four points that have cast rays, agree if there is no step or bend between them,
+    and they have chosen a lamp and see as much of it.
     """
     column = i % width
     row = i / width
@@ -55,21 +64,22 @@ def share_at(
         for corner in range(4):
             k = i + across * (2 * (corner % 2) - 1) + down * (2 * (corner / 2) - 1)
             step = wp.abs(surface.distance[k] - surface.distance[i])
-            if surface.material[k] != surface.material[i] or step > wp.float64(0.02) * surface.distance[i]:
+            if surface.material[k] < 0 or step > wp.float64(0.02) * surface.distance[i]:
                 alike = False
-            elif not same_lamps(choice, i, k) or not level(surface, i, k):
+            elif not level(surface, i, k):
                 alike = False
     for slot in range(asked.shape[1]):
-        if choice.lamps[i, slot] >= 0:
+        lamp = choice.lamps[i, slot]
+        if lamp >= 0:
             own = wp.bool(True)
             if alike:
-                one = visible[i - across - down, slot]
-                two = visible[i + across - down, slot]
-                three = visible[i - across + down, slot]
-                four = visible[i + across + down, slot]
+                one = seen_by(choice, visible, i - across - down, lamp)
+                two = seen_by(choice, visible, i + across - down, lamp)
+                three = seen_by(choice, visible, i - across + down, lamp)
+                four = seen_by(choice, visible, i + across + down, lamp)
                 low = wp.min(wp.min(one, two), wp.min(three, four))
                 high = wp.max(wp.max(one, two), wp.max(three, four))
-                if high - low < _ALIKE:
+                if low >= 0.0 and high - low < _ALIKE:
                     visible[i, slot] = 0.25 * (one + two + three + four)
                     own = False
             if own:
