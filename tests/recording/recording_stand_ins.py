@@ -49,6 +49,7 @@ class Vehicle:
         self.rotor_command = np.zeros((count, rotor_count))
         self.reference: Reference | None = None
         self.estimate = None
+        self.faults = SimpleNamespace(events=[], acting=[])
         self.new_readings: Mapping[str, Reading] = {}
         self.layout = SimpleNamespace(position=np.ones((rotor_count, 3)))
         self.spec = SimpleNamespace(propeller=SimpleNamespace(diameter=0.25))

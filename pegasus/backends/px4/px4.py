@@ -20,6 +20,7 @@ from pegasus.backends.mavlink.messages import HilStateQuaternion
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.px4.failures import FailureListener
 from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
 from pegasus.backends.px4.hil import SensorMessages, rc_message
 from pegasus.backends.px4.hil_sensors import HilSensors
@@ -117,6 +118,8 @@ class PX4(Backend):
         """Pulse widths of a receiver to send [us], at most 18; may be set at any time."""
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
+        self._failures: FailureListener | None = None
+        self._command_failures: FailureListener | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
@@ -224,6 +227,18 @@ class PX4(Backend):
             unwanted=PAYLOAD_STREAMS if self.connection is None else (),
         )
         self.estimate = self._listener.estimate
+        self._failures = FailureListener(
+            [instance.hub.tap for instance in self._instances],
+            [number + 1 for number in numbers],
+            vehicle,
+            self._rotors,
+        )
+        self._command_failures = FailureListener(
+            [hub.tap for hub in self._hubs],
+            [number + 1 for number in numbers][: len(self._hubs)],
+            vehicle,
+            self._rotors,
+        )
         names = [instance.name for instance in self._instances]
         taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
         self._pilot = self._new_pilot(Lines(PX4_DIALECT, taps, systems, names, self._printed_reasons))
@@ -268,6 +283,9 @@ class PX4(Backend):
             if imu is not None:
                 instance.add_sensor(self._messages.message(i, times[i], forces[i], rates[i]))
             instance.send(t)
+        for failures in (self._failures, self._command_failures):
+            if failures is not None:
+                failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
         if self._pilot is not None:
@@ -300,10 +318,10 @@ class PX4(Backend):
             for hub in self._hubs:
                 hub.link.close()
             self._links, self._instances, self._hubs = [], [], []
-            for follower in (self._pilot, self._listener):
+            for follower in (self._pilot, self._listener, self._failures, self._command_failures):
                 if follower is not None:
                     follower.close()
-            self._pilot = self._listener = None
+            self._pilot = self._listener = self._failures = self._command_failures = None
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
