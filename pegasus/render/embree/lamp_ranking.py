@@ -86,7 +86,8 @@ _RANK = """
             float name = (float)(k + j), lit_by = share[j] * seen[j];
             for (int slot = 0; slot < 3; ++slot) {
                 if (own > values[slot]) {
-                    const float value_there = values[slot], name_there = names[slot], lit_there = shares[slot];
+                    const float value_there = values[slot];
+                    const float name_there = names[slot], lit_there = shares[slot];
                     values[slot] = own;
                     names[slot] = name;
                     shares[slot] = lit_by;

@@ -239,7 +239,8 @@ class Lighting:
 
 def _tasks(count: int) -> int:
     """Return the number of tasks for a number of points."""
-    return -(-count // lamp_choice.SPAN)
+    span: int = lamp_choice.SPAN
+    return -(-count // span)
 
 
 def _no_volume() -> Any:

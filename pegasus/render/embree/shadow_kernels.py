@@ -64,9 +64,8 @@ def share_at(
         for corner in range(4):
             k = i + across * (2 * (corner % 2) - 1) + down * (2 * (corner / 2) - 1)
             step = wp.abs(surface.distance[k] - surface.distance[i])
-            if surface.material[k] < 0 or step > wp.float64(0.02) * surface.distance[i]:
-                alike = False
-            elif not level(surface, i, k):
+            far = step > wp.float64(0.02) * surface.distance[i]
+            if surface.material[k] < 0 or far or not level(surface, i, k):
                 alike = False
     for slot in range(asked.shape[1]):
         lamp = choice.lamps[i, slot]

@@ -94,7 +94,9 @@ _COLOR = f"""{_LEVELS}
         blue += (channel_of(2) - blue) * part;
     }}
     return wp::vec_t<3, wp::float32>(
-        red * use.scale[0] + use.bias[0], green * use.scale[1] + use.bias[1], blue * use.scale[2] + use.bias[2]);
+        red * use.scale[0] + use.bias[0],
+        green * use.scale[1] + use.bias[1],
+        blue * use.scale[2] + use.bias[2]);
 """
 
 _VECTOR = f"""{_LEVELS}
