@@ -1,6 +1,7 @@
 """Ray tracing of the static scene and of moving objects."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,13 @@ class Hits:
     tint: Floats
     tangent: Floats
 
-    def __post_init__(self) -> None:
-        self.surface: Any = Surface()
+    @cached_property
+    def surface(self) -> Any:
+        """Kernel arrays that share the memory of the hits."""
+        surface: Any = Surface()
         for name, kind in _KINDS.items():
-            setattr(self.surface, name, device_array(getattr(self, name), kind))
+            setattr(surface, name, device_array(getattr(self, name), kind))
+        return surface
 
 
 _KINDS = {
@@ -136,8 +140,9 @@ class Tracer:
         lines = [self.tables, rays.device_origins, rays.step, rays.device_directions, rays.start]
         which = device_array(items, wp.int32)
         if not (normals or shading):
-            surface = hits.surface
-            inputs = [*lines, *found[:2], which, surface.distance, surface.material, surface.entity]
+            names = "distance", "material", "entity"
+            kept = [device_array(getattr(hits, name), _KINDS[name]) for name in names]
+            inputs = [*lines, *found[:2], which, *kept]
             launch_groups(find_distance, rays.count, inputs)
             return hits
         inputs = [
