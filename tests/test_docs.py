@@ -44,6 +44,7 @@ from pegasus.core.backend import Backend
 from pegasus.dataset.randomizers import RANDOMIZERS
 from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTORS, THRUST_CURVES, Motor
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
+from pegasus.faults import FAULTS, Fault, Region
 from pegasus.optics.lens import FocusedLens
 from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
 from pegasus.worlds import GENERATORS
@@ -69,10 +70,13 @@ REGISTRIES = {
     "Trajectory": TRAJECTORIES,
     "World": GENERATORS,
     "Randomizer": RANDOMIZERS,
+    "Fault": FAULTS,
     "Backend": {name: cls for name, cls in BACKENDS.items() if not issubclass(cls, Controller)},
 }
 OTHERS = {
     "Every motor": Motor,
+    "Every fault": Fault,
+    "Fields of `where`": Region,
     "Every controller": Controller,
     "Every lens": FocusedLens,
     "Fields of `imaging`": Imaging,
@@ -255,7 +259,7 @@ def fields(cls: type) -> dict[str, Any]:
         }
     shared = {
         item.name
-        for base in (Motor, Controller, Camera, FocusedLens)
+        for base in (Motor, Controller, Camera, FocusedLens, Fault)
         if cls is not base and issubclass(cls, base)
         for item in dataclasses.fields(base)
     }

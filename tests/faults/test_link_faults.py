@@ -87,7 +87,7 @@ class Flown:
 
 
 def test_without_sensor_messages_the_rotors_stop_after_the_hold_time_and_turn_again():
-    """A simulation that waits for answers to lost messages would hang; rotors would never stop."""
+    """A wait for answers to lost messages would hang; rotors that never stop would fly on."""
     with flying(backends=[PX4(500.0)]) as (_, vehicle):
         flown = Flown(vehicle)
         vehicle.inject(LinkLoss("mavlink", start=0.08, end=0.48))
