@@ -65,7 +65,7 @@ class ActingFaults:
 
     names: str
     """Their names, separated by semicolons."""
-    count: Array
+    fault_count: Array
     """Number of faults by copy, shape (N,)."""
 
 
@@ -314,9 +314,9 @@ class _OpenLog:
             self._events.add(logging.WARNING, f"{name}: {event}{copies}", name)
         acting = faults.acting
         track.faults.names = "; ".join(injection.label for injection in acting)
-        track.faults.count = np.zeros(count)
+        track.faults.fault_count = np.zeros(count)
         for injection in acting:
-            track.faults.count += injection.active
+            track.faults.fault_count += injection.active
         if "faults" not in track.signals:
             track.signals["faults"] = self._opened(track, "faults", track.faults)
         track.signals["faults"].add(stamp, track.faults)
