@@ -64,6 +64,21 @@ def eased_position(error: Vec3, position_gain: Vec3, body: Body, tilt_limit: Rea
     return Vec3(error[0] * x, error[1] * y, up)
 
 
+def eased_tilt(error: Vec3, gain: Real, acceleration: Real) -> Vec3:
+    """Return the attitude error with roll and pitch reduced where they are too large to brake in time.
+
+    Args:
+        error: Rotation vector to the true attitude, or its negative [rad].
+        gain: Body rate by attitude error [1/s].
+        acceleration: Angular acceleration to brake with [rad/s^2].
+    """
+    tilt = sqrt(error[0] * error[0] + error[1] * error[1])
+    if tilt * gain * gain <= acceleration:
+        return error
+    share = eased(tilt, gain, acceleration) / tilt
+    return Vec3(error[0] * share, error[1] * share, error[2])
+
+
 def eased_yaw(orientation: Quat, yaw: Real, gain: Real, acceleration: Real) -> Real:
     """Return a heading on the way to another one, which the vehicle can still stop at.
 

@@ -1,6 +1,7 @@
 """Cascaded PID controller of position, velocity and attitude."""
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from pegasus.base.step_math import (
     vector,
     wrapped,
 )
-from pegasus.control.approach import THRUST_SHARE, eased, eased_position
+from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
 from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
 from pegasus.control.controller import (
     Controller,
@@ -91,6 +92,7 @@ def angular_loop(
     )
     turn = own.attitude_gain
     damping = own.attitude_rate_gain
+    error = eased_tilt(error, turn / damping, own.tilt_acceleration)
     angular = angular_integral + Vec3(
         turn * error[0] + damping * rate_error[0], turn * error[1] + damping * rate_error[1], yawing
     )
@@ -156,6 +158,9 @@ class CascadedPIDController(Controller):
     torque_lead: Derived[float] = DERIVED
     """Share of missing roll and pitch torque, by the angular acceleration, that is added to the command; by
     default derived from the motors' lag, and 0 if a gain of attitude or rate is given."""
+    tilt_acceleration: Derived[float] = DERIVED
+    """Angular acceleration planned to stop at a roll and pitch [rad/s^2]; by default derived from the
+    vehicle, and without limit if a gain of attitude or rate is given."""
     heading_gain: Derived[float] = DERIVED
     """Yaw rate by heading error [1/s]; by default derived from the vehicle."""
     yaw_rate_gain: Derived[float] = DERIVED
@@ -181,6 +186,7 @@ class CascadedPIDController(Controller):
             "attitude_rate_gain",
             "heading_gain",
             "yaw_rate_gain",
+            "tilt_acceleration",
             "yaw_acceleration",
         ):
             check_derived(name, getattr(self, name), check_above_zero)
@@ -198,6 +204,7 @@ class CascadedPIDController(Controller):
         self._default("velocity_integral_gain", (tuning.velocity * tuning.integral,) * 3)
         own_attitude = self.attitude_gain is not None or self.attitude_rate_gain is not None
         self._default("torque_lead", 0.0 if own_attitude else tuning.torque_lead)
+        self._default("tilt_acceleration", math.inf if own_attitude else tuning.tilt_acceleration)
         self._default("attitude_gain", tuning.attitude)
         self._default("attitude_integral_gain", tuning.attitude * tuning.integral)
         self._default("attitude_rate_gain", tuning.rate)

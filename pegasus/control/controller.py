@@ -215,7 +215,7 @@ class Controller(Backend):
                 value=self._max_speed,
                 remedy="raise it or the thrust, or lower the mass",
             )
-        tuning = tuning_of(vehicle.motor, float(hover_speed[0, 0]), self._yaw_acceleration(weight))
+        tuning = tuning_of(vehicle.motor, float(hover_speed[0, 0]), self._angular_acceleration(weight))
         for own in self._own:
             own.derive(tuning)
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
@@ -367,15 +367,19 @@ class Controller(Backend):
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
 
-    def _yaw_acceleration(self, weight: float) -> float:
-        """Return the angular acceleration about z that the rotors have in hover to both sides [rad/s^2]."""
+    def _angular_acceleration(self, weight: float) -> tuple[float, float, float]:
+        """Return the angular acceleration about each axis that the rotors have in hover [rad/s^2]."""
         mixing = np.array(self.allocation.mixing.inverse).reshape(-1, 6)
-        hover, share = weight * mixing[:, 2], np.abs(mixing[:, 5])
+        hover = weight * mixing[:, 2]
         lower, upper = float(self._limits["lower"][0]), float(self._limits["upper"][0])
-        room = np.minimum(hover - lower, upper - hover)
-        used = share > 1e-6 * share.max()
-        torque = float((room[used] / share[used]).min())
-        return max(torque, 0.0) / float(self.inertia[2, 2])
+        room = np.maximum(np.minimum(hover - lower, upper - hover), 0.0)
+        found = []
+        for axis in range(3):
+            share = np.abs(mixing[:, 3 + axis])
+            used = share > 1e-6 * share.max()
+            found.append(float((room[used] / share[used]).min()) / float(self.inertia[axis, axis]))
+        roll, pitch, yaw = found
+        return roll, pitch, yaw
 
     @property
     def _law_step(self) -> ControlStep:

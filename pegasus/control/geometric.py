@@ -1,6 +1,7 @@
 """Geometric controller on SE(3)."""
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from pegasus.base.step_math import (
     tan,
     vector,
 )
-from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_yaw
+from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
 from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
 from pegasus.control.controller import (
     Controller,
@@ -174,8 +175,11 @@ def attitude_torque(own: "GeometricController", body: Body, x: Vec3, y: Vec3, z:
     """
     turning = body.angular_velocity
     rate_error = turning - (x * rates[0] + y * rates[1] + z * rates[2])
-    angular = scaled(vector(own.attitude_gain), attitude_error(x, y, z))
-    angular = angular + scaled(vector(own.rate_gain), rate_error)
+    gains = vector(own.attitude_gain)
+    damping = vector(own.rate_gain)
+    error = attitude_error(x, y, z)
+    error = eased_tilt(error, gains[0] / damping[0], own.tilt_acceleration)
+    angular = scaled(gains, error) + scaled(damping, rate_error)
     return cross(turning, torque_of(body, turning)) - torque_of(body, angular)
 
 
@@ -248,6 +252,9 @@ class GeometricController(Controller):
     torque_lead: Derived[float] = DERIVED
     """Share of missing roll and pitch torque, by the angular acceleration, that is added to the command; by
     default derived from the motors' lag, and 0 if a gain of attitude or rate is given."""
+    tilt_acceleration: Derived[float] = DERIVED
+    """Angular acceleration planned to stop at a roll and pitch [rad/s^2]; by default derived from the
+    vehicle, and without limit if a gain of attitude or rate is given."""
     yaw_acceleration: Derived[float] = DERIVED
     """Angular acceleration planned to stop at a heading [rad/s^2]; by default derived from the vehicle."""
     tilt_limit: PerCopy[float] = each(1.0)
@@ -261,7 +268,8 @@ class GeometricController(Controller):
         for name in ("integral_gain", "integral_lead"):
             check_derived(name, getattr(self, name), functools.partial(check_gains, zero_allowed=True))
         check_derived("torque_lead", self.torque_lead, check_not_negative)
-        check_derived("yaw_acceleration", self.yaw_acceleration, check_above_zero)
+        for name in ("tilt_acceleration", "yaw_acceleration"):
+            check_derived(name, getattr(self, name), check_above_zero)
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
         limit = self.tilt_limit
         require(0 < limit <= 1.4, "tilt_limit", limit, "must be above 0 and at most 1.4 rad (80 degrees)")
@@ -276,6 +284,7 @@ class GeometricController(Controller):
         self._default("integral_lead", (0.0,) * 3 if given else tuple(v / p for v, p in pairs))
         own_attitude = self.attitude_gain is not None or self.rate_gain is not None
         self._default("torque_lead", 0.0 if own_attitude else tuning.torque_lead)
+        self._default("tilt_acceleration", math.inf if own_attitude else tuning.tilt_acceleration)
         self._default("attitude_gain", (tuning.attitude, tuning.attitude, tuning.heading * tuning.yaw_rate))
         self._default("rate_gain", (tuning.rate, tuning.rate, tuning.yaw_rate))
         self._default("yaw_acceleration", tuning.yaw_acceleration)

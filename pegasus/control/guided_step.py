@@ -23,6 +23,7 @@ from pegasus.base.step_math import (
     sin,
     wrapped,
 )
+from pegasus.control.approach import eased
 from pegasus.control.mission_step import FLY, IDLE, REST, START
 
 Flags = npt.NDArray[np.int32]
@@ -37,10 +38,15 @@ TARGET, VELOCITY, LAND, ATTITUDE, BODY_RATES = 0, 1, 2, 3, 4
 NO_AUTOPILOT, DISARMED = -1, 0
 """Values of `armed`: a copy that lands where it touches the ground, and one whose autopilot has landed."""
 
-_APPROACH = 0.7
+_APPROACH = 1.6
 """Position gain of the reference: velocity per distance from the target [1/s]."""
 _RESPONSE = 3.0
 """Velocity gain of the reference: acceleration per velocity error [1/s]."""
+_TARGET_RESPONSE = 4.0
+"""Velocity gain of the reference on the way to a target [1/s]. With the lag of the acceleration the
+stability indices of its position are 2.5; see `pegasus.control.tuning`."""
+_BRAKING_SHARE = 0.7
+"""Share of the acceleration planned to stop at the target."""
 _ACCELERATION_LAG = 0.1
 """Time constant of the reference's acceleration [s]."""
 _LEASH = 1.5
@@ -185,7 +191,9 @@ def move(i: int, rows: GuidedRows, dt: Real, acceleration: Real) -> None:
     way = rows.target[i] - position
     if maximum(maximum(magnitude(way[0]), magnitude(way[1])), magnitude(way[2])) < _CLIMBED:
         rows.climbing[i] = 0
-    wanted = limited(way * _APPROACH, rows.speed[i])
+    distance = norm(way)
+    speed = _APPROACH * eased(distance, _APPROACH, _BRAKING_SHARE * acceleration)
+    wanted = way * (minimum(speed, rows.speed[i]) / (distance + 1e-12))
     yaw = rows.wanted_yaw[i]
     yaw_rate = 0.0
     if rows.turns[i] == 1:
@@ -199,7 +207,10 @@ def move(i: int, rows: GuidedRows, dt: Real, acceleration: Real) -> None:
         yaw_rate = rows.turn_rate[i]
     if rows.command[i] == LAND:
         wanted = Vec3(0.0, 0.0, -_SINK_RATE)
-    asked = limited((wanted - velocity) * _RESPONSE, acceleration)
+    response = _RESPONSE
+    if rows.command[i] == TARGET:
+        response = _TARGET_RESPONSE
+    asked = limited((wanted - velocity) * response, acceleration)
     jerk = (asked - rows.wanted_acceleration[i]) * (1.0 / _ACCELERATION_LAG)
     gained = rows.wanted_acceleration[i] + jerk * minimum(dt, _ACCELERATION_LAG)
     velocity = velocity + gained * dt

@@ -7,8 +7,8 @@ from pegasus.dynamics import Motor
 _INDICES = (2.5, 2.0, 2.0, 2.0)
 """Stability indices of Manabe's standard form, from the slowest to the fastest (Manabe 1998)."""
 
-_LEAST_LAG, _MOST_LAG = 0.025, 0.03
-"""Limits of the lag that the gains are designed for [s]; feedback hurries slower motors."""
+_LAG = 0.03
+"""Lag of the motors that the gains are designed for [s]; feedback hurries slower ones."""
 
 _INTEGRAL_SHARE = 0.2
 """Rate of the integrals times the equivalent time constant."""
@@ -18,6 +18,9 @@ _YAW_LAG = 0.05
 
 _YAW_SHARE, _MOST_YAW_ACCELERATION = 0.4, 8.0
 """Share of the yaw torque planned to stop at a heading, and the largest angular acceleration [rad/s^2]."""
+
+_TILT_SHARE = 0.5
+"""Share of the roll or pitch torque planned to stop at an attitude."""
 
 _USUAL_LAG = 0.025
 """Lag assumed of a motor that does not tell its own [s]."""
@@ -43,11 +46,13 @@ class Tuning:
     """Yaw rate by heading error [1/s]."""
     yaw_rate: float
     """Angular acceleration by yaw rate error [1/s]."""
+    tilt_acceleration: float
+    """Angular acceleration planned to stop at a roll or pitch [rad/s^2]."""
     yaw_acceleration: float
     """Angular acceleration planned to stop at a heading [rad/s^2]."""
 
 
-def tuning_of(motor: Motor, hover_speed: float, yaw_acceleration: float) -> Tuning:
+def tuning_of(motor: Motor, hover_speed: float, available: tuple[float, float, float]) -> Tuning:
     """Return gains by the coefficient diagram method, with the motors' lag in the loop.
 
     Horizontal position is a chain of motor lag, attitude and motion, whose characteristic polynomial is
@@ -56,20 +61,20 @@ def tuning_of(motor: Motor, hover_speed: float, yaw_acceleration: float) -> Tuni
 
     Its equivalent time constant T = k_v / k_p is the product of tau and the four stability indices
     a_i^2 / (a_i-1 a_i+1). Those of the standard form, 2.5, 2, 2, 2, give a step response without overshoot
-    (Manabe 1998, Coefficient Diagram Method, 14th IFAC Symposium on Automatic Control in Aerospace). For a
-    tau below 0.025 s the gains are those of 0.025 s, so that a step of 1 m does not reach the limit of tilt.
-    Motors slower than 0.03 s are hurried to 0.03 s: the torque that is missing, by the angular acceleration
-    of the vehicle, is added to the command (Smeur, Chu and de Croon 2016 feed it back to the same end).
+    (Manabe 1998, Coefficient Diagram Method, 14th IFAC Symposium on Automatic Control in Aerospace). The
+    gains are those of tau = 0.03 s: with smaller ones the torque of a vehicle that has lost a fifth of its
+    weight saturates in a step of 1 m. Slower motors are hurried to 0.03 s: the torque that is missing, by the
+    angular acceleration of the vehicle, is added to the command (Smeur, Chu and de Croon 2016 feed the
+    acceleration back to the same end).
 
     Args:
         motor: The motors.
         hover_speed: Rotor speed in hover [rad/s].
-        yaw_acceleration: Angular acceleration about z that the rotors have in hover [rad/s^2].
+        available: Angular acceleration about each axis that the rotors have in hover [rad/s^2].
     """
     lag = motor_lag(motor, hover_speed)
     first, second, third, fourth = _INDICES
-    designed = min(max(lag, _LEAST_LAG), _MOST_LAG)
-    rate = 1.0 / (fourth * designed)
+    rate = 1.0 / (fourth * _LAG)
     attitude = rate * rate / third
     velocity = attitude / (second * rate)
     position = velocity * velocity / first
@@ -80,10 +85,11 @@ def tuning_of(motor: Motor, hover_speed: float, yaw_acceleration: float) -> Tuni
         integral=_INTEGRAL_SHARE * position / velocity,
         attitude=attitude,
         rate=rate,
-        torque_lead=max(lag / designed - 1.0, 0.0),
+        torque_lead=max(lag / _LAG - 1.0, 0.0),
         heading=yaw_rate / first,
         yaw_rate=yaw_rate,
-        yaw_acceleration=max(min(_YAW_SHARE * yaw_acceleration, _MOST_YAW_ACCELERATION), 0.05),
+        tilt_acceleration=max(_TILT_SHARE * min(available[:2]), 0.5),
+        yaw_acceleration=max(min(_YAW_SHARE * available[2], _MOST_YAW_ACCELERATION), 0.05),
     )
 
 

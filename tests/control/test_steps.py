@@ -1,0 +1,217 @@
+"""Steps of the setpoint flown by every shipped vehicle with the gains derived from it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pegasus import Multirotor, Simulation
+from pegasus.config.files import load_world
+from pegasus.control import (
+    CascadedPIDController,
+    GeometricController,
+    GuidedController,
+    GuidedPIDController,
+    trajectories,
+)
+from pegasus.control.trajectories import Point, Trajectory
+from pegasus.control.tuning import tuning_of
+from pegasus.dynamics import FirstOrderMotor, IdealMotor
+
+VEHICLES = (
+    "coaxial_x8",
+    "crazyflie",
+    "heavy_octorotor",
+    "iris",
+    "octorotor",
+    "pegasus",
+    "racer",
+    "tilted_hexarotor",
+    "typhoon_h",
+    "x500",
+)
+CONTROLLERS = (GeometricController, CascadedPIDController)
+AXES = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
+AT = 12.0
+"""Time of the step [s]: the integrals need it to forget the start."""
+
+
+class Step(Trajectory):
+    """Hold that jumps."""
+
+    name = "step"
+    duration = math.inf
+
+    def __init__(self, start, move, yaw=0.0):
+        self.start, self.end, self.yaw = tuple(start), tuple(np.add(start, move)), yaw
+
+    def sample(self, t):
+        return Point(position=self.end, yaw=self.yaw) if t >= AT else Point(position=self.start, yaw=0.0)
+
+
+def places(moves, row):
+    return [(30.0 * k, 30.0 * row, 40.0) for k in range(len(moves))]
+
+
+def response(moves, *, names=VEHICLES, kinds=CONTROLLERS, yaw=0.0, after=6.0, world="flat", **given):
+    """Fly steps and return the times since then (K,) and the moved distances (K, vehicles, moves)."""
+    kindred = [(name, kind) for name in names for kind in kinds]
+    with Simulation(world) as sim:
+        flying = []
+        for row, (name, kind) in enumerate(kindred):
+            spots = places(moves, row)
+            flights = [Step(spot, move, yaw) for spot, move in zip(spots, moves, strict=True)]
+            pilot = kind(flights, relative=False, spin_up=0.0)
+            vehicle = Multirotor(
+                name,
+                name=f"vehicle_{row}",
+                count=len(moves),
+                position=spots,
+                backends=[pilot],
+                sensors={},
+                **given,
+            )
+            flying.append((sim.add(vehicle), np.array(spots)))
+        sim.run(AT)
+        times, moved = [], []
+        while sim.time < AT + after:
+            sim.step()
+            times.append(sim.time - AT)
+            if yaw:
+                left = np.array([vehicle.state.rotation[:, :, 1] for vehicle, _ in flying])
+                moved.append(np.arctan2(-left[..., 0], left[..., 1]))
+            else:
+                away = np.array([vehicle.state.position - spots for vehicle, spots in flying])
+                moved.append((away * moves).sum(axis=2) / (moves * moves).sum(axis=1))
+    return np.array(times), np.array(moved)
+
+
+def settling(times, moved):
+    """Return the last time outside 5 % of the step [s], and the overshoot as a share of it."""
+    outside = np.abs(moved - 1.0) > 0.05
+    last = np.where(outside, times[:, None, None], 0.0).max(axis=0)
+    return last, moved.max(axis=0) - 1.0
+
+
+def test_a_step_of_a_metre_settles_within_two_seconds():
+    """If this fails, a shipped vehicle overshoots, creeps to its setpoint, or its loops ring."""
+    last, overshoot = settling(*response(AXES))
+    assert last.max() < 2.0, last
+    assert overshoot.max() < 0.05, overshoot
+
+
+def test_a_step_of_five_metres_is_braked_in_time():
+    """If this fails, a far setpoint is approached faster than the thrust can brake."""
+    last, overshoot = settling(*response(5.0 * AXES))
+    assert last.max() < 3.0, last
+    assert overshoot.max() < 0.05, overshoot
+
+
+def test_half_a_turn_is_braked_with_the_yaw_torque_there_is():
+    """If this fails, a vehicle turns faster than its yaw torque can stop, and swings back."""
+    angle = 3.14
+    times, yaw = response(np.zeros((1, 3)), yaw=angle, after=8.0)
+    turned = np.unwrap(yaw, axis=0) / angle
+    # The short way may be the other one.
+    turned = np.where(turned[-1] > 0.0, turned, -turned * angle / (2.0 * math.pi - angle))
+    last, overshoot = settling(times, turned)
+    assert overshoot.max() < 0.05, overshoot
+    assert last.max() < 4.0, last
+
+
+@pytest.mark.parametrize("share", [0.8, 1.2])
+def test_other_masses_are_flown(share):
+    """If this fails, a payload or a lighter battery makes the loops overshoot or unstable."""
+    names = ("heavy_octorotor", "iris", "racer")
+    times, moved = [], []
+    for name in names:
+        mass = Multirotor(name).mass * share
+        t, x = response(AXES, names=(name,), variation={"mass": np.full(len(AXES), mass)})
+        times, moved = t, [*moved, x]
+    last, overshoot = settling(times, np.concatenate(moved, axis=1))
+    assert overshoot.max() < 0.1, overshoot
+    assert last.max() < 2.5, last
+
+
+def test_wind_is_taken_out():
+    """If this fails, the integral is too weak for steady wind, or a step in wind overshoots."""
+    world = load_world("flat")[0].model_copy(
+        update={"wind": {"model": "constant", "mean_velocity": [4.0, -3.0, 0.0]}}
+    )
+    last, overshoot = settling(*response(AXES, world=world))
+    assert overshoot.max() < 0.08, overshoot
+    assert last.max() < 2.5, last
+
+
+@pytest.mark.parametrize("kind", [GuidedController, GuidedPIDController])
+def test_guided_vehicles_reach_a_point_within_two_seconds(kind):
+    """If this fails, the reference of guided flight creeps to its target, or the vehicle overshoots it."""
+    pilots = [kind() for _ in VEHICLES]
+    with Simulation("flat") as sim:
+        flying = [
+            sim.add(
+                Multirotor(
+                    name,
+                    count=3,
+                    position=[(30.0 * k, 30.0 * row, 0.5) for k in range(3)],
+                    backends=[pilot],
+                    sensors={},
+                )
+            )
+            for row, (name, pilot) in enumerate(zip(VEHICLES, pilots, strict=True))
+        ]
+        for pilot in pilots:
+            pilot.takeoff(height=5.0)
+        sim.run(AT)
+        start = [pilot.reference.position.copy() for pilot in pilots]
+        for pilot, place in zip(pilots, start, strict=True):
+            pilot.goto(place + np.eye(3))
+        times, moved = [], []
+        begin = sim.time
+        while sim.time < begin + 5.0:
+            sim.step()
+            times.append(sim.time - begin)
+            away = [vehicle.state.position - place for vehicle, place in zip(flying, start, strict=True)]
+            moved.append((np.array(away) * np.eye(3)).sum(axis=2))
+    last, overshoot = settling(np.array(times), np.array(moved))
+    assert last.max() < 2.0, last
+    assert overshoot.max() < 0.05, overshoot
+
+
+@pytest.mark.parametrize("lag", [0.03, 0.05, 0.12])
+def test_gains_have_the_standard_form(lag):
+    """If this fails, the gains are not those of the rule: stability indices of 2.5, 2, 2, 2 (Manabe 1998)."""
+    tuning = tuning_of(
+        FirstOrderMotor(time_constant_up=0.01, time_constant_down=lag), 500.0, (50.0, 50.0, 10.0)
+    )
+    left = lag / (1.0 + tuning.torque_lead)
+    attitude = [left, 1.0, tuning.rate, tuning.attitude]
+    loop = [*attitude, tuning.attitude * tuning.velocity, tuning.attitude * tuning.position]
+    a = np.array(loop)
+    np.testing.assert_allclose(a[1:-1] ** 2 / (a[:-2] * a[2:]), [2.0, 2.0, 2.0, 2.5])
+    assert np.roots(loop).real.max() < 0.0
+
+
+def test_an_ideal_motor_gets_the_gains_of_a_fast_one():
+    """If this fails, a motor without lag has infinite gains."""
+    fast = FirstOrderMotor(time_constant_up=0.01, time_constant_down=0.01)
+    assert tuning_of(IdealMotor(), 500.0, (50.0, 50.0, 10.0)) == tuning_of(fast, 500.0, (50.0, 50.0, 10.0))
+
+
+def test_given_gains_are_kept():
+    """If this fails, gains of a user are changed, or come with feedback that the user did not ask for."""
+    pilot = GeometricController(
+        trajectories.hold(height=1.0),
+        position_gain=(3.0, 4.0, 5.0),
+        integral_gain=(1.0, 1.0, 1.0),
+        attitude_gain=(90.0, 90.0, 30.0),
+    )
+    with Simulation("flat") as sim:
+        sim.add(Multirotor("octorotor", backends=[pilot], sensors={}))
+        (flown,) = pilot.gains
+        assert flown.position_gain == (3.0, 4.0, 5.0)
+        assert flown.integral_lead == (0.0, 0.0, 0.0)
+        assert flown.attitude_gain == (90.0, 90.0, 30.0)
+        assert flown.torque_lead == 0.0
+        assert min(flown.velocity_gain) > 0.0
+        assert pilot.velocity_gain is None
