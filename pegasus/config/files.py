@@ -20,7 +20,7 @@ _MODELS: dict[str, type[StrictModel]] = {
     "scenarios": ScenarioSpec,
 }
 
-_FILES = ("usd", "file", "world", "extends")
+_FILES = ("usd", "file", "static_file", "world", "extends")
 """Fields that are paths of files, or names."""
 
 
@@ -168,8 +168,11 @@ def _loaded(kind: str, name: str | Path, model: type[D]) -> tuple[D, Path]:
 
 
 def _placed(spec: D, folder: Path) -> D:
-    """Return a description with its USD file relative to a folder."""
-    return spec if spec.usd is None else spec.model_copy(update={"usd": (folder / spec.usd).resolve()})
+    """Return a description with its USD file, and those of a thrust curve, relative to a folder."""
+    placed: dict[str, Any] = {} if spec.usd is None else {"usd": (folder / spec.usd).resolve()}
+    if isinstance(spec, VehicleSpec):
+        placed["thrust_curve"] = _relocated(spec.thrust_curve, folder.resolve())
+    return spec.model_copy(update=placed) if placed else spec
 
 
 def _content(kind: str, path: Path, chain: list[Path] | None = None) -> dict[str, Any]:

@@ -6,14 +6,17 @@ thrust (climb). Torque is positive when it opposes a positive speed.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, sqrt
+from pegasus.dynamics.propeller_files import read_propeller
+from pegasus.dynamics.rotor_states import Coefficients, continued
 
 _TURN = 2.0 * math.pi
 _FASTEST = 1e5
@@ -262,8 +265,10 @@ def propeller_speed(p: PropellerTables, thrust: Real, air_density: Real) -> Real
 class PropellerThrust(ThrustCurve):
     """Propeller by its coefficients: T = C_T rho n^2 D^4 and Q = C_P rho n^2 D^5 / (2 pi), n = w / (2 pi).
 
-    The coefficients are constant (AirSim technical report, sec. 3.1) or tables over the advance ratio
-    J = v / (n D), as wind tunnels publish them, interpolated linearly and held beyond their ends.
+    The coefficients are constant (AirSim technical report, sec. 3.1), or tables over the advance ratio
+    J = v / (n D), as wind tunnels publish them, interpolated linearly: given here, or read from a file of the
+    propeller database of the University of Illinois. Beyond their ends they are held, or continued by
+    momentum theory through the vortex-ring state and as a windmill; see `pegasus.dynamics.rotor_states`.
     """
 
     law: ClassVar[Any] = staticmethod(propeller_thrust)
@@ -271,49 +276,81 @@ class PropellerThrust(ThrustCurve):
 
     diameter: float
     """Diameter D [m]."""
-    thrust_coefficient: float | tuple[float, ...]
+    thrust_coefficient: float | tuple[float, ...] | None = None
     """C_T, or its values at `advance_ratio`."""
-    power_coefficient: float | tuple[float, ...]
+    power_coefficient: float | tuple[float, ...] | None = None
     """C_P, or its values at `advance_ratio`."""
     advance_ratio: tuple[float, ...] | None = None
     """Rising advance ratios J of the tables; left out when the coefficients are constant."""
+    file: str | None = None
+    """File of the UIUC database, `J CT CP eta`, in place of the coefficients."""
+    static_file: str | None = None
+    """File of the UIUC database of the same propeller at rest, `RPM CT CP`."""
+    beyond: Literal["held", "momentum"] | None = None
+    """How tables go on beyond their ends; `momentum` for those of a file when None, else `held`."""
+    _coefficients: Coefficients = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require(self.diameter > 0, "diameter", self.diameter, "must be above 0 m")
-        lengths = {
-            len(c) if isinstance(c, tuple) else 0
-            for c in (self.thrust_coefficient, self.power_coefficient, self.advance_ratio or 0)
-        }
+        object.__setattr__(self, "_coefficients", self._read())
+
+    def _read(self) -> Coefficients:
+        beyond = self.beyond or ("held" if self.file is None else "momentum")
+        require(beyond in ("held", "momentum"), "beyond", beyond, "must be held or momentum")
+        given = self.thrust_coefficient, self.power_coefficient, self.advance_ratio
+        if self.file is not None:
+            require(
+                given == (None, None, None),
+                "file",
+                self.file,
+                "must not be given together with coefficients",
+                "leave out thrust_coefficient, power_coefficient and advance_ratio, or the file",
+            )
+            measured = read_propeller(self.file, self.static_file)
+        else:
+            require(self.static_file is None, "static_file", self.static_file, "needs file as well")
+            measured = self._given()
+        if beyond == "held":
+            return measured
+        tables = self.file is not None or self.advance_ratio is not None
+        require(tables, "beyond", beyond, "needs tables over the advance ratio")
+        require(measured.advance_ratio[0] == 0.0, "advance_ratio", self.advance_ratio, "must start at 0")
+        for ratio, thrust, power in zip(measured.advance_ratio, measured.thrust, measured.power, strict=True):
+            require(
+                power >= ratio * thrust,
+                "power_coefficient",
+                power,
+                f"must be at least J C_T = {ratio * thrust:.4g} at J = {ratio:g}, an efficiency of 1",
+            )
+        return continued(measured)
+
+    def _given(self) -> Coefficients:
+        given_thrust, given_power, given = self.thrust_coefficient, self.power_coefficient, self.advance_ratio
+        require(given_thrust is not None, "thrust_coefficient", given_thrust, "must be given, or a file")
+        require(given_power is not None, "power_coefficient", given_power, "must be given, or a file")
+        lengths = {len(c) if isinstance(c, tuple) else 0 for c in (given_thrust, given_power, given or 0)}
         require(
             len(lengths) == 1 and 1 not in lengths,
             "advance_ratio",
-            self.advance_ratio,
+            given,
             "both coefficients must be numbers, or tables as long as advance_ratio (two values at least)",
         )
-        if self.advance_ratio is not None:
-            rising = all(a < b for a, b in zip(self.advance_ratio, self.advance_ratio[1:], strict=False))
-            require(rising, "advance_ratio", self.advance_ratio, "must rise from value to value")
-        tables = self.parameters()
-        thrust, power = (
-            interpolate(0.0, tables.advance_ratio, table)
-            for table in (tables.thrust_coefficient, tables.power_coefficient)
-        )
-        require(
-            thrust > 0,
-            "thrust_coefficient",
-            self.thrust_coefficient,
-            "must be above 0 at rest",
-        )
-        allowed = "must not be below 0 at rest"
-        require(power >= 0, "power_coefficient", self.power_coefficient, allowed)
+        if given is not None:
+            rising = all(a < b for a, b in pairwise(given))
+            require(rising, "advance_ratio", given, "must rise from value to value")
 
-    def parameters(self) -> PropellerTables:
-        """Return the tables; a constant is a table of two equal values."""
-
-        def table(values: float | tuple[float, ...]) -> tuple[float, ...]:
+        def table(values: Any) -> tuple[float, ...]:
             return values if isinstance(values, tuple) else (values, values)
 
-        ratios = (0.0, 1.0) if self.advance_ratio is None else self.advance_ratio
-        return PropellerTables(
-            self.diameter, ratios, table(self.thrust_coefficient), table(self.power_coefficient)
-        )
+        # A constant is a table of two equal values.
+        ratios = (0.0, 1.0) if given is None else given
+        made = Coefficients(ratios, table(given_thrust), table(given_power))
+        thrust, power = (interpolate(0.0, ratios, values) for values in (made.thrust, made.power))
+        require(thrust > 0, "thrust_coefficient", given_thrust, "must be above 0 at rest")
+        require(power >= 0, "power_coefficient", given_power, "must not be below 0 at rest")
+        return made
+
+    def parameters(self) -> Any:
+        """Return the parameters of the law."""
+        made = self._coefficients
+        return PropellerTables(self.diameter, made.advance_ratio, made.thrust, made.power)
