@@ -4,6 +4,7 @@ python benchmarks/speed.py [SECONDS]           Steps of 1 to 1000 vehicles, as `
 python benchmarks/speed.py run [SCENARIO ...]  `pegasus run`, recorded and audited; first_flight by default
 python benchmarks/speed.py batch [COUNT]       A batch with one trajectory for all, and with one for each; 256
 python benchmarks/speed.py guided [COUNT]      Vehicles that hold a point, and guided by velocities; 1
+python benchmarks/speed.py wind [COUNT]        What each wind adds to a step of an Iris that holds a point; 1
 """
 
 import sys
@@ -21,6 +22,8 @@ from rich.table import Table
 
 from pegasus import Multirotor, Simulation
 from pegasus.cli.benchmark import report
+from pegasus.config.files import load_world
+from pegasus.config.scenario import WorldSpec
 from pegasus.control import GeometricController, GuidedController, trajectories
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
@@ -207,9 +210,50 @@ def report_guided(count: int) -> None:
     print(f"np.add of two vectors at this load: {yardstick():.2f} us")
 
 
+WINDS: dict[str, Any] = {
+    "constant": {"mean_velocity": [5.0, 0.0, 0.0]},
+    "log": {"model": "log", "mean_velocity": [5.0, 0.0, 0.0]},
+    "dryden": {"model": "dryden", "mean_velocity": [5.0, 0.0, 0.0]},
+    "von_karman": {"model": "von_karman", "mean_velocity": [5.0, 0.0, 0.0]},
+    "log, dryden": [{"model": "log", "mean_velocity": [5.0, 0.0, 0.0]}, {"model": "dryden"}],
+    "gusts": {"model": "gusts", "mean_velocity": [5.0, 0.0, 0.0]},
+}
+
+
+def report_winds(count: int) -> None:
+    """Print the step times of vehicles in several winds, measured in turn.
+
+    Args:
+        count: Number of copies.
+    """
+    places = [(8.0 * (k % 16), 8.0 * (k // 16), 10.0) for k in range(count)]
+    times: dict[str, list[float]] = {name: [] for name in WINDS}
+    steps = 20 + 3000 // count
+    with ExitStack() as stack:
+        simulations = {}
+        for name, wind in WINDS.items():
+            described = load_world("flat")[0].model_dump() | {"wind": wind}
+            simulation = stack.enter_context(Simulation(WorldSpec(**described), engine="mujoco"))
+            hold = GeometricController(trajectories.hold(height=10.0))
+            simulation.add(Multirotor("iris", count=count, position=places, backends=[hold]))
+            simulation.step(100)
+            simulations[name] = simulation
+        for _ in range(12):
+            for name, simulation in simulations.items():
+                began = time.thread_time_ns()
+                simulation.step(steps)
+                times[name].append((time.thread_time_ns() - began) / steps / count / 1e3)
+    still = min(times["constant"])
+    for name, taken in times.items():
+        print(f"{name:12} {min(taken):7.3f} us per vehicle-step, {min(taken) - still:+.3f} by the wind")
+    print(f"np.add of two vectors at this load: {yardstick():.2f} us")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["batch"]:
         report_batch(int(sys.argv[2]) if sys.argv[2:] else 256)
+    elif sys.argv[1:2] == ["wind"]:
+        report_winds(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["guided"]:
         report_guided(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["run"]:

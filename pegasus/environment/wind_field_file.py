@@ -111,8 +111,11 @@ def _netcdf(path: Path) -> tuple[Reader, list[str]]:
             dataset.set_auto_scale(False)
             variables = {name: _Variable.of(v, v.dimensions) for name, v in dataset.variables.items()}
     else:
-        # Not at the top: it takes longer than the rest of the package.
-        classic = importlib.import_module("scipy.io").netcdf_file
+        try:
+            classic = importlib.import_module("scipy.io").netcdf_file
+        except ImportError:
+            remedy = "pip install pegasus-multirotor[netcdf]"
+            raise _wrong(path, "is a NetCDF file, which SciPy reads", remedy) from None
         try:
             with classic(path, "r", mmap=False) as dataset:
                 variables = {name: _Variable.of(v, v.dimensions) for name, v in dataset.variables.items()}

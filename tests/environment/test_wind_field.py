@@ -1,6 +1,7 @@
 """Tests of wind fields from files: interpolation, placement, time, staggered grids and bad files."""
 
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +170,18 @@ def test_bad_arrays_are_refused(tmp_path: Path, changed: dict, message: str) -> 
         WindField(file=saved(tmp_path, **changed))
     assert "\n" not in str(caught.value)
     assert "field.npz" in str(caught.value)
+
+
+def test_packages_that_are_not_installed_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file would be called broken where only its reader is missing."""
+    file = palm(tmp_path)
+    monkeypatch.setitem(sys.modules, "scipy.io", None)
+    monkeypatch.setitem(sys.modules, "netCDF4", None)
+    with pytest.raises(ConfigError, match=r"pip install pegasus-multirotor\[netcdf\]"):
+        WindField(file=file)
+    (tmp_path / "four.nc").write_bytes(b"\x89HDF\r\n")
+    with pytest.raises(ConfigError, match="is a NetCDF 4 file; pip install netCDF4"):
+        WindField(file=str(tmp_path / "four.nc"))
 
 
 def test_bad_files_are_refused(tmp_path: Path) -> None:
