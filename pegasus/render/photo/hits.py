@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.core.renderer import NOTHING, Returns
-from pegasus.render.photo.materials import sampled
+from pegasus.render.photo.materials import sampled, uploaded
 from pegasus.render.photo.shapes import OWN_ENTITY, Tables
 from pegasus.scene.scene import Material, Texture
 
@@ -221,11 +221,13 @@ class Hits:
 
     def _intersect(self, origins: Array, directions: Array, reach: Array) -> _Hits:
         mi, dr = self._mi, self._dr
-        ray = mi.Ray3f(
-            mi.Point3f(np.ascontiguousarray(origins.T, dtype=np.float32)),
-            mi.Vector3f(np.ascontiguousarray(directions.T, dtype=np.float32)),
+        # Arrays of three rows would make the number of rays a part of the compiled code.
+        start, way = (
+            [uploaded(mi.Float, part) for part in np.asarray(rows, np.float32).T]
+            for rows in (origins, directions)
         )
-        ray.maxt = mi.Float(np.minimum(reach, 3e38).astype(np.float32))
+        ray = mi.Ray3f(mi.Point3f(*start), mi.Vector3f(*way))
+        ray.maxt = uploaded(mi.Float, np.minimum(reach, 3e38).astype(np.float32))
         found = self._scene.ray_intersect_preliminary(ray, coherent=False)
         instance = dr.reinterpret_array(mi.UInt32, found.instance)
         shape = dr.reinterpret_array(mi.UInt32, found.shape)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasus.render.photo.hits import Hits
+from pegasus.render.photo.materials import uploaded
 from pegasus.render.photo.reflection import Look, Reflection
 from pegasus.render.photo.surfaces import Found, Met, Surfaces
 
@@ -18,6 +19,8 @@ DEPTH = 5
 # Maximum survival probability of Russian roulette; otherwise it is the throughput of the path.
 _SURVIVAL = 0.95
 _LAYERS = 64
+# Rays that one loop follows through all further layers; so few cost less than a launch for each layer.
+_FEW = 1 << 13
 
 
 class Seen(NamedTuple):
@@ -42,8 +45,8 @@ class Visibility:
     def __init__(self, mitsuba: Any, drjit: Any, scene: Any, hits: Hits, surfaces: Surfaces) -> None:
         self._mi, self._dr, self._scene, self._surfaces = mitsuba, drjit, scene, surfaces
         numbers = np.stack([hits.first_meshes, hits.place_of], axis=1).astype(np.uint32)
-        self._shapes = mitsuba.UInt32(numbers.ravel())
-        self._first_faces = mitsuba.UInt32(np.append(hits.first_faces, 0).astype(np.uint32))
+        self._shapes = uploaded(mitsuba.UInt32, numbers)
+        self._first_faces = uploaded(mitsuba.UInt32, np.append(hits.first_faces, 0).astype(np.uint32))
 
     def meet(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Met:
         """Return the nearest hits that are not transparent.
@@ -113,8 +116,56 @@ class Visibility:
             random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
             active = dr.full(mi.Bool, True, dr.width(passing))
             dr.eval(ray, random, rows, active)
+            if dr.width(passing) <= _FEW:
+                met = self._last_layers(ray, random, _LAYERS - 1 - layer)
+                yield rows, met
+                return
         met = Met(*(dr.gather(type(part), part, passing) for part in met))
         yield rows, met
+
+    def _last_layers(self, ray: Any, random: Any, count: int) -> Met:
+        """Return hits behind at most so many transparent layers, in one compiled loop."""
+        mi, dr, surfaces = self._mi, self._dr, self._surfaces
+        width = dr.width(ray.o)
+
+        def follow(left: Any, active: Any, start: Any, reach: Any, random: Any, met: Any) -> tuple[Any, ...]:
+            ray = mi.Ray3f(start, way)
+            ray.maxt = reach
+            new = self._cast(ray, active, coherent=False)
+            met = tuple(dr.select(active, part, old) for part, old in zip(new, met, strict=True))
+            hit = active & dr.isfinite(new.t)
+            found = surfaces.found(new, ray, hit)
+            jitter = mi.Point2f(random.next_float32(), random.next_float32())
+            clear = hit & (random.next_float32() >= surfaces.opacity(found, jitter, hit))
+            behind = surfaces.lifted(found, way)
+            reach = dr.select(clear, reach - dr.norm(behind - start), reach)
+            left = left - 1
+            return left, clear & (left > 0), dr.select(clear, behind, start), reach, random, met
+
+        way = ray.d
+        met = Met(
+            dr.full(mi.Float, dr.inf, width),
+            *(dr.zeros(mi.Float, width) for _ in range(2)),
+            *(dr.zeros(mi.UInt32, width) for _ in range(2)),
+        )
+        state = (
+            dr.full(mi.UInt32, count, width),
+            dr.full(mi.Bool, True, width),
+            ray.o,
+            ray.maxt,
+            random,
+            tuple(met),
+        )
+        *_, met = dr.while_loop(
+            state,
+            lambda _, active, *__: active,
+            follow,
+            mode="symbolic",
+            labels=("left", "active", "start", "reach", "random", "met"),
+        )
+        met = Met(*met)
+        dr.eval(*met)
+        return met
 
     def _cast(self, ray: Any, active: Any, *, coherent: bool) -> Met:
         """Return the nearest hits of rays."""

@@ -23,8 +23,28 @@ _LINEAR = 256
 LEAST_ROUGHNESS = 0.06
 """Minimum roughness; smoother surfaces make more noise than few samples can average out."""
 
+# Address of arrays [bytes]: those of the widest vectors.
+_ALIGNMENT = 64
+
 # Sampling weight of each emissive mesh, where sun, sky and all lamps together have 1 each.
 _GLOW_SHARE = 0.02
+
+
+def uploaded(kind: Any, values: npt.NDArray[Any]) -> Any:
+    """Return values as a Dr.Jit array of one dimension, at an aligned address.
+
+    Dr.Jit keeps NumPy's memory in place. Where that does not begin at a multiple of 64 bytes, other code is
+    compiled, which gathers every number by itself (drjit-core, `jitc_var_gather_packet`).
+
+    Args:
+        kind: Type of the array, such as `mitsuba.Float`.
+        values: The values, of the same precision.
+    """
+    room = np.empty(values.nbytes + _ALIGNMENT, np.uint8)
+    first = -room.ctypes.data % _ALIGNMENT
+    place = room[first : first + values.nbytes].view(values.dtype)
+    place[:] = values.ravel()
+    return kind(place)
 
 
 class MaterialTables:
@@ -52,12 +72,13 @@ class MaterialTables:
             return
         self._rows += [self._row(material) for material in materials[self._count :]]
         self._count = len(materials)
-        self._numbers_of = mi.Float(np.array([row for row, _ in self._rows], np.float32).ravel())
-        self._textures_of = mi.UInt32(np.array([row for _, row in self._rows], np.uint32).ravel())
-        self._places = mi.UInt32(np.array([use for use, _ in self._uses], np.uint32).ravel())
-        self._layouts = mi.Float(np.array([use for _, use in self._uses], np.float32).ravel())
-        self._texels = mi.UInt32(np.concatenate(self._pixels) if self._pixels else np.zeros(1, np.uint32))
-        self._decoding = mi.Float(decoding_table())
+        self._numbers_of = uploaded(mi.Float, np.array([row for row, _ in self._rows], np.float32))
+        self._textures_of = uploaded(mi.UInt32, np.array([row for _, row in self._rows], np.uint32))
+        self._places = uploaded(mi.UInt32, np.array([use for use, _ in self._uses], np.uint32))
+        self._layouts = uploaded(mi.Float, np.array([use for _, use in self._uses], np.float32))
+        pixels = np.concatenate(self._pixels) if self._pixels else np.zeros(1, np.uint32)
+        self._texels = uploaded(mi.UInt32, pixels)
+        self._decoding = uploaded(mi.Float, decoding_table())
         self.see_through = any(row[11] < 1.0 or names[4] != NONE for row, names in self._rows)
         self.passes_light = any(row[13] > 0.0 for row, _ in self._rows)
 

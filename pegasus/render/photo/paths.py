@@ -12,6 +12,7 @@ from pegasus.core.renderer import View
 from pegasus.render.caches import LensRays
 from pegasus.render.photo.hits import Hits, Place
 from pegasus.render.photo.integrator import PathIntegrator, Visibility
+from pegasus.render.photo.materials import uploaded
 from pegasus.render.photo.shapes import ShapeStore
 from pegasus.render.photo.surfaces import Surfaces
 
@@ -88,7 +89,7 @@ class PathTracer:
         assert self._integrator is not None
         width, height = view.resolution
         image = np.zeros((height, width, 9), np.float32)
-        corners = mi.Float(_corners(view, rays).astype(np.float32).ravel())
+        corners = uploaded(mi.Float, _corners(view, rays).astype(np.float32))
         step = max(1, _PATHS // (width * samples))
         for row in range(0, height, step):
             count = min(step, height - row) * width

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pegasus.render.photo.hits import Hits, Place
-from pegasus.render.photo.materials import LEAST_ROUGHNESS, NONE, MaterialTables
+from pegasus.render.photo.materials import LEAST_ROUGHNESS, NONE, MaterialTables, uploaded
 from pegasus.render.photo.reflection import Look
 from pegasus.render.photo.shapes import Tables
 
@@ -65,17 +65,17 @@ class Surfaces:
     def update(self, places: Sequence[Place], hits: Hits, tables: Tables) -> None:
         """Update to the present shapes and materials."""
         mi = self._mi
-        self._faces = mi.UInt32(
-            np.concatenate([tables.faces, tables.material[:, None].astype(np.uint32)], axis=1).ravel()
+        self._faces = uploaded(
+            mi.UInt32, np.concatenate([tables.faces, tables.material[:, None].astype(np.uint32)], axis=1)
         )
         vertices = np.concatenate([tables.vertices, tables.uvs[:, :1], tables.normals, tables.uvs[:, 1:]], 1)
-        self._vertices = mi.Float(np.ascontiguousarray(vertices, np.float32).ravel())
-        self._colors = None if tables.colors is None else mi.Float(tables.colors.ravel())
+        self._vertices = uploaded(mi.Float, np.asarray(vertices, np.float32))
+        self._colors = None if tables.colors is None else uploaded(mi.Float, tables.colors)
         self.has_lamps = bool(hits.shines.any())
-        self._shines = mi.Bool(hits.shines)
+        self._shines = uploaded(mi.Bool, hits.shines)
         own = np.array([place.first_faces[0] if place.first_faces else 0 for place in places], np.uint32)
-        self._own_faces = mi.UInt32(own)
-        self._registered = mi.UInt32(hits.registered)
+        self._own_faces = uploaded(mi.UInt32, own)
+        self._registered = uploaded(mi.UInt32, hits.registered)
         self.move(places)
 
     def move(self, places: Sequence[Place]) -> None:
@@ -85,7 +85,7 @@ class Surfaces:
             places: The same places, their transforms changed.
         """
         rows = np.array([place.transform[:3] for place in places], np.float32)
-        self._transforms = self._mi.Float(rows.ravel())
+        self._transforms = uploaded(self._mi.Float, rows)
 
     def found(self, met: Met, ray: Any, active: Any) -> Found:
         """Return the surface points of hits."""
