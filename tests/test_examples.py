@@ -225,12 +225,20 @@ def test_urban_wind(example):
 
 def test_landing_sweep(example, tmp_path):
     """A flight would have no row, or stronger gusts would not move the landings."""
-    rows = example("landing_sweep").main(seeds=3, winds=(1.0, 8.0), jobs=1, plot=tmp_path / "plot.png")
+    rows = example("landing_sweep").main(seeds=3, gusts=(0.5, 3.0), jobs=1, plot=tmp_path / "plot.png")
     assert [row["seed"] for row in rows] == [0, 1, 2] * 2
     assert all(row["iris.outcome"] == "landed" for row in rows)
     scatter = [np.std([row["iris.x"] for row in part]) for part in (rows[:3], rows[3:])]
     assert 0.0 < scatter[0] < scatter[1]
     assert (tmp_path / "plot.png").stat().st_size > 5_000
+
+
+def test_motor_loss_campaign(example, capsys):
+    """A flight of the campaign would have no row, or a quadrotor without a motor would be said to survive."""
+    rows = example("motor_loss_campaign").main(1, ["geometric"], ["iris"])
+    assert [row["faults.0.rotor"] for row in rows] == [0, 1, 2, 3]
+    assert all(row["iris.outcome"] == "crashed" and row["iris.crash_time"] > 6.0 for row in rows)
+    assert "geometric" in capsys.readouterr().out
 
 
 def test_own_world(example):
