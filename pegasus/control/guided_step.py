@@ -213,7 +213,11 @@ def move(i: int, rows: GuidedRows, dt: Real, acceleration: Real) -> None:
     asked = limited((wanted - velocity) * response, acceleration)
     jerk = (asked - rows.wanted_acceleration[i]) * (1.0 / _ACCELERATION_LAG)
     gained = rows.wanted_acceleration[i] + jerk * minimum(dt, _ACCELERATION_LAG)
+    before = norm(velocity)
     velocity = velocity + gained * dt
+    if rows.command[i] == TARGET:
+        # The lag of the acceleration would carry the speed beyond its limit.
+        velocity = limited(velocity, maximum(rows.speed[i], before))
     rows.wanted[i] = wanted
     rows.wanted_jerk[i] = jerk
     rows.wanted_acceleration[i] = gained
