@@ -123,7 +123,7 @@ class GeometryStore:
         triangles = np.empty((face_count, 4), np.int32)
         parts: Any = empty_rows(Part, len(drawn))
         inverse = np.linalg.inv(np.array([item.transform for item, _, _ in drawn]))
-        parts["inverse"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
+        parts["to_local"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
         vertex = face = opaque_count = 0
         for number, (item, geometry, material) in enumerate(drawn):
             next_vertex, next_face = vertex + len(geometry.vertices), face + len(geometry.faces)

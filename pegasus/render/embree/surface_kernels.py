@@ -106,7 +106,7 @@ def facet_of(tables: Tables, face: wp.int32, item: wp.int32) -> Facet:
     two = wp.vec3d(tables.vertices[corners[2]]) - a
     across = wp.cross(one, two)
     level = wp.dot(a - tables.parts[part].offset, across)
-    normal = wp.transpose(tables.parts[part].inverse) * across
+    normal = wp.transpose(tables.parts[part].to_local) * across
     entity = tables.parts[part].entity
     if item > 0:
         level -= wp.dot(tables.object_offset[item], normal)
@@ -228,7 +228,7 @@ def write_surface(
     smooth = (
         tables.normals[corners[0]] * w + tables.normals[corners[1]] * u[i] + tables.normals[corners[2]] * v[i]
     )
-    shading = wp.transpose(part.inverse) * wp.vec3d(smooth)
+    shading = wp.transpose(part.to_local) * wp.vec3d(smooth)
     if item > 0:
         shading = wp.transpose(tables.object_inverse[item]) * shading
     facing = wp.vec3f(wp.normalize(facet.normal))
@@ -252,7 +252,7 @@ def write_surface(
     local_direction = direction
     if item > 0:
         local_direction = tables.object_inverse[item] * direction
-    local_direction = part.inverse * local_direction
+    local_direction = part.to_local * local_direction
     place = texture_point(
         tables,
         corners,
@@ -269,7 +269,7 @@ def write_surface(
     if tables.colors.shape[0] > 0:
         out.tint[i] = vertex_color(tables, part, corners, u[i], v[i])
     if tables.materials[part.material].normal_map >= 0:
-        forward = wp.inverse(part.inverse)
+        forward = wp.inverse(part.to_local)
         if item > 0:
             forward = wp.transpose(tables.object_inverse[item]) * forward
         out.tangent[i] = tangent_of(

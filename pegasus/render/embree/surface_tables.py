@@ -66,7 +66,7 @@ class SeeThrough:
 class Part:
     """Geometry with a material in the frame of its object."""
 
-    inverse: wp.mat33d
+    to_local: wp.mat33d
     offset: wp.vec3d
     material: wp.int32
     entity: wp.int32

@@ -215,8 +215,8 @@ def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
             lambda: {"/gone/pegasus", "/here/pegasus"} <= (found := peer.ask("nodes")).keys() and found
         )
         until(lambda: "rt/gone/sensors/imu" in peer.ask("nodes")["/gone/pegasus"]["writes"])
-        # Four rotors, all rotors, attitude and thrust, velocity, trajectory.
-        assert nodes["/gone/pegasus"]["reader_count"] == 8
+        # Four rotors, all rotors, attitude and thrust, velocity, trajectory; faults to inject and to heal.
+        assert nodes["/gone/pegasus"]["reader_count"] == 10
         sim.remove("iris")
         until(lambda: "/gone/pegasus" not in peer.ask("nodes"))
         assert "/here/pegasus" in peer.ask("nodes")
@@ -283,5 +283,6 @@ def test_a_vehicle_that_px4_flies(px4, peer):
         listen(peer, {"/flown/odom": "Odometry"})
         height = seen(sim, peer, ["/flown/odom"])["/flown/odom"]["pose"]["pose"]["position"]["z"]
         assert height == pytest.approx(5.0, abs=0.5)
-        assert peer.ask("nodes")["/flown/pegasus"]["reader_count"] == 0
+        # Faults to inject and to heal, no commands.
+        assert peer.ask("nodes")["/flown/pegasus"]["reader_count"] == 2
         ignore(peer, ["/flown/odom"])
