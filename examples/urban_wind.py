@@ -22,7 +22,7 @@ def write_field(path: Path, speed: float = 8.0, height: float = 10.0) -> None:
 
 def main() -> list[float]:
     """Fly from the free stream over the block into its wake; return the wind along x in both [m/s]."""
-    path = trajectories.waypoints([(0, 0, 15), (30, 0, 15), (45, 0, 2)], speed=4.0)
+    path = trajectories.waypoints(((0.0, 0.0, 15.0), (30.0, 0.0, 15.0), (45.0, 0.0, 2.0)), speed=4.0)
     with Simulation("flat") as sim, tempfile.TemporaryDirectory() as folder:
         write_field(Path(folder, "block.npz"))
         file, winds = str(Path(folder, "block.npz")), []

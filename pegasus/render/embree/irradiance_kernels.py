@@ -7,6 +7,7 @@ Native code handles the eight probes around a point at a time.
 
 import warp as wp
 
+from pegasus.render.embree.native_types import native_result
 from pegasus.render.embree.reflection import SkyLight, sky_onto
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
@@ -27,7 +28,7 @@ class Volume:
     lamps: wp.array2d(dtype=wp.uint8)
 
 
-Probes = wp.types.vector(length=17, dtype=wp.float32)
+Probes = native_result("Probes", wp.types.vector(length=17, dtype=wp.float32))
 """Rows of the eight probes around a point, their weights, and the weight of the volume as a whole."""
 
 _PROBES = """

@@ -7,13 +7,14 @@ import numpy.typing as npt
 import warp as wp
 
 from pegasus.render.embree.irradiance_kernels import Probes, Volume
+from pegasus.render.embree.native_types import native_result
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 LANES = 8
 """Number of lamps at a time."""
 
-Ranking = wp.types.vector(length=13, dtype=wp.float32)
+Ranking = native_result("Ranking", wp.types.vector(length=13, dtype=wp.float32))
 
 _COLUMNS = 14
 _NEVER = 1.0e30
