@@ -63,7 +63,7 @@ class Condition:
     quantity: str
     """Name in `QUANTITIES`."""
     comparison: str
-    """One of < <= > >=."""
+    """Comparison: <, <=, > or >=."""
     number: float
 
     @classmethod

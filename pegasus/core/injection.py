@@ -79,7 +79,7 @@ class Injection:
 
     @property
     def acts(self) -> bool:
-        """Whether it acts on a copy now."""
+        """True while it acts on at least one copy."""
         return bool(self.active.any())
 
     @property
