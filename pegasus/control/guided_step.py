@@ -40,11 +40,11 @@ NO_AUTOPILOT, DISARMED = -1, 0
 
 _APPROACH = 1.6
 """Position gain of the reference: velocity per distance from the target [1/s]."""
-_RESPONSE = 3.0
+_RESPONSE = 4.3
 """Velocity gain of the reference: acceleration per velocity error [1/s]."""
-_TARGET_RESPONSE = 4.0
+_TARGET_RESPONSE = 6.7
 """Velocity gain of the reference on the way to a target [1/s]. With the lag of the acceleration the
-stability indices of its position are 2.5; see `pegasus.control.tuning`."""
+stability indices of its position are 2.5 and 4.2; see `pegasus.control.tuning`."""
 _BRAKING_SHARE = 0.7
 """Share of the acceleration planned to stop at the target."""
 _ACCELERATION_LAG = 0.1
@@ -210,14 +210,14 @@ def move(i: int, rows: GuidedRows, dt: Real, acceleration: Real) -> None:
     response = _RESPONSE
     if rows.command[i] == TARGET:
         response = _TARGET_RESPONSE
-    asked = limited((wanted - velocity) * response, acceleration)
-    jerk = (asked - rows.wanted_acceleration[i]) * (1.0 / _ACCELERATION_LAG)
-    gained = rows.wanted_acceleration[i] + jerk * minimum(dt, _ACCELERATION_LAG)
-    before = norm(velocity)
+    # The velocity once the lagging acceleration has died away: it approaches the wanted one without
+    # overshoot, and the velocity is its mean over the lag, so neither exceeds the speed.
+    lag = maximum(_ACCELERATION_LAG, dt)
+    coming = velocity + rows.wanted_acceleration[i] * (lag - dt)
+    asked = limited((wanted - coming) * minimum(response, 1.0 / dt), acceleration)
+    jerk = (asked - rows.wanted_acceleration[i]) * (1.0 / lag)
+    gained = rows.wanted_acceleration[i] + jerk * dt
     velocity = velocity + gained * dt
-    if rows.command[i] == TARGET:
-        # The lag of the acceleration would carry the speed beyond its limit.
-        velocity = limited(velocity, maximum(rows.speed[i], before))
     rows.wanted[i] = wanted
     rows.wanted_jerk[i] = jerk
     rows.wanted_acceleration[i] = gained
