@@ -4,7 +4,7 @@ python benchmarks/speed.py [SECONDS]           Steps of 1 to 1000 vehicles, as `
 python benchmarks/speed.py run [SCENARIO ...]  `pegasus run`, recorded and audited; first_flight by default
 python benchmarks/speed.py batch [COUNT]       A batch with one trajectory for all, and with one for each; 256
 python benchmarks/speed.py guided [COUNT]      Vehicles that hold a point, and guided by velocities; 1
-python benchmarks/speed.py wind [COUNT]        What each wind adds to a step of an Iris that holds a point; 1
+python benchmarks/speed.py models [COUNT]      What winds and propulsions add to the step of an Iris; 1
 """
 
 import sys
@@ -22,7 +22,7 @@ from rich.table import Table
 
 from pegasus import Multirotor, Simulation
 from pegasus.cli.benchmark import report
-from pegasus.config.files import load_world
+from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import WorldSpec
 from pegasus.control import GeometricController, GuidedController, trajectories
 from pegasus.core.vehicle_manager import VehicleManager
@@ -210,32 +210,62 @@ def report_guided(count: int) -> None:
     print(f"np.add of two vectors at this load: {yardstick():.2f} us")
 
 
+_MEAN = {"mean_velocity": [5.0, 0.0, 0.0]}
 WINDS: dict[str, Any] = {
-    "constant": {"mean_velocity": [5.0, 0.0, 0.0]},
-    "log": {"model": "log", "mean_velocity": [5.0, 0.0, 0.0]},
-    "dryden": {"model": "dryden", "mean_velocity": [5.0, 0.0, 0.0]},
-    "von_karman": {"model": "von_karman", "mean_velocity": [5.0, 0.0, 0.0]},
-    "log, dryden": [{"model": "log", "mean_velocity": [5.0, 0.0, 0.0]}, {"model": "dryden"}],
-    "gusts": {"model": "gusts", "mean_velocity": [5.0, 0.0, 0.0]},
+    "constant": _MEAN,
+    "log": {"model": "log", **_MEAN},
+    "dryden": {"model": "dryden", **_MEAN},
+    "von_karman": {"model": "von_karman", **_MEAN},
+    "log, dryden": [{"model": "log", **_MEAN}, {"model": "dryden"}],
+    "gusts": {"model": "gusts", **_MEAN},
 }
+_BLADES = {
+    "diameter": 0.254,
+    "advance_ratio": [0.0, 0.142, 0.289, 0.438, 0.577, 0.719],
+    "thrust_coefficient": [0.1185, 0.0994, 0.0770, 0.0502, 0.0178, -0.0218],
+    "power_coefficient": [0.0480, 0.0451, 0.0414, 0.0352, 0.0258, 0.0130],
+}
+_ELECTRIC = {
+    "model": "electric",
+    "kv": 920,
+    "resistance": 0.12,
+    "inertia": 3e-5,
+    "nominal_voltage": 14.8,
+    "speed_control": "closed_loop",
+    "proportional_gain": 0.02,
+    "max_speed": 1000.0,
+}
+_PROPELLER = {"model": "propeller", **_BLADES}
+_ROTOR = {"model": "rotor", **_BLADES, "flapping": 0.6, "induced_drag": 0.3, "hub_stiffness": 0.3}
+VEHICLES: dict[str, dict[str, Any]] = {
+    "electric": {"motor": _ELECTRIC},
+    "propeller": {"thrust_curve": _PROPELLER},
+    "rotor": {"thrust_curve": _ROTOR},
+    "electric, rotor": {"motor": _ELECTRIC, "thrust_curve": _ROTOR},
+}
+"""Changes of the Iris."""
 
 
-def report_winds(count: int) -> None:
-    """Print the step times of vehicles in several winds, measured in turn.
+def report_models(count: int) -> None:
+    """Print the step times of vehicles with several winds and propulsions, measured in turn.
 
     Args:
         count: Number of copies.
     """
+    iris = load_vehicle("iris")[0].model_dump()
+    flown: dict[str, tuple[Any, Any]] = {name: (wind, {}) for name, wind in WINDS.items()}
+    flown |= {name: (_MEAN, change) for name, change in VEHICLES.items()}
+    flown["electric, rotor, dryden"] = WINDS["dryden"], VEHICLES["electric, rotor"]
     places = [(8.0 * (k % 16), 8.0 * (k // 16), 10.0) for k in range(count)]
-    times: dict[str, list[float]] = {name: [] for name in WINDS}
+    times: dict[str, list[float]] = {name: [] for name in flown}
     steps = 20 + 3000 // count
     with ExitStack() as stack:
         simulations = {}
-        for name, wind in WINDS.items():
-            described = load_world("flat")[0].model_dump() | {"wind": wind}
-            simulation = stack.enter_context(Simulation(WorldSpec(**described), engine="mujoco"))
+        for name, (wind, change) in flown.items():
+            world = WorldSpec(**load_world("flat")[0].model_dump() | {"wind": wind})
+            simulation = stack.enter_context(Simulation(world, engine="mujoco"))
             hold = GeometricController(trajectories.hold(height=10.0))
-            simulation.add(Multirotor("iris", count=count, position=places, backends=[hold]))
+            simulation.add(Multirotor(iris | change, count=count, position=places, backends=[hold]))
             simulation.step(100)
             simulations[name] = simulation
         for _ in range(12):
@@ -243,17 +273,17 @@ def report_winds(count: int) -> None:
                 began = time.thread_time_ns()
                 simulation.step(steps)
                 times[name].append((time.thread_time_ns() - began) / steps / count / 1e3)
-    still = min(times["constant"])
+    plain = min(times["constant"])
     for name, taken in times.items():
-        print(f"{name:12} {min(taken):7.3f} us per vehicle-step, {min(taken) - still:+.3f} by the wind")
+        print(f"{name:24} {min(taken):7.3f} us per vehicle-step, {min(taken) - plain:+.3f}")
     print(f"np.add of two vectors at this load: {yardstick():.2f} us")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["batch"]:
         report_batch(int(sys.argv[2]) if sys.argv[2:] else 256)
-    elif sys.argv[1:2] == ["wind"]:
-        report_winds(int(sys.argv[2]) if sys.argv[2:] else 1)
+    elif sys.argv[1:2] == ["models"]:
+        report_models(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["guided"]:
         report_guided(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["run"]:

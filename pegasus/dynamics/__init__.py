@@ -6,6 +6,7 @@ from pegasus.dynamics.box_drag import BoxDrag
 from pegasus.dynamics.downwash import Downwash
 from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag
 from pegasus.dynamics.electric_motor import ElectricMotor
+from pegasus.dynamics.forward_flight import RotorThrust
 from pegasus.dynamics.ground_effect import GroundEffect
 from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
 from pegasus.dynamics.thrust_curves import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
@@ -24,6 +25,7 @@ THRUST_CURVES: Registry[ThrustCurve] = Registry(
         "quadratic": QuadraticThrust,
         "polynomial": PolynomialThrust,
         "propeller": PropellerThrust,
+        "rotor": RotorThrust,
     },
 )
 """Thrust curves by their name in YAML."""
@@ -73,5 +75,6 @@ __all__ = [
     "PropellerThrust",
     "QuadraticDrag",
     "QuadraticThrust",
+    "RotorThrust",
     "ThrustCurve",
 ]

@@ -295,8 +295,7 @@ class PropellerThrust(ThrustCurve):
         object.__setattr__(self, "_coefficients", self._read())
 
     def _read(self) -> Coefficients:
-        beyond = self.beyond or ("held" if self.file is None else "momentum")
-        require(beyond in ("held", "momentum"), "beyond", beyond, "must be held or momentum")
+        beyond = self._way_beyond()
         given = self.thrust_coefficient, self.power_coefficient, self.advance_ratio
         if self.file is not None:
             require(
@@ -323,6 +322,11 @@ class PropellerThrust(ThrustCurve):
                 f"must be at least J C_T = {ratio * thrust:.4g} at J = {ratio:g}, an efficiency of 1",
             )
         return continued(measured)
+
+    def _way_beyond(self) -> str:
+        beyond = self.beyond or ("held" if self.file is None else "momentum")
+        require(beyond in ("held", "momentum"), "beyond", beyond, "must be held or momentum")
+        return beyond
 
     def _given(self) -> Coefficients:
         given_thrust, given_power, given = self.thrust_coefficient, self.power_coefficient, self.advance_ratio

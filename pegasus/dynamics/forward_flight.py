@@ -1,0 +1,216 @@
+"""Rotor in forward flight: translational lift, induced drag, and flapping of its blades.
+
+Speeds are advance ratios, by n D. A rotor with the thrust coefficient C_T that moves through the air at J
+along its axis and mu across it has the induced velocity lambda_i of
+
+    lambda_i^2 (mu^2 + (J + lambda_i)^2) = lambda_h^4,   lambda_h^2 = 2 C_T / pi
+
+(Glauert 1926; Leishman, Principles of Helicopter Aerodynamics, 2006, sec. 2.14), which is smaller than in
+hover: the same rotor gives more thrust for less power. C_T and C_P follow from the flow through the disc
+J + lambda_i as in axial flight; they are tabulated over J and mu once, so that a step only interpolates.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pegasus.base.arrays import Array
+from pegasus.base.components import require
+from pegasus.base.step_math import Real, Reals, Vec3, floor, length, magnitude, minimum, sqrt
+from pegasus.dynamics.rotor_states import DESCENT, Coefficients, axial_inflow, disc_inflow
+from pegasus.dynamics.thrust_curves import PropellerThrust, signed_root
+
+_TURN = 2.0 * math.pi
+_SLOW = 1e-9
+"""Travel of a blade tip [m/s] below which advance ratios are those of this travel."""
+_DENSITY = 50.0
+"""Points of the tables per unit of the advance ratio along the axis."""
+_ACROSS_DENSITY = 15.0
+"""Points of the tables per unit of the advance ratio across the axis."""
+_ACROSS = 31
+"""Points of the tables across the axis: up to 2, and held beyond."""
+_LAST_ACROSS = 30.0
+_ROW = 2 * _ACROSS
+"""Values of the tables for one advance ratio along the axis."""
+
+
+@dataclass(frozen=True)
+class RotorParameters:
+    """Parameters of `rotor_in_flight`."""
+
+    diameter: float
+    """Diameter [m]."""
+    coefficients: tuple[float, ...]
+    """C_T and C_P side by side over evenly spaced advance ratios along the axis, from -2 on, and across it,
+    which vary faster."""
+    rest_thrust: float
+    """C_T at rest."""
+    tilt: float
+    """Force across the axis, by thrust and in-plane over tip speed."""
+    moment: float
+    """Moment of the hub by in-plane over tip speed [N m]."""
+
+
+def level_inflow(across: Array, hover: Array) -> Array:
+    """Return the induced advance ratio in level flight, of v^2 (mu^2 + v^2) = lambda_h^4."""
+    half = 0.5 * across**2
+    level: Array = np.sqrt(hover**4 / (half + np.sqrt(half**2 + hover**4)))
+    return level
+
+
+def flow_through(ratio: Array, across: Array, flows: Array, thrust: Array) -> Array:
+    """Return the flow through the disc by advance ratio along and across the axis.
+
+    It is found by bisection: the thrust at a flow and the velocity that this thrust induces both fall as the
+    flow rises. In a climb and in level flight the induced velocity is Glauert's. In descent, where his
+    equation fails near the vortex-ring state, it is that of axial descent times that of level flight by that
+    of hover.
+
+    Args:
+        ratio: Advance ratios along the axis, shape (K,).
+        across: Advance ratios across it, not below 0, shape (K,).
+        flows: Rising flows through the disc, shape (M,).
+        thrust: Thrust coefficients there, shape (M,).
+    """
+    climbs = ratio >= 0.0
+    low = np.where(climbs, 0.0, ratio - 1.0)
+    high = np.maximum(ratio, 0.0) + 2.0
+    for _ in range(45):
+        middle = 0.5 * (low + high)
+        square = 2.0 / math.pi * np.interp(middle, flows, thrust)
+        hover = np.sqrt(np.maximum(square, 1e-12))
+        axial = np.array([axial_inflow(j, h) for j, h in zip(ratio[~climbs], hover[~climbs], strict=True)])
+        induced = square / np.maximum(np.hypot(across, middle), 1e-12)
+        induced[~climbs] = axial * level_inflow(across[~climbs], hover[~climbs]) / hover[~climbs]
+        more = ratio + induced > middle
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    return middle
+
+
+def over_ratios(made: Coefficients) -> Array:
+    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 31, 2)."""
+    ratios = np.array(made.advance_ratio)
+    flows = np.array([disc_inflow(j, c) for j, c in zip(ratios, made.thrust, strict=True)])
+    # Near hover the flow rises a little in descent, as the rotor enters the vortex-ring state.
+    rising = flows < np.append(np.minimum.accumulate(flows[::-1])[-2::-1], np.inf)
+    flows, thrust, power = flows[rising], np.array(made.thrust)[rising], np.array(made.power)[rising]
+    along = np.arange(round(-DESCENT * _DENSITY), math.floor(ratios[-1] * _DENSITY) + 1) / _DENSITY
+    ratio, across = (
+        grid.ravel() for grid in np.meshgrid(along, np.arange(_ACROSS) / _ACROSS_DENSITY, indexing="ij")
+    )
+    found = flow_through(ratio, across, flows, thrust).reshape(len(along), _ACROSS)
+    tables = np.stack([np.interp(found, flows, thrust), np.interp(found, flows, power)], axis=-1)
+    # Axial flight is that of the propeller itself, also where two ratios have one flow.
+    tables[:, 0, 0] = np.interp(along, ratios, made.thrust)
+    tables[:, 0, 1] = np.interp(along, ratios, made.power)
+    return tables
+
+
+def rotor_in_flight(
+    p: RotorParameters, speed: Real, air_velocity: Vec3, air_density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return force and torque of a rotor; see `RotorThrust`."""
+    turns = speed / _TURN
+    travel = turns * p.diameter
+    if magnitude(travel) < _SLOW:
+        travel = _SLOW
+    plane = air_velocity[0] * air_velocity[0] + air_velocity[1] * air_velocity[1]
+    along = (air_velocity[2] / travel + DESCENT) * _DENSITY
+    across = sqrt(plane) / magnitude(travel) * _ACROSS_DENSITY
+    last = Real(length(p.coefficients) // _ROW) - 1.0
+    # The comparisons hold no value that is not a number, which would point outside the tables.
+    if not along > 0.0:
+        along = 0.0
+    if along > last:
+        along = last
+    if not across < _LAST_ACROSS:
+        across = _LAST_ACROSS
+    i = int(minimum(floor(along), last - 1.0))
+    j = int(minimum(floor(across), _LAST_ACROSS - 1.0))
+    corner = i * _ROW + 2 * j
+    x = along - Real(i)
+    y = across - Real(j)
+    square = p.diameter * p.diameter
+    pressure = air_density * turns * magnitude(turns) * square * square
+    thrust = pressure * between(p.coefficients, corner, x, y)
+    torque = pressure * between(p.coefficients, corner + 1, x, y) * (p.diameter / _TURN)
+    tip = 0.5 * _TURN * magnitude(travel)
+    # In-plane over tip speed by in-plane speed: r / (1 + r^2), which leaves nothing to a rotor at rest.
+    share = tip / (tip * tip + plane)
+    pull = -magnitude(thrust) * p.tilt * share
+    bend = p.moment * share
+    force = Vec3(pull * air_velocity[0], pull * air_velocity[1], thrust)
+    return force, Vec3(bend * air_velocity[1], -bend * air_velocity[0], torque)
+
+
+def between(values: Reals, corner: int, x: Real, y: Real) -> Real:
+    """Return a value between four points of a table, which lie at x and y from 0 to 1 from a corner."""
+    near = values[corner] + y * (values[corner + 2] - values[corner])
+    far = values[corner + _ROW] + y * (values[corner + _ROW + 2] - values[corner + _ROW])
+    return near + x * (far - near)
+
+
+def speed_at_rest(p: RotorParameters, thrust: Real, air_density: Real) -> Real:
+    """Return the speed that gives a thrust in still air."""
+    square = p.diameter * p.diameter
+    return _TURN * signed_root(thrust / (air_density * p.rest_thrust * square * square))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotorThrust(PropellerThrust):
+    """Propeller by tables, in axial and forward flight, with flapping blades.
+
+    Axial flight is that of `PropellerThrust` with `beyond: momentum`. Across its axis the rotor has Glauert's
+    induced velocity, and with its tip speed w R and in-plane speed u, mu = (u / w R) / (1 + (u / w R)^2),
+
+        H = -T (a + d) mu u / |u|,   M = k_beta a mu z x -u / |u|
+
+    the force of the tip-path plane that tilts back by the angle a mu and of the induced drag d (Mahony, Kumar
+    and Corke, Multirotor aerial vehicles, IEEE Robotics and Automation Magazine 19(3), 2012), and the moment
+    of the hub's stiffness (Hoffmann et al., Quadrotor helicopter flight dynamics, AIAA 2007-6461).
+    For small mu near hover H is linear in the in-plane speed: the rotor drag of Faessler, Franchi and
+    Scaramuzza (2018) with d_x = (a + d) g / (w R) [1/s]. The sideways tilt, which changes sign with the sense
+    of rotation, and the growth of the profile power with mu are neglected.
+    """
+
+    law: ClassVar[Any] = staticmethod(rotor_in_flight)
+    inverse_law: ClassVar[Any] = staticmethod(speed_at_rest)
+
+    flapping: float = 0.0
+    """Tilt of the tip-path plane a by in-plane over tip speed [rad]."""
+    induced_drag: float = 0.0
+    """Further force across the axis d, by thrust and by in-plane over tip speed."""
+    hub_stiffness: float = 0.0
+    """Moment of the hub by flapping angle k_beta [N m/rad]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("flapping", "induced_drag", "hub_stiffness"):
+            value = getattr(self, name)
+            require(0 <= value < math.inf, name, value, "must not be below 0")
+
+    def _way_beyond(self) -> str:
+        require(
+            self.beyond != "held",
+            "beyond",
+            self.beyond,
+            "must be momentum: forward flight needs the flow through the disc",
+        )
+        return "momentum"
+
+    @cached_property
+    def _table(self) -> Array:
+        return over_ratios(self._coefficients)
+
+    def parameters(self) -> RotorParameters:
+        """Return the parameters of the law: tables over the advance ratios along and across the axis."""
+        return RotorParameters(
+            diameter=self.diameter,
+            coefficients=tuple(self._table.ravel().tolist()),
+            rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),
+            tilt=self.flapping + self.induced_drag,
+            moment=self.hub_stiffness * self.flapping,
+        )
