@@ -21,6 +21,7 @@ from pegasus.render.embree.renderer import EmbreeRenderer
 from pegasus.render.photo import renderer as renderers
 from pegasus.render.photo import shapes as shapes
 from pegasus.render.photo.renderer import VARIANT, MitsubaRenderer, load_mitsuba
+from pegasus.render.sky import EMISSION
 from pegasus.scene.scene import Entity, Light, Scene, Texture
 
 GRAY: dict[str, Any] = {"diffuse_color": (0.5, 0.5, 0.5)} | LAMBERT
@@ -179,6 +180,20 @@ def test_a_surface_in_the_sun_obeys_lambert(renderer: MitsubaRenderer) -> None:
     radiance = renderer.render(look((0, 0, 5), (0, 0, 0), (8, 6), fov=10.0), ["radiance"], samples=8).radiance
     assert radiance is not None
     np.testing.assert_allclose(radiance, 0.5 / math.pi * 1000.0 * 0.8, rtol=0.02)
+
+
+def test_an_emissive_surface_reflects_light_too(renderer: MitsubaRenderer) -> None:
+    """A surface with an image of its emission would be black wherever that image is."""
+    glow = GRAY | {"emissive_color": (0.1, 0.0, 0.0)}
+    lights = [sun((0.0, 0.6, 0.8), strength=1000.0)]
+    renderer.load(scene(("ground", quad(20.0), glow, np.eye(4)), lights=lights))
+    radiance = renderer.render(
+        look((0, 0, 5), (0, 0, 0), (8, 6), fov=10.0), ["radiance"], samples=64
+    ).radiance
+    assert radiance is not None
+    reflected = 0.5 / math.pi * 1000.0 * 0.8
+    expected = [reflected + 0.1 * EMISSION, reflected, reflected]
+    np.testing.assert_allclose(radiance.mean(axis=(0, 1)), expected, rtol=0.05)
 
 
 def test_a_ball_lamp_lights_by_the_square_of_its_distance(renderer: MitsubaRenderer) -> None:
@@ -507,6 +522,7 @@ def test_without_llvm_the_remedy_is_one_line() -> None:
     code = """
 from pegasus.base.errors import ConfigError
 from pegasus.render.photo.renderer import MitsubaRenderer
+from pegasus.render.sky import EMISSION
 try:
     MitsubaRenderer()
 except ConfigError as error:

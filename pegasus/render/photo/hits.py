@@ -62,6 +62,8 @@ class Hits:
         """First face of each mesh."""
         self.shines = np.zeros(0, bool)
         """Whether each place is a lamp or an emissive mesh."""
+        self.is_lamp = np.zeros(0, bool)
+        """Whether each place is a lamp."""
         self._masks: dict[int, tuple[Texture, float, npt.NDArray[np.float32]]] = {}
 
     def update(
@@ -77,7 +79,7 @@ class Hits:
         """
         self._scene, self._tables = scene, tables
         counts = [len(place.first_faces) for place in places]
-        self._is_lamp = np.array([count == 0 for count in counts])
+        self.is_lamp = np.array([count == 0 for count in counts])
         self._first_mesh = np.cumsum([0, *counts])[:-1]
         self.first_faces = np.array([face for place in places for face in place.first_faces], np.int64)
         self._entities = np.array([place.entity for place in places], np.int32)
@@ -93,7 +95,7 @@ class Hits:
         self.place_of = np.zeros(int(numbers.max()) + 1, np.int64)
         self.place_of[numbers] = np.arange(len(numbers))
         # Lamps share one more mesh, which is opaque.
-        first = np.where(self._is_lamp, len(self.first_faces), self._first_mesh)
+        first = np.where(self.is_lamp, len(self.first_faces), self._first_mesh)
         self.first_meshes = first[self.place_of].astype(np.uint32)
 
     def move(self, places: Sequence[Place]) -> None:
@@ -161,7 +163,7 @@ class Hits:
         self, rows: IntArray, found: _Hits, origins: Array, directions: Array, start: Array, out: Returns
     ) -> BoolArray:
         """Write the hits of rays; return those that pass through."""
-        lamp = self._is_lamp[found.place]
+        lamp = self.is_lamp[found.place]
         mesh = np.where(lamp, 0, self._first_mesh[found.place] + found.mesh)
         face = np.where(lamp, 0, self.first_faces[np.minimum(mesh, len(self.first_faces) - 1)] + found.face)
         tables = self._tables

@@ -227,9 +227,9 @@ class PathIntegrator:
             met = self._visibility.meet(ray, chance, active, coherent=depth == 0)
             hit = active & dr.isfinite(met.t)
             found = self._surfaces.found(met, ray, hit)
-            value, shining = self._emitted(ray, met, found, last, last_pdf, active, first=depth == 0)
+            value, ended = self._emitted(ray, met, found, last, last_pdf, active, first=depth == 0)
             _add(dr, light, weight * value, path, active)
-            active = hit & ~shining
+            active = hit & ~ended
             if depth + 2 > DEPTH:
                 dr.eval(light)
                 break
@@ -267,7 +267,7 @@ class PathIntegrator:
     def _emitted(
         self, ray: Any, met: Any, found: Found, last: Any, last_pdf: Any, active: Any, *, first: bool
     ) -> tuple[Any, Any]:
-        """Return the emitted radiance along rays, and which of them hit lamps."""
+        """Return the emitted radiance along rays, and which of them hit lamps, which reflect nothing."""
         mi, dr, scene = self._mi, self._dr, self._scene
         away = active & ~dr.isfinite(met.t)
         if not self._weighs:
@@ -290,7 +290,7 @@ class PathIntegrator:
         if not first:
             other = scene.pdf_emitter_direction(reference, seen, seeing)
             value = value * _balance(last_pdf, other, dr)
-        return dr.select(seeing, value, 0.0), shining
+        return dr.select(seeing, value, 0.0), self._surfaces.is_lamp(found.place, shining)
 
     def _lit(self, found: Found, look: Look, viewer: Any, random: Any, active: Any) -> tuple[Any, Any]:
         """Return the reflected light of one sampled emitter, and the shadow rays."""

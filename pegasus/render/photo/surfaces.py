@@ -73,6 +73,7 @@ class Surfaces:
         self._colors = None if tables.colors is None else uploaded(mi.Float, tables.colors)
         self.has_lamps = bool(hits.shines.any())
         self._shines = uploaded(mi.Bool, hits.shines)
+        self._is_lamp = uploaded(mi.Bool, hits.is_lamp)
         own = np.array([place.first_faces[0] if place.first_faces else 0 for place in places], np.uint32)
         self._own_faces = uploaded(mi.UInt32, own)
         self._registered = uploaded(mi.UInt32, hits.registered)
@@ -116,6 +117,10 @@ class Surfaces:
             active: Mask of the rays to process.
         """
         return self._dr.gather(self._mi.Bool, self._shines, place, active)
+
+    def is_lamp(self, place: Any, active: Any) -> Any:
+        """Return whether shapes are lamps; see `shines`."""
+        return self._dr.gather(self._mi.Bool, self._is_lamp, place, active)
 
     def lamp(self, met: Met, active: Any) -> Any:
         """Return hits of emissive shapes as Mitsuba intersections.
