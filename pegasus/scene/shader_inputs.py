@@ -9,6 +9,7 @@ from pxr import Ar, Sdf, Usd, UsdShade
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import replacing, user_cache
+from pegasus.scene.materialx_files import SOURCE
 from pegasus.scene.stage import TIME
 from pegasus.scene.udim import NUMBERS, TOKEN
 
@@ -72,7 +73,7 @@ def texture_file(attribute: Usd.Attribute) -> Path | None:
         return _kept(user_cache() / "textures" / name, content)
     raise ConfigError(
         "texture does not exist",
-        file=layer.realPath or layer.identifier,
+        file=layer.customLayerData.get(SOURCE) or layer.realPath or layer.identifier,
         field=str(attribute.GetPath()),
         value=asset.path,
         remedy="put the image there, or correct the path in the material",

@@ -100,6 +100,14 @@ def test_a_changed_document_is_read_again(folder: Path) -> None:
     assert only(scene_of_file(folder / "wall.usda")).metallic == 0.75
 
 
+def test_a_missing_image_names_its_document(folder: Path) -> None:
+    """The error would name a file of the cache, which the user never wrote."""
+    (folder / "maps" / "stone.png").unlink()
+    with pytest.raises(ConfigError, match="texture does not exist") as caught:
+        translate(folder / "wall.usda")
+    assert str(caught.value).startswith(str(folder / "stone.mtlx"))
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
