@@ -10,7 +10,7 @@ from pegasus.sensors.imu import IMU, ImuReading
 
 
 class ImuRecorder:
-    """Recorder of the readings of one copy's first IMU, and of the true motion at their instants.
+    """Recorder of the readings of one copy's first IMU, and of the true motion and biases at their instants.
 
     Args:
         vehicle: The vehicle.
@@ -22,11 +22,10 @@ class ImuRecorder:
         self._name = next((name for name, item in vehicle.sensors.items() if isinstance(item, IMU)), None)
         self._mount = np.eye(4)
         if self._name is not None:
-            imu = vehicle.sensors[self._name]
-            assert isinstance(imu, IMU)
+            imu = self._imu
             self._mount[:3, :3] = matrix_from_quaternion(np.array(imu.orientation))
             self._mount[:3, 3] = imu.position
-        self._rows: list[tuple[float, Array, Array, Array, Array, Array]] = []
+        self._rows: list[tuple[float, Array, Array, Array, Array, Array, Array, Array]] = []
         self._truth: tuple[Array, Array, Array] | None = None
 
     def observe_before_step(self) -> None:
@@ -47,17 +46,26 @@ class ImuRecorder:
         assert isinstance(reading, ImuReading)
         assert self._truth is not None
         rate, force = reading.angular_velocity[self._copy], reading.specific_force[self._copy]
-        self._rows.append((reading.stamp, rate.copy(), force.copy(), *self._truth))
+        biases = (bias[self._copy] for bias in self._imu.bias())
+        self._rows.append((reading.stamp, rate.copy(), force.copy(), *self._truth, *biases))
 
     def taken(self) -> ImuTrack | None:
         """Return the readings since the last call, None without an IMU."""
         if self._name is None:
             return None
-        widths = (1, 3, 3, 3, 4, 3)
+        widths = (1, 3, 3, 3, 4, 3, 3, 3)
         columns = [
             np.array([row[k] for row in self._rows], np.float64).reshape((-1, width) if k else -1)
             for k, width in enumerate(widths)
         ]
         self._rows.clear()
-        time, rate, force, position, orientation, velocity = columns
-        return ImuTrack(time, rate, force, position, orientation, velocity, self._mount)
+        time, rate, force, position, orientation, velocity, rate_bias, force_bias = columns
+        return ImuTrack(
+            time, rate, force, position, orientation, velocity, rate_bias, force_bias, self._mount
+        )
+
+    @property
+    def _imu(self) -> IMU:
+        imu = self._vehicle.sensors[self._name or ""]
+        assert isinstance(imu, IMU)
+        return imu

@@ -44,14 +44,14 @@ class SequenceWriter(DatasetWriter, ABC):
 class EurocWriter(SequenceWriter):
     """Writer of the ASL layout: `sequence_NNNN/mav0` with cameras, IMU and ground truth.
 
-    Times are in nanoseconds, poses those of the body. Ground truth stands at the readings of the IMU, without
-    its biases, or at the frames where there is no IMU.
+    Times are in nanoseconds, poses those of the body. Ground truth stands at the readings of the IMU, with
+    its biases, or at the frames, with biases of 0, where there is no IMU.
     """
 
     layout = (
         "EuRoC (ASL): `sequence_NNNN/mav0/cam0/data.csv`, `imu0/data.csv` and "
-        "`state_groundtruth_estimate0/data.csv` (time, position, quaternion wxyz, velocity of the body). "
-        "`T_BS` of `sensor.yaml` is sensor to body."
+        "`state_groundtruth_estimate0/data.csv` (time, position, quaternion wxyz, velocity of the body, "
+        "biases of the IMU). `T_BS` of `sensor.yaml` is sensor to body."
     )
 
     def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
@@ -77,14 +77,17 @@ class EurocWriter(SequenceWriter):
             content = {"sensor_type": "imu", "T_BS": _matrix_yaml(np.array(tracks[0]["mount"]))}
             files["mav0/imu0/sensor.yaml"] = yaml.safe_dump(content, sort_keys=False)
         state = "position", "orientation", "velocity"
-        truth = [row for track in tracks for row in _rows(track, ("time", *state))] or [
-            (frame["stamp"], *(frame["body"][name] for name in state)) for frame in frames
+        columns = "time", *state, "gyroscope_bias", "accelerometer_bias"
+        truth = [row for track in tracks for row in _rows(track, columns)] or [
+            (frame["stamp"], *(frame["body"][name] for name in state), (0.0,) * 3, (0.0,) * 3)
+            for frame in frames
         ]
         heading = (
             "#timestamp [ns],p_RS_R_x [m],p_RS_R_y,p_RS_R_z,q_RS_w,q_RS_x,q_RS_y,q_RS_z,"
-            "v_RS_R_x [m s^-1],v_RS_R_y,v_RS_R_z"
+            "v_RS_R_x [m s^-1],v_RS_R_y,v_RS_R_z,b_w_RS_S_x [rad s^-1],b_w_RS_S_y,b_w_RS_S_z,"
+            "b_a_RS_S_x [m s^-2],b_a_RS_S_y,b_a_RS_S_z"
         )
-        states = ((_nanoseconds(t), *p, q[3], *q[:3], *v) for t, p, q, v in truth)
+        states = ((_nanoseconds(t), *p, q[3], *q[:3], *v, *w, *f) for t, p, q, v, w, f in truth)
         files["mav0/state_groundtruth_estimate0/data.csv"] = _table(heading, states)
         return files
 

@@ -54,6 +54,10 @@ class ImuTrack:
     """True unit quaternions xyzw, body to world, shape (K, 4)."""
     velocity: Array
     """True velocities in the world [m/s], shape (K, 3)."""
+    gyroscope_bias: Array
+    """True biases of the gyroscope in the IMU's frame [rad/s], shape (K, 3)."""
+    accelerometer_bias: Array
+    """True biases of the accelerometer in the IMU's frame [m/s^2], shape (K, 3)."""
     mount: Array
     """IMU to body, shape (4, 4)."""
 

@@ -170,6 +170,9 @@ class ImuRows(SensorRows):
     """Angular velocity of the last reading [rad/s]."""
     force: Column[Vec3]
     """Specific force of the last reading [m/s^2]."""
+    rate_error: Column[Vec3]
+    force_error: Column[Vec3]
+    """Turn-on and Gauss-Markov bias within the last reading."""
 
 
 def specific_force(acceleration: Vec3, gravity: Vec3, orientation: Quat) -> Vec3:
@@ -287,6 +290,8 @@ def imu(i: int, rows: ImuRows) -> None:
         force = noisy(accelerometer, force, rows.normal[i, 1], rows.force_bias[i], rows.force_offset[i])
         rows.rate[i] = saturated(rate, p.rate_range)
         rows.force[i] = saturated(force, p.force_range)
+        rows.rate_error[i] = rows.rate_bias[i] + rows.rate_offset[i]
+        rows.force_error[i] = rows.force_bias[i] + rows.force_offset[i]
         rows.rate_bias[i] = next_bias(gyroscope, rows.rate_bias[i], rows.normal[i, 2])
         rows.force_bias[i] = next_bias(accelerometer, rows.force_bias[i], rows.normal[i, 3])
         rows.steps[i] = 0
@@ -394,3 +399,11 @@ class IMU(CompiledSensor):
     def reading(self, stamp: float) -> ImuReading:
         """Return the last reading."""
         return ImuReading(stamp, self.rows["rate"].copy(), self.rows["force"].copy())
+
+    def bias(self) -> tuple[Array, Array]:
+        """Return the true biases within the last reading, turn-on biases included, in the frame of the IMU.
+
+        Returns:
+            Those of the gyroscope [rad/s] and of the accelerometer [m/s^2], each of shape (N, 3).
+        """
+        return self.rows["rate_error"].copy(), self.rows["force_error"].copy()

@@ -37,7 +37,8 @@ def frame_at(number, scene=0, **fields):
     times = stamp + np.linspace(-0.08, 0.0, 5)
     track = ImuTrack(
         *(times, rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.normal(size=(5, 3))),
-        *(np.tile(quaternion, (5, 1)), rng.normal(size=(5, 3)), MOUNT),
+        *(np.tile(quaternion, (5, 1)), rng.normal(size=(5, 3))),
+        *(rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), MOUNT),
     )
     motion = Motion(body[:3, 3], quaternion, np.array([1.0, 0, 0]), track)
     given = {"stamp": stamp, "scene": scene, "motion": motion, "regions": ("wall",), **fields}
@@ -99,6 +100,9 @@ def test_euroc_tables_and_calibration_agree_with_the_frames(tmp_path):
     turned = Rotation.from_quat(truth[:, [5, 6, 7, 4]])
     expected = Rotation.from_quat(np.concatenate([t.orientation for t in tracks]))
     np.testing.assert_allclose((turned * expected.inv()).magnitude(), 0.0, atol=1e-9)
+    np.testing.assert_array_equal(truth[:, 8:11], np.concatenate([t.velocity for t in tracks]))
+    np.testing.assert_array_equal(truth[:, 11:14], np.concatenate([t.gyroscope_bias for t in tracks]))
+    np.testing.assert_array_equal(truth[:, 14:], np.concatenate([t.accelerometer_bias for t in tracks]))
     camera = yaml.safe_load((place / "cam0" / "sensor.yaml").read_text())
     np.testing.assert_allclose(np.reshape(camera["T_BS"]["data"], (4, 4)), TO_BODY, atol=1e-12)
     assert camera["intrinsics"] == [150.0, 150.0, 79.5, 59.5]
@@ -136,8 +140,8 @@ def test_trajectories_follow_the_rules_of_their_readers(tmp_path):
         text = (tmp_path / name / "sequence_0000" / file).read_text()
         lines = [line for line in text.splitlines() if not line.startswith("#")]
         fields = [line.split(separator) for line in lines]
-        # evo: 8 fields for TUM, 8 or more for EuRoC, none of them empty.
-        assert {len(row) for row in fields} == ({8} if name == "tum" else {11})
+        # evo: 8 fields for TUM, 8 or more for EuRoC, none of them empty; EuRoC's own files have 17.
+        assert {len(row) for row in fields} == ({8} if name == "tum" else {17})
         values = np.array(fields, float)
         assert np.isfinite(values).all()
         stamps, quaternions = unit * values[:, 0], values[:, 4:8]

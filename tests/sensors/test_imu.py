@@ -363,6 +363,17 @@ def test_biases_have_their_sigma_and_correlation_time(
     assert_gauss_markov(forces, rate_hz=rate, sigma=0.3 * math.sqrt(0.5), correlation_time=1.0)
 
 
+def test_the_true_biases_are_those_of_the_last_reading(bench: Any) -> None:
+    """Ground truth of datasets would have biases of another reading, or leave out those of the turn-on."""
+    imu = IMU(gyroscope=Gyroscope(noise_density=0.0), accelerometer=Accelerometer(noise_density=0.0))
+    state = bench.bind(imu, count=3)
+    reading = list(bench.readings(imu, state, 3))[-1]
+    rate_bias, force_bias = imu.bias()
+    assert_allclose(reading.angular_velocity, rate_bias, atol=1e-15)
+    assert_allclose(reading.specific_force - [0.0, 0.0, G], force_bias, atol=1e-14)
+    assert np.abs(rate_bias).min() > 0.0
+
+
 def test_turn_on_biases_of_many_vehicles(bench: Any) -> None:
     """The default turn-on biases would not have the published sigmas of Pegasus."""
     quiet = {"noise_density": 0.0, "bias_random_walk": 0.0}
