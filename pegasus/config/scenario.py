@@ -205,6 +205,8 @@ class OriginSpec(StrictModel):
     """Longitude [deg]."""
     altitude: Annotated[float, Field(ge=-1000, le=85000)] = 90.0
     """Altitude above mean sea level [m]."""
+    ellipsoid: Literal["sphere", "wgs84"] = "sphere"
+    """Figure of the Earth, on which the world is a map."""
 
 
 class SpawnPoint(StrictModel):

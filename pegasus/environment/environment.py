@@ -10,7 +10,8 @@ from pegasus.base.registry import Registry
 from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976
 from pegasus.environment.composed_wind import GustWind, SumWind
-from pegasus.environment.geodesy import Geodetic, geodetic_from_local
+from pegasus.environment.ellipsoid import WGS84_FLATTENING
+from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_map
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
@@ -53,7 +54,8 @@ WINDS: Registry[Wind] = Registry(
 
 
 def _geodetic(origin: OriginSpec) -> Geodetic:
-    return Geodetic(origin.latitude, origin.longitude, origin.altitude)
+    flattening = WGS84_FLATTENING if origin.ellipsoid == "wgs84" else 0.0
+    return Geodetic(origin.latitude, origin.longitude, origin.altitude, flattening)
 
 
 @dataclass(eq=False)
@@ -162,6 +164,17 @@ class Environment:
             position: Positions in the world [m], shape (N, 3).
         """
         return geodetic_from_local(position, origin=self.origin)
+
+    def local(self, vector: Array, position: Array) -> Array:
+        """Return vectors of the world's axes in local east, north and up, shape (N, 3).
+
+        The world is a map about its origin: far from there its y is not north (`geodesy.convergence`).
+
+        Args:
+            vector: Vectors in the world, shape (N, 3).
+            position: Their positions in the world [m], shape (N, 3).
+        """
+        return local_from_map(vector, position, origin=self.origin)
 
     def sample(self, position: Array, t: float, out: Samples) -> None:
         """Fill the columns of M vehicles with wind velocity, air density and gravity.

@@ -13,7 +13,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.row_map import RowMap
 from pegasus.base.step_math import Reals, Vec3, floor
-from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, geodetic_at, map_axes
+from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, convergence, geodetic_at, level_turn, map_axes
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ class MagneticField(ABC):
     def flux_density(self, position: Array, *, origin: Geodetic) -> Array:
         """Return the magnetic flux density in the world, ENU [T], shape (N, 3).
 
-        The world's axes are those of its map (`geodesy.map_axes`): away from the origin, true north is along
-        the gradient of latitude on the map, which deviates from y.
+        The world's axes are those of its map: away from the origin true north deviates from y by
+        `geodesy.convergence`.
 
         Args:
             position: Positions in the world, ENU [m], shape (N, 3).
@@ -271,14 +271,7 @@ class WorldMagneticModel(MagneticField):
             position = Vec3((i - 0.5) * _CELL_SIZE, (j - 0.5) * _CELL_SIZE, (k - 0.5) * _CELL_SIZE)
             latitude, longitude, altitude = geodetic_at(origin, position)
             result = self._model.calculate(latitude, longitude, altitude / 1000, self.date)
-            # East at the corner, in the origin's axes and then in the map's axes.
-            turn, place = math.radians(longitude - origin.longitude), math.radians(origin.latitude)
-            level = math.sin(turn)
-            axis = Vec3(math.cos(turn), math.sin(place) * level, -math.cos(place) * level)
-            east = map_axes(axis, position)
-            self._corners[corner] = (
-                1e-9 * (result.y * east.x - result.x * east.y),
-                1e-9 * (result.y * east.y + result.x * east.x),
-                -1e-9 * result.z,
-            )
+            cosine, sine = convergence(origin, position)
+            flux = level_turn(Vec3(result.y, result.x, -result.z), cosine, -sine) * 1e-9
+            self._corners[corner] = flux.x, flux.y, flux.z
         return self._corners[corner]

@@ -93,7 +93,8 @@ class WorldPart(Part):
             altitude: Altitude above mean sea level [m].
         """
         values = {"latitude": latitude, "longitude": longitude, "altitude": altitude}
-        self.origin = parse({name: number(name, value) for name, value in values.items()}, OriginSpec)
+        given = {name: number(name, value) for name, value in values.items()}
+        self.origin = parse({**given, "ellipsoid": self.origin.ellipsoid}, OriginSpec)
         if self.loaded is not None:
             self.board.report("the origin applies when the world is loaded again")
 
@@ -105,13 +106,13 @@ class WorldPart(Part):
     @action(Topic.WORLD)
     def make_origin_default(self) -> None:
         """Store the origin in the user's settings, for all worlds."""
-        path = settings.change_settings("panel.origin", self.origin.model_dump())
+        path = settings.change_settings("panel.origin", self.origin.model_dump(exclude={"ellipsoid"}))
         self.board.report(f"the origin is stored in {path}")
 
     @action(Topic.WORLD)
     def clear_origin_default(self) -> None:
         """Remove the origin from the user's settings: each world uses its own origin."""
-        settings.change_settings("panel.origin", dict.fromkeys(OriginSpec.model_fields))
+        settings.change_settings("panel.origin", dict.fromkeys(settings.OriginSettings.model_fields))
         self.origin = self._default_origin()
 
     @action(Topic.WORLD)

@@ -13,6 +13,7 @@ from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Column, Table, Vec3, scaled
 from pegasus.core.compiled_sensor import CompiledSensor, DelayedRows
 from pegasus.core.sensor import Reading
+from pegasus.environment.geodesy import Geodetic, convergence, level_turn
 from pegasus.sensors.delay import between, hermite
 from pegasus.sensors.noise import white_noise_sigma
 
@@ -103,6 +104,7 @@ class GpsRows(DelayedRows):
     """Columns of GPS receivers."""
 
     noise: Column[GpsNoise]
+    origin: Column[Geodetic]
     position: Column[Vec3]
     velocity: Column[Vec3]
     first_position: Column[Vec3]
@@ -118,7 +120,7 @@ class GpsRows(DelayedRows):
     solved_position: Column[Vec3]
     """Position of the last solution in the world [m]."""
     solved_velocity: Column[Vec3]
-    """Velocity of the last solution [m/s]."""
+    """Velocity of the last solution, local east, north and up [m/s]."""
 
 
 def record_translation(i: int, rows: GpsRows) -> None:
@@ -170,10 +172,12 @@ def gps(i: int, rows: GpsRows) -> None:
         error = rows.position_error[i]
         drift = rows.velocity_error[i]
         position, velocity = solved_translation(i, rows)
+        # Errors are east, north and up at the receiver.
+        cosine, sine = convergence(rows.origin[rows.kind[i]], position)
         noise = scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, p.position_error_sigma)
-        rows.solved_position[i] = position + noise
+        rows.solved_position[i] = position + level_turn(noise, cosine, -sine)
         noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(drift, p.position_error_sigma)
-        rows.solved_velocity[i] = velocity + noise
+        rows.solved_velocity[i] = level_turn(velocity, cosine, sine) + noise
         rows.position_error[i] = (
             error * p.keep_position
             + drift * p.coupling
@@ -198,7 +202,7 @@ class GpsReading(Reading):
     altitude: Array
     """Altitude above mean sea level [m], shape (N,)."""
     velocity: Array
-    """Velocity in the world (ENU) [m/s], shape (N, 3)."""
+    """Velocity, east, north and up at the receiver [m/s], shape (N, 3); see `Environment.local`."""
     eph: Array
     """Horizontal accuracy that the receiver estimates [m], shape (N,)."""
     epv: Array
@@ -290,7 +294,7 @@ class GPS(CompiledSensor):
             drive_shared=float(drive[0, 1]),
             drive_velocity=float(drive[1, 1]),
         )
-        return {"delay": self.delay(), "noise": noise}
+        return {"delay": self.delay(), "noise": noise, "origin": self.environment.origin}
 
     def initial(self) -> Mapping[str, Array]:
         """Return empty records."""

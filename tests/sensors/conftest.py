@@ -12,6 +12,7 @@ from pegasus.base.arrays import Array
 from pegasus.core.sensor_bank import SensorBank
 from pegasus.core.sensor_suite import SensorSuite
 from pegasus.core.state import VehicleState
+from pegasus.environment import Geodetic
 from pegasus.sensors import Reading, Sensor
 
 IRIS_AXES = np.tile([0.0, 0.0, 1.0], (4, 1))
@@ -25,6 +26,8 @@ class PlainEnvironment:
     pressure: float = 100_000.0
     temperature: float = 288.15
     magnetic_field: tuple[float, float, float] = (-1e-6, 25e-6, -36e-6)
+    # At the equator the map's y is north for metres around.
+    origin: Geodetic = field(default_factory=lambda: Geodetic(0.0, 0.0))
 
     def gravity_vector(self, position: Array) -> Array:
         return np.tile(self.gravity, (len(position), 1))

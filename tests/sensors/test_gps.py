@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from pygeomag import GeoMag
+from pygeomag.wmm.wmm_2025 import WMM_2025
 from scipy.integrate import quad_vec
 from scipy.linalg import expm, solve_continuous_lyapunov
+from scipy.spatial.transform import Rotation
 
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
+from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment import Environment, Geodetic
 from pegasus.sensors import GPS, SENSORS, Sensor
 from pegasus.sensors.gps import error_coefficients, error_covariance
@@ -210,6 +214,60 @@ def test_solution_is_geographic(bench: Any) -> None:
     assert_allclose(reading.latitude, 38.736832, atol=1e-7)
     assert_allclose(reading.longitude, [-9.137977, -9.137977 + 0.001282], atol=3e-6)
     assert_allclose(reading.altitude, [90.0, 115.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("ellipsoid", ["sphere", "wgs84"])
+@pytest.mark.parametrize(("latitude", "east"), [(38.736832, 50_000.0), (70.0, 50_000.0), (89.9, 5_000.0)])
+def test_velocity_compass_and_position_agree_far_away(
+    latitude: float, east: float, ellipsoid: Any, bench: Any
+) -> None:
+    """An estimator would see a wind that does not blow, and turn its heading, far from the world's origin."""
+    origin = OriginSpec(latitude=latitude, longitude=20.0, ellipsoid=ellipsoid)
+    bench.environment = environment = Environment.from_spec(WorldSpec(name="w", usd="w.usda", origin=origin))
+    gps = GPS(**QUIET, latency=0.0)
+    state = bench.bind(gps)
+    state.velocity[...] = 12.0, 16.0, 1.0
+    fixes, course = [], []
+    for k in range(101):
+        state.position[...] = np.array([east, -300.0, 50.0]) + 0.1 * k * state.velocity
+        fixes.append(bench.measure(gps, state, k / 10.0))
+        # The nose points along the velocity: what a compass there shows, corrected by the declination.
+        angle = math.atan2(16.0, 12.0)
+        field = environment.magnetic_field_at(state.position)[0]
+        x, y, _ = Rotation.from_euler("z", angle).inv().apply(field)
+        place = fixes[-1].latitude[0], fixes[-1].longitude[0], fixes[-1].altitude[0] / 1000
+        declination = GeoMag(coefficients_data=WMM_2025).calculate(*place, 2026.0).d
+        course.append(math.degrees(math.atan2(y, x)) + declination)
+    velocity = np.array([fix.velocity[0] for fix in fixes])
+    compass = np.radians(np.array(course))
+    heading = np.arctan2(velocity[:, 0], velocity[:, 1])
+    assert_allclose(np.angle(np.exp(1j * (heading - compass))), 0.0, atol=1e-4)
+    # Dead reckoning by velocity against the positions, 200 m further on.
+    latitudes = np.radians([fix.latitude[0] for fix in fixes])
+    longitudes = np.radians([fix.longitude[0] for fix in fixes])
+    n_radius, e_radius = 6_371_000.0, 6_371_000.0
+    if ellipsoid == "wgs84":
+        root = math.sqrt(1 - 0.00669437999014 * math.sin(latitudes[0]) ** 2)
+        n_radius, e_radius = 6_378_137.0 * (1 - 0.00669437999014) / root**3, 6_378_137.0 / root
+    north = np.diff(latitudes) * n_radius
+    flown = np.diff(longitudes) * e_radius * np.cos(0.5 * (latitudes[1:] + latitudes[:-1]))
+    middle = 0.05 * (velocity[1:] + velocity[:-1])
+    assert_allclose(flown.sum(), middle[:, 0].sum(), atol=0.01)
+    assert_allclose(north.sum(), middle[:, 1].sum(), atol=0.01)
+
+
+def test_errors_are_east_north_and_up_of_the_receiver(bench: Any) -> None:
+    """Accuracies given per axis would be those of the map, which is turned far from its origin."""
+    gps = GPS(latency=0.0, **(QUIET | {"position_error_sigma": (5.0, 0.0, 0.0)}))
+    # Here true north is along -x of the map.
+    bench.environment = Environment(origin=Geodetic(90.0, 0.0))
+    state = bench.bind(gps, count=200)
+    state.position[...] = 1000.0, 0.0, 0.0
+    reading = bench.measure(gps, state, 0.0)
+    # A parallel bends by 0.1 m over 15 m.
+    assert np.ptp(reading.latitude) < 5e-6
+    wide = np.radians(reading.longitude - 90.0) * 1000.0
+    assert np.std(wide) == pytest.approx(5.0, rel=0.2)
 
 
 def test_accuracy_settles_as_a_first_order_filter(bench: Any) -> None:

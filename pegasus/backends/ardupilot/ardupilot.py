@@ -161,7 +161,10 @@ class ArduPilot(Backend):
         self._optional = OptionalReadings(self._environment)
         self.failures = []
         self._listener = EstimateListener(
-            self._clients(_ESTIMATE_PORT), [i + 1 for i in self.instances], origin=self._environment.origin
+            self._clients(_ESTIMATE_PORT),
+            [i + 1 for i in self.instances],
+            origin=self._environment.origin,
+            flat=True,
         )
         self._resources.callback(self._listener.close)
         self.estimate = self._listener.estimate

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.link import Link, LinkClosedError
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import (
     CommandLong,
     Decoder,
@@ -68,6 +69,8 @@ class Lines(NamedTuple):
     printed: Callable[[int], str] = lambda _: ""
     """Function from a row to the reasons against arming that this autopilot has printed; if empty, those
     received over the link are reported."""
+    axes: Sequence[LocalAxes] = ()
+    """Axes of each autopilot's local frame; those of the world if empty."""
 
 
 class Pilot(Protocol):
@@ -98,6 +101,7 @@ class AutopilotLine:
     def __init__(self, lines: Lines, row: int) -> None:
         self._dialect, self._row, self._name = lines.dialect, row, lines.names[row]
         self._open_link, self._system, self._printed = lines.links[row], lines.systems[row], lines.printed
+        self._axes = lines.axes[row] if lines.axes else LocalAxes()
         self._link: Link | None = None
         self._decoder = Decoder()
         self._complaint = ""
@@ -167,12 +171,13 @@ class AutopilotLine:
 
         Args:
             t: Simulation time [s].
-            position: East, north and up from the origin of its local frame [m].
-            velocity: Velocity, east, north and up [m/s].
-            acceleration: Acceleration, east, north and up [m/s^2].
-            yaw: Heading, counter-clockwise from east [rad].
+            position: Position from the origin of its local frame, in the world's axes [m].
+            velocity: Velocity in the world [m/s].
+            acceleration: Acceleration in the world [m/s^2].
+            yaw: Heading, counter-clockwise from the world's x [rad].
         """
-        (east, north, up), (ve, vn, vu), (ae, an, au) = position, velocity, acceleration
+        axes = self._axes
+        (east, north, up), (ve, vn, vu), (ae, an, au) = map(axes.vector, (position, velocity, acceleration))
         self._send(
             SetPositionTargetLocalNed(
                 round(t * 1e3),
@@ -185,7 +190,7 @@ class AutopilotLine:
                 an,
                 ae,
                 -au,
-                math.remainder(math.pi / 2 - yaw, 2 * math.pi),
+                math.remainder(math.pi / 2 - yaw + axes.angle, 2 * math.pi),
                 0.0,
                 _IGNORE_NOTHING_BUT_YAW_RATE,
                 self._system,
@@ -200,7 +205,7 @@ class AutopilotLine:
 
         Args:
             t: Simulation time [s].
-            attitude: Unit quaternion xyzw, FLU to ENU; None for the rates.
+            attitude: Unit quaternion xyzw, FLU to world; None for the rates.
             rates: Angular velocity, FLU [rad/s].
             thrust: Collective thrust, 0 to 1.
         """
@@ -208,7 +213,7 @@ class AutopilotLine:
         self._send(
             SetAttitudeTarget(
                 round(t * 1e3),
-                (1.0, 0.0, 0.0, 0.0) if attitude is None else other_attitude(*attitude),
+                (1.0, 0.0, 0.0, 0.0) if attitude is None else other_attitude(*self._axes.attitude(attitude)),
                 roll,
                 -pitch,
                 -yaw,

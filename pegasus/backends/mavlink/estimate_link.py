@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import Link, LinkClosedError
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import (
     AttitudeQuaternion,
     CommandLong,
@@ -33,6 +34,8 @@ _RETRY_INTERVAL = 1.0
 _SAME_INSTANT = 1e-6
 """Tolerance of equal times [s]."""
 _SYSTEM, _COMPONENT = 245, 192
+_FLAT_DEGREE = 111_318.84502145034
+"""Length of a degree in ArduPilot [m], LOCATION_SCALING_FACTOR times 1e7."""
 
 
 class EstimateListener:
@@ -44,6 +47,8 @@ class EstimateListener:
         links: Function that opens the link to each autopilot; retried after a ConfigError.
         systems: System id of each autopilot.
         origin: Geographic origin of the world.
+        flat: Whether the autopilots take the world for flat about its origin, as ArduPilot's simulation does.
+            Otherwise local frames have north at their origin, velocities and attitudes that at the vehicle.
         unwanted: Ids of messages to stop on these links, because they use up the bandwidth.
     """
 
@@ -53,6 +58,7 @@ class EstimateListener:
         systems: Sequence[int],
         *,
         origin: Geodetic,
+        flat: bool = False,
         unwanted: Sequence[int] = (),
     ) -> None:
         self.estimate = Estimate.unknown(len(systems))
@@ -60,13 +66,13 @@ class EstimateListener:
         intervals = [(number, _STOP) for number in unwanted]
         intervals += [(number, interval * 1e6) for number, interval in _INTERVALS.items()]
         self.local_position = np.full((len(systems), 3), math.nan)
-        """Positions in their local frames, east, north and up [m], shape (N, 3); NaN until known."""
+        """Positions in their local frames, in the world's axes [m], shape (N, 3); NaN until known."""
         self._inbox = Inbox()
         self._lines = [
             _Line(link, system, row, intervals, self._inbox)
             for row, (link, system) in enumerate(zip(links, systems, strict=True))
         ]
-        self._origin = origin
+        self._origin, self._flat = origin, flat
         self._look_at = -math.inf
 
     def update(self, t: float, state: VehicleState, *, present: Sequence[bool]) -> None:
@@ -82,7 +88,7 @@ class EstimateListener:
                 if present[row]:
                     line.ask_again(t)
                     if line.local_origin is None:
-                        line.local_origin = state.position[row].tolist()
+                        self._place(line, state.position[row].tolist())
             self._look_at = min(line.silent_at for line in self._lines) - _SAME_INSTANT
         for line in self._inbox.ready():
             if present[line.row]:
@@ -99,23 +105,35 @@ class EstimateListener:
         estimate = self.estimate
         if type(message) is LocalPositionNed:
             assert line.local_origin is not None
-            x, y, z = line.local_origin
             line.received_at = estimate.received[row] = t
-            self.local_position[row] = (message.y, message.x, -message.z)
-            estimate.position[row] = here = (x + message.y, y + message.x, z - message.z)
-            estimate.velocity[row] = speed = (message.vy, message.vx, -message.vz)
+            moved = line.axes.reverse.vector((message.y, message.x, -message.z))
+            self.local_position[row] = moved
+            here = tuple(a + b for a, b in zip(line.local_origin, moved, strict=True))
+            line.heading_axes = self._axes(here)
+            speed = line.heading_axes.reverse.vector((message.vy, message.vx, -message.vz))
+            estimate.position[row], estimate.velocity[row] = here, speed
             place, velocity = state.position[row].tolist(), state.velocity[row].tolist()
             estimate.position_error[row] = [a - b for a, b in zip(here, place, strict=True)]
             estimate.velocity_error[row] = [a - b for a, b in zip(speed, velocity, strict=True)]
         elif type(message) is AttitudeQuaternion:
             w, x, y, z = other_attitude(message.q2, message.q3, message.q4, message.q1)
-            estimate.orientation[row] = attitude = (x, y, z, w)
+            estimate.orientation[row] = attitude = line.heading_axes.reverse.attitude((x, y, z, w))
             # q and -q are the same attitude.
             true = state.orientation[row].tolist()
             overlap = abs(sum(a * b for a, b in zip(attitude, true, strict=True)))
             estimate.attitude_error[row] = 2.0 * math.acos(min(overlap, 1.0))
         elif type(message) is GpsGlobalOrigin:
-            line.local_origin = local_origin_of(message, origin=self._origin).tolist()
+            place = flat_origin_of if self._flat else local_origin_of
+            self._place(line, place(message, origin=self._origin).tolist())
+
+    def _place(self, line: "_Line", place: list[float]) -> None:
+        """Set the origin of an autopilot's local frame in the world [m]."""
+        if line.local_origin is None:
+            line.heading_axes = self._axes(place)
+        line.local_origin, line.axes = place, self._axes(place)
+
+    def _axes(self, place: Sequence[float]) -> LocalAxes:
+        return LocalAxes() if self._flat else LocalAxes.at(self._origin, place)
 
 
 class _Line:
@@ -134,6 +152,8 @@ class _Line:
         """Row of its vehicle."""
         self.local_origin: list[float] | None = None
         """Origin of its local frame in the world [m]; None before the first step."""
+        self.axes = self.heading_axes = LocalAxes()
+        """Axes of its local frame, and those of its velocity and attitude."""
         self.received_at = -math.inf
         self._link: Link | None = None
         self._decoder = Decoder()
@@ -210,3 +230,20 @@ def local_origin_of(message: GpsGlobalOrigin, *, origin: Geodetic) -> Array:
     altitude = np.array([message.altitude * 1e-3])
     place: Array = local_from_geodetic(latitude, longitude, altitude, origin=origin)[0]
     return place
+
+
+def flat_origin_of(message: GpsGlobalOrigin, *, origin: Geodetic) -> Array:
+    """Return the origin of the local frame of an ArduPilot that takes the world for flat [m], shape (3,).
+
+    It multiplies degrees by a constant, those of longitude also by the cosine of the latitude in the middle.
+    Source: ArduPilot, Location::get_distance_NED in libraries/AP_Common/Location.cpp.
+
+    Args:
+        message: GPS_GLOBAL_ORIGIN: degrees times 1e7, millimetres above mean sea level.
+        origin: Geographic origin of the world.
+    """
+    latitude, longitude = message.latitude * 1e-7, message.longitude * 1e-7
+    turn = math.remainder(longitude - origin.longitude, 360.0)
+    shrink = max(math.cos(math.radians(0.5 * (latitude + origin.latitude))), 0.01)
+    east, north = turn * shrink, latitude - origin.latitude
+    return np.array([east * _FLAT_DEGREE, north * _FLAT_DEGREE, message.altitude * 1e-3 - origin.altitude])

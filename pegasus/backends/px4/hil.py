@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from pegasus.backends.mavlink.airframe import other_attitude
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import (
     DistanceSensor,
     HilGps,
@@ -186,16 +187,17 @@ def flow_message(time_usec: int, reading: OpticalFlowReading, copy: int) -> HilO
     )
 
 
-def odometry_message(time_usec: int, reading: OdometryReading, copy: int) -> Odometry:
+def odometry_message(time_usec: int, reading: OdometryReading, copy: int, *, axes: LocalAxes) -> Odometry:
     """Return the ODOMETRY of one vehicle: pose in NED, twist in the body (FRD), variances on the diagonals.
 
     Args:
         time_usec: Time of the reading [us].
         reading: The reading.
         copy: Row of the vehicle in it.
+        axes: East and north at the start of the vehicle.
     """
-    east, north, up = reading.position[copy].tolist()
-    attitude = other_attitude(*reading.orientation[copy].tolist())
+    east, north, up = axes.vector(reading.position[copy].tolist())
+    attitude = other_attitude(*axes.attitude(reading.orientation[copy].tolist()))
     rotation = matrix_from_quaternion(reading.orientation[copy])
     vx, vy, vz = rotate_inverse(rotation, reading.velocity[copy]).tolist()
     p, q, r = reading.angular_velocity[copy].tolist()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pegasus.backends.mavlink.airframe import in_body_frame, orientation_of
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.px4.hil import (
     SensorMessages,
     flow_message,
@@ -28,6 +29,7 @@ from pegasus.sensors import (
     ImuReading,
     Magnetometer,
     Odometry,
+    OdometryReading,
     OpticalFlow,
     Rangefinder,
 )
@@ -59,6 +61,15 @@ def _range_converter(finder: Rangefinder) -> Converter:
     return partial(range_message, orientation=orientation_of(finder.direction))
 
 
+def _odometry_converter(sensor: Odometry) -> Converter:
+    # An estimator that is not aligned with north would turn PX4's heading.
+    def convert(time_usec: int, reading: OdometryReading, copy: int) -> NamedTuple:
+        axes = LocalAxes.at(sensor.environment.origin, sensor.vehicle.start.position[copy].tolist())
+        return odometry_message(time_usec, reading, copy, axes=axes)
+
+    return convert
+
+
 HIL_SOURCES: ClassTable[HilSource] = ClassTable(
     {
         Magnetometer: HilSource(take=SensorMessages.take_magnetometer, provides="magnetometer"),
@@ -68,7 +79,7 @@ HIL_SOURCES: ClassTable[HilSource] = ClassTable(
         ),
         GPS: HilSource(converter=lambda _: gps_message, provides="GPS", delay="EKF2_GPS_DELAY"),
         OpticalFlow: HilSource(converter=lambda _: flow_message, provides="GPS", delay="EKF2_OF_DELAY"),
-        Odometry: HilSource(converter=lambda _: odometry_message, provides="GPS", delay="EKF2_EV_DELAY"),
+        Odometry: HilSource(converter=_odometry_converter, provides="GPS", delay="EKF2_EV_DELAY"),
         Rangefinder: HilSource(converter=_range_converter, delay="EKF2_RNG_DELAY"),
     }
 )

@@ -16,6 +16,7 @@ from pegasus.backends.mavlink.autopilot_line import PX4_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import HilStateQuaternion
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
@@ -241,7 +242,9 @@ class PX4(Backend):
         )
         names = [instance.name for instance in self._instances]
         taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
-        self._pilot = self._new_pilot(Lines(PX4_DIALECT, taps, systems, names, self._printed_reasons))
+        origin, starts = vehicle.environment.origin, vehicle.start.position.tolist()
+        axes = [LocalAxes.at(origin, start) for start in starts]
+        self._pilot = self._new_pilot(Lines(PX4_DIALECT, taps, systems, names, self._printed_reasons, axes))
         if self._pilot is not None:
             self.reference = self._pilot.reference
         if self._program is not None:

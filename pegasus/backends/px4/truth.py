@@ -8,11 +8,23 @@ import numpy as np
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.messages import HilStateQuaternion
 from pegasus.backends.px4.hil import centi, centi_unsigned, int16
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, norm, rotate_inverse, sqrt
+from pegasus.base.step_math import (
+    Column,
+    Quat,
+    Real,
+    Table,
+    Vec3,
+    atan2,
+    norm,
+    quaternion_product,
+    rotate_inverse,
+    rotation_quaternion,
+    sqrt,
+)
 from pegasus.core.state import VehicleState
 from pegasus.environment import Environment
 from pegasus.environment.atmosphere import SEA_LEVEL_DENSITY
-from pegasus.environment.geodesy import Geodetic, geodetic_at
+from pegasus.environment.geodesy import Geodetic, convergence, geodetic_at, level_turn
 from pegasus.environment.samples import Sampler, Samples
 
 _MILLI_GRAVITY = 9.80665e-3
@@ -32,6 +44,10 @@ class TruthRows:
     air_density: Column[Real]
     place: Table[Real]
     """Latitude and longitude [1e-7 deg], and altitude [mm]."""
+    attitude: Column[Quat]
+    """Orientation, FLU to local east, north and up."""
+    course: Column[Vec3]
+    """Velocity, local east, north and up [m/s]."""
     force: Table[Real]
     """Acceleration in the body frame (FLU), in thousandths of standard gravity."""
     airspeed: Table[Real]
@@ -39,11 +55,15 @@ class TruthRows:
 
 
 def truth_row(i: int, rows: TruthRows) -> None:
-    """Fill row i of place, force and airspeed."""
+    """Fill row i of place, attitude, course, force and airspeed."""
     latitude, longitude, altitude = geodetic_at(rows.origin[0], rows.position[i])
     rows.place[i, 0] = latitude * 1e7
     rows.place[i, 1] = longitude * 1e7
     rows.place[i, 2] = altitude * 1e3
+    cosine, sine = convergence(rows.origin[0], rows.position[i])
+    turn = rotation_quaternion(Vec3(0.0, 0.0, -atan2(sine, cosine)))
+    rows.attitude[i] = quaternion_product(turn, rows.orientation[i])
+    rows.course[i] = level_turn(rows.velocity[i], cosine, sine)
     force = rotate_inverse(rows.orientation[i], rows.acceleration[i])
     for k in range(3):
         rows.force[i, k] = force[k] / _MILLI_GRAVITY
@@ -67,7 +87,7 @@ class Truth:
         count = len(state.position)
         self._air = Samples.of(count)
         self._sampler = Sampler(environment, state.position, self._air)
-        results = {"place": 3, "force": 3, "airspeed": 2}
+        results = {"attitude": 4, "course": 3, "place": 3, "force": 3, "airspeed": 2}
         self._results = [np.zeros((count, width)) for width in results.values()]
         columns = {field.name: getattr(state, field.name) for field in fields(VehicleState)}
         air = {"wind_velocity": self._air.wind_velocity, "air_density": self._air.air_density}
@@ -93,9 +113,7 @@ class Truth:
         self._launch()
         columns = (
             times_usec,
-            state.orientation.tolist(),
             state.angular_velocity.tolist(),
-            state.velocity.tolist(),
             *(values.tolist() for values in self._results),
         )
         return [
@@ -119,8 +137,8 @@ class Truth:
             )
             for (
                 time_usec,
-                (x, y, z, w),
                 (p, q, r),
+                (x, y, z, w),
                 (east, north, up),
                 (latitude, longitude, altitude),
                 (ax, ay, az),

@@ -18,10 +18,11 @@ from pegasus.backends.mavlink.messages import (
     encode,
 )
 from pegasus.core.state import VehicleState
-from pegasus.environment import Geodetic
+from pegasus.environment import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.geodesy import EARTH_RADIUS
 
-ORIGIN = Geodetic(47.0, 8.0, 400.0)
+# Near the equator the axes of the map are those of the Earth.
+ORIGIN = Geodetic(0.0, 8.0, 400.0)
 START = np.array([10.0, 20.0, 0.5])
 # East, north, up to north, east, down; and forward, left, up to forward, right, down.
 ENU_TO_NED = Rotation.from_rotvec(math.pi * np.array([1, 1, 0]) / math.sqrt(2))
@@ -159,6 +160,60 @@ def test_the_local_frame_begins_where_the_autopilot_says(listener, mouths, state
     )
     listener.update(0.1, state, present=[True, True])
     np.testing.assert_allclose(listener.estimate.position[0], [2.0, 101.0, 7.0], atol=0.012)
+
+
+@pytest.mark.parametrize("latitude", [38.7, -60.0, 70.0])
+def test_an_estimate_that_is_right_has_no_error_far_away(mouths, state, latitude):
+    """Velocity and heading would be compared with those of other axes, here by up to 1.3 degrees."""
+    origin = Geodetic(latitude, 8.0, 400.0)
+    listener = EstimateListener([mouths[0].link], [3], origin=origin)
+    state.position[...] = start = np.array([50_000.0, 3_000.0, 0.0])
+    listener.update(0.0, state, present=[True])
+    mouths[0].asked()
+    state.position += [300.0, 400.0, 30.0]
+    # Azimuthal equidistant map about the start, north and east there, as in PX4.
+    places = geodetic_from_local(np.stack([start, state.position[0]]), origin=origin)
+    own = Geodetic(*(float(column[0]) for column in places))
+    east, north, up = local_from_geodetic(*(column[1:] for column in places), origin=own)[0]
+    # North at the vehicle: what a step towards it does to the coordinates.
+    step = np.array([[0.0, 0.5, 0.0]])
+    lat, lon, _ = geodetic_from_local(
+        np.concatenate([state.position[:1] - step, state.position[:1] + step]), origin=origin
+    )
+    right = math.atan2((lon[1] - lon[0]) * math.cos(math.radians(lat[0])), lat[1] - lat[0])
+    turn = Rotation.from_euler("z", -right)
+    local = VehicleState.at_rest(1, 4)
+    local.position[...] = east, north, up
+    local.velocity[...] = turn.apply(state.velocity[0])
+    local.orientation[0] = (turn * Rotation.from_quat(state.orientation[0])).as_quat()
+    at = [round(own.latitude * 1e7), round(own.longitude * 1e7), round(own.altitude * 1e3)]
+    mouths[0].say(GpsGlobalOrigin(*at), *words(local, 0, start=0.0)[::-1])
+    listener.update(0.5, state, present=[True])
+    found = listener.estimate
+    # Degrees times 1e7 are 1 cm; the maps about both places differ by 1 cm after 500 m.
+    np.testing.assert_allclose(found.position_error[0], 0.0, atol=0.03)
+    np.testing.assert_allclose(found.velocity_error[0], 0.0, atol=1e-4)
+    assert found.attitude_error[0] < 2e-3
+    np.testing.assert_allclose(listener.local_position[0], [300.0, 400.0, 30.0], atol=0.03)
+    listener.close()
+
+
+def test_a_flat_world_has_degrees_of_one_length(mouths, state):
+    """The estimate of an ArduPilot that starts far from the origin would be off by a thousandth of that."""
+    listener = EstimateListener([mouths[0].link], [3], origin=Geodetic(47.0, 8.0, 400.0), flat=True)
+    listener.update(0.0, state, present=[True])
+    mouths[0].asked()
+    # Location::offset of ArduPilot by 20 km to the north, then 10 km to the east at half the way.
+    north = 20_000.0 / 111_318.84502145034
+    east = 10_000.0 / (111_318.84502145034 * math.cos(math.radians(47.0 + north / 2)))
+    mouths[0].say(
+        GpsGlobalOrigin(round((47.0 + north) * 1e7), round((8.0 + east) * 1e7), 403_000),
+        LocalPositionNed(0, 1.0, 2.0, -4.0, 5.0, 6.0, 0.0),
+    )
+    listener.update(0.1, state, present=[True])
+    np.testing.assert_allclose(listener.estimate.position[0], [10_002.0, 20_001.0, 7.0], atol=0.02)
+    np.testing.assert_array_equal(listener.estimate.velocity[0], [6.0, 5.0, 0.0])
+    listener.close()
 
 
 def test_they_are_asked_until_they_tell(listener, mouths, state):

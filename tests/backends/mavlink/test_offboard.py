@@ -8,6 +8,7 @@ from offboard_rig import ARM, SET_MODE, TAKE_OFF, Ear
 from scipy.spatial.transform import Rotation
 
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import (
     CommandLong,
     Heartbeat,
@@ -28,13 +29,13 @@ ENU_TO_NED = Rotation.from_rotvec(math.pi * np.array([1, 1, 0]) / math.sqrt(2))
 class School:
     """An offboard pilot, autopilot ports, and vehicles that follow the set-points exactly."""
 
-    def __init__(self, spec=SQUARE, *, dialect=PX4_DIALECT, count=1):
+    def __init__(self, spec=SQUARE, *, dialect=PX4_DIALECT, count=1, axes=()):
         self.ears = [Ear() for _ in range(count)]
         self.systems = [3 + i for i in range(count)]
         self.names = [f"PX4 {2 + i}" for i in range(count)]
         links = [ear.link for ear in self.ears]
         self.pilot = OffboardPilot(
-            trajectory_from_spec(spec), Lines(dialect, links, self.systems, self.names)
+            trajectory_from_spec(spec), Lines(dialect, links, self.systems, self.names, axes=axes)
         )
         self.state = VehicleState.at_rest(count, 4)
         self.state.position[...] = START + np.arange(count)[:, None] * [0, 3, 0]
@@ -167,6 +168,24 @@ def test_set_points_are_the_trajectory(told):
     assert path[:, 2].min() == pytest.approx(-(5.0 - START[2]), abs=1e-3)
     assert np.ptp(path[:, 0]) == pytest.approx(4.0, abs=1e-3)
     assert np.ptp(path[:, 1]) == pytest.approx(4.0, abs=1e-3)
+
+
+def test_set_points_have_the_axes_of_the_autopilot(school):
+    """PX4 would fly a course that is turned, where true north is not y."""
+    one = school(axes=[LocalAxes(math.cos(0.2), math.sin(0.2))])
+    one.land = (4.0, 6.0)
+    ear, armed, landing = flown(one)
+    north_is_left = Rotation.from_euler("z", -0.2)
+    followed = [(t, m) for t, m in ear.of(SetPositionTargetLocalNed) if armed + 1.5 < t < landing]
+    for t, m in followed:
+        vectors = [array[0] for array in one.references[t][:3]]
+        vectors[0] = vectors[0] - START
+        sent = [m.x, m.y, m.z], [m.vx, m.vy, m.vz], [m.afx, m.afy, m.afz]
+        for vector, numbers in zip(vectors, sent, strict=True):
+            np.testing.assert_allclose(numbers, ENU_TO_NED.apply(north_is_left.apply(vector)), atol=1e-5)
+        yaw = one.references[t][3][0]
+        assert math.cos(m.yaw - (math.pi / 2 - yaw + 0.2)) == pytest.approx(1.0, abs=1e-9)
+    assert max(abs(m.vy) for _, m in followed) > 1.0
 
 
 def test_it_stays_where_it_is_until_it_flies(told):

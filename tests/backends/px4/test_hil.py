@@ -20,6 +20,7 @@ from pegasus.backends.px4.hil import (
 from pegasus.backends.px4.truth import Truth
 from pegasus.core.state import VehicleState
 from pegasus.environment import ConstantWind, Environment
+from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic
 from pegasus.sensors import AirspeedReading, BarometerReading, GpsReading, ImuReading, MagnetometerReading
 
@@ -255,10 +256,33 @@ def test_true_attitude_and_rates(state, environment, copy):
     sent = over_the_wire(true(state, environment, copy, time=9))
     assert sent.time_usec == 9
     w, x, y, z = sent.attitude_quaternion
-    attitude = ENU_TO_NED * Rotation.from_matrix(state.rotation[copy]) * FLU_TO_FRD.inv()
+    # True north is on the left of y by the change of longitude times the sine of the latitude.
+    left = Rotation.from_rotvec(
+        [0.0, 0.0, state.position[copy, 0] / 6_371_000.0 * math.tan(math.radians(47.4))]
+    )
+    attitude = ENU_TO_NED * left.inv() * Rotation.from_matrix(state.rotation[copy]) * FLU_TO_FRD.inv()
     assert (Rotation.from_quat([x, y, z, w]) * attitude.inv()).magnitude() < 1e-6
     rates = sent.rollspeed, sent.pitchspeed, sent.yawspeed
     np.testing.assert_allclose(rates, FLU_TO_FRD.apply(state.angular_velocity[copy]), atol=1e-6)
+
+
+@pytest.mark.parametrize("flattening", [0.0, WGS84_FLATTENING])
+def test_true_motion_far_from_the_origin(state, flattening):
+    """The truth in PX4's log would be turned against its GPS and compass, here by 0.9 degrees."""
+    environment = Environment(origin=Geodetic(60.0, 8.5, 400.0, flattening))
+    state.position[...] = 60_000.0, -5_000.0, 50.0
+    state.velocity[...] = 0.0, 100.0, 0.0
+    state.orientation[...] = Rotation.from_euler("z", 90, degrees=True).as_quat()
+    sent = over_the_wire(true(state, environment, 0))
+    later = state.position + state.velocity
+    (lat, lon, _), (north, east, _) = (
+        [column[0] for column in environment.geodetic(p)] for p in (state.position, later)
+    )
+    course = math.atan2((east - lon) * math.cos(math.radians(0.5 * (lat + north))), north - lat)
+    assert math.degrees(course) == pytest.approx(0.93, abs=0.02)
+    assert math.atan2(sent.vy, sent.vx) == pytest.approx(course, abs=1e-4)
+    w, x, y, z = sent.attitude_quaternion
+    assert Rotation.from_quat([x, y, z, w]).as_euler("zyx")[0] == pytest.approx(course, abs=1e-4)
 
 
 @pytest.mark.parametrize("copy", range(COUNT))

@@ -5,6 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pegasus.backends.mavlink.airframe import orientation_of
+from pegasus.backends.mavlink.local_axes import LocalAxes
 from pegasus.backends.mavlink.messages import Decoder, encode
 from pegasus.backends.px4.hil import flow_message, odometry_message, range_message, rc_message
 from pegasus.sensors import OdometryReading, OpticalFlowReading, RangeReading
@@ -74,7 +75,7 @@ def test_odometry_in_ned_and_frd():
         np.array([[0.1, 0.2, 0.3]]),
         np.array([7]),
     )
-    sent = over_the_wire(odometry_message(2_000_000, reading, 0))
+    sent = over_the_wire(odometry_message(2_000_000, reading, 0, axes=LocalAxes()))
     assert (sent.x, sent.y, sent.z) == (20.0, 10.0, -30.0)
     w, x, y, z = sent.q
     flip = np.diag([1.0, -1.0, -1.0])
@@ -90,6 +91,24 @@ def test_odometry_in_ned_and_frd():
     assert np.count_nonzero(sent.pose_covariance) == 6
     assert np.isnan(sent.velocity_covariance[0])
     assert (sent.frame_id, sent.child_frame_id, sent.reset_counter) == (1, 12, 7)
+
+
+def test_odometry_is_aligned_with_north():
+    """PX4 would turn its heading away from its compass far from the origin of the world."""
+    reading = OdometryReading(
+        2.0,
+        1.9,
+        np.array([[100.0, 0.0, 30.0]]),
+        Rotation.from_euler("z", 90, degrees=True).as_quat()[None],
+        *(np.zeros((1, 3)) for _ in range(4)),
+        np.array([0]),
+    )
+    # North is 0.1 rad on the left of y.
+    axes = LocalAxes(np.cos(0.1), np.sin(0.1))
+    sent = over_the_wire(odometry_message(2_000_000, reading, 0, axes=axes))
+    np.testing.assert_allclose([sent.x, sent.y], [-100 * np.sin(0.1), 100 * np.cos(0.1)], rtol=1e-6)
+    w, x, y, z = sent.q
+    assert Rotation.from_quat([x, y, z, w]).as_euler("zyx")[0] == pytest.approx(0.1, abs=1e-6)
 
 
 def test_receiver():

@@ -1,4 +1,4 @@
-"""Tests of the bytes to PX4: equal to those of the first implementation, message by message."""
+"""Tests of the bytes to PX4: those of the first implementation, but for true north in the true states."""
 
 import hashlib
 import math
@@ -32,11 +32,11 @@ from pegasus.sensors import (
 
 STEPS = 64
 SEEN = {
-    1: ["6df297a746ce75896ce6ff96c7f3c79a47c2461ed305bdf5f14d90e4cb8a15aa"],
+    1: ["5b9774d424a21da2763c3cce8ea1facde4ea663453a1f97b91b0b195f68cae8d"],
     3: [
-        "6df297a746ce75896ce6ff96c7f3c79a47c2461ed305bdf5f14d90e4cb8a15aa",
-        "1dab533322975b249ba33cf62703a0e34cfebb140349b6617ce5e094a8d17648",
-        "d6a7eb05f3de9d173dd7d74c00e388605afa063849c59a5b642014a168910fb9",
+        "5b9774d424a21da2763c3cce8ea1facde4ea663453a1f97b91b0b195f68cae8d",
+        "a50e4c26829f9e397827c954282f9b21df452747f1fc729ea0aa26ee747fff8b",
+        "de9c86a7cae12b16051391a1a3d963bc2efbbeab6a504c5d1d8abc1233e69286",
     ],
 }
 """SHA-256 of the bytes to each copy without those of its number, by number of copies."""
@@ -103,10 +103,12 @@ def sent_to(count):
         "imu": askew, "gps": GPS(), "barometer": Barometer(), "magnetometer": Magnetometer(),
         "airspeed": Airspeed(), "down": Rangefinder(), "flow": OpticalFlow(), "vision": Odometry(),
     }  # fmt: skip
-    vehicle = Multirotor("iris", count=count, sensors=fitted, backends=[PX4(launch=False)])
+    backends, starts = [PX4(launch=False)], np.zeros((count, 3))
+    vehicle = Multirotor("iris", count=count, position=starts, sensors=fitted, backends=backends)
     wind = ConstantWind(mean_velocity=(3.0, -1.0, 0.5))
     vehicle.environment = Environment(origin=Geodetic(47.4, 8.5, 400.0), wind=wind)
     vehicle.physics_rate = 250.0
+    fitted["vision"].vehicle, fitted["vision"].environment = vehicle, vehicle.environment
     (backend,) = vehicle.backends
     backend.bind(vehicle)
     backend.rc_channels = [1500, 1600]
