@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pegasus.scene.authoring import ground_plane, physics_material
-from pegasus.scene.scene import PhysicsMaterial, Scene
+from pegasus.scene.scene import PhysicsMaterial, Scene, Texture
 from pegasus.scene.translation import translate
 from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.site import ROOT, Site
@@ -65,3 +65,36 @@ def test_another_seed_makes_other_hills(scene: Scene, tmp_path: Path) -> None:
     other = land(tmp_path, 2)
     for name, geometry in scene.geometries.items():
         assert not np.array_equal(geometry.vertices, other.geometries[name].vertices)
+
+
+def test_images_close_the_ring_and_differ_along_it(scene: Scene) -> None:
+    """A seam would stand on the horizon, or the same trees would repeat in a row."""
+    for item in scene.instances:
+        geometry, color = scene.geometries[item.geometry], scene.materials[item.material].diffuse_color
+        assert isinstance(color, Texture)
+        assert geometry.uvs is not None
+        side = 1.0 / color.uv_scale[0]
+        angle = np.arctan2(geometry.vertices[:, 1], geometry.vertices[:, 0])
+        # The ring begins and ends towards +x, where its points are doubled.
+        ends = geometry.uvs[(np.abs(angle) < 1e-6) & (geometry.vertices[:, 2] < -2.99)].astype(np.float64)
+        assert len(ends) == 2
+        turns = np.abs(ends[1] - ends[0]) / side
+        assert turns[0] == pytest.approx(round(turns[0]), abs=1e-3)
+        assert turns[0] > 10.0
+        assert turns[1] == pytest.approx(0.0, abs=1e-3)
+        shift = geometry.uvs[:, 1] - geometry.vertices[:, 2]
+        assert 0.3 * side < np.ptp(shift) < 2.0 * side
+
+
+def test_images_are_upright_and_hardly_stretched(scene: Scene) -> None:
+    """Distant trees would lean, or be as flat as lawns."""
+    for geometry in scene.geometries.values():
+        assert geometry.uvs is not None
+        # Every other triangle begins with an edge along the range.
+        a, b = geometry.faces[::2, 0], geometry.faces[::2, 1]
+        along = np.hypot(*(geometry.vertices[b, :2] - geometry.vertices[a, :2]).T)
+        u = np.abs(geometry.uvs[b, 0] - geometry.uvs[a, 0])
+        assert (u / along).min() > 0.9
+        assert (u / along).max() < 2.0
+        shift = geometry.uvs[:, 1] - geometry.vertices[:, 2]
+        assert np.abs((shift[b] - shift[a]) / along).max() < 0.7

@@ -1,7 +1,7 @@
 """Table of finishes by name."""
 
 from pegasus.scene.scene import PhysicsMaterial
-from pegasus.worlds.finishes import facades, ground, indoors, masonry, metal, vegetation, wood
+from pegasus.worlds.finishes import distance, facades, ground, indoors, masonry, metal, vegetation, wood
 from pegasus.worlds.finishes.finish import Finish
 
 _HARD = PhysicsMaterial(0.8, 0.7, 0.1)
@@ -26,6 +26,9 @@ FINISHES: dict[str, Finish] = {
     "facade_flats": Finish(facades.facade_flats, side=12.0, contact=_HARD, pixels=1024),
     "facade_office": Finish(facades.facade_office, side=12.0, contact=_HARD, pixels=1024),
     "facade_shop": Finish(facades.facade_shop, side=12.0, contact=_HARD, pixels=1024),
+    "far_hills": Finish(distance.far_hills, side=160.0, contact=_LOOSE),
+    "far_mountains": Finish(distance.far_mountains, side=400.0, contact=_LOOSE),
+    "far_wood": Finish(distance.far_wood, side=120.0, contact=_LOOSE),
     "floor_epoxy": Finish(indoors.floor_epoxy, side=6.0, contact=_SMOOTH, pixels=768),
     "forest_floor": Finish(vegetation.forest_floor, side=4.0, contact=_LOOSE, pixels=768),
     "glass_panes": Finish(facades.glass_panes, side=12.0, contact=_SMOOTH, pixels=1024),

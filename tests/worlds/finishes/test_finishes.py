@@ -18,6 +18,7 @@ FACADES = ("facade_brick", "facade_flats", "facade_office", "facade_shop", "glas
 # Bands of mean linear luminance, about published albedos: fresh asphalt 0.04, worn asphalt 0.12, dry soil
 # 0.17, brick and stone 0.2 to 0.4, dry sand 0.39, new concrete 0.55, fresh snow 0.80 to 0.95; conifers 0.08
 # to 0.15 and grass 0.15 to 0.25 over the whole spectrum, of which the near infrared is the brighter part.
+# Haze lightens distant land.
 ALBEDO = {
     "asphalt": (0.08, 0.15),
     "bark": (0.04, 0.15),
@@ -34,6 +35,9 @@ ALBEDO = {
     "facade_flats": (0.30, 0.55),
     "facade_office": (0.12, 0.30),
     "facade_shop": (0.05, 0.20),
+    "far_hills": (0.05, 0.15),
+    "far_mountains": (0.10, 0.25),
+    "far_wood": (0.02, 0.08),
     "floor_epoxy": (0.25, 0.40),
     "forest_floor": (0.05, 0.15),
     "glass_panes": (0.04, 0.15),
