@@ -16,6 +16,9 @@ from pegasus.worlds.site import ROOT, Site, SiteGenerator
 from pegasus.worlds.solids import draw, round_obstacle, tube
 
 _TINTS: tuple[Color, ...] = ((1.0, 1.0, 1.0), (0.75, 0.32, 0.16), (0.2, 0.42, 0.62), (0.8, 0.62, 0.22))
+_CAST: Color = (0.82, 0.81, 0.79)
+_FOOT, _COAT = 0.1, 1.5
+"""Heights up to which pillars are dirty, and painted [m]."""
 _TOUR_CLEARANCE = 1.55
 _SPAWN_CLEARANCE = 0.8
 _TRIES = 20_000
@@ -128,13 +131,20 @@ class BoxWithCylinders(SiteGenerator):
         )
 
     def _write(self, site: Site, cylinders: Array) -> None:
-        """Write the cylinders as separate meshes, so that radii do not stretch textures."""
+        """Write pillars of concrete, painted below, as meshes of their own: radii do not stretch images."""
         stage = site.stage
         kinds = site.stream("colours").integers(len(_TINTS), size=len(cylinders)).tolist()
+        cast = site.finish("concrete", tint=_CAST)
+        foot = site.paint("pillar_foot", (0.09, 0.09, 0.085), roughness=0.7, collides=False)
         for k, (x, y, radius) in enumerate(cylinders.tolist()):
             path = f"{ROOT}/Cylinders/Cylinder{k}"
             group(stage, path, "cylinder")
-            finish = site.finish("concrete", tint=_TINTS[kinds[k]])
-            ends = ((x, y, 0.0), (x, y, self.height))
-            draw(stage, f"{path}/Skin", [tube(*ends, radius, sides=48)], Surface(finish.material))
-            round_obstacle(stage, f"{path}/Shaft", *ends, radius, finish)
+            coat = site.finish("concrete", tint=_TINTS[kinds[k]], collides=False, roughness=0.5)
+            levels = (0.0, _FOOT, _COAT, self.height)
+            for name, low, high, look in (
+                ("Foot", *levels[0:2], foot),
+                ("Coat", *levels[1:3], coat),
+                ("Skin", *levels[2:4], Surface(cast.material)),
+            ):
+                draw(stage, f"{path}/{name}", [tube((x, y, low), (x, y, high), radius, sides=48)], look)
+            round_obstacle(stage, f"{path}/Shaft", (x, y, 0.0), (x, y, self.height), radius, cast)

@@ -31,6 +31,7 @@ from pegasus.worlds.horizon import distant_land
 from pegasus.worlds.site import ROOT, Site, SiteGenerator
 from pegasus.worlds.slabs import scattered_uvs, shade_slabs
 from pegasus.worlds.solids import Solid, cuboid, draw, obstacle, polygons, sheet, tiles
+from pegasus.worlds.terrain import Noise
 
 _HALF = 30.0
 _WALL_HEIGHT = 4.0
@@ -98,12 +99,25 @@ def _ground(site: Site, stone: UsdShade.Material) -> None:
     }
     floor = mesh(stage, f"{ROOT}/Ground/Floor", points, faces, grass["meadow"], uvs=uvs)
     subset(floor, "lawn", np.nonzero(green)[0].tolist(), grass["lawn"].material)
+    # Weather darkens areas of many slabs; single ones differ by little.
+    worn = 0.5 + 1.3 * Noise(site.stream("weathering")).fractal(x, y, 11.0, octaves=3)
+    worn += rng.normal(0.0, 0.09, len(worn))
     for name, tint, where in (
-        ("light_paving", (1.42, 1.36, 1.24), paved & bright),
-        ("dark_paving", (0.84, 0.78, 0.72), paved & ~bright),
+        ("light_paving", (1.30, 1.24, 1.13), paved & bright),
+        ("dark_paving", (1.02, 0.95, 0.87), paved & ~bright),
     ):
         tiled = np.nonzero(where)[0]
-        shade_slabs(site, floor, name, tiled, finish="paving", tint=tint, rng=rng, roughness=0.82)
+        shade_slabs(
+            site,
+            floor,
+            name,
+            tiled,
+            finish="paving",
+            tint=tint,
+            rng=rng,
+            roughness=0.82,
+            weathering=worn[tiled],
+        )
     u, v, half = 0.007, _TILE / 2, _TILE / 2
     joints = [
         np.array(

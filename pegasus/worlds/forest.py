@@ -97,7 +97,7 @@ class Forest(SiteGenerator):
         border = np.clip((side / 2 - np.maximum(np.abs(x), np.abs(y))) / _MARGIN, 0.0, 1.0)
         fade = border * border * (3.0 - 2.0 * border)
         bumps = 0.05 * (fine.fractal(x, y, 2.8, octaves=2) + 0.7)
-        # The path is lowered and smooth.
+        # The path is lowered and smooth; covers meet in bands of trodden leaves and of thin grass.
         worn = np.clip((off - 0.7) / 1.2, 0.0, 1.0)
         heights = fade * (self.relief * bulk + bumps * worn + 0.10 * worn)
         terrain = Terrain(heights, (side / (count - 1),) * 2)
@@ -108,6 +108,8 @@ class Forest(SiteGenerator):
         mossy = noise.fractal(x, y, 7.0, octaves=4, gain=0.6) - 0.28
         surfaces = {
             "path": site.finish("soil", tint=(1.15, 1.05, 0.95)),
+            "trodden": site.finish("forest_floor", tint=(1.25, 1.20, 1.15)),
+            "thin": site.finish("thin_grass", tint=(0.80, 0.85, 0.80)),
             "meadow": site.finish("meadow"),
             "moss": site.finish("grass", tint=(0.75, 0.80, 0.65)),
             "forest_floor": site.finish("forest_floor"),
@@ -117,9 +119,11 @@ class Forest(SiteGenerator):
             f"{ROOT}/Ground",
             surfaces["forest_floor"],
             [
-                ("path", surfaces["path"], trodden),
+                ("path", surfaces["path"], trodden - 0.2),
+                ("ground", surfaces["trodden"], trodden + 0.1 + 0.4 * rough),
                 ("meadow", surfaces["meadow"], -inside),
                 ("moss", surfaces["moss"], mossy),
+                ("moss", surfaces["thin"], np.maximum(mossy + 0.12, 2.5 - inside) + 0.2 * rough),
                 ("ground", surfaces["forest_floor"], None),
             ],
         )

@@ -100,7 +100,7 @@ class Hills(SiteGenerator):
         return count, count
 
     def _ground(self, site: Site, terrain: Terrain, around: Terrain) -> None:
-        """Write the land: rock on steep slopes, scree below, patches of grass and meadow."""
+        """Write the land: rock on steep slopes, scree and thin grass below, patches of grass and meadow."""
         x, y = np.meshgrid(*terrain.lines)
         noise = Noise(site.stream("covers"))
         patches = noise.fractal(x, y, 30.0, octaves=5, gain=0.6)
@@ -111,10 +111,11 @@ class Hills(SiteGenerator):
         cliff, scree = max(0.6, float(np.quantile(steep, 0.86))), max(0.45, float(np.quantile(steep, 0.74)))
         rocky = steep - cliff + 0.30 * detail + 0.25 * (height - 0.5)
         bare = steep - scree + 0.35 * detail + 0.20 * patches
-        stone = site.finish("rock", tint=(1.05, 1.0, 0.92))
-        dark = site.finish("rock", tint=(0.74, 0.71, 0.66))
+        stone = site.finish("cliff", tint=(1.04, 1.01, 0.95))
+        dark = site.finish("cliff", tint=(0.80, 0.78, 0.74))
         stained = noise.fractal(x - 500.0, y + 0.6 * terrain.heights, 42.0, octaves=4, gain=0.6) - 0.1
         soil = site.finish("soil", tint=(0.95, 1.0, 0.95))
+        thin = site.finish("thin_grass", tint=(1.0, 1.1, 1.0))
         grass = site.finish("grass")
         dry = site.finish("grass", tint=(1.25, 1.05, 0.85))
         meadow = site.finish("meadow", tint=(1.0, 0.95, 0.85))
@@ -125,7 +126,8 @@ class Hills(SiteGenerator):
             [
                 ("rock", dark, np.minimum(rocky, stained)),
                 ("rock", stone, rocky),
-                ("soil", soil, bare),
+                ("soil", soil, bare - 0.06),
+                ("grass", thin, bare + 0.10 + 0.25 * detail),
                 ("grass", dry, patches - 0.16 + 0.7 * (height - 0.45)),
                 ("meadow", meadow, -patches - 0.12),
                 ("grass", grass, None),

@@ -111,7 +111,7 @@ class RaceGates(SiteGenerator):
         self._edge(site, taken)
 
     def _ground(self, site: Site, gates: list[dict[str, Any]], line: Array) -> None:
-        """Write mown grass, worn along the line, and a meadow around."""
+        """Write mown grass, worn along the line and to the earth at the gates, and a meadow around."""
         half = 1.35 * self.radius + _GREEN
         count = 2 * round(half / _CELL) + 1
         side = np.linspace(-half, half, count)
@@ -126,14 +126,20 @@ class RaceGates(SiteGenerator):
         off = distance_to_line(places, line[:, :2]).reshape(x.shape)
         surfaces = {name: site.finish(name) for name in ("grass", "meadow")}
         worn = site.finish("soil", tint=(1.0, 1.0, 0.9))
+        thin = site.finish("thin_grass", tint=(1.1, 1.15, 1.0))
         dry = site.finish("grass", tint=(1.35, 1.1, 0.85))
+        drier = np.maximum(1.6 + 2.5 * rough - off, 3.2 + 2.5 * rough - near)
+        # Between worn and fresh grass.
+        half_dry = site.finish("grass", tint=(1.17, 1.05, 0.93))
         Terrain(np.zeros(x.shape), (2 * half / (count - 1),) * 2).write(
             site,
             f"{ROOT}/Ground",
             surfaces["grass"],
             [
-                ("soil", worn, 1.3 + 2.6 * rough - near),
-                ("grass", dry, np.maximum(1.6 + 2.5 * rough - off, 3.2 + 2.5 * rough - near)),
+                ("soil", worn, 1.0 + 2.6 * rough - near),
+                ("grass", thin, 1.9 + 2.6 * rough - near),
+                ("grass", dry, drier - 0.3),
+                ("grass", half_dry, drier + 0.5),
                 ("grass", surfaces["grass"], mown),
                 ("meadow", surfaces["meadow"], None),
             ],

@@ -28,7 +28,7 @@ def build_room(site: Site, length: float, width: float, height: float) -> None:
     _floor(site, length, width)
     group(stage, f"{ROOT}/Walls", "wall")
     red, green, blue = (0.7 + 0.3 * site.stream("walls").uniform(size=3)).round(3).tolist()
-    plaster = site.finish("plaster", tint=(red, green, blue))
+    paint = site.finish("wall_paint", tint=(red, green, blue))
     trim = site.paint("skirting", (0.25, 0.26, 0.28), roughness=0.5)
     x, y = (length + _WALL) / 2, (width + _WALL) / 2
     for name, center, size, lower in (
@@ -37,7 +37,7 @@ def build_room(site: Site, length: float, width: float, height: float) -> None:
         ("North", (0.0, y), (length + 2 * _WALL, _WALL), (0.0, width / 2 - 0.0075, length, 0.015)),
         ("South", (0.0, -y), (length + 2 * _WALL, _WALL), (0.0, -width / 2 + 0.0075, length, 0.015)),
     ):
-        block(stage, f"{ROOT}/Walls/{name}", (*center, height / 2), (*size, height), plaster)
+        block(stage, f"{ROOT}/Walls/{name}", (*center, height / 2), (*size, height), paint)
         place, extent = (*lower[:2], _SKIRTING / 2), (*lower[2:], _SKIRTING)
         block(stage, f"{ROOT}/Walls/{name}Skirting", place, extent, trim)
     group(stage, f"{ROOT}/Ceiling", "ceiling")

@@ -44,7 +44,7 @@ def _walls(length: float, width: float) -> tuple[tuple[float, float, float], ...
 def _wainscot(site: Site, length: float, width: float) -> None:
     """Write oil paint on the lower part of the walls, with a line above it."""
     red, green, blue = (0.30 + 0.25 * site.stream("wainscot").uniform(size=3)).round(3).tolist()
-    look = site.finish("plaster", tint=(red, green, blue), collides=False, roughness=0.4)
+    look = site.finish("wall_paint", tint=(red, green, blue), collides=False, roughness=0.4)
     group(site.stage, f"{ROOT}/Wainscot", "wall")
     parts: list[Solid] = []
     lines: list[Solid] = []

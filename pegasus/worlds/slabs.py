@@ -41,8 +41,9 @@ def shade_slabs(
     tint: Color,
     rng: np.random.Generator,
     roughness: float | None = None,
+    weathering: Array | None = None,
 ) -> None:
-    """Give faces of a floor a finish in several shades.
+    """Give faces of a floor a finish in several shades, at random or by how weathered they are.
 
     Args:
         site: The site.
@@ -53,8 +54,13 @@ def shade_slabs(
         tint: Factor on its colours, linear.
         rng: Random numbers.
         roughness: Uniform roughness, as for `Site.finish`.
+        weathering: 0 for the darkest to 1 for the brightest shade, clipped, shape (K,).
     """
-    kinds = rng.integers(0, len(_SHADES), len(faces))
+    count = len(_SHADES)
+    if weathering is None:
+        kinds = rng.integers(0, count, len(faces))
+    else:
+        kinds = np.clip(np.floor(count * weathering), 0, count - 1).astype(np.int64)
     for k, shade in enumerate(_SHADES):
         red, green, blue = (round(shade * part, 3) for part in tint)
         look = site.finish(finish, tint=(red, green, blue), collides=False, roughness=roughness)

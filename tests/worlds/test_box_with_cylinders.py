@@ -25,6 +25,27 @@ def cylinders(unpainted: Callable[[WorldGenerator], Scene]) -> np.ndarray:
     return np.array([[*item.position[:2], item.size[0]] for item in found])
 
 
+def test_what_is_drawn_of_a_cylinder_fills_its_collider(unpainted: Callable[[WorldGenerator], Scene]) -> None:
+    """A pillar would have a gap between its coat of paint and its bare part, or float."""
+    scene = unpainted(WORLD)
+    shafts = {c.path.rsplit("/", 1)[0]: c for c in scene.colliders if c.shape is ColliderShape.CYLINDER}
+    for path, shaft in shafts.items():
+        parts = [item for item in scene.instances if item.path.rsplit("/", 1)[0] == path]
+        assert {item.labels["class"] for item in parts} == {"cylinder"}
+        assert len({item.material for item in parts}) == 3
+        ends = []
+        for item in parts:
+            points = scene.geometries[item.geometry].vertices
+            # A chord of a circle of 48 sides is 0.2 % of the radius within it.
+            reach = np.hypot(*(points[:, :2] - shaft.position[:2]).T)
+            assert reach.max() == pytest.approx(shaft.size[0], rel=1e-3)
+            ends.append((points[:, 2].min(), points[:, 2].max()))
+        ends.sort()
+        assert (ends[0][0], ends[-1][1]) == pytest.approx((0.0, 4.0), abs=1e-5)
+        for (_, top), (bottom, _) in itertools.pairwise(ends):
+            assert top == pytest.approx(bottom, abs=1e-5)
+
+
 def test_there_are_as_many_as_asked_for_of_the_sizes_asked_for(cylinders: np.ndarray) -> None:
     """Count or radius would not follow the parameters."""
     assert len(cylinders) == 18

@@ -7,7 +7,7 @@ import pytest
 
 from pegasus.config.files import load_world
 from pegasus.scene.colliders import bounds
-from pegasus.scene.scene import Collider, ColliderShape, Scene
+from pegasus.scene.scene import Collider, ColliderShape, Scene, Texture
 from pegasus.scene.translation import translate
 from pegasus.worlds import made_world
 
@@ -82,3 +82,23 @@ def test_the_foliage_is_closed(courtyard: Scene, area_and_volume: Callable[..., 
     for name, geometry in courtyard.geometries.items():
         if name.endswith("/Foliage"):
             assert area_and_volume(geometry.vertices, geometry.faces)[1] > 0.7
+
+
+def test_neighbouring_tiles_are_weathered_alike(courtyard: Scene) -> None:
+    """Tiles would look like a chequered carpet: shades would change at random from tile to tile."""
+    shade: dict[tuple[int, int], int] = {}
+    for name in ("light_paving", "dark_paving"):
+        parts = [item for item in courtyard.instances if item.labels["class"] == name]
+        tones = [courtyard.materials[part.material].diffuse_color for part in parts]
+        order = np.argsort([tone.scale[0] for tone in tones if isinstance(tone, Texture)])
+        assert len(order) == 3
+        for rank, k in enumerate(order):
+            geometry = courtyard.geometries[parts[k].geometry]
+            middle = geometry.vertices[geometry.faces].mean(axis=1)[:, :2]
+            shade |= dict.fromkeys(map(tuple, np.floor(middle / 2.0).astype(int).tolist()), rank)
+    assert len(shade) > 700
+    assert min(np.bincount(list(shade.values()))) > 0.1 * len(shade)
+    steps = [abs(rank - shade[x + 1, y]) for (x, y), rank in shade.items() if (x + 1, y) in shade]
+    # At random a third would be equal, and two ninths would differ by two shades.
+    assert np.mean(np.array(steps) == 0) > 0.55
+    assert np.mean(np.array(steps) == 2) < 0.05

@@ -1,15 +1,16 @@
-"""Tests of the worlds `forest` and `hills`: their stages follow their parameters."""
+"""Tests of the worlds `forest` and `hills`: their stages follow their parameters; borders of grass."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from pxr import Usd, UsdGeom
+from pxr import Usd, UsdGeom, UsdShade
 
 from pegasus.worlds import SiteGenerator
 from pegasus.worlds.forest import Forest
 from pegasus.worlds.hills import Hills
 from pegasus.worlds.landscape import distance_to_line
+from pegasus.worlds.race_gates import RaceGates
 from pegasus.worlds.site import Site
 
 
@@ -95,3 +96,31 @@ def test_starts_on_steep_hills_stand_on_the_ground(
         under = np.where(s > t, a + s * (b - a) + t * (d - b), a + t * (c - a) + s * (d - c))
         assert under.max() < z - 0.05
         assert z - under[30, 30] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("world", "bare"),
+    [
+        (Forest(seed=3, size=60.0, tree_density=0.0, undergrowth=0.0), "ForestFloor"),
+        (Hills(seed=2, size=120.0, tree_density=0.0, rock_density=0.0), "Soil"),
+        (RaceGates(seed=1), "Soil"),
+    ],
+)
+def test_thin_grass_lies_between_earth_and_grass(world: SiteGenerator, bare: str, tmp_path: Path) -> None:
+    """Lawns would end at bare earth in a sharp line, like carpets."""
+    site = built(world, tmp_path)
+    points: dict[str, set[tuple[float, ...]]] = {}
+    for prim in site.stage.GetPrimAtPath("/World/Ground").GetChildren():
+        look = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial()[0].GetPrim()
+        if (
+            look
+            and UsdGeom.Imageable(prim).ComputePurpose() != UsdGeom.Tokens.guide
+            and prim.IsA(UsdGeom.Mesh)
+        ):
+            kind = look.GetName().split("_")[0]
+            places = np.round(np.array(UsdGeom.Mesh(prim).GetPointsAttr().Get()), 3)
+            points.setdefault(kind, set()).update(map(tuple, places.tolist()))
+    green = points.get("Grass", set()) | points.get("Meadow", set())
+    soft, sharp = len(points[bare] & points["ThinGrass"]), len(points[bare] & green)
+    assert soft > 50
+    assert sharp < 0.1 * soft

@@ -1,4 +1,4 @@
-"""Ground finishes: asphalt, soil, gravel, rock, sand, snow."""
+"""Ground finishes: asphalt, soil, gravel, rock, cliff, sand, snow."""
 
 import numpy as np
 
@@ -100,6 +100,40 @@ def rock(rng: np.random.Generator, pixels: int) -> Maps:
     moss = ramp(fractal_noise(rng, pixels, cells=5, octaves=5, gain=0.6) - 0.8 * bulk, 1.8, 2.4)
     canvas.lay(0.8 * moss, color=(0.32, 0.345, 0.21), roughness=0.95)
     _occlude(canvas, 6.0, 2.2)
+    return canvas.maps()
+
+
+def cliff(rng: np.random.Generator, pixels: int) -> Maps:
+    """Return bedded rock with blocks, cracks, water streaks, ledges of grass, on a square of 16 metres."""
+    bulk = fractal_noise(rng, pixels, cells=2, octaves=6, gain=0.55)
+    bend = fractal_noise(rng, pixels, cells=2, octaves=5, gain=0.5)
+    rough = fractal_noise(rng, pixels, cells=30, octaves=5, gain=0.72)
+    warp = (0.6 * bulk, 0.6 * bend)
+    near, second, which = cellular_noise(rng, pixels, cells=(7, 11), warp=warp)
+    small, smaller, part = cellular_noise(rng, pixels, cells=(22, 36), warp=(1.4 * bulk, 1.4 * bend))
+    block, facet = rng.uniform(-1.0, 1.0, 77)[which], rng.uniform(-1.0, 1.0, 792)[part]
+    # Beds of different hardness, which stand out or lie back.
+    beds = 13.0 * grid(pixels, 1.0)[1] + 0.55 * bend + 0.12 * block
+    bed = rng.uniform(-1.0, 1.0, 13)[np.floor(beds).astype(np.int64) % 13]
+    ledge = beds - np.floor(beds)
+    gap, crack = ramp(second - near, 0.05, 0.0), ramp(smaller - small, 0.08, 0.0)
+    height = 0.15 * bulk + 0.10 * block + 0.10 * bed + 0.04 * facet + 0.018 * rough
+    height = blurred(height - 0.08 * gap - 0.018 * crack - 0.08 * ramp(ledge, 0.10, 0.0), 1.2)
+    tone = 0.48 + 0.12 * bulk + 0.09 * block + 0.10 * bed + 0.08 * facet + 0.07 * rough
+    canvas = Canvas(pixels, mix((0.33, 0.315, 0.295), (0.63, 0.605, 0.56), tone), 0.9, height)
+    warm = ramp(fractal_noise(rng, pixels, cells=(3, 2), octaves=5, gain=0.6) + 0.4 * bed, 0.2, 2.0)
+    canvas.lay(0.5 * warm, color=(0.53, 0.435, 0.33))
+    streak = ramp(fractal_noise(rng, pixels, cells=(15, 1.5), octaves=5, gain=0.6) + 0.6 * bulk, 0.9, 2.6)
+    canvas.lay(0.45 * streak, color=(0.22, 0.215, 0.205), roughness=0.8)
+    canvas.lay(np.maximum(0.62 * gap, 0.28 * crack), color=(0.21, 0.20, 0.18))
+    lichen = ramp(fractal_noise(rng, pixels, cells=60, octaves=4, gain=0.75) + 0.7 * bend, 1.8, 2.3)
+    canvas.lay(0.6 * lichen, color=(0.63, 0.635, 0.53), roughness=0.95)
+    tuft = fractal_noise(rng, pixels, cells=70, octaves=3, gain=0.85)
+    held = 1.6 * ramp(ledge, 0.34, 0.02) + 0.9 * fractal_noise(rng, pixels, cells=5, octaves=4, gain=0.6)
+    grown = ramp(held + 0.35 * tuft, 2.05, 2.45)
+    green = mix((0.235, 0.275, 0.13), (0.43, 0.44, 0.215), 0.5 + 0.25 * tuft)
+    canvas.lay(0.95 * grown, color=green, roughness=0.95, height=height + 0.05 * grown + 0.02 * tuft)
+    _occlude(canvas, 8.0, 0.45)
     return canvas.maps()
 
 

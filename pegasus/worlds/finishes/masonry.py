@@ -1,8 +1,8 @@
-"""Masonry finishes: brick, concrete, plaster, slabs, pavers, roof tiles."""
+"""Masonry finishes: brick, concrete, plaster, painted walls, slabs, pavers, roof tiles."""
 
 import numpy as np
 
-from pegasus.worlds.finishes.drawing import Canvas, bond, grid, mix, ramp, wander
+from pegasus.worlds.finishes.drawing import Canvas, bar, bond, disc, grid, mix, ramp, scattered, wander
 from pegasus.worlds.finishes.finish import Maps
 from pegasus.worlds.finishes.noise import blurred, fractal_noise
 
@@ -47,17 +47,40 @@ def concrete(rng: np.random.Generator, pixels: int) -> Maps:
 
 
 def plaster(rng: np.random.Generator, pixels: int) -> Maps:
-    """Return pale render, floated by hand, with rain streaks, on a square of four metres."""
-    cloud = fractal_noise(rng, pixels, cells=1.5, octaves=5, gain=0.55)
-    trowel = fractal_noise(rng, pixels, cells=(14, 9), octaves=4, gain=0.6)
-    sand = fractal_noise(rng, pixels, cells=70, octaves=2, gain=0.9)
+    """Return pale render, floated by hand, with rain streaks in places, on a square of eight metres."""
+    cloud = fractal_noise(rng, pixels, cells=1.5, octaves=6, gain=0.6)
+    trowel = fractal_noise(rng, pixels, cells=(28, 18), octaves=4, gain=0.6)
+    sand = fractal_noise(rng, pixels, cells=120, octaves=2, gain=0.9)
     canvas = Canvas(pixels, (0.845, 0.82, 0.77), 0.88 - 0.03 * cloud, 0.0011 * trowel + 0.0006 * sand)
-    canvas.shade(1.0 + 0.016 * cloud + 0.010 * trowel + 0.012 * sand)
-    streak = ramp(fractal_noise(rng, pixels, cells=(20, 1), octaves=4, gain=0.6) + 0.5 * cloud, 1.0, 2.8)
-    canvas.lay(0.35 * streak, color=(0.66, 0.635, 0.585))
-    crack = wander(fractal_noise(rng, pixels, cells=1.2, octaves=7, gain=0.6), 0.3)
-    where = ramp(fractal_noise(rng, pixels, cells=1.5, octaves=2), 1.0, 1.3)
+    canvas.shade(1.0 + 0.022 * cloud + 0.010 * trowel + 0.012 * sand)
+    wet = ramp(fractal_noise(rng, pixels, cells=(2.5, 1.5), octaves=3), -0.2, 1.8)
+    streak = ramp(fractal_noise(rng, pixels, cells=(48, 2), octaves=5, gain=0.65) + 0.5 * cloud, 0.4, 2.6)
+    canvas.lay(0.34 * streak * wet, color=(0.63, 0.605, 0.555))
+    faded = ramp(fractal_noise(rng, pixels, cells=2.5, octaves=5, gain=0.6), 0.3, 2.0)
+    canvas.lay(0.22 * faded, color=(0.88, 0.865, 0.835))
+    crack = wander(fractal_noise(rng, pixels, cells=2.4, octaves=7, gain=0.6), 0.3)
+    where = ramp(fractal_noise(rng, pixels, cells=3, octaves=2), 1.2, 1.5)
     canvas.lay(0.6 * crack * where, color=(0.55, 0.525, 0.48), height=-0.002)
+    return canvas.maps()
+
+
+def wall_paint(rng: np.random.Generator, pixels: int) -> Maps:
+    """Return rolled paint on an indoor wall with dents, scuffs and fillings, on a square of four metres."""
+    cloud = fractal_noise(rng, pixels, cells=1.5, octaves=4, gain=0.5)
+    lane = fractal_noise(rng, pixels, cells=(16, 1), octaves=2, gain=0.5)
+    stipple = fractal_noise(rng, pixels, cells=90, octaves=1.5, gain=0.9)
+    canvas = Canvas(pixels, (0.84, 0.83, 0.80), 0.74 - 0.02 * cloud, 0.0004 * stipple + 0.0002 * lane)
+    canvas.shade(1.0 + 0.007 * cloud + 0.004 * lane + 0.006 * stipple)
+    filled = scattered(rng, pixels, 14, length=(0.006, 0.02), width=(0.005, 0.012), outline=disc)
+    canvas.lay(0.4 * filled.cover, color=(0.90, 0.895, 0.88), roughness=0.85)
+    scuffs = scattered(rng, pixels, 24, length=(0.006, 0.035), width=(0.0009, 0.002), outline=bar, bend=0.2)
+    strength = rng.uniform(0.03, 0.16, 24)[scuffs.index] * scuffs.cover
+    canvas.lay(strength, color=(0.45, 0.44, 0.42), roughness=0.6)
+    dents = ramp(fractal_noise(rng, pixels, cells=26, octaves=2), 2.9, 3.2)
+    canvas.lay(0.5 * dents, color=(0.68, 0.665, 0.63), height=-0.002)
+    crack = wander(fractal_noise(rng, pixels, cells=1.2, octaves=7, gain=0.6), 0.2)
+    where = ramp(fractal_noise(rng, pixels, cells=1.5, octaves=2), 1.3, 1.6)
+    canvas.lay(0.35 * crack * where, color=(0.60, 0.585, 0.55), height=-0.001)
     return canvas.maps()
 
 

@@ -19,6 +19,7 @@ FINISHES: dict[str, Finish] = {
     "cardboard": Finish(indoors.cardboard, side=0.6, contact=_SOFT, pixels=768),
     "carpet": Finish(indoors.carpet, side=2.0, contact=_SOFT),
     "ceiling_panels": Finish(indoors.ceiling_panels, side=2.4, contact=_HARD),
+    "cliff": Finish(ground.cliff, side=16.0, contact=_HARD, pixels=1024),
     "concrete": Finish(masonry.concrete, side=4.0, contact=_HARD),
     "corrugated_metal": Finish(metal.corrugated_metal, side=3.0, contact=_SMOOTH, metallic=0.5),
     "fabric": Finish(indoors.fabric, side=0.3, contact=_SOFT),
@@ -42,7 +43,7 @@ FINISHES: dict[str, Finish] = {
     "painted_metal": Finish(metal.painted_metal, side=2.0, contact=_SMOOTH),
     "paving": Finish(masonry.paving, side=4.0, contact=_HARD, pixels=768),
     "plain_cardboard": Finish(indoors.plain_cardboard, side=1.2, contact=_SOFT),
-    "plaster": Finish(masonry.plaster, side=4.0, contact=_HARD),
+    "plaster": Finish(masonry.plaster, side=8.0, contact=_HARD, pixels=768),
     "plywood": Finish(wood.plywood, side=2.0, contact=_SMOOTH),
     "road_marking": Finish(metal.road_marking, side=2.0, contact=_HARD),
     "rock": Finish(ground.rock, side=4.0, contact=_HARD, pixels=768),
@@ -53,6 +54,8 @@ FINISHES: dict[str, Finish] = {
     "snow": Finish(ground.snow, side=6.0, contact=PhysicsMaterial(0.3, 0.25, 0.0)),
     "soil": Finish(ground.soil, side=4.0, contact=_LOOSE, pixels=768),
     "tarpaulin": Finish(indoors.tarpaulin, side=2.0, contact=_SOFT),
+    "thin_grass": Finish(vegetation.thin_grass, side=4.0, contact=_LOOSE, pixels=768),
+    "wall_paint": Finish(masonry.wall_paint, side=4.0, contact=_HARD),
     "wood_planks": Finish(wood.wood_planks, side=2.0, contact=_HARD),
 }
 """Finishes by name."""

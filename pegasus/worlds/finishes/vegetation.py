@@ -1,4 +1,4 @@
-"""Vegetation finishes: grass, meadow, forest floor, cards of leaves and needles."""
+"""Vegetation finishes: grass, thin grass, meadow, forest floor, cards of leaves and needles."""
 
 import numpy as np
 
@@ -34,6 +34,22 @@ def grass(rng: np.random.Generator, pixels: int) -> Maps:
     clover = scattered(rng, pixels, 260, length=(0.004, 0.006), width=(0.004, 0.005), outline=disc)
     near = ramp(patch, 0.0, 1.2)
     canvas.lay(0.7 * near * clover.cover, color=(0.30, 0.44, 0.20), height=0.02)
+    canvas.height = blurred(canvas.height, 0.9)
+    return canvas.maps()
+
+
+def thin_grass(rng: np.random.Generator, pixels: int) -> Maps:
+    """Return tufts of grass on trodden earth with pebbles, on a square of four metres."""
+    patch = fractal_noise(rng, pixels, cells=6, octaves=5, gain=0.7)
+    fine = fractal_noise(rng, pixels, cells=60, octaves=4, gain=0.85)
+    earth = mix((0.275, 0.215, 0.15), (0.45, 0.37, 0.27), 0.5 + 0.16 * fine + 0.1 * patch)
+    canvas = Canvas(pixels, earth, 0.93, 0.003 * fine)
+    pebbles = scattered(rng, pixels, 500, length=(0.004, 0.009), width=(0.003, 0.006), outline=disc)
+    canvas.lay(0.8 * pebbles.cover, color=(0.47, 0.44, 0.39), height=0.006)
+    _blades(canvas, rng, 16000, (0.010, 0.024), lift=0.014, dry=0.30, ground=patch + 0.25 * fine)
+    _blades(canvas, rng, 9000, (0.014, 0.030), lift=0.020, dry=0.18, ground=patch - 0.7)
+    deep = blurred(canvas.height, 4.0) - canvas.height
+    canvas.shade(np.minimum(np.maximum(1.0 - 30.0 * deep, 0.6), 1.1))
     canvas.height = blurred(canvas.height, 0.9)
     return canvas.maps()
 
@@ -208,12 +224,17 @@ def _blades(
     *,
     lift: float,
     dry: float = 0.04,
+    ground: Array | None = None,
 ) -> None:
-    """Lay blades of grass, their tips `lift` above the ground [m], a part of them dry."""
+    """Lay blades of grass, their tips `lift` above the ground [m], a part of them dry.
+
+    They grow only where `ground` is above zero, if it is given.
+    """
     pixels = canvas.height.shape[0]
     leaves = scattered(rng, pixels, count, length=length, width=(0.0009, 0.002), outline=blade, bend=0.2)
+    grown = leaves.cover if ground is None else leaves.cover * ramp(ground, -0.2, 0.2)
     hue = mix((0.275, 0.345, 0.165), (0.52, 0.585, 0.30), rng.beta(2.0, 2.0, count))
     hue[: int(dry * count)] = (0.60, 0.54, 0.32)
     tip = 0.5 + 0.5 * leaves.along
     color = hue[rng.permutation(count)][leaves.index] * (0.72 + 0.34 * tip)[..., None]
-    canvas.lay(leaves.cover, color=color, roughness=0.7, height=lift * (0.4 + 0.6 * tip))
+    canvas.lay(grown, color=color, roughness=0.7, height=lift * (0.4 + 0.6 * tip))
