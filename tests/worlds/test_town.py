@@ -10,16 +10,17 @@ import pytest
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
+from pegasus.base.streams import stream
 from pegasus.scene.colliders import bounds
 from pegasus.scene.scene import Collider, ColliderShape, Scene
 from pegasus.scene.translation import translate
 from pegasus.worlds import Site, make_world
 from pegasus.worlds.finishes import FINISHES
-from pegasus.worlds.town import Town
+from pegasus.worlds.town import Town, buildings, facades, streets
 from pegasus.worlds.town.car_details import cast
 from pegasus.worlds.town.car_shapes import SHAPES, smooth_line
 from pegasus.worlds.town.cars import draw
-from pegasus.worlds.town.layout import KERB_HEIGHT, SIDEWALK, Layout
+from pegasus.worlds.town.layout import KERB_HEIGHT, SIDEWALK, Layout, Plan
 from pegasus.worlds.town.town import tour
 
 CAR_LENGTH = max(shape.length for shape in SHAPES.values())
@@ -198,6 +199,60 @@ def test_crossings_lie_on_the_road(scene: Scene) -> None:
         assert (np.abs(vertices[:, :2]).max(axis=1) > half).all()
         assert (np.abs(vertices[:, :2]).max(axis=1) < 30.0).all()
     assert len(crossings) == 4
+
+
+def test_lanes_run_along_their_streets(layouts: list[Layout]) -> None:
+    """Wheel tracks would cross a street, lie beside its lanes, or asphalt would be missing or double."""
+    for layout in layouts:
+        roads = streets.roads(layout, np.random.default_rng(2))
+        area = 0.0
+        for key in roads.keys:
+            points, faces = roads.shape(key)
+            a, b, c = (points[faces[:, k]] for k in range(3))
+            area += 0.5 * np.cross(b - a, c - a)[:, 2].sum()
+        assert area == pytest.approx(layout.size**2)
+        pieces = roads._pieces["roadway"]
+        assert len(pieces) == len(layout.streets)
+        centers = {(round(spot.x, 3), round(spot.y, 3)): spot.yaw for spot in layout.streets}
+        for points, _, _, uvs in pieces:
+            assert uvs is not None
+            middle = points[:, :2].mean(axis=0)
+            yaw = centers[round(float(middle[0]), 3), round(float(middle[1]), 3)]
+            across = 1 if yaw == 0.0 else 0
+            shown = (points[:, across] - middle[across]) / layout.street
+            np.testing.assert_allclose(uvs[:, 1] / streets.ROADWAY, shown + 0.5, atol=1e-6)
+            np.testing.assert_allclose(np.ptp(uvs[:, 0]), layout.side, atol=1e-6)
+
+
+def test_streaks_hang_below_sills_and_change_no_collider() -> None:
+    """Rain would have run upwards or over panes, or dirt have moved a dormer that vehicles hit."""
+    plans = [Plan(10.0, 9.0, 4, "plaster", 0, k) for k in range(6)]
+    found = 0
+    for plan in plans:
+        house = buildings.draw(plan, stream(1, "house", repr(plan)))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(facades, "streaks", lambda *_: None)
+            clean = buildings.draw(plan, stream(1, "house", repr(plan)))
+        assert house.boxes == clean.boxes
+        for one, other in zip(house.hulls, clean.hulls, strict=True):
+            np.testing.assert_array_equal(one, other)
+        dirty = [key for key in house.parts.keys if key.startswith("streak_")]
+        for key in dirty:
+            points, faces = house.parts.shape(key)
+            wall = key.replace("streak", "plaster")
+            for name, frame, holes in house.windows:
+                if name != wall:
+                    continue
+                u = (points - frame.origin) @ np.asarray(frame.right)
+                depth = (points - frame.origin) @ np.cross(frame.right, frame.up)
+                near = np.abs(depth - 0.003) < 1e-6
+                for left, bottom, right, top in holes:
+                    inside = near & (u > left) & (u < right) & (points[:, 2] > bottom) & (points[:, 2] < top)
+                    assert not inside.any()
+            corners = points[faces]
+            assert (corners[:, 1, 2] < corners[:, [0, 2], 2].min(axis=1) - 0.05).all()
+            found += len(faces)
+    assert found > 200
 
 
 def test_the_town_has_what_it_says(scene: Scene) -> None:

@@ -1,7 +1,17 @@
 """Table of finishes by name."""
 
 from pegasus.scene.scene import PhysicsMaterial
-from pegasus.worlds.finishes import distance, facades, ground, indoors, masonry, metal, vegetation, wood
+from pegasus.worlds.finishes import (
+    distance,
+    facades,
+    ground,
+    indoors,
+    masonry,
+    metal,
+    roads,
+    vegetation,
+    wood,
+)
 from pegasus.worlds.finishes.finish import Finish
 
 _HARD = PhysicsMaterial(0.8, 0.7, 0.1)
@@ -46,6 +56,7 @@ FINISHES: dict[str, Finish] = {
     "plaster": Finish(masonry.plaster, side=8.0, contact=_HARD, pixels=768),
     "plywood": Finish(wood.plywood, side=2.0, contact=_SMOOTH),
     "road_marking": Finish(metal.road_marking, side=2.0, contact=_HARD),
+    "roadway": Finish(roads.roadway, side=10.0, contact=_HARD, pixels=1024),
     "rock": Finish(ground.rock, side=4.0, contact=_HARD, pixels=768),
     "roof_tiles": Finish(masonry.roof_tiles, side=3.0, contact=_HARD),
     "rubber": Finish(indoors.rubber, side=0.5, contact=_RUBBER),

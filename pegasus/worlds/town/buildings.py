@@ -68,6 +68,9 @@ def draw(plan: Plan, rng: np.random.Generator) -> House:
         gable_roof(house, plan, top, style.tiles, style.wall if detached else _side_wall(style), rng)
     else:
         flat_roof(house, plan, top, style.wall, rng)
+    for key, frame, holes in house.windows:
+        if key.startswith("plaster_"):
+            facades.streaks(house.parts, key.replace("plaster", "streak"), frame, holes, rng)
     return house
 
 
@@ -211,7 +214,9 @@ def _facade(
     ):
         if high > low + 1e-6:
             facades.wall(parts, key, frame, np.array([0.0, low]), np.array([width, high]), part.all())
-        facades.windows(parts, key, frame, np.array(part.windows).reshape(-1, 4), look, rng)
+        windows = np.array(part.windows).reshape(-1, 4)
+        facades.windows(parts, key, frame, windows, look, rng)
+        house.windows.append((key, frame, windows))
         facades.doors(parts, key, frame, np.array(part.doors).reshape(-1, 4), style.door)
         facades.shops(parts, key, frame, np.array(part.shops).reshape(-1, 4), style.cloth, rng)
     _bands(parts, style, frame, width, floors, ground_holes)

@@ -14,6 +14,8 @@ from pegasus.worlds.town.parts import Frame, Parts
 REVEAL = 0.16
 """Depth of windows behind the wall face [m]."""
 _BACK = ("-z",)
+_STREAK = 0.003
+"""Distance of streaks from the wall [m]."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,22 @@ def windows(
             for k in range(count):
                 y = bottom + 0.08 + (top - bottom - 0.2) * k / (count - 1)
                 bars(parts, look.shutters, frame, x0 + 0.07, y, x1 - 0.07, y + 0.035, (0.03, 0.045))
+
+
+def streaks(parts: Parts, key: str, frame: Frame, holes: Array, rng: np.random.Generator) -> None:
+    """Add tapered streaks that rain has left below the sills of windows, mostly below their ends."""
+    left, bottom, right, _ = holes.T
+    place = np.array([0.0, 0.02, 0.35, 0.93, 0.99]) + rng.uniform(-0.02, 0.02, (len(holes), 5))
+    middle = left[:, None] - 0.06 + place * (right - left + 0.12)[:, None]
+    width = rng.uniform(0.012, 0.05, middle.shape)
+    drop = rng.uniform(0.10, 0.65, middle.shape)
+    top = np.broadcast_to(bottom[:, None] - 0.06, middle.shape)
+    z = np.full_like(middle, _STREAK)
+    corners = [
+        np.stack([middle + side * width, height, z], axis=-1)
+        for side, height in ((-0.5, top), (0.0, top - drop), (0.5, top))
+    ]
+    parts.triangles(key, np.stack(corners, axis=2)[rng.uniform(size=middle.shape) < 0.7], frame=frame)
 
 
 def doors(parts: Parts, key: str, frame: Frame, holes: Array, leaf: str) -> None:

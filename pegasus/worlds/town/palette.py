@@ -32,17 +32,27 @@ PLASTERS: tuple[Color, ...] = (
 BRICKS: tuple[Color, ...] = ((1.0, 1.0, 1.0), (0.85, 0.72, 0.66), (1.1, 1.0, 0.8), (0.75, 0.75, 0.80))
 ROOFS: tuple[Color, ...] = ((1.0, 1.0, 1.0), (0.72, 0.60, 0.56), (0.45, 0.45, 0.50))
 DOORS: tuple[Color, ...] = ((0.12, 0.05, 0.03), (0.03, 0.09, 0.06), (0.03, 0.05, 0.12), (0.25, 0.03, 0.03))
+STREAK: Color = (0.74, 0.72, 0.70)
+"""Colour of rain streaks relative to their wall."""
 CLOTHS: tuple[Color, ...] = ((0.45, 0.05, 0.05), (0.05, 0.20, 0.12), (0.06, 0.10, 0.30), (0.60, 0.40, 0.08))
 SHUTTERS: tuple[Color, ...] = ((0.05, 0.16, 0.10), (0.10, 0.16, 0.26), (0.30, 0.10, 0.06), (0.50, 0.48, 0.42))
 
+
+def _dirty(color: Color) -> Color:
+    red, green, blue = (round(a * b, 3) for a, b in zip(color, STREAK, strict=True))
+    return red, green, blue
+
+
 COATS: dict[str, Coat] = {
     **{f"plaster_{k}": Coat("plaster", color) for k, color in enumerate(PLASTERS)},
+    **{f"streak_{k}": Coat("plaster", _dirty(color)) for k, color in enumerate(PLASTERS)},
     **{f"brick_{k}": Coat("brick", color) for k, color in enumerate(BRICKS)},
     **{f"tiles_{k}": Coat("roof_tiles", color) for k, color in enumerate(ROOFS)},
     **{f"door_{k}": Coat(None, color, 0.35) for k, color in enumerate(DOORS)},
     **{f"cloth_{k}": Coat(None, color, 0.9) for k, color in enumerate(CLOTHS)},
     **{f"shutter_{k}": Coat(None, color, 0.5) for k, color in enumerate(SHUTTERS)},
     "asphalt": Coat("asphalt"),
+    "roadway": Coat("roadway"),
     "patch": Coat("asphalt", (0.62, 0.62, 0.64)),
     "paving": Coat("paving"),
     "slabs": Coat("paving", (0.86, 0.80, 0.72)),

@@ -21,6 +21,8 @@ class House:
     """Collision boxes: least and greatest corner [m]."""
     hulls: list[Array] = field(default_factory=list)
     """Other convex colliders: consecutive rings of points [m], each (R, C, 3)."""
+    windows: list[tuple[str, Frame, Array]] = field(default_factory=list)
+    """Wall surface, elevation and rectangles of windows, as in `facades.windows`."""
 
 
 def gable_roof(house: House, plan: Plan, top: float, tiles: str, wall: str, rng: np.random.Generator) -> None:

@@ -20,6 +20,8 @@ from pegasus.worlds.town.parts import Frame, Parts
 
 _NEAR = 35.0
 """Width of the meadow before the fields [m]."""
+ROADWAY = 10.0
+"""Width of the street that the image of the roadway shows [m]."""
 _KERB = 0.15
 _BEVEL = 0.03
 _CORNER_STEPS = 8
@@ -116,6 +118,26 @@ def rim(town: Layout, rng: np.random.Generator) -> Parts:
                     str(rng.choice(["meadow", "field_0", "field_1", "field_2", "field_3"])),
                     level((x0, y0), (x1, y1), 0.0),
                 )
+    return parts
+
+
+def roads(town: Layout, rng: np.random.Generator) -> Parts:
+    """Return the asphalt under the whole town, with the wear of lanes on the streets between junctions."""
+    parts = Parts()
+    half = town.street / 2
+    cuts = np.stack([town.lines - half, town.lines + half], axis=1).ravel()
+    spans = list(pairwise(cuts.tolist()))
+    for row, (y0, y1) in enumerate(spans):
+        for column, (x0, x1) in enumerate(spans):
+            quad = level((x0, y0), (x1, y1), 0.0)
+            # Spans of even numbers are streets, those between them blocks.
+            if row % 2 == column % 2:
+                parts.quads("asphalt", quad)
+                continue
+            along, across = (0, 1) if row % 2 == 0 else (1, 0)
+            u = quad[..., along] + round(float(rng.uniform(0.0, ROADWAY)), 3)
+            v = (quad[..., across] - (y0 if across else x0)) * (ROADWAY / town.street)
+            parts.quads("roadway", quad, uvs=np.stack([u, v], axis=-1))
     return parts
 
 

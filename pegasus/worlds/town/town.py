@@ -138,9 +138,7 @@ def _ground(site: Site, town: Layout) -> None:
     contact = physics_material(stage, f"{ROOT}/Looks/GroundContact", CONTACT)
     ground_plane(stage, f"{ROOT}/Ground", contact)
     half = town.size / 2
-    asphalt = Parts()
-    asphalt.quads("asphalt", streets.level((-half, -half), (half, half), 0.0))
-    draw(site, path, asphalt, scope=ROOT)
+    draw(site, path, streets.roads(town, site.stream("roads")), scope=ROOT)
     path = f"{ROOT}/Outskirts"
     group(stage, path, "sidewalk")
     classes = dict.fromkeys(("meadow", "field_0", "field_1", "field_2", "field_3"), "field")

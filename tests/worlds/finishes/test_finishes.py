@@ -55,6 +55,7 @@ ALBEDO = {
     "plaster": (0.50, 0.75),
     "plywood": (0.30, 0.50),
     "road_marking": (0.50, 0.80),
+    "roadway": (0.08, 0.15),
     "rock": (0.12, 0.30),
     "roof_tiles": (0.07, 0.25),
     "rubber": (0.02, 0.06),
