@@ -257,20 +257,17 @@ class Visuals:
     @property
     def entities(self) -> Sequence[Entity]:
         """Entities of pixels and returns, by index."""
-        with self._lock:
-            return self._made().entities
+        return self._ready().entities
 
     @property
     def usual_samples(self) -> int:
         """Rays per pixel of the renderer's radiance for cameras that name none."""
-        with self._lock:
-            return self._made().usual_samples
+        return self._ready().usual_samples
 
     @property
     def materials(self) -> Sequence[str]:
         """Paths of the materials of pixels and returns, by index."""
-        with self._lock:
-            return self._made().materials
+        return self._ready().materials
 
     def load(self) -> None:
         """Make the renderer, if there is none yet.
@@ -278,18 +275,18 @@ class Visuals:
         Raises:
             ConfigError: If it cannot be made, or there is nothing to draw.
         """
-        if self._renderer is None:
-            with self._lock:
-                self._made()
+        self._ready()
 
     def submit(self, make: Callable[[], T]) -> Future[T]:
-        """Call a function in the thread that renders beside the simulation, after those submitted before.
+        """Call a function in a thread that renders beside the simulation, after those submitted before.
+
+        Two threads take turns in rendering, so that one encodes an image while the other renders the next.
 
         Args:
             make: The function.
         """
         if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, "images")
+            self._worker = ThreadPoolExecutor(2, "images")
         return self._worker.submit(make)
 
     def prepare(self) -> None:
@@ -334,6 +331,14 @@ class Visuals:
         if new:
             renderer.add(new)
         self._present = wanted
+
+    def _ready(self) -> Renderer:
+        """Return the renderer, without waiting for images of other threads if it is made already."""
+        renderer = self._renderer
+        if renderer is None:
+            with self._lock:
+                renderer = self._made()
+        return renderer
 
     def _made(self) -> Renderer:
         if self._closed:

@@ -245,6 +245,8 @@ class _OpenLog:
                     track.sensors[name].add(stamp, reading)
                 if self._images:
                     self._add_images(track, name, reading, stamp)
+            for queue in track.queues.values():
+                queue.pace()
         self._steps_since_chunk += 1
         if self._steps_since_chunk >= self._steps_per_chunk or self._image_size > _CHUNK_SIZE:
             self._write_chunk()

@@ -1,6 +1,7 @@
 """Tests of images rendered beside the simulation: in order, bounded, and with the same bits."""
 
 import threading
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -8,7 +9,16 @@ from analytic_renderer import GROUND, AnalyticRenderer, Plane
 from mcap.reader import make_reader
 
 from pegasus import ConfigError, McapRecorder, Multirotor, Simulation
-from pegasus.cameras import Camera, CameraReading, ImageQueue, Imaging, Lidar, Raster, StereoCamera
+from pegasus.cameras import (
+    Camera,
+    CameraReading,
+    ImageQueue,
+    Imaging,
+    Lidar,
+    Raster,
+    StereoCamera,
+    image_queue,
+)
 from pegasus.core.renderer import NOTHING
 from pegasus.core.visuals import Visuals
 
@@ -110,6 +120,92 @@ def test_a_full_queue_waits_and_drops_nothing():
         assert len(received) == 2
         queue.finish()
     assert [stamp for stamp, _ in received] == [0.0, 0.04, 0.08, 0.12]
+
+
+class Timeline:
+    """Wall clock and renderer of a test: images take their turn, and waiting passes the time."""
+
+    def __init__(self, lag, durations):
+        self.now, self.lag, self.visuals = 0.0, lag, self
+        self.durations, self.rendering, self.idle = iter(durations), [], 0.0
+        self.free_at = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def prepare(self):
+        return self.lag
+
+    def submit(self, make):
+        rendered = Image(self, make)
+        self.idle += max(self.now - self.free_at, 0.0) if self.free_at else 0.0
+        rendered.ends = self.free_at = max(self.now, self.free_at) + next(self.durations)
+        self.rendering.append(rendered)
+        return rendered
+
+    def wait(self, images, timeout):
+        self.pass_until(min([self.now + timeout, *(image.ends for image in images)]))
+
+    def pass_until(self, then):
+        while self.rendering and self.rendering[0].ends <= then:
+            image = self.rendering.pop(0)
+            self.now = max(self.now, image.ends)
+            image.set_result(image.make())
+        self.now = max(self.now, then)
+
+
+class Image(Future):
+    """Image that is rendered at a time of the timeline."""
+
+    def __init__(self, timeline, make):
+        super().__init__()
+        self.timeline, self.make, self.ends = timeline, make, 0.0
+
+    def result(self, timeout=None):
+        self.timeline.pass_until(self.ends)
+        return super().result(timeout)
+
+
+@pytest.mark.parametrize("lag", [2, 3, 5])
+@pytest.mark.parametrize("spread", [0.0, 0.15])
+def test_slow_images_are_waited_for_evenly(monkeypatch, lag, spread):
+    """One step of each image would wait for all of it, or rendering would pause for the steps."""
+    rendered, between, count = 0.05, 8, 60
+    shares = np.random.default_rng(1).uniform(1.0 - spread, 1.0 + spread, count + 1)
+    timeline = Timeline(lag, rendered * shares)
+    monkeypatch.setattr(image_queue, "time", timeline)
+    monkeypatch.setattr(image_queue, "wait", timeline.wait)
+    received, gaps = [], []
+    queue = ImageQueue(received.append)
+    for step in range(count * between):
+        begun = timeline.now
+        if step % between == 0:
+            reading = CameraReading(step, np.zeros((1, 3)), np.zeros((1, 4)), np.eye(3), timeline)
+            queue.add(reading, lambda step=step: step)
+        queue.collect()
+        timeline.pass_until(timeline.now + 1e-5)
+        gaps.append(timeline.now - begun)
+    settled = gaps[10 * between :]
+    # Without pauses the steps between two images come at once, and one waits for eight shares.
+    assert max(settled) < 1.7 * rendered / between
+    assert timeline.idle == 0.0
+    queue.finish()
+    assert received == list(range(0, count * between, between))
+
+
+def test_steps_do_not_wait_for_fast_images(monkeypatch):
+    """Steps slower than rendering would be slowed down further."""
+    timeline = Timeline(2, [0.05] * 61)
+    monkeypatch.setattr(image_queue, "time", timeline)
+    monkeypatch.setattr(image_queue, "wait", timeline.wait)
+    queue = ImageQueue([].append)
+    for step in range(480):
+        timeline.pass_until(step * 0.01)
+        assert timeline.now == step * 0.01
+        if step % 8 == 0:
+            reading = CameraReading(step, np.zeros((1, 3)), np.zeros((1, 4)), np.eye(3), timeline)
+            queue.add(reading, lambda: None)
+        queue.collect()
 
 
 def test_images_do_not_depend_on_the_lag():
