@@ -129,6 +129,7 @@ class ScanCapture:
         self._lidar, self.visuals, self._vehicle = lidar, visuals, vehicle
         self._snapshot, self._history, self._seeds = snapshot, history, seeds
         self._scans: dict[int, LidarScan] = {}
+        self._world_directions: dict[int, Array] = {}
         # The thread that casts ahead and those that access scans.
         self._lock = threading.RLock()
 
@@ -171,7 +172,7 @@ class ScanCapture:
         distance = reach[back]
         points = rays.reshape(-1, 3).take(back, axis=0)
         points *= distance[:, None]
-        world = (rays @ scan.rotation.swapaxes(1, 2)).reshape(-1, 3).take(back, axis=0)
+        world = self._world_directions[copy].reshape(-1, 3).take(back, axis=0)
         world *= distance[:, None]
         world += scan.position.take(column, axis=0)
         return PointCloud(
@@ -192,7 +193,7 @@ class ScanCapture:
         offset = (np.arange(columns) + 1.0 - columns) / columns * period
         position, rotation = self._poses(copy, stamp + offset)
         directions = lidar.directions(stamp - period, period)
-        world = directions @ rotation.swapaxes(1, 2)
+        world = self._world_directions[copy] = directions @ rotation.swapaxes(1, 2)
         self.visuals.warn_if_enclosed(
             f"{lidar.name}: it",
             self._snapshot,
@@ -225,7 +226,7 @@ class ScanCapture:
         return ScanReturns(
             range=distance.reshape(grid).T,
             intensity=np.where(detected, intensity, 0.0).reshape(grid).T,
-            entity=np.where(detected, hits.entity, NOTHING).astype(np.int32).reshape(grid).T,
+            entity=np.where(detected, hits.entity, np.int32(NOTHING)).reshape(grid).T,
         )
 
     def _poses(self, copy: int, times: Array) -> tuple[Array, Array]:

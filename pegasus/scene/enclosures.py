@@ -57,7 +57,8 @@ def _inside(geometry: Geometry, transform: Array, point: Array) -> bool:
     sides = beyond[:, 0] | beyond[:, 1] << np.uint8(1) | beyond[:, 2] << np.uint8(2)
     one, two, three = (sides[faces[:, k]] for k in range(3))
     split = (one | two | three) & ~(one & two & three)
-    for axis in range(3):
+    # Most points are below the open sky, so that the first ray is the only one.
+    for axis in (2, 1, 0):
         others = 7 - (1 << axis)
         triangles = placed[faces[(split & others) == others]]
         if not len(triangles) or not all(_meets_back(triangles, way) for way in _AXES[axis::3]):
@@ -70,7 +71,7 @@ def _meets_back(triangles: Array, way: Array) -> bool:
     first = triangles[:, 1] - triangles[:, 0]
     second = triangles[:, 2] - triangles[:, 0]
     from_corner = -triangles[:, 0]
-    crossed, normal = np.cross(from_corner, first), np.cross(way, second)
+    crossed, normal = _cross(from_corner, first), _cross(way[None], second)
     determinant = (first * normal).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         u = (from_corner * normal).sum(axis=1) / determinant
@@ -79,3 +80,9 @@ def _meets_back(triangles: Array, way: Array) -> bool:
         hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (distance > 0)
     # The determinant is positive where a ray meets the front.
     return bool(hit.any() and determinant[np.argmin(np.where(hit, distance, np.inf))] <= 0)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Return cross products of rows, shape (K, 3); `np.cross` takes several times as long for a few."""
+    result: Array = a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
+    return result

@@ -18,7 +18,7 @@ from pegasus.scene.scene import Entity, Scene
 if TYPE_CHECKING:
     from pegasus.render.embree.moving_objects import MovingObjects
 
-_CAST_CHUNK = 8192
+_SMALLEST_CAST, _LARGEST_CAST = 8192, 65536
 
 
 class EmbreeRenderer:
@@ -43,7 +43,8 @@ class EmbreeRenderer:
         require(0 <= bounces <= 16, "bounces", bounces, "must lie between 0 and 16")
         _prepare()
         self._bounces = bounces
-        self._pool = ThreadPoolExecutor(threads or processor_count(), "embree")
+        self._threads = threads or processor_count()
+        self._pool = ThreadPoolExecutor(self._threads, "embree")
         self._lens_rays, self._entities = LensRayCache(), EntityIndex()
         self._store: Any = None
         self._objects: MovingObjects | None = None
@@ -147,8 +148,10 @@ class EmbreeRenderer:
             np.empty(count), np.empty((count, 3)), np.empty(count, np.int32), np.empty(count, np.int32)
         )
 
-        # Whole pairs of rows, so that no packet is cut.
-        step = max(_CAST_CHUNK // (2 * width), 1) * 2 * width if width else _CAST_CHUNK
+        # Two parts for each thread share out the work evenly; whole pairs of rows, so that no packet is cut.
+        step = min(max(-(-count // (2 * self._threads)), _SMALLEST_CAST), _LARGEST_CAST)
+        if width:
+            step = -(-step // (2 * width)) * 2 * width
 
         def one(first: int) -> None:
             rows = slice(first, first + step)
