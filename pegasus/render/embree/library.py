@@ -147,6 +147,7 @@ class EmbreeMesh:
         *,
         coherent: bool,
         width: int = 0,
+        tile: int = 4,
         passed: Floats = _NONE,
         start: float = 0.0,
         cone: float = 0.0,
@@ -162,20 +163,23 @@ class EmbreeMesh:
             limits: Lengths in units of the directions; negative for no ray, shape (K,).
             coherent: Whether neighbouring rays are nearly parallel.
             width: Width of the image if the rays are its rows, else 0.
+            tile: Width of a packet's part of the image: 1, 2, 4 or 8 pixels.
             passed: Path length of each ray before its origin, in addition to `start` [m], shape (K,) or (0,).
             start: Path length of all rays before that [m].
             cone: Angle between neighbouring rays [rad].
         """
         count = len(limits)
         faces, u, v = np.empty(count, np.int32), np.empty(count, np.float32), np.empty(count, np.float32)
-        tiled = width if width % 4 == 0 else 0
-        packets = -(-count // tiled // 2) * (tiled // 4) if tiled else -(-count // kernels.LANES)
+        tiled = width if width % tile == 0 else 0
+        rows = kernels.LANES // tile
+        packets = -(-count // tiled // rows) * (tiled // tile) if tiled else -(-count // kernels.LANES)
         inputs = [
             tables,
             *self._handles("rtcIntersect", coherent=coherent),
             self._opaque_count,
             self._first_see_through,
             tiled,
+            tile,
             wp_array(origins, wp.vec3f),
             wp_array(directions, wp.vec3f),
             wp_array(passed, wp.float32),

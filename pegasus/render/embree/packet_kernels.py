@@ -56,10 +56,11 @@ _TYPES = """
 _NEXT_PACKET = """
         int count = 0;
         if (width > 0) {
-            // Four by two pixels; the last row of an odd number is four rays alone.
-            const int across = width / 4, row = packet / across * 2, column = packet % across * 4;
+            // Such as four by two pixels; the last rows may be fewer.
+            const int across = width / tile;
+            const int row = packet / across * (8 / tile), column = packet % across * tile;
             for (int k = 0; k < 8; ++k) {
-                const int i = (row + k / 4) * width + column + k % 4;
+                const int i = (row + k / tile) * width + column + k % tile;
                 if (i < total) ray[count++] = i;
             }
         } else {
@@ -105,6 +106,7 @@ _INTERSECT = f"""{FILTER}
 _OCCLUDED = f"""{FILTER}
     query.light = light.data;
     query.dark = dark;
+    const int width = 0, tile = 8;
 {_TYPES}
     for (int packet = first_packet; packet < first_packet + packets; ++packet) {{
 {_NEXT_PACKET}
@@ -137,6 +139,7 @@ def intersect(
     packets: wp.int32,
     total: wp.int32,
     width: wp.int32,
+    tile: wp.int32,
     origins: wp.array(dtype=wp.vec3f),
     directions: wp.array(dtype=wp.vec3f),
     passed: wp.array(dtype=wp.float32),
@@ -161,7 +164,6 @@ def occluded(
     first_packet: wp.int32,
     packets: wp.int32,
     total: wp.int32,
-    width: wp.int32,
     origins: wp.array(dtype=wp.vec3f),
     directions: wp.array(dtype=wp.vec3f),
     passed: wp.array(dtype=wp.float32),
@@ -184,6 +186,7 @@ def find_nearest(
     opaque_count: wp.int32,
     first_see_through: wp.int32,
     width: wp.int32,
+    tile: wp.int32,
     origins: wp.array(dtype=wp.vec3f),
     directions: wp.array(dtype=wp.vec3f),
     passed: wp.array(dtype=wp.float32),
@@ -211,6 +214,7 @@ def find_nearest(
         PACKETS,
         faces.shape[0],
         width,
+        tile,
         origins,
         directions,
         passed,
@@ -249,7 +253,6 @@ def shine(
         wp.tid() * PACKETS,
         PACKETS,
         light.shape[0],
-        0,
         origins,
         directions,
         passed,

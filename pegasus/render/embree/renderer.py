@@ -137,6 +137,7 @@ class EmbreeRenderer:
 
     def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures."""
+        from pegasus.render.embree.packet_kernels import LANES
         from pegasus.render.embree.tracer import Rays
 
         self._loaded()
@@ -148,15 +149,16 @@ class EmbreeRenderer:
             np.empty(count), np.empty((count, 3)), np.empty(count, np.int32), np.empty(count, np.int32)
         )
 
-        # Two parts for each thread share out the work evenly; whole pairs of rows, so that no packet is cut.
+        # Two parts for each thread share out the work; packets are the same for any number of threads.
         step = min(max(-(-count // (2 * self._threads)), _SMALLEST_CAST), _LARGEST_CAST)
-        if width:
-            step = -(-step // (2 * width)) * 2 * width
+        rows_of_packets = LANES * (width or 1)
+        step = -(-step // rows_of_packets) * rows_of_packets
+        tile = packet_width(directions, width)
 
         def one(first: int) -> None:
             rows = slice(first, first + step)
             start = np.ascontiguousarray(origins[rows])
-            rays = Rays(start, directions[rows], end=max_range, coherent=width > 0, width=width)
+            rays = Rays(start, directions[rows], end=max_range, coherent=width > 0, width=width, tile=tile)
             hits = tracer.trace(rays)
             returns.distance[rows] = hits.distance
             returns.normal[rows] = hits.normal
@@ -199,6 +201,18 @@ class EmbreeRenderer:
 
             self._tracer = Tracer(self._store, self._world, self._loaded())
         return self._tracer
+
+
+def packet_width(directions: Array, width: int) -> int:
+    """Return the width of packets of eight rays that spans the smallest angle, in a grid of rays."""
+    if not 1 < width < len(directions):
+        return 4
+    neighbours = directions[[1, width]] - directions[0]
+    along, across = np.sqrt((neighbours * neighbours).sum(axis=1)).tolist()
+    return min(
+        (tile for tile in (4, 2, 1, 8) if width % tile == 0),
+        key=lambda tile: max(tile * along, 8 / tile * across),
+    )
 
 
 def _prepare() -> None:

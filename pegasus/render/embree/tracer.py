@@ -45,6 +45,8 @@ class Rays:
     """Whether neighbouring rays are nearly parallel."""
     width: int = 0
     """Width of the image if the rays are its rows, else 0."""
+    tile: int = 4
+    """Width of the part of the image that is cast at once: 1, 2, 4 or 8 pixels."""
 
     def __post_init__(self) -> None:
         self.count = len(self.directions)
@@ -127,6 +129,7 @@ class Tracer:
             limits,
             coherent=rays.coherent,
             width=rays.width,
+            tile=rays.tile,
             passed=passed,
             start=rays.start,
             cone=cone,
