@@ -86,9 +86,9 @@ class Lighting:
             discs: Whether rays see the discs of suns.
         """
         count = rays.count
-        lit = [rays.device_origins, rays.step, rays.device_directions, hits.surface]
+        lit = _lit(rays, hits)
         choice = self._choose(tracer, rays, lit)
-        visible = self._visible(tracer, rays, lit, choice, _disc(sample, samples))
+        visible = self._visible(tracer, rays, hits, choice, _disc(sample, samples))
         radiance = np.empty((count, 3), np.float32)
         inputs = [
             tracer.tables,
@@ -135,43 +135,40 @@ class Lighting:
             wp.launch(lamp_choice.choose_lamps, rows * groups, inputs=inputs, device="cpu")
         return choice
 
-    def _visible(
-        self, tracer: Tracer, rays: Rays, lit: list[object], choice: Any, jitter: wp.vec2f
-    ) -> Floats:
+    def _visible(self, tracer: Tracer, rays: Rays, hits: Hits, choice: Any, jitter: wp.vec2f) -> Floats:
         """Return the visible part of the chosen lamps at each point, shape (K, slots)."""
         count = rays.count
         visible = np.zeros((count, self._slots), np.float32)
         if not self._slots:
             return visible
-        asked = np.empty((count, self._slots), np.uint8)
-        device_asked = _matrix(asked, wp.uint8)
-        wp.launch(
-            shadow_kernels.ask_alone, _tasks(count), inputs=[choice, rays.width, device_asked], device="cpu"
-        )
-        self._cast_shadows(tracer, lit, choice, asked, visible, jitter)
-        if rays.width:
-            inputs = [choice, lit[-1], rays.width, _matrix(visible, wp.float32), device_asked]
-            wp.launch(shadow_kernels.share_shadows, _tasks(count), inputs=inputs, device="cpu")
-            self._cast_shadows(tracer, lit, choice, asked, visible, jitter)
+        marks, picks = np.empty(count, np.uint8), np.empty(count * self._slots, np.int32)
+        counts = np.empty(self._lamps.shape[0] + 1, np.int32)
+        tables = [
+            _matrix(visible, wp.float32),
+            device_array(marks, wp.uint8),
+            device_array(counts, wp.int32),
+            device_array(picks, wp.int32),
+        ]
+        for others in (0, 1) if rays.width else (0,):
+            inputs = [choice, hits.surface, rays.width, others, *tables]
+            wp.launch(shadow_kernels.select_rays, 1, inputs=inputs, device="cpu")
+            self._cast_shadows(tracer, rays, hits, choice, picks[: counts[-1]], visible, jitter)
         return visible
 
     def _cast_shadows(
         self,
         tracer: Tracer,
-        lit: list[object],
+        rays: Rays,
+        hits: Hits,
         choice: Any,
-        asked: npt.NDArray[np.uint8],
+        picks: npt.NDArray[np.int32],
         visible: Floats,
         jitter: wp.vec2f,
     ) -> None:
-        """Compute the visibility of the lamps that are asked for at each point."""
-        picks = np.flatnonzero(asked)
-        if not len(picks):
-            return
-        # Shadow rays of neighbours to the same lamp are cast together.
-        lamps = choice.lamps.numpy().ravel()[picks].astype(np.int16)
-        picks = picks[np.argsort(lamps, kind="stable")]
+        """Compute the visibility of some lamps; `picks` are indices of `visible`."""
         count = len(picks)
+        if not count:
+            return
         origins, directions, reach = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.float32)
         wp.launch(
             shadow_kernels.leave_for_lamps,
@@ -179,8 +176,8 @@ class Lighting:
             inputs=[
                 self._lights,
                 choice,
-                device_array(picks.astype(np.int32), wp.int32),
-                *lit,
+                device_array(picks, wp.int32),
+                *_lit(rays, hits),
                 jitter,
                 device_array(origins, wp.vec3d),
                 device_array(directions, wp.vec3d),
@@ -235,6 +232,11 @@ class Lighting:
         volume.reach = _matrix(reach, wp.float32)
         more = padded(lamps.shape[1]) - lamps.shape[1]
         volume.lamps = _matrix(np.pad(lamps, ((0, 0), (0, more))), wp.uint8)
+
+
+def _lit(rays: Rays, hits: Hits) -> list[object]:
+    """Return surface points as arguments of kernels."""
+    return [rays.device_origins, rays.step, rays.device_directions, hits.surface]
 
 
 def _tasks(count: int) -> int:

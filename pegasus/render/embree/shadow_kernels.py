@@ -4,99 +4,117 @@
 
 import warp as wp
 
-from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights, level
+from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights
 from pegasus.render.embree.lamp_kernels import lamp_toward
 from pegasus.render.embree.surface_tables import Surface
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
-_ALIKE = wp.constant(wp.float32(0.01))
+_SELECT = """
+    const int total = marks.shape[0], slots = choice.lamps.shape[1], lamps = counts.shape[0] - 1;
+    const int columns = width > 0 ? width : total, rows = total / columns;
+    const int* chosen = choice.lamps.data;
+    const auto level = [&](int i, int k) {
+        return wp::dot(surface.normal.data[i], surface.normal.data[k]) > 0.98f
+            && wp::dot(surface.facing.data[i], surface.facing.data[k]) > 0.98f;
+    };
+    // Whether there is no step or bend between two points.
+    const auto beside = [&](int i, int k) {
+        const double step = surface.distance.data[k] - surface.distance.data[i];
+        if (surface.material.data[k] < 0) return false;
+        return wp::abs(step) <= 0.02 * surface.distance.data[i] && level(i, k);
+    };
+    const auto seen_by = [&](int k, int lamp) {
+        for (int slot = 0; slot < slots; ++slot)
+            if (chosen[k * slots + slot] == lamp) return visible.data[k * slots + slot];
+        return -1.0f;
+    };
+    for (int k = 0; k <= lamps; ++k) counts.data[k] = 0;
+    for (int row = 0; row < rows; ++row) for (int column = 0; column < columns; ++column) {
+        const int i = row * columns + column;
+        marks.data[i] = 0;
+        const bool alone = width == 0 || (row % 2 == 0 && column % 2 == 0);
+        if (alone == (others != 0) || chosen[i * slots] < 0) continue;
+        const int across = column % 2, down = row % 2 * columns;
+        const int corners[4] = {i - across - down, i + across + down, i + across - down, i - across + down};
+        const int distinct = across != 0 && down != 0 ? 4 : 2;
+        bool alike = !alone && column + across < columns && i + across + down < total;
+        for (int k = 0; k < distinct; ++k) alike = alike && beside(i, corners[k]);
+        for (int slot = 0; slot < slots; ++slot) {
+            const int lamp = chosen[i * slots + slot];
+            if (lamp < 0) break;
+            if (alike) {
+                float sum = 0.0f, low = 1.0f, high = 0.0f;
+                for (int k = 0; k < distinct; ++k) {
+                    const float part = seen_by(corners[k], lamp);
+                    sum += part;
+                    low = wp::min(low, part);
+                    high = wp::max(high, part);
+                }
+                if (low >= 0.0f && high - low < 0.01f) {
+                    visible.data[i * slots + slot] = sum / (float)(distinct);
+                    continue;
+                }
+            }
+            marks.data[i] |= (unsigned char)(1 << slot);
+            ++counts.data[lamp];
+        }
+    }
+    int start = 0;
+    for (int k = 0; k <= lamps; ++k) {
+        const int count = counts.data[k];
+        counts.data[k] = start;
+        start += count;
+    }
+    // Lamp by lamp, in tiles of four by four points.
+    const int step = width > 0 && others == 0 ? 2 : 1, side = 4 * step;
+    for (int top = 0; top < rows; top += side) for (int left = 0; left < columns; left += side) {
+        const int bottom = wp::min(top + side, rows), right = wp::min(left + side, columns);
+        for (int row = top; row < bottom; row += step)
+            for (int i = row * columns + left; i < row * columns + right; i += step)
+                for (int slot = 0; slot < slots; ++slot)
+                    if (marks.data[i] >> slot & 1)
+                        picks.data[counts.data[chosen[i * slots + slot]]++] = i * slots + slot;
+    }
+"""
 
 
-@wp.kernel
-def ask_alone(choice: Choice, width: wp.int32, asked: wp.array2d(dtype=wp.uint8)):
-    """Mark the lamps (1, else 0) to which points cast a ray before others: all points if the width is 0.
-
-    In an image these are the points in even rows and columns.
-    """
-    first = wp.tid() * SPAN
-    for i in range(first, wp.min(first + SPAN, asked.shape[0])):
-        own = wp.bool(True)
-        if width > 0:
-            own = i % width % 2 == 0 and i / width % 2 == 0
-        for slot in range(asked.shape[1]):
-            asked[i, slot] = wp.where(own and choice.lamps[i, slot] >= 0, wp.uint8(1), wp.uint8(0))
-
-
-@wp.func
-def seen_by(choice: Choice, visible: wp.array2d(dtype=wp.float32), k: wp.int32, lamp: wp.int32) -> wp.float32:
-    """Return the visible part of a lamp at a point that has cast rays, -1 if it has not chosen the lamp."""
-    for slot in range(choice.lamps.shape[1]):
-        if choice.lamps[k, slot] == lamp:
-            return visible[k, slot]
-    return -1.0
-
-
-@wp.func
-def share_at(
+@wp.func_native(_SELECT)
+def select(
     choice: Choice,
     surface: Surface,
     width: wp.int32,
+    others: wp.int32,
     visible: wp.array2d(dtype=wp.float32),
-    asked: wp.array2d(dtype=wp.uint8),
-    i: wp.int32,
+    marks: wp.array(dtype=wp.uint8),
+    counts: wp.array(dtype=wp.int32),
+    picks: wp.array(dtype=wp.int32),
 ):
-    """Set the visibility at a point if its neighbours agree, else mark the lamps.
-
-    The neighbours, two or four points that have cast rays, agree if there is no step or bend between them,
-    and they have chosen a lamp and see as much of it.
-    """
-    column = i % width
-    row = i / width
-    for slot in range(asked.shape[1]):
-        asked[i, slot] = wp.uint8(0)
-    if (column % 2 == 0 and row % 2 == 0) or surface.material[i] < 0:
-        return
-    across = column % 2
-    down = row % 2 * width
-    alike = column + across < width and i + across + down < choice.rest.shape[0]
-    if alike:
-        for corner in range(4):
-            k = i + across * (2 * (corner % 2) - 1) + down * (2 * (corner / 2) - 1)
-            step = wp.abs(surface.distance[k] - surface.distance[i])
-            far = step > wp.float64(0.02) * surface.distance[i]
-            if surface.material[k] < 0 or far or not level(surface, i, k):
-                alike = False
-    for slot in range(asked.shape[1]):
-        lamp = choice.lamps[i, slot]
-        if lamp >= 0:
-            own = wp.bool(True)
-            if alike:
-                one = seen_by(choice, visible, i - across - down, lamp)
-                two = seen_by(choice, visible, i + across - down, lamp)
-                three = seen_by(choice, visible, i - across + down, lamp)
-                four = seen_by(choice, visible, i + across + down, lamp)
-                low = wp.min(wp.min(one, two), wp.min(three, four))
-                high = wp.max(wp.max(one, two), wp.max(three, four))
-                if low >= 0.0 and high - low < _ALIKE:
-                    visible[i, slot] = 0.25 * (one + two + three + four)
-                    own = False
-            if own:
-                asked[i, slot] = wp.uint8(1)
+    """Do the work of `select_rays`."""
 
 
 @wp.kernel
-def share_shadows(
+def select_rays(
     choice: Choice,
     surface: Surface,
     width: wp.int32,
+    others: wp.int32,
     visible: wp.array2d(dtype=wp.float32),
-    asked: wp.array2d(dtype=wp.uint8),
+    marks: wp.array(dtype=wp.uint8),
+    counts: wp.array(dtype=wp.int32),
+    picks: wp.array(dtype=wp.int32),
 ):
-    """Set the visibility at the other points where their neighbours agree, and mark the others' lamps."""
-    first = wp.tid() * SPAN
-    for i in range(first, wp.min(first + SPAN, asked.shape[0])):
-        share_at(choice, surface, width, visible, asked, i)
+    """List the shadow rays of points: index of the point times the number of slots, plus the slot.
+
+    If `others` is 0 these are all rays of the points in even rows and columns of an image, of all points if
+    the width is 0. If it is 1 these are the rays of the other points, unless their neighbours agree, two or
+    four points that have cast rays: there is no step or bend between them, and they have chosen a lamp and
+    see as much of it, which becomes the visible part there.
+
+    Rays to the same lamp follow each other, and those of a tile of the image; `counts` holds the end of each
+    lamp's rays, the last row the number of all. `marks` is working memory for each point.
+    """
+    select(choice, surface, width, others, visible, marks, counts, picks)
 
 
 @wp.kernel
