@@ -1,65 +1,208 @@
 # Kernels are in the language of Warp, which the type checker cannot follow.
 # mypy: ignore-errors
-"""Warp kernels for the lighting of surface points by suns, lamps and the sky."""
+"""Warp kernel for the lighting of surface points by suns, lamps and the sky, eight points at a time."""
 
 import warp as wp
 
 from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights
-from pegasus.render.embree.lamp_kernels import lamp_onto, lamp_toward
-from pegasus.render.embree.reflection import (
-    PI,
-    Look,
-    mirrored,
-    reflected,
-    sky_toward,
-)
+from pegasus.render.embree.reflection import EIGHT, REFLECTION
 from pegasus.render.embree.surface_tables import Surface, Tables
-from pegasus.render.embree.texture_kernels import texture_color, texture_number, texture_vector
+from pegasus.render.embree.texture_lookup import TEXTURE
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
+_LIGHT = f"""{EIGHT}{TEXTURE}
+    const auto& sky = lights.sky;
+{REFLECTION}
+    const int slots = choice.lamps.shape[1];
+    // Parameters of eight surface points, textures applied.
+    struct alignas(32) Points {{
+        float n[3][8], tangent[4][8], bump[3][8], v[3][8], place[3][8], base[3][8], mirror[3][8];
+        float rest[3][8], around[4][8], glow[3][8], roughness[8], coat[8], coat_roughness[8], passes[8];
+    }} points;
+    struct alignas(32) Lamps {{
+        float kind[8], position[3][8], axis[3][8], strength[3][8], softness[8], radius[8], shown[8];
+    }} lamps;
+    typedef float Row[8];
+    const auto row = [](const Row& values) {{
+        Eight value;
+        __builtin_memcpy(&value, values, 32);
+        return value;
+    }};
+    const auto rows = [&](const Row* values) -> Three {{
+        return {{row(values[0]), row(values[1]), row(values[2])}};
+    }};
+    for (int start = first; start < end; start += 8) {{
+        const int count = wp::min(8, end - start);
+        Whole here = {{}}, bumped = {{}}, outside = {{}};
+        __builtin_memset(&points, 0, sizeof points);
+        for (int j = 0; j < count; ++j) {{
+            const int i = start + j;
+            const auto& direction = directions.data[i];
+            const float v[3] = {{(float)(direction[0]), (float)(direction[1]), (float)(direction[2])}};
+            for (int k = 0; k < 3; ++k) points.v[k][j] = v[k];
+            const int number = surface.material.data[i];
+            if (number < 0) {{
+                outside[j] = v[0] * v[0] + v[1] * v[1] + v[2] * v[2] > 0.5f ? -1 : 0;
+                continue;
+            }}
+            here[j] = -1;
+            const auto& material = tables.materials.data[number];
+            const float uv[2] = {{surface.uv.data[i][0], surface.uv.data[i][1]}};
+            const float footprint = surface.footprint.data[i];
+            const auto color = [&](const wp::vec_t<3, float>& constant, int map, float* out) {{
+                for (int k = 0; k < 3; ++k) out[k] = constant[k];
+                if (map >= 0) look_up(map, uv, footprint, 0, 3, true, out);
+            }};
+            const auto parameter = [&](float constant, int map) {{
+                if (map < 0) return constant;
+                const int channel = wp::max(tables.uses.data[map].channel, 0);
+                look_up(map, uv, footprint, channel, 1, false, &constant);
+                return constant;
+            }};
+            if (material.normal_map >= 0) {{
+                float bump[3];
+                look_up(material.normal_map, uv, footprint, 0, 3, false, bump);
+                for (int k = 0; k < 3; ++k) points.bump[k][j] = bump[k];
+                for (int k = 0; k < 4; ++k) points.tangent[k][j] = surface.tangent.data[i][k];
+                bumped[j] = -1;
+            }}
+            float base[3], mirror[3], glow[3];
+            color(material.diffuse, material.diffuse_map, base);
+            if (tables.colors.shape[0] > 0) for (int k = 0; k < 3; ++k) base[k] *= surface.tint.data[i][k];
+            const float roughness = parameter(material.roughness, material.roughness_map);
+            points.roughness[j] = wp::min(wp::max(roughness, 0.0f), 1.0f);
+            if (material.has_specular != 0) {{
+                color(material.specular, material.specular_map, mirror);
+            }} else {{
+                const float metallic = parameter(material.metallic, material.metallic_map);
+                const float f = material.reflectance * (1.0f - metallic);
+                for (int k = 0; k < 3; ++k) mirror[k] = f + base[k] * metallic;
+                for (int k = 0; k < 3; ++k) base[k] *= 1.0f - metallic;
+            }}
+            color(material.emissive, material.emissive_map, glow);
+            // A blended surface contributes its own colour times its opacity, and its full reflections.
+            const float opacity = surface.opacity.data[i];
+            const auto& origin = origins.data[i * origin_step];
+            const double distance = surface.distance.data[i];
+            for (int k = 0; k < 3; ++k) {{
+                points.n[k][j] = surface.normal.data[i][k];
+                points.place[k][j] = (float)(origin[k] + direction[k] * distance - lights.middle[k]);
+                points.base[k][j] = base[k] * opacity;
+                points.mirror[k][j] = mirror[k];
+                points.glow[k][j] = glow[k] * (sky.emission * opacity);
+                points.rest[k][j] = choice.rest.data[i][k];
+            }}
+            for (int k = 0; k < 4; ++k) points.around[k][j] = choice.around.data[i][k];
+            points.coat[j] = material.clearcoat;
+            points.coat_roughness[j] = material.clearcoat_roughness;
+            points.passes[j] = material.passes;
+        }}
+        const Three v = rows(points.v);
+        Three value = {{none, none, none}};
+        if (any(outside)) {{
+            value = sky_toward(v, outside);
+            for (int k = 0; k < lights.lamps.shape[0] && discs != 0; ++k) {{
+                const auto& lamp = lights.lamps.data[k];
+                if (lamp.kind != 0) continue;
+                const auto& a = lamp.axis;
+                const float disc = lamp.softness;
+                // For small angles the sine is accurate where the cosine is not.
+                const Three aside = {{
+                    v.y * a[2] - v.z * a[1], v.z * a[0] - v.x * a[2], v.x * a[1] - v.y * a[0]}};
+                const Whole ahead = v.x * a[0] + v.y * a[1] + v.z * a[2] > none;
+                const Whole hit = ahead & (root(aside.dot(aside)) < none + lamp.radius);
+                value.x += outside & hit ? none + lamp.strength[0] * disc : none;
+                value.y += outside & hit ? none + lamp.strength[1] * disc : none;
+                value.z += outside & hit ? none + lamp.strength[2] * disc : none;
+            }}
+        }}
+        if (any(here)) {{
+            Three n = rows(points.n);
+            if (any(bumped)) {{
+                // The tangent is zero if the texture has no direction.
+                const Three along = rows(points.tangent), bump = rows(points.bump);
+                const Three cross = {{
+                    n.y * along.z - n.z * along.y,
+                    n.z * along.x - n.x * along.z,
+                    n.x * along.y - n.y * along.x}};
+                const Three bent = unit(along * bump.x + cross * (row(points.tangent[3]) * bump.y)
+                    + n * most(bump.z, none + 0.05f));
+                n.x = bumped ? bent.x : n.x;
+                n.y = bumped ? bent.y : n.y;
+                n.z = bumped ? bent.z : n.z;
+            }}
+            const Three base = rows(points.base), mirror = rows(points.mirror);
+            const Three around = rows(points.around);
+            const Eight roughness = row(points.roughness), open = row(points.around[3]);
+            const Eight passes = row(points.passes);
+            const Eight coat = row(points.coat), coat_roughness = row(points.coat_roughness);
+            const bool coated = any(coat > none), passing = any(passes > none);
+            Three lit = rows(points.glow) + rows(points.rest) * base * (one / pi);
+            lit = lit + mirrored(n, v, around, open, mirror, roughness, here);
+            if (coated) {{
+                const Three gloss = {{coat * 0.04f, coat * 0.04f, coat * 0.04f}};
+                lit = lit + mirrored(n, v, around, open, gloss, coat_roughness, here & (coat > none));
+            }}
+            const Eight top = least(luminance_of(mirror) * 50.0f, one), nv = most(-n.dot(v), none + 1.0e-3f);
+            const Three place = rows(points.place);
+            for (int slot = 0; slot < slots; ++slot) {{
+                bool some = false;
+                for (int j = 0; j < 8; ++j) {{
+                    const int entry = wp::min(start + j, end - 1) * slots + slot;
+                    const int chosen = choice.lamps.data[entry];
+                    const bool used = here[j] != 0 && chosen >= 0;
+                    lamps.shown[j] = used ? visible.data[entry] : 0.0f;
+                    some = some || lamps.shown[j] > 0.0f;
+                    const auto& lamp = lights.lamps.data[used ? chosen : 0];
+                    for (int k = 0; k < 3; ++k) {{
+                        lamps.position[k][j] = lamp.position[k];
+                        lamps.axis[k][j] = lamp.axis[k];
+                        lamps.strength[k][j] = lamp.strength[k];
+                    }}
+                    lamps.kind[j] = (float)(lamp.kind);
+                    lamps.softness[j] = lamp.softness;
+                    lamps.radius[j] = lamp.radius;
+                }}
+                if (!some) continue;
+                // Irradiance at normal incidence, as `lamp_onto`; the reflection model applies the cosine.
+                const Eight kind = row(lamps.kind), radius = row(lamps.radius);
+                const Three axis = rows(lamps.axis), toward = rows(lamps.position) - place;
+                const Eight length = most(root(toward.dot(toward)), none + 1.0e-6f);
+                const Eight square = most(length * length, radius * radius);
+                const Eight flat = most(-toward.dot(axis), none) / (square * (square + row(lamps.softness)));
+                const Eight onto = kind > none + 1.5f ? length * flat : length / (square * root(square));
+                const Whole distant = kind < none + 0.5f;
+                const Three near = toward * (one / length);
+                const Three way = {{
+                    distant ? axis.x : near.x, distant ? axis.y : near.y, distant ? axis.z : near.z}};
+                const Three light = rows(lamps.strength) * (row(lamps.shown) * (distant ? one : onto));
+                const Eight cosine = n.dot(way), nl = most(cosine, none);
+                const Three half = unit(way - v);
+                const Eight nh = least(most(n.dot(half), none), one);
+                const Eight vh = least(most(-v.dot(half), none), one);
+                const Eight slant = one - vh, squared = slant * slant, grazing = squared * squared * slant;
+                const Eight gloss = lobe(roughness, nh, nl, nv);
+                Three sent = base * (one / pi) + (mirror * (one - grazing) + top * grazing) * gloss;
+                if (coated) {{
+                    const Eight shine = coat * (grazing * 0.96f + 0.04f);
+                    sent = sent * (one - shine) + shine * lobe(coat_roughness, nh, nl, nv);
+                }}
+                lit = lit + light * sent * nl;
+                if (passing) lit = lit + light * base * (most(-cosine, none) * passes * (one / pi));
+            }}
+            value.x = here ? lit.x : value.x;
+            value.y = here ? lit.y : value.y;
+            value.z = here ? lit.z : value.z;
+        }}
+        for (int j = 0; j < count; ++j)
+            radiance.data[start + j] = wp::vec_t<3, float>(value.x[j], value.y[j], value.z[j]);
+    }}
+"""
 
-@wp.func
-def color_of(
-    tables: Tables, constant: wp.vec3f, row: wp.int32, uv: wp.vec2f, footprint: wp.float32
-) -> wp.vec3f:
-    """Return a colour parameter of a material, with its texture."""
-    if row < 0:
-        return constant
-    return texture_color(tables, row, uv, footprint)
 
-
-@wp.func
-def number_of(
-    tables: Tables, constant: wp.float32, row: wp.int32, uv: wp.vec2f, footprint: wp.float32
-) -> wp.float32:
-    """Return a scalar parameter of a material, with its texture."""
-    if row < 0:
-        return constant
-    return texture_number(tables, row, uv, footprint)
-
-
-@wp.func
-def bumped(
-    tables: Tables,
-    row: wp.int32,
-    uv: wp.vec2f,
-    footprint: wp.float32,
-    normal: wp.vec3f,
-    tangent: wp.vec4f,
-) -> wp.vec3f:
-    """Return a normal perturbed by a normal map; the tangent is zero if the texture has no direction."""
-    along = wp.vec3f(tangent[0], tangent[1], tangent[2])
-    value = texture_vector(tables, row, uv, footprint)
-    aside = wp.cross(normal, along) * tangent[3]
-    bent = wp.normalize(along * value[0] + aside * value[1] + normal * wp.max(value[2], 0.05))
-    if not (wp.dot(bent, bent) > 0.5):
-        return normal
-    return bent
-
-
-@wp.func
-def radiance_of(
+@wp.func_native(_LIGHT)
+def light_points(
     tables: Tables,
     lights: Lights,
     origins: wp.array(dtype=wp.vec3d),
@@ -69,71 +212,11 @@ def radiance_of(
     choice: Choice,
     visible: wp.array2d(dtype=wp.float32),
     discs: wp.int32,
-    i: wp.int32,
-) -> wp.vec3f:
-    """Return the radiance along a ray."""
-    direction = directions[i]
-    v = wp.vec3f(direction)
-    if surface.material[i] < 0:
-        value = wp.vec3f(0.0, 0.0, 0.0)
-        if wp.dot(direction, direction) > wp.float64(0.5):
-            value = sky_toward(lights.sky, v)
-            for k in range(lights.lamps.shape[0]):
-                lamp = lights.lamps[k]
-                # For small angles the sine is accurate where the cosine is not.
-                aside = wp.length(wp.cross(v, lamp.axis))
-                if discs != 0 and lamp.kind == 0 and wp.dot(v, lamp.axis) > 0.0 and aside < lamp.radius:
-                    value += lamp.strength * lamp.softness
-        return value
-    material = tables.materials[surface.material[i]]
-    uv = surface.uv[i]
-    footprint = surface.footprint[i]
-    look = Look()
-    look.normal = surface.normal[i]
-    if material.normal_map >= 0:
-        look.normal = bumped(tables, material.normal_map, uv, footprint, look.normal, surface.tangent[i])
-    base = color_of(tables, material.diffuse, material.diffuse_map, uv, footprint)
-    if tables.colors.shape[0] > 0:
-        base = wp.cw_mul(base, surface.tint[i])
-    metallic = number_of(tables, material.metallic, material.metallic_map, uv, footprint)
-    look.roughness = wp.clamp(
-        number_of(tables, material.roughness, material.roughness_map, uv, footprint), 0.0, 1.0
-    )
-    if material.has_specular != 0:
-        look.mirror = color_of(tables, material.specular, material.specular_map, uv, footprint)
-        look.base = base
-    else:
-        f = material.reflectance * (1.0 - metallic)
-        look.mirror = wp.vec3f(f, f, f) + base * metallic
-        look.base = base * (1.0 - metallic)
-    look.clearcoat = material.clearcoat
-    look.clearcoat_roughness = material.clearcoat_roughness
-    # A blended surface contributes its own colour times its opacity, and its full reflections.
-    opacity = surface.opacity[i]
-    look.base = look.base * opacity
-    value = wp.cw_mul(choice.rest[i], look.base) / PI
-    value += mirrored(lights.sky, choice.around[i], look, v, look.mirror, look.roughness)
-    if look.clearcoat > 0.0:
-        coat = wp.vec3f(0.04, 0.04, 0.04) * look.clearcoat
-        value += mirrored(lights.sky, choice.around[i], look, v, coat, look.clearcoat_roughness)
-    emissive = color_of(tables, material.emissive, material.emissive_map, uv, footprint)
-    value += emissive * (lights.sky.emission * opacity)
-    point = wp.vec3f(origins[i * origin_step] + direction * surface.distance[i] - lights.middle)
-    for slot in range(choice.lamps.shape[1]):
-        k = choice.lamps[i, slot]
-        if k >= 0:
-            shown = visible[i, slot]
-            if shown > 0.0:
-                lamp = lights.lamps[k]
-                toward = lamp_toward(lamp, point)
-                way = wp.vec3f(toward[0], toward[1], toward[2])
-                # At normal incidence; the reflection model applies the cosine.
-                light = lamp.strength * lamp_onto(lamp, point, way)
-                value += wp.cw_mul(light, reflected(look, v, way)) * shown
-                if material.passes > 0.0:
-                    behind = wp.max(-wp.dot(look.normal, way), 0.0) * material.passes / PI
-                    value += wp.cw_mul(light, look.base) * (behind * shown)
-    return value
+    first: wp.int32,
+    end: wp.int32,
+    radiance: wp.array(dtype=wp.vec3f),
+):
+    """Write the radiance along some rays."""
 
 
 @wp.kernel
@@ -151,7 +234,17 @@ def light_surface(
 ):
     """Write the radiance along each ray."""
     first = wp.tid() * SPAN
-    for i in range(first, wp.min(first + SPAN, radiance.shape[0])):
-        radiance[i] = radiance_of(
-            tables, lights, origins, origin_step, directions, surface, choice, visible, discs, i
-        )
+    light_points(
+        tables,
+        lights,
+        origins,
+        origin_step,
+        directions,
+        surface,
+        choice,
+        visible,
+        discs,
+        first,
+        wp.min(first + SPAN, radiance.shape[0]),
+        radiance,
+    )

@@ -1,6 +1,6 @@
 # Kernels are in the language of Warp, which the type checker cannot follow.
 # mypy: ignore-errors
-"""Reflection models as Warp functions.
+"""Reflection models, as Warp functions and as native code.
 
 Reflection is Lambertian plus a microfacet model with the distribution of Trowbridge and Reitz and Smith's
 shadowing (Walter et al. 2007; Karis 2013), for the sky with Karis' fit of the integral (2014).
@@ -10,8 +10,6 @@ from typing import Any
 
 import warp as wp
 
-PI = wp.constant(wp.float32(3.14159265))
-
 
 @wp.struct
 class SkyLight:
@@ -20,39 +18,6 @@ class SkyLight:
     image: wp.array2d(dtype=wp.vec3f)
     harmonics: wp.array(dtype=wp.vec3f)
     emission: wp.float32
-
-
-@wp.struct
-class Look:
-    """Reflection parameters of a surface point, textures applied."""
-
-    base: wp.vec3f
-    mirror: wp.vec3f
-    roughness: wp.float32
-    clearcoat: wp.float32
-    clearcoat_roughness: wp.float32
-    normal: wp.vec3f
-
-
-@wp.func
-def sky_toward(sky: SkyLight, d: wp.vec3f) -> wp.vec3f:
-    """Return the sky's radiance, interpolated between the pixels of its image."""
-    height = sky.image.shape[0]
-    width = sky.image.shape[1]
-    turn = wp.atan2(d[0], d[1]) / (2.0 * PI)
-    x = (turn - wp.floor(turn)) * wp.float32(width) - 0.5
-    y = (0.5 - wp.asin(wp.clamp(d[2], -1.0, 1.0)) / PI) * wp.float32(height) - 0.5
-    left = wp.int32(wp.floor(x))
-    upper = wp.int32(wp.floor(y))
-    across = x - wp.float32(left)
-    down = y - wp.float32(upper)
-    right = (left + 1) % width
-    left = (left + width) % width
-    lower = wp.clamp(upper + 1, 0, height - 1)
-    upper = wp.clamp(upper, 0, height - 1)
-    top = sky.image[upper, left] * (1.0 - across) + sky.image[upper, right] * across
-    bottom = sky.image[lower, left] * (1.0 - across) + sky.image[lower, right] * across
-    return top * (1.0 - down) + bottom * down
 
 
 @wp.func
@@ -71,72 +36,147 @@ def luminance(color: wp.vec3f) -> wp.float32:
     return 0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2]
 
 
-@wp.func
-def lobe(roughness: wp.float32, nh: wp.float32, nl: wp.float32, nv: wp.float32) -> wp.float32:
-    """Return distribution times shadowing over 4 nl nv (Walter et al. 2007, eqs. 33 and 34)."""
-    alpha = wp.max(roughness * roughness, 0.004)
-    square = alpha * alpha
-    q = nh * nh * (square - 1.0) + 1.0
-    distribution = square / (PI * q * q)
-    k = 0.5 * alpha
-    return distribution * 0.25 / ((nl * (1.0 - k) + k) * (nv * (1.0 - k) + k))
+EIGHT = """
+    typedef float Eight __attribute__((vector_size(32)));
+    typedef int Whole __attribute__((vector_size(32)));
+    struct Three {
+        Eight x, y, z;
+        Three operator+(const Three& b) const { return {x + b.x, y + b.y, z + b.z}; }
+        Three operator-(const Three& b) const { return {x - b.x, y - b.y, z - b.z}; }
+        Three operator*(const Three& b) const { return {x * b.x, y * b.y, z * b.z}; }
+        Three operator*(const Eight& b) const { return {x * b, y * b, z * b}; }
+        Three operator+(const Eight& b) const { return {x + b, y + b, z + b}; }
+        Eight dot(const Three& b) const { return x * b.x + y * b.y + z * b.z; }
+    };
+    const Eight none = {}, one = none + 1.0f;
+    const float pi = 3.14159265f;
+    const auto any = [](const Whole& mask) {
+        int some = 0;
+        for (int j = 0; j < 8; ++j) some |= mask[j];
+        return some != 0;
+    };
+    const auto most = [](const Eight& a, const Eight& b) -> Eight { return a > b ? a : b; };
+    const auto least = [](const Eight& a, const Eight& b) -> Eight { return a < b ? a : b; };
+    const auto root = [](const Eight& a) -> Eight {
+        Eight value;
+        for (int j = 0; j < 8; ++j) value[j] = wp::sqrt(a[j]);
+        return value;
+    };
+    const auto unit = [&](const Three& a) -> Three {
+        return a * (one / root(most(a.dot(a), none + 1.0e-30f)));
+    };
+    // Two to a power between -126 and 0, by Taylor's series of the fraction.
+    const auto power_of_two = [&](const Eight& exponent) -> Eight {
+        const Whole whole = __builtin_convertvector(exponent, Whole);
+        const Eight t = (exponent - __builtin_convertvector(whole, Eight)) * 0.69314718f;
+        Eight sum = t * (1.0f / 5040.0f) + 1.0f / 720.0f;
+        sum = sum * t + 1.0f / 120.0f;
+        sum = sum * t + 1.0f / 24.0f;
+        sum = sum * t + 1.0f / 6.0f;
+        sum = sum * t + 0.5f;
+        sum = sum * t + 1.0f;
+        sum = sum * t + 1.0f;
+        const Whole bits = (whole + 127) << 23;
+        Eight scale;
+        __builtin_memcpy(&scale, &bits, 32);
+        return sum * scale;
+    };
+    // Angle of a vector to the x axis, within 3e-6 rad.
+    const auto angle = [&](const Eight& y, const Eight& x) -> Eight {
+        const Eight up = y < none ? -y : y, side = x < none ? -x : x;
+        const Eight t = least(up, side) / most(most(up, side), none + 1.0e-30f), s = t * t;
+        Eight sum = s * -0.01172120f + 0.05265332f;
+        sum = sum * s - 0.11643287f;
+        sum = sum * s + 0.19354346f;
+        sum = sum * s - 0.33262347f;
+        sum = (sum * s + 0.99997726f) * t;
+        sum = up > side ? 0.5f * pi - sum : sum;
+        sum = x < none ? pi - sum : sum;
+        return y < none ? -sum : sum;
+    };
+"""
+"""Native code for eight numbers, and eight vectors, at a time."""
 
-
-@wp.func
-def reflected(look: Look, v: wp.vec3f, way: wp.vec3f) -> wp.vec3f:
-    """Return the radiance reflected towards -v, for light from `way` with unit normal irradiance."""
-    n = look.normal
-    nl = wp.dot(n, way)
-    if nl <= 0.0:
-        return wp.vec3f(0.0, 0.0, 0.0)
-    nv = wp.max(-wp.dot(n, v), 1.0e-3)
-    half = wp.normalize(way - v)
-    nh = wp.clamp(wp.dot(n, half), 0.0, 1.0)
-    vh = wp.clamp(-wp.dot(v, half), 0.0, 1.0)
-    slant = 1.0 - vh
-    grazing = slant * slant * slant * slant * slant
-    top = wp.min(50.0 * luminance(look.mirror), 1.0)
-    fresnel = look.mirror * (1.0 - grazing) + wp.vec3f(top, top, top) * grazing
-    value = look.base / PI + fresnel * lobe(look.roughness, nh, nl, nv)
-    if look.clearcoat > 0.0:
-        coat = look.clearcoat * (0.04 + 0.96 * grazing)
-        gloss = coat * lobe(look.clearcoat_roughness, nh, nl, nv)
-        value = value * (1.0 - coat) + wp.vec3f(gloss, gloss, gloss)
-    return value * nl
-
-
-@wp.func
-def mirrored(
-    sky: SkyLight,
-    around: wp.vec4f,
-    look: Look,
-    v: wp.vec3f,
-    mirror: wp.vec3f,
-    roughness: wp.float32,
-) -> wp.vec3f:
-    """Return the reflection of surroundings: a sharp sky for smooth surfaces, irradiance for rough ones.
-
-    `around` is the irradiance from the mirrored direction, and the visible part of the sky there.
-    """
-    nv = wp.clamp(-wp.dot(look.normal, v), 0.0, 1.0)
-    way = v + look.normal * (2.0 * nv)
-    dull = wp.clamp((roughness - 0.1) / 0.5, 0.0, 1.0)
-    light = wp.vec3f(around[0], around[1], around[2])
-    seen = light / PI * dull
-    if dull < 1.0:
-        sharp = light / PI
-        if around[3] > 0.0:
-            others = wp.max(light - sky_onto(sky, way) * around[3], wp.vec3f(0.0, 0.0, 0.0))
-            sharp = others / PI + sky_toward(sky, way) * around[3]
-        seen += sharp * (1.0 - dull)
-    # Fit of the reflection's integral over the hemisphere (Karis 2014).
-    r0 = 1.0 - roughness
-    r1 = 0.0425 - 0.0275 * roughness
-    r2 = 1.04 - 0.572 * roughness
-    r3 = -0.04 + 0.022 * roughness
-    a = wp.min(r0 * r0, wp.exp(-6.4324059 * nv)) * r0 + r1
-    top = wp.min(50.0 * luminance(mirror), 1.0) * (r3 + 1.04 * a)
-    return wp.cw_mul(seen, mirror * (r2 - 1.04 * a) + wp.vec3f(top, top, top))
+REFLECTION = """
+    const auto luminance_of = [](const Three& a) -> Eight {
+        return a.x * 0.2126f + a.y * 0.7152f + a.z * 0.0722f;
+    };
+    // Radiance of the sky in the directions that are wanted, interpolated between the pixels of its image.
+    const auto sky_toward = [&](const Three& d, const Whole& wanted) -> Three {
+        const int width = sky.image.shape[1], height = sky.image.shape[0];
+        const Eight turn = angle(d.x, d.y) * (0.5f / pi);
+        const Eight x = (turn < none ? turn + 1.0f : turn) * (float)(width) - 0.5f;
+        const Eight upward = angle(d.z, root(most(one - d.z * d.z, none)));
+        const Eight y = (0.5f - upward * (1.0f / pi)) * (float)(height) - 0.5f;
+        Three value = {none, none, none};
+        for (int j = 0; j < 8; ++j) {
+            if (!wanted[j]) continue;
+            int left = (int)(x[j] + 1.0f) - 1, upper = (int)(y[j] + 1.0f) - 1;
+            const float across = x[j] - (float)(left), below = y[j] - (float)(upper);
+            const int right = (left + 1) % width, lower = wp::min(wp::max(upper + 1, 0), height - 1);
+            left = (left + width) % width;
+            upper = wp::min(wp::max(upper, 0), height - 1);
+            const auto *top = sky.image.data + upper * width, *bottom = sky.image.data + lower * width;
+            const float a = (1.0f - across) * (1.0f - below), b = across * (1.0f - below);
+            const float c = (1.0f - across) * below, e = across * below;
+            value.x[j] = top[left][0] * a + top[right][0] * b + bottom[left][0] * c + bottom[right][0] * e;
+            value.y[j] = top[left][1] * a + top[right][1] * b + bottom[left][1] * c + bottom[right][1] * e;
+            value.z[j] = top[left][2] * a + top[right][2] * b + bottom[left][2] * c + bottom[right][2] * e;
+        }
+        return value;
+    };
+    // Irradiance of surfaces by the sky.
+    const auto sky_over = [&](const Three& n) -> Three {
+        const Eight terms[9] = {
+            one, n.y, n.z, n.x,
+            n.x * n.y, n.y * n.z, n.z * n.z * 3.0f - 1.0f, n.x * n.z, n.x * n.x - n.y * n.y};
+        Three value = {none, none, none};
+        for (int k = 0; k < 9; ++k) {
+            const auto& h = sky.harmonics.data[k];
+            value = value + Three{terms[k] * h[0], terms[k] * h[1], terms[k] * h[2]};
+        }
+        return {most(value.x, none), most(value.y, none), most(value.z, none)};
+    };
+    // Reflection of surroundings: a sharp sky for smooth surfaces, irradiance for rough ones. `around` is the
+    // irradiance from the mirrored direction, `open` the visible part of the sky there.
+    const auto mirrored = [&](const Three& n, const Three& v, const Three& around, const Eight& open,
+            const Three& mirror, const Eight& roughness, const Whole& here) -> Three {
+        const Eight nv = least(most(-n.dot(v), none), one);
+        const Eight dull = least(most((roughness - 0.1f) * 2.0f, none), one);
+        Three seen = around * (dull * (1.0f / pi));
+        const Whole smooth = here & (dull < one);
+        if (any(smooth)) {
+            const Three way = v + n * (nv * 2.0f);
+            const Whole sky_lit = open > none;
+            Three sharp = around;
+            if (any(smooth & sky_lit)) {
+                const Three others = around - sky_over(way) * open;
+                sharp.x = sky_lit ? most(others.x, none) : around.x;
+                sharp.y = sky_lit ? most(others.y, none) : around.y;
+                sharp.z = sky_lit ? most(others.z, none) : around.z;
+                sharp = sharp * (one / pi) + sky_toward(way, smooth & sky_lit) * open;
+            } else {
+                sharp = sharp * (one / pi);
+            }
+            seen = seen + sharp * (one - dull);
+        }
+        // Fit of the reflection's integral over the hemisphere (Karis 2014).
+        const Eight r0 = one - roughness, r1 = 0.0425f - roughness * 0.0275f;
+        const Eight r2 = 1.04f - roughness * 0.572f, r3 = roughness * 0.022f - 0.04f;
+        // The exponential to the base of two.
+        const Eight a = least(r0 * r0, power_of_two(nv * -9.28f)) * r0 + r1;
+        const Eight top = least(luminance_of(mirror) * 50.0f, one) * (r3 + a * 1.04f);
+        return seen * (mirror * (r2 - a * 1.04f) + top);
+    };
+    // Distribution times shadowing over 4 nl nv (Walter et al. 2007, eqs. 33 and 34).
+    const auto lobe = [&](const Eight& roughness, const Eight& nh, const Eight& nl, const Eight& nv) {
+        const Eight alpha = most(roughness * roughness, none + 0.004f), square = alpha * alpha;
+        const Eight q = nh * nh * (square - 1.0f) + 1.0f, k = alpha * 0.5f;
+        const Eight value = square * 0.25f / (q * q * pi * (nl * (one - k) + k) * (nv * (one - k) + k));
+        return value;
+    };
+"""
+"""Native code of reflection models for eight points at a time; it needs `EIGHT` and `sky`."""
 
 
 def sky_light(image: Any, harmonics: Any, emission: float) -> Any:
