@@ -122,7 +122,9 @@ class GeometryStore:
         faces = np.empty((face_count, 3), np.int32)
         triangles = np.empty((face_count, 4), np.int32)
         parts: Any = empty_rows(Part, len(drawn))
-        inverse = np.linalg.inv(np.array([item.transform for item, _, _ in drawn]))
+        placed = np.array([item.transform for item, _, _ in drawn])
+        inverse = np.linalg.inv(placed)
+        parts["to_world"] = placed[:, :3, :3]
         parts["to_local"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
         vertex = face = opaque_count = 0
         for number, (item, geometry, material) in enumerate(drawn):

@@ -8,130 +8,262 @@ Embree identifies the triangle; the distance is computed in float64.
 import warp as wp
 
 from pegasus.render.embree.ray_kernels import GROUP
-from pegasus.render.embree.surface_tables import Part, Surface, Tables, texture_point
-from pegasus.render.embree.transparency import opacity_at
+from pegasus.render.embree.surface_tables import Surface, Tables
+from pegasus.render.embree.transparency import OPACITY
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
-_AHEAD = """
-    // What the next rays have met lies anywhere in memory; asked for early, it is there in time.
-    const int soon = i + 8, later = i + 24;
-    if (later < faces.shape[0] && faces.data[later] >= 0)
-        __builtin_prefetch(&triangles.data[faces.data[later]]);
-    if (soon < faces.shape[0] && faces.data[soon] >= 0) {
-        const auto& corners = triangles.data[faces.data[soon]];
+_FACET = """
+    // Plane of the triangle of the last hit: points whose product with `normal` is `level`.
+    int known = -1, known_item = 0, part_number = 0, entity = -1;
+    wp::vec_t<4, int> corners;
+    double normal[3], level = 0.0;
+    float area = 0.0f;
+    const auto turned = [](const wp::mat_t<3, 3, double>& m, const double* a, double* out) {
+        for (int k = 0; k < 3; ++k) out[k] = m.data[0][k] * a[0] + m.data[1][k] * a[1] + m.data[2][k] * a[2];
+    };
+    const auto take = [&](int face, int item) {
+        if (face == known && item == known_item) return false;
+        known = face;
+        known_item = item;
+        corners = tables.triangles.data[face];
+        part_number = corners[3];
+        const auto& part = tables.parts.data[part_number];
+        double points[3][3], one[3], two[3], across[3];
+        for (int j = 0; j < 3; ++j)
+            for (int k = 0; k < 3; ++k) points[j][k] = (double)(tables.vertices.data[corners[j]][k]);
         for (int k = 0; k < 3; ++k) {
-            __builtin_prefetch(&vertices.data[corners[k]]);
-            if (with_normals != 0) __builtin_prefetch(&normals.data[corners[k]]);
-            if (with_texture != 0) __builtin_prefetch(&uvs.data[corners[k]]);
+            one[k] = points[1][k] - points[0][k];
+            two[k] = points[2][k] - points[0][k];
         }
-    }
+        across[0] = one[1] * two[2] - one[2] * two[1];
+        across[1] = one[2] * two[0] - one[0] * two[2];
+        across[2] = one[0] * two[1] - one[1] * two[0];
+        level = 0.0;
+        for (int k = 0; k < 3; ++k) level += (points[0][k] - part.offset[k]) * across[k];
+        turned(part.to_local, across, normal);
+        entity = part.entity;
+        if (item > 0) {
+            const double inner[3] = {normal[0], normal[1], normal[2]};
+            for (int k = 0; k < 3; ++k) level -= tables.object_offset.data[item][k] * inner[k];
+            turned(tables.object_inverse.data[item], inner, normal);
+            entity = tables.object_entity.data[item];
+        }
+        area = (float)(wp::sqrt(across[0] * across[0] + across[1] * across[1] + across[2] * across[2]));
+        return true;
+    };
+    // Distance of the triangle along a ray, near the one that Embree found from `start` on.
+    const auto distance_along = [&](int i) {
+        const auto &origin = origins.data[i * origin_step], &direction = directions.data[i];
+        double above = level, along = 0.0;
+        for (int k = 0; k < 3; ++k) {
+            above -= normal[k] * origin[k];
+            along += normal[k] * direction[k];
+        }
+        const double guess = (double)(limits.data[i]) + start, distance = above / along;
+        // A ray in the plane of the triangle has no unique intersection.
+        return wp::abs(distance - guess) < 1.0e-3 * guess + 1.0e-3 ? distance : guess;
+    };
+    // What the next rays have met lies anywhere in memory; asked for early, it is there in time.
+    const auto ask_ahead = [&](int i, bool shaded, bool textured) {
+        const int soon = i + 8, later = i + 24;
+        if (later < faces.shape[0] && faces.data[later] >= 0)
+            __builtin_prefetch(&tables.triangles.data[faces.data[later]]);
+        if (soon < faces.shape[0] && faces.data[soon] >= 0) {
+            const auto& next = tables.triangles.data[faces.data[soon]];
+            for (int k = 0; k < 3; ++k) {
+                __builtin_prefetch(&tables.vertices.data[next[k]]);
+                if (shaded) __builtin_prefetch(&tables.normals.data[next[k]]);
+                if (textured) __builtin_prefetch(&tables.uvs.data[next[k]]);
+            }
+        }
+    };
+"""
+
+_DISTANCES = f"""{_FACET}
+    for (int i = first; i < end; ++i) {{
+        ask_ahead(i, false, false);
+        const int face = faces.data[i];
+        if (face < 0) {{
+            distances.data[i] = __builtin_inf();
+            materials.data[i] = entities.data[i] = -1;
+            continue;
+        }}
+        take(face, items.shape[0] > 0 ? items.data[i] : 0);
+        distances.data[i] = distance_along(i);
+        materials.data[i] = tables.parts.data[part_number].material;
+        entities.data[i] = entity;
+    }}
+"""
+
+_SURFACES = f"""{OPACITY}{_FACET}
+    typedef wp::vec_t<3, float> Three;
+    const auto unit = [](const Three& a) {{
+        const float length = wp::sqrt(wp::dot(a, a));
+        return length > 0.0f ? a / length : Three(0.0f, 0.0f, 0.0f);
+    }};
+    // Of the triangle of the last hit: texture coordinates, and directions of the texture in the world.
+    wp::vec_t<2, float> uv, uv_one, uv_two;
+    float density = 0.0f;
+    Three flat, along, aside;
+    const auto texture = [&](int item) {{
+        const auto& part = tables.parts.data[part_number];
+        uv = tables.uvs.data[corners[0]];
+        uv_one = tables.uvs.data[corners[1]] - uv;
+        uv_two = tables.uvs.data[corners[2]] - uv;
+        density = wp::abs(uv_one[0] * uv_two[1] - uv_one[1] * uv_two[0]);
+        const int map = tables.materials.data[part.material].normal_map;
+        if (map < 0) return;
+        const auto& use = tables.uses.data[map];
+        const float u_one = use.u_row[0] * uv_one[0] + use.u_row[1] * uv_one[1];
+        const float u_two = use.u_row[0] * uv_two[0] + use.u_row[1] * uv_two[1];
+        const float v_one = use.v_row[0] * uv_one[0] + use.v_row[1] * uv_one[1];
+        const float v_two = use.v_row[0] * uv_two[0] + use.v_row[1] * uv_two[1];
+        const float size = u_one * v_two - u_two * v_one;
+        along = aside = Three(0.0f, 0.0f, 0.0f);
+        // Degenerate texture coordinates have no direction.
+        if (wp::abs(size) < 1.0e-20f) return;
+        const Three one = tables.vertices.data[corners[1]] - tables.vertices.data[corners[0]];
+        const Three two = tables.vertices.data[corners[2]] - tables.vertices.data[corners[0]];
+        const Three local[2] = {{(one * v_two - two * v_one) / size, (two * u_one - one * u_two) / size}};
+        double world[2][3];
+        for (int j = 0; j < 2; ++j) {{
+            for (int k = 0; k < 3; ++k) {{
+                const double* m = part.to_world.data[k];
+                world[j][k] = m[0] * (double)(local[j][0]) + m[1] * (double)(local[j][1])
+                    + m[2] * (double)(local[j][2]);
+            }}
+            if (item > 0) {{
+                const double inner[3] = {{world[j][0], world[j][1], world[j][2]}};
+                turned(tables.object_inverse.data[item], inner, world[j]);
+            }}
+            const double* w = world[j];
+            const double length = wp::sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+            const double scale = length > 0.0 ? 1.0 / length : 0.0;
+            for (int k = 0; k < 3; ++k) (j == 0 ? along : aside)[k] = (float)(w[k] * scale);
+        }}
+    }};
+    for (int i = first; i < end; ++i) {{
+        ask_ahead(i, true, with_texture != 0);
+        const int face = faces.data[i];
+        if (face < 0) {{
+            out.distance.data[i] = __builtin_inf();
+            out.material.data[i] = out.entity.data[i] = -1;
+            out.normal.data[i] = out.facing.data[i] = Three(0.0f, 0.0f, 0.0f);
+            if (with_texture != 0) out.opacity.data[i] = 1.0f;
+            continue;
+        }}
+        const int item = items.shape[0] > 0 ? items.data[i] : 0;
+        if (take(face, item)) {{
+            const double* m = normal;
+            const double size = wp::sqrt(m[0] * m[0] + m[1] * m[1] + m[2] * m[2]);
+            for (int k = 0; k < 3; ++k) flat[k] = size > 0.0 ? (float)(m[k] / size) : 0.0f;
+            if (with_texture != 0) texture(item);
+        }}
+        const auto& part = tables.parts.data[part_number];
+        const auto& direction = directions.data[i];
+        const double distance = distance_along(i);
+        out.distance.data[i] = distance;
+        out.material.data[i] = part.material;
+        out.entity.data[i] = entity;
+        const float b = u.data[i], c = v.data[i], a = 1.0f - b - c;
+        const Three short_way((float)(direction[0]), (float)(direction[1]), (float)(direction[2]));
+        const Three facing = wp::dot(flat, short_way) > 0.0f ? -flat : flat;
+        const Three smooth = tables.normals.data[corners[0]] * a + tables.normals.data[corners[1]] * b
+            + tables.normals.data[corners[2]] * c;
+        double inner[3] = {{(double)(smooth[0]), (double)(smooth[1]), (double)(smooth[2])}}, bent[3];
+        turned(part.to_local, inner, bent);
+        if (item > 0) {{
+            for (int k = 0; k < 3; ++k) inner[k] = bent[k];
+            turned(tables.object_inverse.data[item], inner, bent);
+        }}
+        const double size = wp::sqrt(bent[0] * bent[0] + bent[1] * bent[1] + bent[2] * bent[2]);
+        const double scale = size > 0.0 ? 1.0 / size : 0.0;
+        Three shading((float)(bent[0] * scale), (float)(bent[1] * scale), (float)(bent[2] * scale));
+        if (!(wp::abs(wp::dot(shading, facing)) > 1.0e-3f)) shading = facing;
+        if (wp::dot(shading, facing) < 0.0f) shading = -shading;
+        const float slope = wp::dot(shading, short_way);
+        if (slope > -1.0e-3f) shading = unit(shading - short_way * (slope + 1.0e-3f));
+        out.facing.data[i] = facing;
+        out.normal.data[i] = shading;
+        if (with_texture == 0) continue;
+        const float travelled = (float)(distance) + (passed.shape[0] > 0 ? passed.data[i] : 0.0f);
+        const float slant = wp::abs(wp::dot(facing, short_way));
+        double way[3] = {{direction[0], direction[1], direction[2]}}, stretch = 0.0;
+        if (item > 0) {{
+            const auto& m = tables.object_inverse.data[item];
+            for (int k = 0; k < 3; ++k) {{
+                way[k] = 0.0;
+                for (int j = 0; j < 3; ++j) way[k] += m.data[k][j] * direction[j];
+            }}
+        }}
+        for (int k = 0; k < 3; ++k) {{
+            const double* m = part.to_local.data[k];
+            const double component = m[0] * way[0] + m[1] * way[1] + m[2] * way[2];
+            stretch += component * component;
+        }}
+        out.uv.data[i] = uv + uv_one * b + uv_two * c;
+        // Width of the ray in the texture.
+        const float spread = cone * travelled * (float)(wp::sqrt(stretch));
+        out.footprint.data[i] = spread * wp::sqrt(density / wp::max(area * wp::max(slant, 0.05f), 1.0e-20f));
+        const auto& material = tables.materials.data[part.material];
+        if (tables.colors.shape[0] > 0) {{
+            const auto* colors = tables.colors.data + part.color_shift;
+            out.tint.data[i] = part.has_colors == 0 ? Three(1.0f, 1.0f, 1.0f)
+                : colors[corners[0]] * a + colors[corners[1]] * b + colors[corners[2]] * c;
+        }}
+        if (material.normal_map >= 0) {{
+            // Tangent (direction of the texture's u), and handedness of v: 1 or -1.
+            const Three tangent = unit(along - shading * wp::dot(along, shading));
+            const float side = wp::dot(wp::cross(shading, tangent), aside) < 0.0f ? -1.0f : 1.0f;
+            out.tangent.data[i] = wp::vec_t<4, float>(tangent[0], tangent[1], tangent[2], side);
+        }}
+        // Cut-out points are never hit.
+        out.opacity.data[i] = material.blends == 0 ? 1.0f
+            : Opacity::at(all, face + part.see_through_shift, b, c, slant, cone * travelled);
+    }}
 """
 
 
-@wp.func_native(_AHEAD)
-def ask_ahead(
-    i: wp.int32,
+@wp.func_native(_DISTANCES)
+def write_distances(
+    tables: Tables,
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    start: wp.float64,
+    limits: wp.array(dtype=wp.float32),
     faces: wp.array(dtype=wp.int32),
-    triangles: wp.array(dtype=wp.vec4i),
-    vertices: wp.array(dtype=wp.vec3f),
-    normals: wp.array(dtype=wp.vec3f),
-    uvs: wp.array(dtype=wp.vec2f),
-    with_normals: wp.int32,
-    with_texture: wp.int32,
+    items: wp.array(dtype=wp.int32),
+    distances: wp.array(dtype=wp.float64),
+    materials: wp.array(dtype=wp.int32),
+    entities: wp.array(dtype=wp.int32),
+    first: wp.int32,
+    end: wp.int32,
 ):
-    """Prefetch the table rows of the next rays."""
+    """Write distances, materials and entities of some hits."""
 
 
-@wp.func
-def vertex_color(tables: Tables, part: Part, corners: wp.vec4i, u: wp.float32, v: wp.float32) -> wp.vec3f:
-    """Return the interpolated vertex colour at a point; white without vertex colours."""
-    if part.has_colors == 0:
-        return wp.vec3f(1.0, 1.0, 1.0)
-    shift = part.color_shift
-    one = tables.colors[corners[0] + shift] * (1.0 - u - v)
-    return one + tables.colors[corners[1] + shift] * u + tables.colors[corners[2] + shift] * v
-
-
-@wp.func
-def tangent_of(
-    tables: Tables, row: wp.int32, corners: wp.vec4i, forward: wp.mat33d, normal: wp.vec3f
-) -> wp.vec4f:
-    """Return the tangent (direction of a texture's u) of a triangle, and the handedness of v: 1 or -1.
-
-    The tangent is zero for degenerate texture coordinates. `forward` maps the triangle's frame to the world.
-    """
-    use = tables.uses[row]
-    one = tables.vertices[corners[1]] - tables.vertices[corners[0]]
-    two = tables.vertices[corners[2]] - tables.vertices[corners[0]]
-    st_one = tables.uvs[corners[1]] - tables.uvs[corners[0]]
-    st_two = tables.uvs[corners[2]] - tables.uvs[corners[0]]
-    u_one = use.u_row[0] * st_one[0] + use.u_row[1] * st_one[1]
-    u_two = use.u_row[0] * st_two[0] + use.u_row[1] * st_two[1]
-    v_one = use.v_row[0] * st_one[0] + use.v_row[1] * st_one[1]
-    v_two = use.v_row[0] * st_two[0] + use.v_row[1] * st_two[1]
-    area = u_one * v_two - u_two * v_one
-    if wp.abs(area) < 1.0e-20:
-        return wp.vec4f(0.0, 0.0, 0.0, 1.0)
-    tangent = wp.vec3f(wp.normalize(forward * wp.vec3d((one * v_two - two * v_one) / area)))
-    other = wp.vec3f(wp.normalize(forward * wp.vec3d((two * u_one - one * u_two) / area)))
-    tangent = wp.normalize(tangent - normal * wp.dot(tangent, normal))
-    side = wp.where(wp.dot(wp.cross(normal, tangent), other) < 0.0, -1.0, 1.0)
-    return wp.vec4f(tangent[0], tangent[1], tangent[2], side)
-
-
-@wp.struct
-class Facet:
-    """Plane of a triangle in the world: points whose product with `normal` is `level`."""
-
-    corners: wp.vec4i
-    normal: wp.vec3d
-    level: wp.float64
-    area: wp.float32
-    material: wp.int32
-    entity: wp.int32
-
-
-@wp.func
-def facet_of(tables: Tables, face: wp.int32, item: wp.int32) -> Facet:
-    """Return the plane of a triangle of the static scene (item 0) or of an object.
-
-    Its normal is not of unit length, and `area` is twice that of the triangle in its part's frame.
-    """
-    facet = Facet()
-    corners = tables.triangles[face]
-    part = corners[3]
-    a = wp.vec3d(tables.vertices[corners[0]])
-    one = wp.vec3d(tables.vertices[corners[1]]) - a
-    two = wp.vec3d(tables.vertices[corners[2]]) - a
-    across = wp.cross(one, two)
-    level = wp.dot(a - tables.parts[part].offset, across)
-    normal = wp.transpose(tables.parts[part].to_local) * across
-    entity = tables.parts[part].entity
-    if item > 0:
-        level -= wp.dot(tables.object_offset[item], normal)
-        normal = wp.transpose(tables.object_inverse[item]) * normal
-        entity = tables.object_entity[item]
-    facet.corners = corners
-    facet.normal = normal
-    facet.level = level
-    facet.area = wp.float32(wp.length(across))
-    facet.material = tables.parts[part].material
-    facet.entity = entity
-    return facet
-
-
-@wp.func
-def distance_along(
-    facet: Facet, origin: wp.vec3d, direction: wp.vec3d, start: wp.float64, limit: wp.float32
-) -> wp.float64:
-    """Return the distance of a facet along a ray, near the one found in float32 from `start` on."""
-    guess = wp.float64(limit) + start
-    distance = (facet.level - wp.dot(facet.normal, origin)) / wp.dot(facet.normal, direction)
-    # A ray in the plane of the triangle has no unique intersection.
-    if not (wp.abs(distance - guess) < wp.float64(1.0e-3) * guess + wp.float64(1.0e-3)):
-        distance = guess
-    return distance
+@wp.func_native(_SURFACES)
+def write_surfaces(
+    tables: Tables,
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    start: wp.float64,
+    limits: wp.array(dtype=wp.float32),
+    faces: wp.array(dtype=wp.int32),
+    u: wp.array(dtype=wp.float32),
+    v: wp.array(dtype=wp.float32),
+    items: wp.array(dtype=wp.int32),
+    passed: wp.array(dtype=wp.float32),
+    cone: wp.float32,
+    with_texture: wp.int32,
+    out: Surface,
+    first: wp.int32,
+    end: wp.int32,
+):
+    """Write the surface points of some hits."""
 
 
 @wp.kernel
@@ -150,137 +282,22 @@ def find_distance(
 ):
     """Compute distances in float64, materials and entities of hits."""
     first = wp.tid() * GROUP
-    facet = Facet()
-    known = wp.int32(-1)
-    known_item = wp.int32(0)
-    for i in range(first, wp.min(first + GROUP, faces.shape[0])):
-        ask_ahead(i, faces, tables.triangles, tables.vertices, tables.normals, tables.uvs, 0, 0)
-        face = faces[i]
-        if face < 0:
-            distances[i] = wp.float64(wp.inf)
-            materials[i] = -1
-            entities[i] = -1
-            continue
-        item = wp.int32(0)
-        if items.shape[0] > 0:
-            item = items[i]
-        if face != known or item != known_item:
-            facet = facet_of(tables, face, item)
-            known = face
-            known_item = item
-        distances[i] = distance_along(facet, origins[i * origin_step], directions[i], start, limits[i])
-        materials[i] = facet.material
-        entities[i] = facet.entity
-
-
-@wp.func
-def write_surface(
-    i: wp.int32,
-    tables: Tables,
-    origins: wp.array(dtype=wp.vec3d),
-    origin_step: wp.int32,
-    directions: wp.array(dtype=wp.vec3d),
-    start: wp.float64,
-    limits: wp.array(dtype=wp.float32),
-    faces: wp.array(dtype=wp.int32),
-    u: wp.array(dtype=wp.float32),
-    v: wp.array(dtype=wp.float32),
-    items: wp.array(dtype=wp.int32),
-    passed: wp.array(dtype=wp.float32),
-    cone: wp.float32,
-    with_texture: wp.int32,
-    out: Surface,
-):
-    """Write the surface point of one hit."""
-    ask_ahead(
-        i,
-        faces,
-        tables.triangles,
-        tables.vertices,
-        tables.normals,
-        tables.uvs,
-        1,
-        with_texture,
-    )
-    face = faces[i]
-    if face < 0:
-        out.distance[i] = wp.float64(wp.inf)
-        out.material[i] = -1
-        out.entity[i] = -1
-        out.normal[i] = wp.vec3f(0.0, 0.0, 0.0)
-        out.facing[i] = wp.vec3f(0.0, 0.0, 0.0)
-        if with_texture != 0:
-            out.opacity[i] = 1.0
-        return
-    item = wp.int32(0)
-    if items.shape[0] > 0:
-        item = items[i]
-    facet = facet_of(tables, face, item)
-    corners = facet.corners
-    part = tables.parts[corners[3]]
-    direction = directions[i]
-    distance = distance_along(facet, origins[i * origin_step], direction, start, limits[i])
-    out.distance[i] = distance
-    out.material[i] = facet.material
-    out.entity[i] = facet.entity
-    w = 1.0 - u[i] - v[i]
-    short = wp.vec3f(direction)
-    smooth = (
-        tables.normals[corners[0]] * w + tables.normals[corners[1]] * u[i] + tables.normals[corners[2]] * v[i]
-    )
-    shading = wp.transpose(part.to_local) * wp.vec3d(smooth)
-    if item > 0:
-        shading = wp.transpose(tables.object_inverse[item]) * shading
-    facing = wp.vec3f(wp.normalize(facet.normal))
-    if wp.dot(facing, short) > 0.0:
-        facing = -facing
-    normal = wp.vec3f(wp.normalize(shading))
-    if not (wp.abs(wp.dot(normal, facing)) > 1.0e-3):
-        normal = facing
-    if wp.dot(normal, facing) < 0.0:
-        normal = -normal
-    slope = wp.dot(normal, short)
-    if slope > -1.0e-3:
-        normal = wp.normalize(normal - short * (slope + 1.0e-3))
-    out.facing[i] = facing
-    out.normal[i] = normal
-    if with_texture == 0:
-        return
-    travelled = wp.float32(distance)
-    if passed.shape[0] > 0:
-        travelled += passed[i]
-    local_direction = direction
-    if item > 0:
-        local_direction = tables.object_inverse[item] * direction
-    local_direction = part.to_local * local_direction
-    place = texture_point(
+    end = wp.min(first + GROUP, faces.shape[0])
+    write_distances(
         tables,
-        corners,
-        u[i],
-        v[i],
-        facet.area,
-        wp.abs(wp.dot(facing, short)),
-        cone * travelled * wp.float32(wp.length(local_direction)),
+        origins,
+        origin_step,
+        directions,
+        start,
+        limits,
+        faces,
+        items,
+        distances,
+        materials,
+        entities,
+        first,
+        end,
     )
-    uv = wp.vec2f(place[0], place[1])
-    footprint = place[2]
-    out.uv[i] = uv
-    out.footprint[i] = footprint
-    if tables.colors.shape[0] > 0:
-        out.tint[i] = vertex_color(tables, part, corners, u[i], v[i])
-    if tables.materials[part.material].normal_map >= 0:
-        forward = wp.inverse(part.to_local)
-        if item > 0:
-            forward = wp.transpose(tables.object_inverse[item]) * forward
-        out.tangent[i] = tangent_of(
-            tables, tables.materials[part.material].normal_map, corners, forward, normal
-        )
-    opacity = wp.float32(1.0)
-    # Cut-out points are never hit.
-    if tables.materials[part.material].blends != 0:
-        slant = wp.abs(wp.dot(facing, short))
-        opacity = opacity_at(tables, face + part.see_through_shift, u[i], v[i], slant, cone * travelled)
-    out.opacity[i] = opacity
 
 
 @wp.kernel
@@ -302,21 +319,22 @@ def find_surface(
 ):
     """Compute surface points of hits: distance in float64, normals, and texture coordinates."""
     first = wp.tid() * GROUP
-    for i in range(first, wp.min(first + GROUP, faces.shape[0])):
-        write_surface(
-            i,
-            tables,
-            origins,
-            origin_step,
-            directions,
-            start,
-            limits,
-            faces,
-            u,
-            v,
-            items,
-            passed,
-            cone,
-            with_texture,
-            out,
-        )
+    end = wp.min(first + GROUP, faces.shape[0])
+    write_surfaces(
+        tables,
+        origins,
+        origin_step,
+        directions,
+        start,
+        limits,
+        faces,
+        u,
+        v,
+        items,
+        passed,
+        cone,
+        with_texture,
+        out,
+        first,
+        end,
+    )

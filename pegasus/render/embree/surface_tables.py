@@ -67,6 +67,7 @@ class Part:
     """Geometry with a material in the frame of its object."""
 
     to_local: wp.mat33d
+    to_world: wp.mat33d
     offset: wp.vec3d
     material: wp.int32
     entity: wp.int32
@@ -111,28 +112,6 @@ class Surface:
     entity: wp.array(dtype=wp.int32)
     tint: wp.array(dtype=wp.vec3f)
     tangent: wp.array(dtype=wp.vec4f)
-
-
-@wp.func
-def texture_point(
-    tables: Tables,
-    corners: wp.vec4i,
-    u: wp.float32,
-    v: wp.float32,
-    area: wp.float32,
-    slant: wp.float32,
-    spread: wp.float32,
-) -> wp.vec3f:
-    """Return the texture coordinates of a point on a triangle, and the footprint of a ray in the texture.
-
-    `area` is twice that of the triangle, and `spread` is the width of the ray in the triangle's frame.
-    """
-    a = tables.uvs[corners[0]]
-    one = tables.uvs[corners[1]] - a
-    two = tables.uvs[corners[2]] - a
-    uv = a + one * u + two * v
-    density = wp.abs(one[0] * two[1] - one[1] * two[0]) / wp.max(area * wp.max(slant, 0.05), 1.0e-20)
-    return wp.vec3f(uv[0], uv[1], spread * wp.sqrt(density))
 
 
 def empty_rows(struct: Any, count: int) -> Any:

@@ -1,18 +1,10 @@
-# Kernels are in the language of Warp, which the type checker cannot follow.
-# mypy: ignore-errors
 """Transparency of triangles by texture or constant, as a filter of Embree's hits.
 
 Embree calls the filter for each hit while it casts a ray, so that a ray through foliage is cast once. The
 native code follows the layout of Embree's headers (RTCFilterFunctionNArguments).
 """
 
-import warp as wp
-
-from pegasus.render.embree.surface_tables import Tables
-
-wp.set_module_options({"enable_backward": False, "block_dim": 1})
-
-_OPACITY = """
+OPACITY = """
     const auto* all = &tables;
     struct Opacity {
         static int wrapped(int index, int count, int mode) {
@@ -99,8 +91,9 @@ _OPACITY = """
         }
     };
 """
+"""Native code that declares `Opacity::at` and `all`, the tables that it needs."""
 
-FILTER = f"""{_OPACITY}
+FILTER = f"""{OPACITY}
     struct Query {{
         // Embree's own part: the instances that it is in.
         unsigned instances[16];
@@ -146,15 +139,3 @@ FILTER = f"""{_OPACITY}
     query.cone = cone;
 """
 """Native code that declares `query` and `Filter::call` from the arguments of a function that casts rays."""
-
-
-@wp.func_native(f"{_OPACITY} return Opacity::at(all, row, u, v, slant, spread);")
-def opacity_at(
-    tables: Tables,
-    row: wp.int32,
-    u: wp.float32,
-    v: wp.float32,
-    slant: wp.float32,
-    spread: wp.float32,
-) -> wp.float32:
-    """Return the opacity of a point on a see-through triangle, 0 for a cut-out."""
