@@ -31,6 +31,9 @@ _RANK = """
         return value;
     };
     const Eight none = {};
+    const unsigned char* seen_by[8] = {};
+    if (inside > 0.0f)
+        for (int j = 0; j < 8; ++j) seen_by[j] = volume.lamps.data + (long long)(probes[j]) * count;
     float names[3] = {-1.0f, -1.0f, -1.0f}, values[3] = {0.0f, 0.0f, 0.0f};
     float shares[3] = {0.0f, 0.0f, 0.0f};
     Eight red = none, green = none, blue = none, nearest = none + 1.0e30f;
@@ -60,7 +63,7 @@ _RANK = """
             Eight sum = none;
             for (int j = 0; j < 8; ++j) {
                 Bytes part;
-                __builtin_memcpy(&part, volume.lamps.data + (long long)(probes[j]) * count + k, 8);
+                __builtin_memcpy(&part, seen_by[j] + k, 8);
                 sum += __builtin_convertvector(part, Eight) * probes[8 + j];
             }
             seen = 1.0f - inside + sum * (inside / 255.0f);
@@ -72,18 +75,17 @@ _RANK = """
         // Probes may miss what a gap lets through.
         const Eight brightness = own_red * 0.2126f + own_green * 0.7152f + own_blue * 0.0722f;
         const Eight value = brightness * share * (seen * 0.9f + 0.1f);
-        const Mask high = value * (1.0f + gloss) > values[2];
+        const Eight toward = x * mirrored_way[0] + y * mirrored_way[1] + z * mirrored_way[2];
+        const Eight aligned = (toward > none ? toward * toward : none) / (square > 1.0e-12f ? square : 1.0f);
+        const Eight four = aligned * aligned, eight = four * four;
+        const Eight ranked = value * (1.0f + gloss * (eight * eight));
+        const Mask high = ranked > values[2];
         some = 0;
         for (int j = 0; j < 8; ++j) some |= high[j];
         if (some == 0) continue;
         for (int j = 0; j < 8; ++j) {
-            float own = value[j];
-            if (!(own * (1.0f + gloss) > values[2])) continue;
-            const float length = wp::max(wp::sqrt(square[j]), 1.0e-6f);
-            const float toward = x[j] * mirrored_way[0] + y[j] * mirrored_way[1] + z[j] * mirrored_way[2];
-            const float aligned = wp::max(toward / length, 0.0f);
-            const float two = aligned * aligned, four = two * two, eight = four * four;
-            own *= 1.0f + gloss * (eight * eight);
+            float own = ranked[j];
+            if (!(own > values[2])) continue;
             float name = (float)(k + j), lit_by = share[j] * seen[j];
             for (int slot = 0; slot < 3; ++slot) {
                 if (own > values[slot]) {
