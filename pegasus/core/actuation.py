@@ -8,7 +8,7 @@ import numpy as np
 from pegasus.base.arrays import IntArray
 from pegasus.base.frames import cross, rotate_inverse
 from pegasus.core.plant_models import law_of
-from pegasus.core.rotor_air import GroundSurvey
+from pegasus.core.rotor_air import SurfaceSurvey
 from pegasus.dynamics import GroundEffect
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ class Actuation:
     """
 
     def __init__(self, vehicle: "Multirotor", ground_effect: GroundEffect | None) -> None:
-        self._survey: GroundSurvey | None = None
+        self._survey: SurfaceSurvey | None = None
         if ground_effect is not None:
-            self._survey = GroundSurvey(vehicle.spec.propeller.diameter / 2)
+            radius = vehicle.spec.propeller.diameter / 2
+            self._survey = SurfaceSurvey(radius, ceilings=ground_effect.ceilings)
         self._python_motor = law_of(vehicle.motor) is None
         self._python_thrust = law_of(vehicle.thrust_curve) is None
         self._python_drag = vehicle.drag is not None and law_of(vehicle.drag) is None

@@ -25,6 +25,7 @@ from pegasus.core.plant_models import (
 from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows, draw
 from pegasus.dynamics.driven_rotors import DrivenRows
+from pegasus.dynamics.ground_effect import FAR
 from pegasus.environment import Environment
 from pegasus.environment.turbulence import GustState
 
@@ -287,6 +288,10 @@ def _initial(name: str, shape: tuple[int, ...], element: Any) -> Array:
         array[...] = np.eye(3)
     elif name == "ground_normal":
         array[..., 2] = 1.0
+    elif name == "ceiling_normal":
+        array[..., 2] = -1.0
+    elif name == "ceiling_offset":
+        array[...] = -FAR
     elif name in _SHARES:
         array[...] = 1.0
     return array

@@ -1,4 +1,4 @@
-"""Air around the rotors: ground effect below them, and the downwash of other vehicles."""
+"""Air around the rotors: surfaces below and above them, and the downwash of other vehicles."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
 _REACH = 20.0
-"""Largest height above the ground as a multiple of the radius; the gain is below 0.2 % there."""
+"""Largest distance from a surface as a multiple of the radius; the gain is below 0.2 % there."""
 _SURVEY_INTERVAL = 0.04
-"""Time between surveys of the ground [s]; in between each hit is extended as a plane."""
+"""Time between surveys [s]; in between each hit is extended as a plane."""
 
 
-class GroundSurvey:
-    """Ground below the rotors of N vehicles, found by rays straight down.
+class SurfaceSurvey:
+    """Surfaces below the rotors of N vehicles, and above them, found by vertical rays.
 
     Args:
         radius: Radius of the rotors [m].
+        ceilings: Whether surfaces above are looked for.
     """
 
-    def __init__(self, radius: float) -> None:
+    def __init__(self, radius: float, *, ceilings: bool) -> None:
         self._reach = _REACH * radius
+        self._sides = {"ground": -1.0, "ceiling": 1.0} if ceilings else {"ground": -1.0}
         self._surveyed, self._renewed = -math.inf, np.zeros(0, dtype=np.int64)
 
     def renew(self, rows: IntArray | None) -> None:
@@ -44,12 +46,13 @@ class GroundSurvey:
             self._renewed = np.union1d(self._renewed, rows)
 
     def update(self, vehicle: "Multirotor", t: float) -> None:
-        """Set the plane of the world below each rotor, if the last survey is old.
+        """Set the plane of the world below and above each rotor, if the last survey is old.
 
-        Other vehicles do not count as ground.
+        Other vehicles do not count.
 
         Args:
-            vehicle: The vehicle; `ground_normal` and `ground_offset` of its columns are set.
+            vehicle: The vehicle; `ground_normal` and `ground_offset` of its columns are set, and those of the
+                ceiling.
             t: Simulation time [s].
         """
         rows: IntArray | slice = self._renewed
@@ -60,14 +63,14 @@ class GroundSurvey:
         self._renewed = self._renewed[:0]
         centers = vehicle.rotor_centers
         origins = centers.reshape(-1, 3)
-        down = np.broadcast_to([0.0, 0.0, -1.0], origins.shape)
-        hits = vehicle.manager.cast(vehicle, origins, down, self._reach)
-        ground = (hits.hit & (hits.body < 0)).reshape(centers.shape[:2])
-        normal = np.where(ground[..., None], hits.normal.reshape(centers.shape), [0.0, 0.0, 1.0])
-        below = np.where(ground, hits.distance.reshape(ground.shape), FAR)
-        foot = centers - below[..., None] * [0.0, 0.0, 1.0]
-        vehicle.columns["ground_normal"][rows] = normal[rows]
-        vehicle.columns["ground_offset"][rows] = (foot * normal).sum(axis=-1)[rows]
+        for name, side in self._sides.items():
+            way = np.array([0.0, 0.0, side])
+            hits = vehicle.manager.cast(vehicle, origins, np.broadcast_to(way, origins.shape), self._reach)
+            found = (hits.hit & (hits.body < 0)).reshape(centers.shape[:2])
+            normal = np.where(found[..., None], hits.normal.reshape(centers.shape), -way)
+            place = centers + np.where(found, hits.distance.reshape(found.shape), FAR)[..., None] * way
+            vehicle.columns[f"{name}_normal"][rows] = normal[rows]
+            vehicle.columns[f"{name}_offset"][rows] = (place * normal).sum(axis=-1)[rows]
 
 
 class Wakes:

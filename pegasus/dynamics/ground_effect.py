@@ -1,11 +1,11 @@
-"""Ground effect: gain of thrust close to the ground."""
+"""Ground and ceiling effect: gain of thrust close to the ground, and below a ceiling."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pegasus.base.components import require
-from pegasus.base.step_math import Real, Reals, maximum, minimum, sqrt
+from pegasus.base.step_math import Real, Reals, maximum, minimum, power, sqrt
 
 FAR = 1e9
 """Height above missing ground [m]."""
@@ -75,6 +75,36 @@ def thrust_ratio(upwash: Real, facing: Real, share: Real) -> Real:
     return 1.0 / (1.0 - upwash * maximum(facing, 0.0) * share)
 
 
+def ceiling_gain(gap: Real, radius: Real, least_gap: Real) -> Real:
+    """Return the ratio of thrust below a ceiling to thrust far from it, in hover at an unchanged power.
+
+    The air comes from the rim, between rotor and ceiling, where it is fast and its pressure low. By momentum
+    theory the wake is g = (1 + sqrt(1 + (R / d)^2 / 8)) / 2 times as fast relative to the induced velocity,
+    and P = T^(3/2) / (g sqrt(2 rho A)). Source: Hsiao and Chirarattananon, Ceiling effects for surface
+    locomotion of small rotorcraft, IEEE/RSJ IROS 2018.
+
+    Args:
+        gap: Distance d of the rotor from the ceiling [m].
+        radius: Radius R of the rotor [m].
+        least_gap: Distance by the radius, below which the effect is constant.
+    """
+    near = radius / maximum(gap, least_gap * radius)
+    return power(0.5 + 0.5 * sqrt(1.0 + 0.125 * near * near), 2.0 / 3.0)
+
+
+def ceiling_ratio(gain: Real, facing: Real, share: Real) -> Real:
+    """Return the ratio of thrust with to thrust without a ceiling.
+
+    As for the ground, a tilted rotor gets the part along its axis, and the speed leaves a fraction.
+
+    Args:
+        gain: The ratio of a level rotor in hover.
+        facing: Cosine between the rotor's axis and the direction to the ceiling; no effect below 0.
+        share: Fraction that is left at the speed along the ceiling.
+    """
+    return 1.0 + (gain - 1.0) * maximum(facing, 0.0) * share
+
+
 def image_sources(
     p: "GroundEffect", heights: Reals, apart: Reals, j: int, count: int, radius: Real, span: Real
 ) -> Real:
@@ -106,7 +136,8 @@ class GroundEffect:
 
     With the upwash u of all images, by a rotor's induced velocity, its thrust is T / (1 - u): the power is
     that without the ground. A tilted rotor gets the part of u along its axis, and none with its back to the
-    ground.
+    ground. A ceiling above, if it counts, multiplies the thrust by `ceiling_gain`. By these sources a wall
+    moves the air across a rotor's axis only, and so it has no effect.
     """
 
     law: ClassVar[Callable[..., Any]] = staticmethod(image_sources)
@@ -117,6 +148,12 @@ class GroundEffect:
     least_height: float = 0.5
     """Height relative to the radius below which the effect is constant: the sources are singular at 0.25."""
 
+    ceilings: bool = False
+    """Whether surfaces above the rotors count too."""
+    least_gap: float = 0.25
+    """Distance from a ceiling relative to the radius below which the effect is constant."""
+
     def __post_init__(self) -> None:
+        require(0.1 <= self.least_gap <= 10, "least_gap", self.least_gap, "must be from 0.1 to 10")
         require(0 <= self.body_lift <= 4, "body_lift", self.body_lift, "must be from 0 to 4")
         require(0.5 <= self.least_height <= 10, "least_height", self.least_height, "must be from 0.5 to 10")

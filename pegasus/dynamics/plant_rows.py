@@ -155,6 +155,10 @@ class PlantRows(WrenchRows):
     """Normal of the ground below each rotor, world."""
     ground_offset: Table[Real]
     """Distance of that plane from the world's origin along the normal [m]."""
+    ceiling_normal: Table[Vec3]
+    """Normal of the ceiling above each rotor, toward the rotor, world."""
+    ceiling_offset: Table[Real]
+    """Distance of that plane from the world's origin along the normal [m]."""
     inflow: Table[Real]
     """Speed of each rotor through the air along its axis, where the thrust curve has no law [m/s]."""
     held_thrust: Table[Real]
@@ -187,6 +191,8 @@ class PlantRows(WrenchRows):
     """Further state of each motor at the end of the step."""
     height: Table[Real]
     """Height of each rotor over its ground at the present stage [m]."""
+    gap: Table[Real]
+    """Distance of each rotor from its ceiling at the present stage [m]."""
 
 
 @dataclass

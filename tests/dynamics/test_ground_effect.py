@@ -19,8 +19,18 @@ from tests.flyers import HIGH, Constant
 RHO = 1.225
 
 
-def ratio(effect, height, places, *, radius, axis=(0.0, 0.0, 1.0), velocity=(0.0, 0.0, 0.0), thrust=1.0):
-    """Return the ratio of thrust with and without ground, of level rotors at a height above z = 0."""
+def ratio(
+    effect,
+    height,
+    places,
+    *,
+    radius,
+    axis=(0.0, 0.0, 1.0),
+    velocity=(0.0, 0.0, 0.0),
+    thrust=1.0,
+    ceiling=None,
+):
+    """Return the ratio of thrust with and without ground and ceiling, of level rotors above z = 0."""
     places, count = np.asarray(places, dtype=float), len(places)
     layout = RotorLayout(places, np.tile(axis, (count, 1)), np.ones(count))
     squared, share = layout.stream_shares(radius)
@@ -36,6 +46,9 @@ def ratio(effect, height, places, *, radius, axis=(0.0, 0.0, 1.0), velocity=(0.0
         ground_normal=Table(np.tile([0.0, 0.0, 1.0], (1, count, 1)), Vec3),
         ground_offset=Table(np.where(missing, -1e9, 0.0)[None], Real),
         height=Table(np.zeros((1, count)), Real),
+        ceiling_normal=Table(np.tile([0.0, 0.0, -1.0], (1, count, 1)), Vec3),
+        ceiling_offset=Table(np.full((1, count), -1e9 if ceiling is None else -ceiling), Real),
+        gap=Table(np.zeros((1, count)), Real),
         air_density=Column(np.array([RHO]), Real),
     )
     level = Quat(0.0, 0.0, 0.0, 1.0)
@@ -154,7 +167,13 @@ def test_a_rotor_that_pulls_or_has_its_back_to_the_ground_gains_nothing():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("body_lift", -0.1), ("body_lift", 9.0), ("least_height", 0.1), ("least_height", float("nan"))],
+    [
+        ("least_gap", 0.05),
+        ("body_lift", -0.1),
+        ("body_lift", 9.0),
+        ("least_height", 0.1),
+        ("least_height", float("nan")),
+    ],
 )
 def test_bad_parameters_are_refused(field, value):
     """An invalid parameter would give an unbounded gain, or a loss."""
@@ -266,6 +285,38 @@ def test_it_holds_its_height_over_the_ground_and_is_off_unless_asked_for():
     gain = ratio(GroundEffect(), 0.3, Multirotor("iris").layout.position, radius=0.127).mean()
     assert speeds[1] / speeds[0] == pytest.approx(gain, rel=0.01)
     assert Multirotor("iris").spec.ground_effect is None
+
+
+@pytest.mark.parametrize(
+    ("gap", "wake"), [(0.25, 1.366025), (0.5, 1.112372), (1.0, 1.030330), (4.0, 1.001949)]
+)
+def test_below_a_ceiling_the_power_is_that_of_momentum_theory(gap, wake):
+    """The gain would not be that of Hsiao and Chirarattananon at the same power, T^(3/2) / g."""
+    effect = GroundEffect(ceilings=True)
+    gain = ratio(effect, 50.0, [(0, 0, 0)], radius=0.2, ceiling=50.0 + 0.2 * gap)[0]
+    assert gain**1.5 == pytest.approx(wake, abs=1e-5)
+
+
+def test_a_ceiling_counts_only_if_asked_for_and_from_below():
+    """Vehicles with a ground effect would fly otherwise than before, or be pulled by what is below them."""
+    place = [(0, 0, 0)]
+    assert ratio(GroundEffect(), 50.0, place, radius=0.2, ceiling=50.1)[0] == 1.0
+    under = GroundEffect(ceilings=True)
+    assert ratio(under, 50.0, place, radius=0.2, ceiling=50.1, axis=(0, 0, -1.0))[0] == 1.0
+    assert ratio(under, 50.0, place, radius=0.2, ceiling=None)[0] == 1.0
+    hover = ratio(under, 50.0, place, radius=0.2, ceiling=50.1)[0]
+    passing = ratio(under, 50.0, place, radius=0.2, ceiling=50.1, velocity=(5.0, 0, 0))[0]
+    assert 1.0 < passing < 1.0 + 0.2 * (hover - 1.0)
+
+
+def test_in_a_simulation_a_ceiling_pulls_a_vehicle_up():
+    """Rays upward would miss, or distance and sign of the plane above be wrong."""
+    roof = box(position=(0.0, 0.0, 6.0), size=(5.0, 5.0, 0.5))
+    force, _, layout = pushed(GroundEffect(ceilings=True), (0.0, 0.0, 5.4), roof)
+    # The roof's lower side is 0.1 m above the vehicle, and the rotors 0.023 m.
+    gains = ratio(GroundEffect(ceilings=True), 5.4, layout.position, radius=0.127, ceiling=5.5)
+    assert gains.min() > 1.05
+    np.testing.assert_allclose(force[0], [0.0, 0.0, LIFT / 4 * gains.sum()], rtol=1e-6, atol=1e-6)
 
 
 def test_a_file_gives_it():
