@@ -20,7 +20,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.step_math import Real, Reals, Vec3, floor, length, magnitude, minimum, sqrt
-from pegasus.dynamics.rotor_states import DESCENT, Coefficients, axial_inflow, disc_inflow
+from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download, axial_inflow, disc_inflow
 from pegasus.dynamics.thrust_curves import PropellerThrust, signed_root
 
 _TURN = 2.0 * math.pi
@@ -90,8 +90,13 @@ def flow_through(ratio: Array, across: Array, flows: Array, thrust: Array) -> Ar
     return middle
 
 
-def over_ratios(made: Coefficients) -> Array:
-    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 31, 2)."""
+def over_ratios(made: Coefficients, download: float) -> Array:
+    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 31, 2).
+
+    Args:
+        made: Coefficients in axial flight.
+        download: Part of the thrust in hover that the wake takes back on the airframe.
+    """
     ratios = np.array(made.advance_ratio)
     flows = np.array([disc_inflow(j, c) for j, c in zip(ratios, made.thrust, strict=True)])
     # Near hover the flow rises a little in descent, as the rotor enters the vortex-ring state.
@@ -106,6 +111,8 @@ def over_ratios(made: Coefficients) -> Array:
     # Axial flight is that of the propeller itself, also where two ratios have one flow.
     tables[:, 0, 0] = np.interp(along, ratios, made.thrust)
     tables[:, 0, 1] = np.interp(along, ratios, made.power)
+    for place, flow in zip(tables.reshape(-1, 2), found.ravel().tolist(), strict=True):
+        place[0] = after_download(float(place[0]), flow, download)
     return tables
 
 
@@ -203,7 +210,7 @@ class RotorThrust(PropellerThrust):
 
     @cached_property
     def _table(self) -> Array:
-        return over_ratios(self._coefficients)
+        return over_ratios(self._coefficients, self.download)
 
     def parameters(self) -> RotorParameters:
         """Return the parameters of the law: tables over the advance ratios along and across the axis."""

@@ -49,6 +49,23 @@ def disc_inflow(ratio: float, thrust: float) -> float:
     return 0.5 * ratio + math.sqrt(max(0.25 * ratio * ratio + 2.0 * thrust / math.pi, 0.0))
 
 
+def after_download(thrust: float, flow: float, download: float) -> float:
+    """Return the thrust coefficient less what the wake takes back on the airframe below.
+
+    The fraction is that of hover, and less where less flows through the disc than in hover; nothing is taken
+    back where the flow is reversed, or the rotor a windmill. So the air gives no energy.
+
+    Args:
+        thrust: Thrust coefficient of the rotor alone.
+        flow: Advance ratio of the flow through the disc.
+        download: Download by thrust in hover.
+    """
+    if thrust <= 0.0:
+        return thrust
+    hover = math.sqrt(2.0 * thrust / math.pi)
+    return thrust * (1.0 - download * min(max(flow / hover, 0.0), 1.0))
+
+
 @dataclass(frozen=True)
 class Coefficients:
     """Coefficients of a propeller over the advance ratio."""

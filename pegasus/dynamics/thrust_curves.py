@@ -16,7 +16,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, sqrt
 from pegasus.dynamics.propeller_files import read_propeller
-from pegasus.dynamics.rotor_states import Coefficients, continued
+from pegasus.dynamics.rotor_states import Coefficients, after_download, continued, disc_inflow
 
 _TURN = 2.0 * math.pi
 _FASTEST = 1e5
@@ -288,10 +288,13 @@ class PropellerThrust(ThrustCurve):
     """File of the UIUC database of the same propeller at rest, `RPM CT CP`."""
     beyond: Literal["held", "momentum"] | None = None
     """How tables go on beyond their ends; `momentum` for those of a file when None, else `held`."""
+    download: float = 0.0
+    """Part of the thrust in hover that the wake takes back on the airframe below the rotor."""
     _coefficients: Coefficients = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require(self.diameter > 0, "diameter", self.diameter, "must be above 0 m")
+        require(0 <= self.download < 1, "download", self.download, "must be at least 0 and below 1")
         object.__setattr__(self, "_coefficients", self._read())
 
     def _read(self) -> Coefficients:
@@ -357,4 +360,8 @@ class PropellerThrust(ThrustCurve):
     def parameters(self) -> Any:
         """Return the parameters of the law."""
         made = self._coefficients
-        return PropellerTables(self.diameter, made.advance_ratio, made.thrust, made.power)
+        thrust = made.thrust
+        if self.download > 0:
+            pairs = zip(made.advance_ratio, thrust, strict=True)
+            thrust = tuple(after_download(c, disc_inflow(j, c), self.download) for j, c in pairs)
+        return PropellerTables(self.diameter, made.advance_ratio, thrust, made.power)

@@ -121,6 +121,22 @@ def test_air_takes_energy_out_in_any_direction():
         assert torque[2] * speed - force @ u > 0.0, (u, speed)
 
 
+@pytest.mark.parametrize("curve", [PropellerThrust, RotorThrust])
+def test_download_is_that_of_hover_and_follows_the_flow_through_the_disc(curve):
+    """A download that stays as the flow is reversed would take energy from still air."""
+    loaded = curve(**TABLE, beyond="momentum", download=0.06)
+    alone = curve(**TABLE, beyond="momentum")
+    for climb, expected in ((0.0, 0.06), (3.0, 0.06), (10.0, 0.06), (-16.0, 0.0)):
+        (force, torque), (plain, same) = at(loaded, 0.0, 0.0, climb), at(alone, 0.0, 0.0, climb)
+        assert 1.0 - force[2] / plain[2] == pytest.approx(expected, abs=1e-3)
+        np.testing.assert_array_equal(torque, same)
+    speed = loaded.rotor_speed(np.array([[4.0]]), np.array([[RHO]]))[0, 0]
+    assert at(loaded, 0.0, 0.0, 0.0, speed=speed)[0][2] == pytest.approx(4.0, rel=1e-6)
+    for climb in np.linspace(-25.0, 16.0, 83):
+        force, torque = at(loaded, 0.0, 0.0, climb)
+        assert torque[2] * SPEED - force[2] * climb > 0.0
+
+
 @pytest.mark.parametrize("climb", [-1.0, -1e-10, 0.0, 1e-10, 1.0])
 def test_rotor_at_rest_has_no_force_of_its_own(climb):
     """A division by the tip speed would give a rotor at rest in wind an infinite force or NaN."""
@@ -142,6 +158,7 @@ def test_speed_in_still_air_is_the_inverse_of_thrust():
         ("flapping", {"flapping": -0.1}),
         ("induced_drag", {"induced_drag": math.inf}),
         ("hub_stiffness", {"hub_stiffness": -1.0}),
+        ("download", {"download": 1.0}),
         ("beyond", {"beyond": "held"}),
         ("beyond", {"advance_ratio": None, "thrust_coefficient": 0.1, "power_coefficient": 0.04}),
     ],
