@@ -1,7 +1,8 @@
 """Models of motors, thrust curves, batteries, drag, ground effect and downwash."""
 
 from pegasus.base.registry import Registry
-from pegasus.dynamics.battery import Battery, BatteryState
+from pegasus.dynamics.battery import Battery
+from pegasus.dynamics.battery_state import BatteryState
 from pegasus.dynamics.box_drag import BoxDrag
 from pegasus.dynamics.downwash import Downwash
 from pegasus.dynamics.drag import Drag, LinearDrag, QuadraticDrag

@@ -1,22 +1,18 @@
 """Battery models: voltage under load, charge, and limits of the rotor speed."""
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray, IntArray, namespace
+from pegasus.base.arrays import Array, namespace
 from pegasus.base.components import require
 from pegasus.base.step_math import Column, Real, interpolate, maximum, minimum, sqrt
-from pegasus.dynamics.motors import DrivenMotor, Motor
 
 _PERIOD = 0.04
 """Simulated time between updates of charge and voltage, over which the power is averaged [s]."""
 _HOUR = 3600.0
-_SUPPLY = ("charge", "voltage", "current", "allowed_voltage", "empty", "highest_speed", "lowest_speed")
-"""Columns that `supply` returns, in order."""
 
 
 def cell_voltage(charge: Array) -> Array:
@@ -319,119 +315,3 @@ class Battery:
             voltages,
             "must be above 0 V, never fall, and be as many as state_of_charge",
         )
-
-
-def cells_of(battery: Battery, motor: Motor) -> Cells:
-    """Return the parameters of the step function for a battery.
-
-    Args:
-        battery: The battery.
-        motor: Motor that it supplies.
-
-    Raises:
-        ConfigError: If the motor has no largest speed.
-    """
-    require(
-        math.isfinite(motor.max_speed),
-        "motor.max_speed",
-        motor.max_speed,
-        "must be finite for a vehicle with a battery",
-        "give the speed that the motors reach at rated_voltage",
-    )
-    charge, voltage = battery.curve()
-    voltages = (voltage * battery.cell_count).tolist()
-    return Cells(
-        fitted=1,
-        capacity=battery.capacity,
-        resistance=battery.resistance,
-        low_charge=battery.low_charge,
-        efficiency=battery.efficiency,
-        avionics_power=battery.avionics_power,
-        cutoff_voltage=battery.cell_count * battery.cutoff_voltage,
-        rated_voltage=voltages[-1] if battery.rated_voltage is None else battery.rated_voltage,
-        electrical=int(isinstance(motor, DrivenMotor)),
-        max_speed=motor.max_speed,
-        min_speed=motor.min_speed,
-        state_of_charge=tuple(charge.tolist()),
-        voltages=tuple(voltages),
-    )
-
-
-class BatteryState:
-    """The batteries of N vehicles in flight, as views of the columns of their step.
-
-    Args:
-        battery: Parameters of the batteries.
-        motor: Motor that they supply.
-
-    Raises:
-        ConfigError: If the motor has no largest speed.
-    """
-
-    columns: Mapping[str, Array]
-    """Columns of `BatteryRows` by name, N rows each; set by the vehicle."""
-
-    def __init__(self, battery: Battery, motor: Motor) -> None:
-        self.battery = battery
-        self.fit([(battery, motor)])
-
-    def fit(self, packs: Sequence[tuple[Battery, Motor]]) -> None:
-        """Take other batteries, which the next reset charges.
-
-        Args:
-            packs: Battery and motor of all vehicles together, or of each.
-
-        Raises:
-            ConfigError: If a motor has no largest speed.
-        """
-        self.cells = [cells_of(battery, motor) for battery, motor in packs]
-        """Parameters of the step function, of all vehicles together, or of each."""
-        self._start = np.array(
-            [_charged(p, battery) for p, (battery, _) in zip(self.cells, packs, strict=True)]
-        )
-
-    @property
-    def charge(self) -> Array:
-        """State of charge, 0 to 1, shape (N,)."""
-        return self.columns["charge"]
-
-    @property
-    def voltage(self) -> Array:
-        """Voltage under load [V], shape (N,)."""
-        return self.columns["voltage"]
-
-    @property
-    def current(self) -> Array:
-        """Current drawn [A], shape (N,)."""
-        return self.columns["current"]
-
-    @property
-    def empty(self) -> BoolArray:
-        """Whether the rotors were stopped by low voltage or charge, shape (N,)."""
-        empty: BoolArray = self.columns["empty"] != 0
-        return empty
-
-    @property
-    def low(self) -> BoolArray:
-        """Whether the charge is low, shape (N,)."""
-        low: BoolArray = self.charge <= [cells.low_charge for cells in self.cells]
-        return low
-
-    def reset(self, rows: IntArray | slice = slice(None)) -> None:
-        """Return to the initial charge, without load of the rotors.
-
-        Args:
-            rows: Indices of the vehicles.
-        """
-        start = self._start[rows] if len(self._start) > 1 else self._start
-        for name, values in zip(_SUPPLY, start.T, strict=True):
-            self.columns[name][rows] = values
-        for name in ("work", "work_steps", "news"):
-            self.columns[name][rows] = 0
-
-
-def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
-    """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
-    charge = float(battery.charge)
-    allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-    return supply(cells, charge, allowed, 0, 0.0, 0.0, 1.0, 1.0, 1.0)

@@ -9,7 +9,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.core.sensor import Reading, Sensor
 from pegasus.core.state import VehicleState
-from pegasus.dynamics.battery import BatteryState
+from pegasus.dynamics.battery_state import BatteryState
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor

@@ -12,7 +12,7 @@ from pegasus.control import GeometricController, trajectories
 from pegasus.core.rotors import RotorLayout
 from pegasus.dynamics import GroundEffect
 from pegasus.dynamics.ground_effect import image_upwash
-from pegasus.dynamics.plant import find_heights, ground_ratio
+from pegasus.dynamics.surfaces import find_heights, ground_ratio
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
 from tests.flyers import HIGH, Constant
 
