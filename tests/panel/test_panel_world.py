@@ -80,6 +80,15 @@ def test_origin(panel):
     assert panel.snapshot.origin == Geodetic(47.5, 8.0, -3.0)
 
 
+def test_another_origin_keeps_the_ellipsoid(panel, tmp_path):
+    """A place set in the panel would turn a world on WGS84 into one on the sphere."""
+    file = tmp_path / "world.yaml"
+    file.write_text("{name: mine, generator: {model: room}, origin: {ellipsoid: wgs84}}")
+    assert panel.world.choose(file)
+    assert panel.world.set_origin(47.5, 8.0, -3)
+    assert panel.world.origin.ellipsoid == "wgs84"
+
+
 @pytest.mark.parametrize(
     ("place", "field"),
     [
