@@ -171,7 +171,7 @@ def stage_frame(stage: Usd.Stage, notices: Notices) -> StageFrame:
 
     Args:
         stage: A stage; OpenUSD's fallbacks are centimetres and y up.
-        notices: Receives a missing unit or up axis.
+        notices: Receives a missing unit or up axis, and a rate of time codes that is not above 0.
     """
     if not UsdGeom.StageHasAuthoredMetersPerUnit(stage):
         notices.add(
@@ -179,6 +179,9 @@ def stage_frame(stage: Usd.Stage, notices: Notices) -> StageFrame:
         )
     if not stage.HasAuthoredMetadata("upAxis"):
         notices.add("upAxis is not authored: read as Y up, the fallback of OpenUSD", stage_source(stage))
+    if not stage.GetTimeCodesPerSecond() > 0.0:
+        rate = f"timeCodesPerSecond is {stage.GetTimeCodesPerSecond():g}, not above 0"
+        notices.add(f"{rate}: animated values may be those of another time", stage_source(stage))
     rotation = _Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.y else np.eye(3)
     return StageFrame(float(UsdGeom.GetStageMetersPerUnit(stage)), rotation)
 

@@ -88,6 +88,17 @@ def test_resolved_references_are_followed(tmp_path: Path) -> None:
     assert scene.source == str(path)
 
 
+@pytest.mark.parametrize(("rate", "expected"), [(-1.0, 1), (0.0, 1), (24.0, 0)])
+def test_a_rate_of_time_codes_that_runs_backwards_is_a_line(rate: float, expected: int) -> None:
+    """A moving mesh would stand at the end of its way without a word."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.Cube.Define(stage, "/Box")
+    stage.SetTimeCodesPerSecond(rate)
+    lines = [line for line in translate(stage).warnings if "timeCodesPerSecond" in line]
+    assert len(lines) == expected
+    assert all(f"is {rate:g}, not above 0" in line for line in lines)
+
+
 def test_a_stage_without_units_falls_back_as_openusd_says() -> None:
     """A file without units would have a wrong scale without a warning."""
     notices = Notices()
