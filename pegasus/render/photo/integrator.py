@@ -21,6 +21,8 @@ _SURVIVAL = 0.95
 _LAYERS = 64
 # Rays that one loop follows through all further layers; so few cost less than a launch for each layer.
 _FEW = 1 << 13
+_DRAWS = 3
+"""Random numbers that decide whether a ray passes through a surface."""
 
 
 class Seen(NamedTuple):
@@ -62,14 +64,12 @@ class Visibility:
             met = self._cast(ray, active, coherent=coherent)
             dr.eval(*met)
             return met
-        layers = list(self._layers(ray, random, active, coherent=coherent))
-        if len(layers) == 1:
-            return layers[0][1]
-        rows = dr.concat([rows for rows, _ in layers])
-        place = dr.zeros(self._mi.UInt32, dr.width(rows))
-        dr.scatter(place, dr.arange(self._mi.UInt32, dr.width(rows)), rows)
-        fields = zip(*(met for _, met in layers), strict=True)
-        return Met(*(dr.gather(type(parts[0]), dr.concat(list(parts)), place) for parts in fields))
+        layers = self._layers(ray, random, active, coherent=coherent)
+        _, met, _ = next(layers)
+        for rows, later, _ in layers:
+            for part, new in zip(met, later, strict=True):
+                dr.scatter(part, new, rows)
+        return met
 
     def shine(self, ray: Any, random: Any, active: Any) -> Any:
         """Return the transmittance along rays: 1 or 0.
@@ -82,46 +82,52 @@ class Visibility:
         mi, dr = self._mi, self._dr
         if not self._surfaces.materials.see_through:
             return dr.select(active & ~self._scene.ray_test(ray, active), mi.Float(1.0), 0.0)
-        free = mi.Bool(active)
-        for rows, met in self._layers(ray, random, active, coherent=False):
-            dr.scatter(free, mi.Bool(False), rows, dr.isfinite(met.t))
+        layers = self._layers(ray, random, active, coherent=False)
+        _, met, clear = next(layers)
+        free = active & ~(dr.isfinite(met.t) & ~clear)
+        for rows, later, clear in layers:
+            dr.scatter(free, mi.Bool(False), rows, dr.isfinite(later.t) & ~clear)
         return dr.select(free, mi.Float(1.0), 0.0)
 
-    def _layers(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Iterator[tuple[Any, Met]]:
-        """Yield finished rays and their hits, layer by layer of transparent surfaces."""
+    def _layers(
+        self, ray: Any, random: Any, active: Any, *, coherent: bool
+    ) -> Iterator[tuple[Any, Met, Any]]:
+        """Yield rays, their hits and whether they go on behind these, layer by layer of transparent surfaces.
+
+        The first layer is that of all rays; the hits of a ray in later layers replace its earlier ones.
+        """
         mi, dr, surfaces = self._mi, self._dr, self._surfaces
         rows = dr.arange(mi.UInt32, dr.width(active))
         for layer in range(_LAYERS):
             met = self._cast(ray, active, coherent=coherent)
             hit = active & dr.isfinite(met.t)
-            found = surfaces.found(met, ray, hit)
-            jitter = mi.Point2f(random.next_float32(), random.next_float32())
-            clear = hit & (random.next_float32() >= surfaces.opacity(found, jitter, hit))
-            start = surfaces.lifted(found, ray.d)
-            left = ray.maxt - dr.norm(start - ray.o)
-            dr.eval(*met, clear, start, left, random)
+            clear = hit & self._passes(surfaces.found(met, ray, hit), mi.PCG32(random), hit)
+            dr.eval(*met, clear)
+            yield rows, met, clear
             passing = dr.compress(clear)
-            if layer == 0 and dr.width(passing) == 0:
-                yield rows, met
-                return
-            ended = dr.compress(~clear)
-            if dr.width(ended):
-                done = dr.gather(mi.UInt32, rows, ended), Met(*(_taken(dr, part, ended) for part in met))
-                dr.eval(done[0], *done[1])
-                yield done
             if dr.width(passing) == 0:
                 return
-            ray = mi.Ray3f(_taken(dr, start, passing), _taken(dr, ray.d, passing))
-            ray.maxt = _taken(dr, left, passing)
-            random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
+            # Only few rays go on: what these need is computed once more for them, not written for all.
+            met = Met(*(_taken(dr, part, passing) for part in met))
+            before = mi.Ray3f(_taken(dr, ray.o, passing), _taken(dr, ray.d, passing))
             active = dr.full(mi.Bool, True, dr.width(passing))
+            start = surfaces.lifted(surfaces.found(met, before, active), before.d)
+            left = _taken(dr, ray.maxt, passing) - dr.norm(start - before.o)
+            ray = mi.Ray3f(start, before.d)
+            ray.maxt = left
+            random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
+            for _ in range(_DRAWS):
+                random.next_float32()
             dr.eval(ray, random, rows, active)
             if dr.width(passing) <= _FEW:
                 met = self._last_layers(ray, random, _LAYERS - 1 - layer)
-                yield rows, met
+                yield rows, met, mi.Bool(False)
                 return
-        met = Met(*(dr.gather(type(part), part, passing) for part in met))
-        yield rows, met
+
+    def _passes(self, found: Found, random: Any, active: Any) -> Any:
+        """Return whether rays pass through surfaces, by `_DRAWS` random numbers of each."""
+        jitter = self._mi.Point2f(random.next_float32(), random.next_float32())
+        return random.next_float32() >= self._surfaces.opacity(found, jitter, active)
 
     def _last_layers(self, ray: Any, random: Any, count: int) -> Met:
         """Return hits behind at most so many transparent layers, in one compiled loop."""
@@ -135,8 +141,7 @@ class Visibility:
             met = tuple(dr.select(active, part, old) for part, old in zip(new, met, strict=True))
             hit = active & dr.isfinite(new.t)
             found = surfaces.found(new, ray, hit)
-            jitter = mi.Point2f(random.next_float32(), random.next_float32())
-            clear = hit & (random.next_float32() >= surfaces.opacity(found, jitter, hit))
+            clear = hit & self._passes(found, random, hit)
             behind = surfaces.lifted(found, way)
             reach = dr.select(clear, reach - dr.norm(behind - start), reach)
             left = left - 1
@@ -236,14 +241,11 @@ class PathIntegrator:
             look = self._surfaces.look(found, ray, _pair(mi, random), active)
             if depth == 0:
                 albedo, normal = dr.select(active, look.albedo, 0.0), dr.select(active, look.normal, 0.0)
-                dr.eval(albedo, normal)
             viewer = -ray.d
+            reflected, shadow = mi.Color3f(0.0), ray
             if self._has_emitters:
                 value, shadow = self._lit(found, look, viewer, random, active)
-                dr.eval(value, shadow, active, random, *look, *found)
-                chance = self._random(path, seed, 64 + depth)
-                share = self._visibility.shine(shadow, chance, dr.max(value) > 0.0)
-                _add(dr, light, weight * value * share, path, share > 0.0)
+                reflected = weight * value
             way, factor, last_pdf = self._reflection.sample(
                 look, viewer, random.next_float32(), _pair(mi, random)
             )
@@ -254,7 +256,13 @@ class PathIntegrator:
             weight = weight / survival
             last = found.point
             start = self._surfaces.lifted(found, way)
-            dr.eval(active, weight, last, last_pdf, start, way, light)
+            # One kernel computes all that depends on the surface, so that none of it is written and read again.
+            dr.eval(active, weight, last, last_pdf, start, way, light, reflected, shadow, albedo, normal)
+            if self._has_emitters:
+                chance = self._random(path, seed, 64 + depth)
+                share = self._visibility.shine(shadow, chance, dr.max(reflected) > 0.0)
+                _add(dr, light, reflected * share, path, share > 0.0)
+                dr.eval(light)
             rows = dr.compress(active)
             if dr.width(rows) == 0:
                 break
@@ -316,7 +324,9 @@ class PathIntegrator:
 
 def _add(drjit: Any, total: Any, value: Any, rows: Any, active: Any) -> None:
     for k in range(3):
-        drjit.scatter_reduce(drjit.ReduceOp.Add, total[k], value[k], rows, active)
+        drjit.scatter_reduce(
+            drjit.ReduceOp.Add, total[k], value[k], rows, active, mode=drjit.ReduceMode.NoConflicts
+        )
 
 
 def _pair(mitsuba: Any, random: Any) -> Any:
