@@ -313,10 +313,39 @@ def test_leaves_glow_against_the_sun(tmp_path: Path) -> None:
     assert not seen[1].any()
 
 
-def test_objects_move_come_and_go(renderer: MitsubaRenderer) -> None:
+@pytest.mark.parametrize("leaves", [False, True])
+def test_moving_objects_shade_the_world(renderer: MitsubaRenderer, tmp_path: Path, leaves: bool) -> None:
+    """Light would pass through objects that move, or leave them dark."""
+    more = [("leaf", quad(1.0), leaf(tmp_path), at((8.0, 8.0, 0.1)))] if leaves else []
+    lights = [sun((0.0, 0.0, 1.0), strength=1000.0)]
+    renderer.load(scene(("ground", quad(20.0), GRAY, np.eye(4)), *more, lights=lights))
+    renderer.add([drone()])
+    below, above = (look(eye, (0, 0, 0), (8, 6), fov=1.0) for eye in ((3, 0, 3), (0.01, 0, 5)))
+
+    def radiance(view: View) -> float:
+        """Return the median, because a few paths reach a pixel by way of the object."""
+        image = renderer.render(view, ["radiance"], samples=8).radiance
+        assert image is not None
+        return float(np.median(image))
+
+    bright = 0.5 / math.pi * 1000.0
+    for place, expected in (((5.0, 5.0, 2.0), bright), ((0.0, 0.0, 2.0), 0.0), ((0.0, 4.0, 2.0), bright)):
+        renderer.move(["/World/drone/body"], at(place)[None])
+        np.testing.assert_allclose(radiance(below), expected, rtol=0.02)
+        np.testing.assert_allclose(radiance(above), bright, rtol=0.02)
+    renderer.move(["/World/drone/body"], at((0.0, 0.0, 2.0))[None])
+    seen = renderer.render(above, ["entity"]).entity
+    assert seen is not None
+    assert {renderer.entities[k].path for k in np.unique(seen)} == {"/World/drone"}
+    renderer.remove(["/World/drone/body"])
+    np.testing.assert_allclose(radiance(below), bright, rtol=0.02)
+
+
+@pytest.mark.parametrize("more", [{}, {"emissive_color": (0.0, 1.0, 0.0)}])
+def test_objects_move_come_and_go(renderer: MitsubaRenderer, more: dict[str, Any]) -> None:
     """Vehicles would be drawn at old poses, with wrong ids, or after their removal."""
     renderer.load(scene(("ground", quad(9.0), GRAY, np.eye(4))))
-    renderer.add([drone("a"), drone("b", 0.5, emissive_color=(0.0, 1.0, 0.0))])
+    renderer.add([drone("a"), drone("b", 0.5, **more)])
     origins = np.array([[1.0, 0.0, 5.0], [-1.0, 0.0, 5.0]])
     down = np.array([[0.0, 0.0, -1.0]] * 2)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.core.renderer import NOTHING, Returns
 from pegasus.render.photo.materials import sampled, uploaded
+from pegasus.render.photo.scenes import PhotoScenes
 from pegasus.render.photo.shapes import OWN_ENTITY, Tables
 from pegasus.scene.scene import Material, Texture
 
@@ -67,17 +68,17 @@ class Hits:
         self._masks: dict[int, tuple[Texture, float, npt.NDArray[np.float32]]] = {}
 
     def update(
-        self, scene: Any, places: Sequence[Place], tables: Tables, materials: Sequence[Material]
+        self, scenes: PhotoScenes, places: Sequence[Place], tables: Tables, materials: Sequence[Material]
     ) -> None:
         """Update to the present shapes and materials.
 
         Args:
-            scene: The scene.
-            places: Its shapes, in the order of the scene.
+            scenes: World and moving objects.
+            places: Their shapes, in the order of the scenes.
             tables: Tables of the faces.
             materials: The materials by number.
         """
-        self._scene, self._tables = scene, tables
+        self._scenes, self._tables = scenes, tables
         counts = [len(place.first_faces) for place in places]
         self.is_lamp = np.array([count == 0 for count in counts])
         self._first_mesh = np.cumsum([0, *counts])[:-1]
@@ -90,7 +91,7 @@ class Hits:
                 threshold = material.opacity_threshold
                 self._masks[number] = material.opacity, threshold, sampled(material.opacity)
         self.shines = np.array([place.group is None for place in places])
-        numbers = np.array(self._dr.reinterpret_array(self._mi.UInt32, scene.shapes_dr()))
+        numbers = scenes.registered
         self.registered = numbers.astype(np.uint32)
         self.place_of = np.zeros(int(numbers.max()) + 1, np.int64)
         self.place_of[numbers] = np.arange(len(numbers))
@@ -105,6 +106,10 @@ class Hits:
             places: The same places, their transforms changed.
         """
         self._transforms = np.array([place.transform for place in places])
+        linear = self._transforms[:, :3, :3]
+        self._cofactors = np.stack(
+            [np.cross(linear[:, :, (k + 1) % 3], linear[:, :, (k + 2) % 3]) for k in range(3)], axis=1
+        )
 
     def cast(self, origins: Array, directions: Array, nearest: float, farthest: float) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures.
@@ -186,7 +191,9 @@ class Hits:
             exact = height / slope
         # At grazing incidence the plane is less accurate than the float32 intersection.
         out.distance[ray] = np.where(np.abs(exact - rough) < 1e-3 * (1.0 + rough), exact, rough)
-        out.normal[ray] = self._facing(tables.normals[corners], weights, matrix, up, direction)
+        out.normal[ray] = self._facing(
+            tables.normals[corners], weights, self._cofactors[place], up, direction
+        )
         entity = tables.entity[face[keep]]
         out.entity[ray] = np.where(entity == OWN_ENTITY, self._entities[place], entity)
         out.material[ray] = material[keep]
@@ -194,13 +201,9 @@ class Hits:
 
     @staticmethod
     def _facing(
-        normals: npt.NDArray[np.float32], weights: Array, matrix: Array, up: Array, direction: Array
+        normals: npt.NDArray[np.float32], weights: Array, cofactors: Array, up: Array, direction: Array
     ) -> Array:
         """Return unit world normals towards the rays' origins."""
-        linear = matrix[:, :3, :3]
-        cofactors = np.stack(
-            [np.cross(linear[:, :, (k + 1) % 3], linear[:, :, (k + 2) % 3]) for k in range(3)], axis=1
-        )
         normal = np.einsum("kji,kj->ki", cofactors, (normals * weights[:, :, None]).sum(axis=1))
         flat = (normal * normal).sum(axis=1) < 1e-12
         normal[flat] = up[flat]
@@ -230,16 +233,14 @@ class Hits:
         )
         ray = mi.Ray3f(mi.Point3f(*start), mi.Vector3f(*way))
         ray.maxt = uploaded(mi.Float, np.minimum(reach, 3e38).astype(np.float32))
-        found = self._scene.ray_intersect_preliminary(ray, coherent=False)
-        instance = dr.reinterpret_array(mi.UInt32, found.instance)
-        shape = dr.reinterpret_array(mi.UInt32, found.shape)
-        top = dr.select(instance != 0, instance, shape)
-        within = dr.select(instance != 0, found.shape_index, 0)
-        dr.eval(found.t, top, within, found.prim_index, found.prim_uv)
+        found = self._scenes.nearest(ray, mi.Bool(True), coherent=False)
+        instanced = found.instance != 0
+        top = dr.select(instanced, found.instance, found.shape)
+        within = dr.select(instanced, found.mesh, 0)
+        dr.eval(found.t, top, within, found.face, found.uv)
         place = self.place_of[np.minimum(np.array(top, np.int64), len(self.place_of) - 1)]
-        mesh, face = np.array(within, np.int64), np.array(found.prim_index, np.int64)
-        uv = np.array(found.prim_uv).T
-        return _Hits(np.array(found.t), place, mesh, face, uv)
+        mesh, face = np.array(within, np.int64), np.array(found.face, np.int64)
+        return _Hits(np.array(found.t), place, mesh, face, np.array(found.uv).T)
 
 
 def texture_at(texture: Texture, pixels: npt.NDArray[np.float32], uv: Array) -> Array:

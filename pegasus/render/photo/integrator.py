@@ -11,6 +11,7 @@ import numpy as np
 from pegasus.render.photo.hits import Hits
 from pegasus.render.photo.materials import uploaded
 from pegasus.render.photo.reflection import Look, Reflection
+from pegasus.render.photo.scenes import PhotoScenes
 from pegasus.render.photo.surfaces import Found, Met, Surfaces
 
 DEPTH = 5
@@ -34,18 +35,18 @@ class Seen(NamedTuple):
 
 
 class Visibility:
-    """Ray casting in Mitsuba's scene that continues behind transparent surfaces.
+    """Ray casting in Mitsuba's scenes that continues behind transparent surfaces.
 
     Args:
         mitsuba: The module mitsuba, its variant set.
         drjit: The module drjit.
-        scene: The scene.
-        hits: Numbering of its shapes.
+        scenes: World and moving objects.
+        hits: Numbering of their shapes.
         surfaces: Surface properties of its shapes.
     """
 
-    def __init__(self, mitsuba: Any, drjit: Any, scene: Any, hits: Hits, surfaces: Surfaces) -> None:
-        self._mi, self._dr, self._scene, self._surfaces = mitsuba, drjit, scene, surfaces
+    def __init__(self, mitsuba: Any, drjit: Any, scenes: PhotoScenes, hits: Hits, surfaces: Surfaces) -> None:
+        self._mi, self._dr, self._scenes, self._surfaces = mitsuba, drjit, scenes, surfaces
         numbers = np.stack([hits.first_meshes, hits.place_of], axis=1).astype(np.uint32)
         self._shapes = uploaded(mitsuba.UInt32, numbers)
         self._first_faces = uploaded(mitsuba.UInt32, np.append(hits.first_faces, 0).astype(np.uint32))
@@ -81,7 +82,8 @@ class Visibility:
         """
         mi, dr = self._mi, self._dr
         if not self._surfaces.materials.see_through:
-            return dr.select(active & ~self._scene.ray_test(ray, active), mi.Float(1.0), 0.0)
+            blocked = self._scenes.blocks(ray, active)
+            return dr.select(active & ~blocked, mi.Float(1.0), 0.0)
         layers = self._layers(ray, random, active, coherent=False)
         _, met, clear = next(layers)
         free = active & ~(dr.isfinite(met.t) & ~clear)
@@ -175,14 +177,13 @@ class Visibility:
     def _cast(self, ray: Any, active: Any, *, coherent: bool) -> Met:
         """Return the nearest hits of rays."""
         mi, dr = self._mi, self._dr
-        met = self._scene.ray_intersect_preliminary(ray, coherent, active)
-        shape, instance = (dr.reinterpret_array(mi.UInt32, part) for part in (met.shape, met.instance))
-        instanced = instance != 0
+        met = self._scenes.nearest(ray, active, coherent=coherent)
+        instanced = met.instance != 0
         hit = active & dr.isfinite(met.t)
-        numbers = dr.gather(mi.Vector2u, self._shapes, dr.select(instanced, instance, shape), hit)
-        mesh = numbers.x + dr.select(instanced, met.shape_index, 0)
-        face = dr.gather(mi.UInt32, self._first_faces, mesh, hit) + met.prim_index
-        return Met(met.t, met.prim_uv.x, met.prim_uv.y, face, numbers.y)
+        numbers = dr.gather(mi.Vector2u, self._shapes, dr.select(instanced, met.instance, met.shape), hit)
+        mesh = numbers.x + dr.select(instanced, met.mesh, 0)
+        face = dr.gather(mi.UInt32, self._first_faces, mesh, hit) + met.face
+        return Met(met.t, met.uv.x, met.uv.y, face, numbers.y)
 
 
 class PathIntegrator:
@@ -191,7 +192,7 @@ class PathIntegrator:
     Args:
         mitsuba: The module mitsuba, its variant set.
         drjit: The module drjit.
-        scene: The scene.
+        scene: Scene with all emitters.
         surfaces: Surface properties of its shapes.
         visibility: Ray casting in the scene.
         weighs: Whether paths can also hit the sampled emitters.
@@ -256,7 +257,7 @@ class PathIntegrator:
             weight = weight / survival
             last = found.point
             start = self._surfaces.lifted(found, way)
-            # One kernel computes all that depends on the surface, so that none of it is written and read again.
+            # One kernel computes all that depends on the surface, so that it is not written and read again.
             dr.eval(active, weight, last, last_pdf, start, way, light, reflected, shadow, albedo, normal)
             if self._has_emitters:
                 chance = self._random(path, seed, 64 + depth)

@@ -13,13 +13,14 @@ from pegasus.render.caches import LensRays
 from pegasus.render.photo.hits import Hits, Place
 from pegasus.render.photo.integrator import PathIntegrator, Visibility
 from pegasus.render.photo.materials import uploaded
+from pegasus.render.photo.scenes import PhotoScenes
 from pegasus.render.photo.shapes import ShapeStore
 from pegasus.render.photo.surfaces import Surfaces
 
 Floats = npt.NDArray[np.float32]
 
-# Paths in flight at once; each takes some 200 bytes.
-_PATHS = 1 << 22
+# Paths in flight at once; each takes some 200 bytes. Those of a photo of 640x480 fit.
+_PATHS = 5 << 20
 
 
 class Traced(NamedTuple):
@@ -49,21 +50,21 @@ class PathTracer:
         self._surfaces = Surfaces(self._mi, self._dr)
         self._integrator: PathIntegrator | None = None
 
-    def update(self, scene: Any, places: Sequence[Place], hits: Hits, store: ShapeStore) -> None:
+    def update(self, scenes: PhotoScenes, places: Sequence[Place], hits: Hits, store: ShapeStore) -> None:
         """Update to the present shapes and materials.
 
         Args:
-            scene: The scene.
-            places: Its shapes, in the order of the scene.
+            scenes: World and moving objects.
+            places: Their shapes, in the order of the scenes.
             hits: Numbering of the shapes.
             store: Meshes and materials of the shapes.
         """
-        surfaces = self._surfaces
+        surfaces, scene = self._surfaces, scenes.world
         surfaces.materials.update(store.materials)
         surfaces.update(places, hits, store.tables())
         sky = scene.environment()
         weighs = surfaces.has_lamps or (sky is not None and sky.sampling_weight() > 0.0)
-        visibility = Visibility(self._mi, self._dr, scene, hits, surfaces)
+        visibility = Visibility(self._mi, self._dr, scenes, hits, surfaces)
         self._integrator = PathIntegrator(self._mi, self._dr, scene, surfaces, visibility, weighs=weighs)
 
     def move(self, places: Sequence[Place]) -> None:
@@ -90,7 +91,8 @@ class PathTracer:
         width, height = view.resolution
         image = np.zeros((height, width, 9), np.float32)
         corners = uploaded(mi.Float, _corners(view, rays).astype(np.float32))
-        step = max(1, _PATHS // (width * samples))
+        parts = -(-height // max(1, _PATHS // (width * samples)))
+        step = -(-height // parts)
         for row in range(0, height, step):
             count = min(step, height - row) * width
             index = dr.arange(mi.UInt32, count * samples)

@@ -16,6 +16,7 @@ from pegasus.render.caches import EntityIndex, LensRayCache, require_drawable
 from pegasus.render.photo.hits import Hits, Place
 from pegasus.render.photo.lights import emitters
 from pegasus.render.photo.paths import Denoiser, PathTracer
+from pegasus.render.photo.scenes import PhotoScenes
 from pegasus.render.photo.shapes import OWN_ENTITY, Group, ShapeStore, pieces_of, repeated_pieces
 from pegasus.scene.scene import Entity, Scene
 
@@ -58,7 +59,8 @@ class MitsubaRenderer:
         self._paths = PathTracer(self._mi, self._dr)
         self._lens_rays, self._entities = LensRayCache(), EntityIndex()
         self._store: ShapeStore | None = None
-        self._scene: Any = None
+        self._scenes: PhotoScenes | None = None
+        self._still: Any = None
         self._parameters: Any = None
         self._world: list[Place] = []
         self._emitters: list[Any] = []
@@ -116,7 +118,7 @@ class MitsubaRenderer:
                 self._groups[id(item.scene)] = item.scene, shared
             places = self._placed(shared, np.eye(4), self._entities.index(item.entity))
             self._objects[item.path] = _Object(shared, places)
-        self._scene = None
+        self._scenes = None
 
     def remove(self, paths: Collection[str]) -> None:
         """Remove objects.
@@ -128,7 +130,7 @@ class MitsubaRenderer:
         self._known(paths)
         for path in paths:
             self._objects.pop(path)
-        self._scene = None
+        self._scenes = None
 
     def move(self, paths: Sequence[str], poses: Array) -> None:
         """Set the poses of objects.
@@ -188,7 +190,7 @@ class MitsubaRenderer:
 
     def _clear(self) -> None:
         # Every shape that is left anywhere is compiled into the paths of later scenes.
-        self._scene = self._parameters = None
+        self._scenes = self._still = self._parameters = None
         self._paths.clear()
         self._moved = False
         self._world, self._emitters = [], []
@@ -220,23 +222,39 @@ class MitsubaRenderer:
         store = self._loaded()
         moving = self._moving()
         places = [*self._world, *moving]
-        if self._scene is None:
-            content = {f"shape{k:05d}": place.shape for k, place in enumerate(places)}
-            content |= {f"light{k:05d}": emitter for k, emitter in enumerate(self._emitters)}
-            groups = {id(place.group): place.group for place in places if place.group is not None}
-            content |= {f"group{k:05d}": group for k, group in enumerate(groups.values())}
-            self._scene = self._mi.load_dict({"type": "scene", **content})
-            self._parameters = self._mi.traverse(self._scene)
-            self._hits.update(self._scene, places, store.tables(), store.materials)
-            self._paths.update(self._scene, places, self._hits, store)
+        if self._scenes is None:
+            self._scenes = scenes = self._made(moving)
+            self._hits.update(scenes, places, store.tables(), store.materials)
+            self._paths.update(scenes, places, self._hits, store)
             self._moved = bool(moving)
-        if self._moved:
+        if self._moved and moving:
             for number, place in enumerate(moving, len(self._world)):
                 self._move_shape(f"shape{number:05d}", place)
             self._parameters.update()
             self._hits.move(places)
             self._paths.move(places)
             self._moved = False
+
+    def _made(self, moving: list[Place]) -> PhotoScenes:
+        """Return the scenes of the world and of moving objects, the same one for emissive objects."""
+        mi = self._mi
+        if any(place.group is None for place in moving):
+            scene = self._scene_of([*self._world, *moving], 0, self._emitters)
+            self._parameters = mi.traverse(scene)
+            return PhotoScenes(mi, self._dr, scene, None)
+        if self._still is None:
+            self._still = self._scene_of(self._world, 0, self._emitters)
+        scene = self._scene_of(moving, len(self._world), []) if moving else None
+        self._parameters = mi.traverse(scene) if moving else None
+        return PhotoScenes(mi, self._dr, self._still, scene)
+
+    def _scene_of(self, places: Sequence[Place], first: int, emitters: Sequence[Any]) -> Any:
+        """Return a Mitsuba scene of places, numbered from `first` on."""
+        content = {f"shape{k:05d}": place.shape for k, place in enumerate(places, first)}
+        content |= {f"light{k:05d}": emitter for k, emitter in enumerate(emitters)}
+        groups = {id(place.group): place.group for place in places if place.group is not None}
+        content |= {f"group{k:05d}": group for k, group in enumerate(groups.values())}
+        return self._mi.load_dict({"type": "scene", **content})
 
     def _move_shape(self, name: str, place: Place) -> None:
         key = f"{name}.to_world"
