@@ -5,7 +5,6 @@
 import warp as wp
 
 from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights
-from pegasus.render.embree.lamp_kernels import lamp_toward
 from pegasus.render.embree.surface_tables import Surface
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
@@ -117,6 +116,66 @@ def select_rays(
     select(choice, surface, width, others, visible, marks, counts, picks)
 
 
+_LEAVE = """
+    const int slots = choice.lamps.shape[1];
+    typedef wp::vec_t<3, float> Three;
+    for (int j = first; j < end; ++j) {
+        const int i = picks.data[j] / slots;
+        const auto& lamp = lights.lamps.data[choice.lamps.data[picks.data[j]]];
+        const auto &origin = origins.data[i * origin_step], &direction = directions.data[i];
+        const double distance = surface.distance.data[i];
+        const float lift = 2.0e-4f + 2.0e-6f * (float)(distance);
+        double point[3];
+        Three toward = lamp.axis;
+        for (int k = 0; k < 3; ++k) {
+            point[k] = origin[k] + direction[k] * distance;
+            if (lamp.kind != 0) toward[k] = lamp.position[k] - (float)(point[k] - lights.middle[k]);
+        }
+        // Light from behind a leaf starts on its other side.
+        const float side = wp::dot(surface.facing.data[i], toward) < 0.0f ? -lift : lift;
+        for (int k = 0; k < 3; ++k) {
+            const double above = (double)(surface.facing.data[i][k] * side);
+            next_origins.data[j][k] = point[k] + above;
+            if (lamp.kind != 0) toward[k] = lamp.position[k] - (float)(point[k] + above - lights.middle[k]);
+        }
+        float length = wp::max(wp::sqrt(wp::dot(toward, toward)), 1.0e-6f), reach = 1.0e30f;
+        if (lamp.kind == 0) {
+            // Samples on the disc of a sun, from its centre outwards.
+            if (jitter[0] != 0.0f || jitter[1] != 0.0f) {
+                const Three other(toward[1], toward[2], toward[0] + 0.5f);
+                const Three aside = wp::normalize(wp::cross(toward, other));
+                toward += (aside * jitter[0] + wp::cross(toward, aside) * jitter[1]) * lamp.radius;
+                length = wp::sqrt(wp::dot(toward, toward));
+            }
+        } else {
+            const float inside = lamp.kind == 1 ? lamp.radius * 1.02f : 0.0f;
+            reach = wp::max(length * 0.999f - inside - lift, 0.0f);
+        }
+        for (int k = 0; k < 3; ++k) next_directions.data[j][k] = (double)(toward[k] / length);
+        next_reach.data[j] = reach;
+    }
+"""
+
+
+@wp.func_native(_LEAVE)
+def leave(
+    lights: Lights,
+    choice: Choice,
+    picks: wp.array(dtype=wp.int32),
+    origins: wp.array(dtype=wp.vec3d),
+    origin_step: wp.int32,
+    directions: wp.array(dtype=wp.vec3d),
+    surface: Surface,
+    jitter: wp.vec2f,
+    next_origins: wp.array(dtype=wp.vec3d),
+    next_directions: wp.array(dtype=wp.vec3d),
+    next_reach: wp.array(dtype=wp.float32),
+    first: wp.int32,
+    end: wp.int32,
+):
+    """Write some rays from surface points to their chosen lamps."""
+
+
 @wp.kernel
 def leave_for_lamps(
     lights: Lights,
@@ -133,28 +192,18 @@ def leave_for_lamps(
 ):
     """Write rays from surface points to their chosen lamps."""
     first = wp.tid() * SPAN
-    for j in range(first, wp.min(first + SPAN, picks.shape[0])):
-        slots = choice.lamps.shape[1]
-        i = picks[j] / slots
-        lamp = lights.lamps[choice.lamps[i, picks[j] % slots]]
-        point = origins[i * origin_step] + directions[i] * surface.distance[i]
-        lift = 2.0e-4 + 2.0e-6 * wp.float32(surface.distance[i])
-        side = surface.facing[i]
-        toward = lamp_toward(lamp, wp.vec3f(point - lights.middle))
-        if wp.dot(side, wp.vec3f(toward[0], toward[1], toward[2])) < 0.0:
-            # Light from behind a leaf.
-            side = -side
-        start = point + wp.vec3d(side * lift)
-        toward = lamp_toward(lamp, wp.vec3f(start - lights.middle))
-        way = wp.vec3f(toward[0], toward[1], toward[2])
-        if lamp.kind == 0:
-            # Samples on the disc of a sun, from its centre outwards.
-            aside = wp.normalize(wp.cross(way, wp.vec3f(way[1], way[2], way[0] + 0.5)))
-            way = wp.normalize(way + (aside * jitter[0] + wp.cross(way, aside) * jitter[1]) * lamp.radius)
-        next_origins[j] = start
-        next_directions[j] = wp.normalize(wp.vec3d(way))
-        next_reach[j] = wp.max(
-            toward[3] * 0.999 - lamp.radius * wp.where(lamp.kind == 1, 1.02, 0.0) - lift, 0.0
-        )
-        if lamp.kind == 0:
-            next_reach[j] = 1.0e30
+    leave(
+        lights,
+        choice,
+        picks,
+        origins,
+        origin_step,
+        directions,
+        surface,
+        jitter,
+        next_origins,
+        next_directions,
+        next_reach,
+        first,
+        wp.min(first + SPAN, picks.shape[0]),
+    )
