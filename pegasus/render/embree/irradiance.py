@@ -19,7 +19,7 @@ from pegasus.scene.scene import Scene, Texture
 
 _LOG = logging.getLogger(__name__)
 
-_VERSION = 4
+_VERSION = 5
 _KEPT = 64
 """Number of files that are kept: each scene of a dataset with other lights or materials makes one."""
 _PROBES = 16_000

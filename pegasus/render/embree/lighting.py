@@ -88,7 +88,7 @@ class Lighting:
         count = rays.count
         lit = _lit(rays, hits)
         choice = self._choose(tracer, rays, lit)
-        visible = self._visible(tracer, rays, hits, choice, _disc(sample, samples))
+        visible = self._visible(tracer, rays, hits, choice, cone, _disc(sample, samples))
         radiance = np.empty((count, 3), np.float32)
         inputs = [
             tracer.tables,
@@ -135,7 +135,9 @@ class Lighting:
             wp.launch(lamp_choice.choose_lamps, rows * groups, inputs=inputs, device="cpu")
         return choice
 
-    def _visible(self, tracer: Tracer, rays: Rays, hits: Hits, choice: Any, jitter: wp.vec2f) -> Floats:
+    def _visible(
+        self, tracer: Tracer, rays: Rays, hits: Hits, choice: Any, cone: float, jitter: wp.vec2f
+    ) -> Floats:
         """Return the visible part of the chosen lamps at each point, shape (K, slots)."""
         count = rays.count
         visible = np.zeros((count, self._slots), np.float32)
@@ -150,7 +152,7 @@ class Lighting:
             device_array(picks, wp.int32),
         ]
         for others in (0, 1) if rays.width else (0,):
-            inputs = [choice, hits.surface, rays.width, others, *tables]
+            inputs = [tracer.tables.materials, choice, hits.surface, cone, rays.width, others, *tables]
             wp.launch(shadow_kernels.select_rays, 1, inputs=inputs, device="cpu")
             self._cast_shadows(tracer, rays, hits, choice, picks[: counts[-1]], visible, jitter)
         return visible

@@ -5,7 +5,7 @@
 import warp as wp
 
 from pegasus.render.embree.lamp_choice import SPAN, Choice, Lights
-from pegasus.render.embree.surface_tables import Surface
+from pegasus.render.embree.surface_tables import Surface, SurfaceMaterial
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
@@ -23,6 +23,9 @@ _SELECT = """
         if (surface.material.data[k] < 0) return false;
         return wp::abs(step) <= 0.02 * surface.distance.data[i] && level(i, k);
     };
+    const auto leaf = [&](int k) {
+        return surface.material.data[k] >= 0 && materials.data[surface.material.data[k]].passes > 0.0f;
+    };
     const auto seen_by = [&](int k, int lamp) {
         for (int slot = 0; slot < slots; ++slot)
             if (chosen[k * slots + slot] == lamp) return visible.data[k * slots + slot];
@@ -37,11 +40,31 @@ _SELECT = """
         const int across = column % 2, down = row % 2 * columns;
         const int corners[4] = {i - across - down, i + across + down, i + across - down, i - across + down};
         const int distinct = across != 0 && down != 0 ? 4 : 2;
-        bool alike = !alone && column + across < columns && i + across + down < total;
+        const bool bounded = !alone && column + across < columns && i + across + down < total;
+        bool alike = bounded;
         for (int k = 0; k < distinct; ++k) alike = alike && beside(i, corners[k]);
+        // Shadows in the crown of a tree are finer than such pixels.
+        const bool crown = bounded && !alike && leaf(i) && cone * surface.distance.data[i] > 0.02;
         for (int slot = 0; slot < slots; ++slot) {
             const int lamp = chosen[i * slots + slot];
             if (lamp < 0) break;
+            if (crown) {
+                float sum = 0.0f;
+                int count = 0;
+                for (int k = 0; k < distinct; ++k) {
+                    const int j = corners[k];
+                    if (!leaf(j)) continue;
+                    const float part = seen_by(j, lamp);
+                    const double step = surface.distance.data[j] - surface.distance.data[i];
+                    if (part < 0.0f || wp::abs(step) > 1.0) continue;
+                    sum += part;
+                    ++count;
+                }
+                if (count >= 2) {
+                    visible.data[i * slots + slot] = sum / (float)(count);
+                    continue;
+                }
+            }
             if (alike) {
                 float sum = 0.0f, low = 1.0f, high = 0.0f;
                 for (int k = 0; k < distinct; ++k) {
@@ -80,8 +103,10 @@ _SELECT = """
 
 @wp.func_native(_SELECT)
 def select(
+    materials: wp.array(dtype=SurfaceMaterial),
     choice: Choice,
     surface: Surface,
+    cone: wp.float32,
     width: wp.int32,
     others: wp.int32,
     visible: wp.array2d(dtype=wp.float32),
@@ -94,8 +119,10 @@ def select(
 
 @wp.kernel
 def select_rays(
+    materials: wp.array(dtype=SurfaceMaterial),
     choice: Choice,
     surface: Surface,
+    cone: wp.float32,
     width: wp.int32,
     others: wp.int32,
     visible: wp.array2d(dtype=wp.float32),
@@ -108,12 +135,13 @@ def select_rays(
     If `others` is 0 these are all rays of the points in even rows and columns of an image, of all points if
     the width is 0. If it is 1 these are the rays of the other points, unless their neighbours agree, two or
     four points that have cast rays: there is no step or bend between them, and they have chosen a lamp and
-    see as much of it, which becomes the visible part there.
+    see as much of it, which becomes the visible part there. Leaves whose pixel is wider than 2 cm take over
+    the mean of at least two such points that are leaves, less than a metre nearer or farther.
 
     Rays to the same lamp follow each other, and those of a tile of the image; `counts` holds the end of each
     lamp's rays, the last row the number of all. `marks` is working memory for each point.
     """
-    select(choice, surface, width, others, visible, marks, counts, picks)
+    select(materials, choice, surface, cone, width, others, visible, marks, counts, picks)
 
 
 _LEAVE = """

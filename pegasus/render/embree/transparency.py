@@ -7,6 +7,10 @@ native code follows the layout of Embree's headers (RTCFilterFunctionNArguments)
 OPACITY = """
     const auto* all = &tables;
     struct Opacity {
+        static int down(float x) {
+            const int k = (int)(x);
+            return k - (x < (float)(k));
+        }
         static int wrapped(int index, int count, int mode) {
             if (index >= 0 && index < count) return index;
             if (mode == 1) return index < 0 ? 0 : count - 1;
@@ -16,37 +20,9 @@ OPACITY = """
             if (k < 0) k += period;
             return k >= count ? period - 1 - k : k;
         }
-        // One channel of a texture between four pixels of a level of its image.
-        static float level(decltype(all) known, int row, int first, int width, int height, float u, float v) {
-            const auto& use = known->uses.data[row];
-            const float x = u * width - 0.5f, y = (1.0f - v) * height - 0.5f;
-            const int left = (int)(wp::floor(x)), upper = (int)(wp::floor(y));
-            const float across = x - left, down = y - upper;
-            const int channel = use.channel < 0 ? 0 : use.channel, codes = channel == 3 ? 256 : use.decoding;
-            float value = 0.0f;
-            for (int k = 0; k < 4; ++k) {
-                const int column = wrapped(left + k % 2, width, use.wrap_s);
-                const int line = wrapped(upper + k / 2, height, use.wrap_t);
-                if (column < 0 || line < 0) continue;
-                const unsigned code = known->pixels.data[first + line * width + column] >> (8 * channel);
-                const float weight = (k % 2 ? across : 1.0f - across) * (k / 2 ? down : 1.0f - down);
-                value += known->decoding.data[codes + (int)(code & 255u)] * weight;
-            }
-            return value * use.scale[channel] + use.bias[channel];
-        }
-        // Class of the cell between four pixels: 0 if it is wholly cut out, 1 if opaque, else 2.
-        static int cell(decltype(all) known, int row, int first, int width, int height, float u, float v) {
-            const auto& use = known->uses.data[row];
-            const int left = (int)(wp::floor(u * width - 0.5f));
-            const int upper = (int)(wp::floor((1.0f - v) * height - 0.5f));
-            const bool across = left >= 0 && left < width, down = upper >= 0 && upper < height;
-            if ((!across && use.wrap_s != 0) || (!down && use.wrap_t != 0)) return 2;
-            const int column = across ? left : wrapped(left, width, 0);
-            const int line = down ? upper : wrapped(upper, height, 0);
-            return known->cells.data[first + line * width + column];
-        }
         // Opacity at barycentric weights of the second and third corner; `slant` is the cosine of ray and
-        // normal, `spread` the width of the ray there.
+        // normal, `spread` the width of the ray there. A texture is read between four pixels of the mip level
+        // that matches the ray best.
         static float at(decltype(all) known, int row, float u, float v, float slant, float spread) {
             const auto& triangle = known->see_through.data[row];
             const auto& material = known->materials.data[triangle.material];
@@ -59,32 +35,53 @@ OPACITY = """
                 float s = triangle.a[0] + triangle.one[0] * u + triangle.two[0] * v;
                 float t = triangle.a[1] + triangle.one[1] * u + triangle.two[1] * v;
                 // Repeating far from the origin would cost the fraction its digits.
-                if (use.wrap_s == 0) s -= wp::floor(s);
-                if (use.wrap_t == 0) t -= wp::floor(t);
-                const float area = (float)(width) * (float)(height) / wp::max(slant, 0.05f);
-                const float texels = spread * triangle.density * wp::sqrt(area);
-                const float most = (float)(image[3] - 1);
-                const float fine = texels > 1.0f ? wp::min(wp::log2(texels), most) : 0.0f;
-                const int whole = (int)(fine), base = first;
-                for (int k = 0; k < whole; ++k) {
+                if (use.wrap_s == 0) s -= (float)(down(s));
+                if (use.wrap_t == 0) t -= (float)(down(t));
+                // The square of the width in pixels; half its binary exponent is the level.
+                const float across = spread * triangle.density;
+                union { float number; int bits; } pixels;
+                pixels.number = across * across * ((float)(width) * (float)(height)) / wp::max(slant, 0.05f);
+                const int level = wp::min(wp::max(((pixels.bits >> 23) - 127) >> 1, 0), image[3] - 1);
+                for (int k = 0; k < level; ++k) {
                     first += width * height;
                     width = wp::max(width / 2, 1);
                     height = wp::max(height / 2, 1);
                 }
-                const float part = fine - (float)(whole);
-                const bool blend = part > 0.02f && whole < image[3] - 1;
-                const int next = first + width * height;
-                const int across = wp::max(width / 2, 1), down = wp::max(height / 2, 1);
+                const float x = s * (float)(width) - 0.5f, y = (1.0f - t) * (float)(height) - 0.5f;
+                const int left = down(x), upper = down(y);
+                const bool inside = left >= 0 && left < width - 1 && upper >= 0 && upper < height - 1;
+                const int place = first + upper * width + left;
                 if (use.cells >= 0) {
-                    const int shift = use.cells - base;
-                    const int kind = cell(known, map, first + shift, width, height, s, t);
-                    if (kind != 2 && (!blend || cell(known, map, next + shift, across, down, s, t) == kind))
-                        return (float)(kind);
+                    const int shift = use.cells - image[0];
+                    int kind = 2;
+                    if (inside) {
+                        kind = known->cells.data[place + shift];
+                    } else {
+                        const bool over = left < 0 || left >= width, beyond = upper < 0 || upper >= height;
+                        if (!(over && use.wrap_s != 0) && !(beyond && use.wrap_t != 0)) {
+                            const int column = over ? wrapped(left, width, 0) : left;
+                            const int line = beyond ? wrapped(upper, height, 0) : upper;
+                            kind = known->cells.data[first + shift + line * width + column];
+                        }
+                    }
+                    if (kind != 2) return (float)(kind);
                 }
-                value = level(known, map, first, width, height, s, t);
-                if (blend) {
-                    value = value * (1.0f - part) + level(known, map, next, across, down, s, t) * part;
+                const int channel = use.channel < 0 ? 0 : use.channel;
+                const float* codes = known->decoding.data + (channel == 3 ? 256 : use.decoding);
+                const float right = x - (float)(left), lower = y - (float)(upper);
+                float corners[4];
+                for (int k = 0; k < 4; ++k) {
+                    int pixel = place + k % 2 + k / 2 * width;
+                    if (!inside) {
+                        const int column = wrapped(left + k % 2, width, use.wrap_s);
+                        const int line = wrapped(upper + k / 2, height, use.wrap_t);
+                        pixel = column < 0 || line < 0 ? -1 : first + line * width + column;
+                    }
+                    corners[k] = pixel < 0 ? 0.0f : codes[known->pixels.data[pixel] >> (8 * channel) & 255u];
                 }
+                const float top = corners[0] + (corners[1] - corners[0]) * right;
+                const float bottom = corners[2] + (corners[3] - corners[2]) * right;
+                value = (top + (bottom - top) * lower) * use.scale[channel] + use.bias[channel];
             }
             if (material.threshold > 0.0f) return value < material.threshold ? 0.0f : 1.0f;
             return value < 0.002f ? 0.0f : wp::min(value, 1.0f);
