@@ -44,6 +44,7 @@ from pegasus.core.backend import Backend
 from pegasus.dataset.randomizers import RANDOMIZERS
 from pegasus.dynamics import BATTERIES, DOWNWASHES, DRAGS, GROUND_EFFECTS, MOTORS, THRUST_CURVES, Motor
 from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, DiscreteGust
+from pegasus.estimation import ESTIMATORS
 from pegasus.faults import FAULTS, Fault, Region
 from pegasus.optics.lens import FocusedLens
 from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
@@ -60,6 +61,7 @@ REGISTRIES = {
     "Ground effect": GROUND_EFFECTS,
     "Downwash": DOWNWASHES,
     "Sensor": SENSORS,
+    "Estimator": ESTIMATORS,
     "Lens": LENSES,
     "Scan pattern": SCAN_PATTERNS,
     "Gravity": GRAVITIES,

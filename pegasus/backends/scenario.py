@@ -10,6 +10,7 @@ from pegasus.config.files import scenario_model, scenario_world
 from pegasus.config.scenario import Component, ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec
 from pegasus.control.trajectories import located
 from pegasus.core.backend import build_backends
+from pegasus.core.estimator import build_estimator
 from pegasus.core.fault import build_fault
 from pegasus.core.injection import Injection
 from pegasus.core.multirotor import Multirotor
@@ -71,6 +72,7 @@ def add_vehicles(simulation: Simulation, spec: ScenarioSpec, file: Path, *, ros2
                 spacing=entry.spacing,
                 backends=backends,
                 extra_sensors=build_sensors(entry.sensors),
+                estimator=build_estimator(entry.estimator),
                 variation=entry.variation,
             )
             vehicles.append(vehicle)

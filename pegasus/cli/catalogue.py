@@ -29,6 +29,7 @@ class Kind(StrEnum):
     CONTROLLERS = "controllers"
     TRAJECTORIES = "trajectories"
     SENSORS = "sensors"
+    ESTIMATORS = "estimators"
     GENERATORS = "generators"
     WINDS = "winds"
     FAULTS = "faults"
@@ -189,6 +190,7 @@ def _components(kind: Kind) -> Mapping[str, Callable[[], str]]:
     from pegasus.control import Controller
     from pegasus.control.trajectories import TRAJECTORIES
     from pegasus.environment import WINDS
+    from pegasus.estimation import ESTIMATORS
     from pegasus.faults import FAULTS
     from pegasus.sensors import SENSORS
     from pegasus.worlds import GENERATORS
@@ -198,6 +200,7 @@ def _components(kind: Kind) -> Mapping[str, Callable[[], str]]:
         Kind.CONTROLLERS: BACKENDS,
         Kind.TRAJECTORIES: TRAJECTORIES,
         Kind.SENSORS: SENSORS,
+        Kind.ESTIMATORS: ESTIMATORS,
         Kind.GENERATORS: GENERATORS,
         Kind.WINDS: WINDS,
         Kind.FAULTS: FAULTS,

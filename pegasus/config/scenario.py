@@ -121,6 +121,8 @@ class VehicleSpec(StrictModel):
         "magnetometer": {"model": "magnetometer"},
     }
     """Sensors by name."""
+    estimator: Component | None = None
+    """Estimator of the state, on which controllers fly; they fly on the true state if None."""
     px4: PX4Spec = PX4Spec()
     """Parameters for PX4."""
     ardupilot: ArduPilotSpec = ArduPilotSpec()
@@ -289,6 +291,8 @@ class ScenarioVehicle(StrictModel):
     backends: list[Component] = []
     sensors: dict[str, Component] = {}
     """Further sensors by name, in addition to those of the model."""
+    estimator: Component | None = None
+    """Estimator of the state, in place of that of the model."""
 
 
 class RecordSpec(StrictModel):

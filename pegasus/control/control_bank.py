@@ -52,7 +52,7 @@ class ControlBank(BackendBank):
         if not self.is_arranged:
             self._arrange()
         if t >= self._next_look_up:
-            self._next_look_up = min(c.look_up(t, vehicle.state) for vehicle, c, _ in self._driven)
+            self._next_look_up = min(c.look_up(t, vehicle.feedback) for vehicle, c, _ in self._driven)
         self._missions.update(step, t, lambda: (step + np.arange(BLOCK)) / self._rate)
 
     def command(self, t: float, dt: float) -> None:
@@ -91,7 +91,7 @@ class ControlBank(BackendBank):
             step = controller.step
             if step is not None:
                 found.setdefault(step.compiled if step.is_joinable else step, []).append((step, part))
-        missions = [(c.mission, v.state, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
+        missions = [(c.mission, v.feedback, part) for (v, c, _), part in zip(self._driven, rows, strict=True)]
         self._missions = MissionTable(missions, self._bodies)
         shared: dict[str, Any] = {
             **{name: self._bodies[name] for name in STATE},

@@ -103,6 +103,7 @@ class Controller(Backend):
 
     drives = True
     reads_sensors = False
+    takes_feedback = True
     law: ClassVar[Law | None] = None
     """Control law as a step function; see `pegasus.control.Law`."""
     thrust_share: ClassVar[float] = 1.0
@@ -181,6 +182,7 @@ class Controller(Backend):
         Raises:
             ConfigError: If its rotors cannot control it, or cannot lift it.
         """
+        self._estimator = vehicle.estimator
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         self._own = self._checked(self.count)
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
@@ -296,6 +298,9 @@ class Controller(Backend):
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
         """Store the state and advance the reference to time t [s]."""
         self.look_up(t, state)
+        estimator = self._estimator
+        if estimator is not None and estimator.flown and not self.mission.begun and not estimator.ready.all():
+            return
         self.mission.update(t, state)
         if not self.mission.has_points:
             for mission in self.missions:

@@ -89,6 +89,11 @@ class GuidedMission(Mission):
         """Commands in place of the reference: inputs of the laws in `guided_law`, N rows each."""
 
     @property
+    def begun(self) -> bool:
+        """Whether it has been updated; until then it waits for an estimator."""
+        return self.state is not None
+
+    @property
     def flying(self) -> BoolArray:
         """Copies in the air, shape (N,)."""
         flying: BoolArray = self._rows["phase"] == FLYING

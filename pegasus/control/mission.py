@@ -2,7 +2,6 @@
 
 import copy
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from pegasus.control.mission_step import (
     SETTLE,
     STAND,
     START,
+    Block,
     OwnTable,
     mission_columns,
     rows_of,
@@ -27,21 +27,6 @@ _FREE_FALL = 0.3
 """Descent during spin-up that shows that a vehicle is in the air [m]."""
 
 _ON_THE_GROUND = Point((0.0, 0.0, 0.0), yaw=0.0, idle=True)
-
-
-class Block(NamedTuple):
-    """Coming steps of a mission; see `MissionRows`."""
-
-    phase: int
-    """Phase of these steps."""
-    length: int
-    """Number of steps n."""
-    points: Array | float = 0.0
-    """Points of the trajectory, shape (n, 14); their heading is NaN without one."""
-    over: Array | float = 0.0
-    """Time since its end [s], shape (n,)."""
-    fade: Array | None = None
-    """Share of the offsets that is left, and its derivatives, shape (n, 4); None without offsets."""
 
 
 class Mission:
@@ -112,6 +97,11 @@ class Mission:
         if self._plan is None or self.finished:
             return None
         return Plan(self._plan, t - self._plan_begin, self.columns["origin"].copy())
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has been updated since its start; until then it waits for an estimator."""
+        return not math.isnan(self._begin)
 
     @property
     def has_points(self) -> bool:

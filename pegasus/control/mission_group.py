@@ -43,6 +43,11 @@ class MissionGroup:
         self.name_segment()
 
     @property
+    def begun(self) -> bool:
+        """Whether all missions have been updated since their start."""
+        return all(mission.begun for mission in self.missions)
+
+    @property
     def airborne(self) -> bool:
         """True if at least one vehicle follows the reference."""
         return any(mission.airborne for mission in self.missions)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -171,6 +171,21 @@ def rows_of(columns: Mapping[str, Array], part: slice) -> dict[str, Array]:
     return {name: array[:, part] if name == "motion" else array[part] for name, array in columns.items()}
 
 
+class Block(NamedTuple):
+    """Coming steps of a mission; see `MissionRows`."""
+
+    phase: int
+    """Phase of these steps."""
+    length: int
+    """Number of steps n."""
+    points: Array | float = 0.0
+    """Points of the trajectory, shape (n, 14); their heading is NaN without one."""
+    over: Array | float = 0.0
+    """Time since its end [s], shape (n,)."""
+    fade: Array | None = None
+    """Share of the offsets that is left, and its derivatives, shape (n, 4); None without offsets."""
+
+
 class MissionTable:
     """Missions of several vehicles, their points, and the launch of their step.
 
@@ -221,6 +236,7 @@ class MissionTable:
             "over": self._over.reshape(-1),
         }
         self._next = 0
+        self._ready = bodies.get("ready")
         self._launch: Callable[[], None] | None = None
         modes = [whole.columns["mode"] for whole, _, _ in vehicles]
         self.started = {owner for owner, mode in enumerate(modes) if (mode == START).any()}
@@ -261,9 +277,12 @@ class MissionTable:
         """Make the points of missions ahead; those of many missions end at different steps."""
         count = len(self._missions)
         for k in numbers:
-            mission, state, _ = self._missions[k]
+            mission, state, part = self._missions[k]
             segment = mission.reference.segment
-            block = mission.advance(times[: BLOCK - (step + k * BLOCK // count) % BLOCK], state)
+            if self._waits(mission, part):
+                block = Block(STAND, 1)
+            else:
+                block = mission.advance(times[: BLOCK - (step + k * BLOCK // count) % BLOCK], state)
             self._show(k, segment)
             n = block.length
             if block.phase != STAND:
@@ -279,11 +298,17 @@ class MissionTable:
     def _steer(self, k: int, t: float) -> None:
         """Copy the reference of a mission that overrides `update`."""
         mission, state, part = self._missions[k]
+        if self._waits(mission, part):
+            return
         mission.update(t, state)
         self._show(k, mission.reference.segment)
         for name in ("wanted_yaw", "wanted_yaw_rate", "mode"):
             self.columns[name][part] = mission.columns[name]
         self.columns["motion"][:, part] = mission.columns["motion"]
+
+    def _waits(self, mission: "Mission", part: slice) -> bool:
+        """Return whether a mission that has not begun waits for estimates of its copies."""
+        return self._ready is not None and not mission.begun and not self._ready[part].all()
 
     def _show(self, k: int, segment: str) -> None:
         """Show the modes of a mission, and its segment if that is not the one before."""

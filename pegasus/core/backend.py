@@ -69,6 +69,9 @@ class Backend:
     """True if `publish` uses the readings: the default of a class that defines `publish`. Readings are made
     only for backends that use them."""
 
+    takes_feedback: bool = False
+    """True if `publish` gets the state by the vehicle's estimator, where it has one, and not the true one."""
+
     run_folder: Path | None = None
     """Folder of the files of the run, None if none are kept; set before `start`."""
 

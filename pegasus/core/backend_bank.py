@@ -5,8 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pegasus.base.arrays import Array
 from pegasus.core.backend import Backend
+from pegasus.core.estimator import FEEDBACK
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -99,7 +102,7 @@ class Backends:
 
     def _arrange(self, vehicles: Sequence["Multirotor"], bodies: Mapping[str, Array]) -> None:
         self._bound = bodies["position"]
-        found: dict[type[BackendBank], list[Driven]] = {}
+        found: dict[tuple[type[BackendBank], bool], list[Driven]] = {}
         self._alone: list[Multirotor] = []
         self._listening: list[tuple[Multirotor, list[Backend]]] = []
         first = 0
@@ -109,9 +112,32 @@ class Backends:
             if bank is None:
                 self._alone.append(vehicle)
             else:
-                found.setdefault(bank, []).append((vehicle, driver, first))
+                found.setdefault((bank, _flies_on_estimates(vehicle)), []).append((vehicle, driver, first))
             listening = [b for b in vehicle.backends if bank is None or b is not driver]
             if listening:
                 self._listening.append((vehicle, listening))
             first += vehicle.count
-        self._banks = [bank(driven, bodies, self._rate) for bank, driven in found.items()]
+        self._banks = [
+            bank(driven, _feedback(driven, bodies) if estimated else bodies, self._rate)
+            for (bank, estimated), driven in found.items()
+        ]
+
+
+def _flies_on_estimates(vehicle: "Multirotor") -> bool:
+    return vehicle.estimator is not None and vehicle.estimator.flown
+
+
+def _feedback(driven: Sequence[Driven], bodies: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the columns of bodies with the estimates of vehicles in place of their true states.
+
+    Args:
+        driven: Vehicles with an estimator.
+        bodies: Columns of all copies of all vehicles.
+    """
+    columns = {name: np.zeros_like(bodies[name]) for name in FEEDBACK}
+    columns["ready"] = np.zeros(len(bodies["position"]), dtype=np.int32)
+    for vehicle, _, first in driven:
+        rows = slice(first, first + vehicle.count)
+        assert vehicle.estimator is not None
+        vehicle.estimator.attach({name: column[rows] for name, column in columns.items()})
+    return {**bodies, **columns}

@@ -106,6 +106,8 @@ def reset(
     vehicle.actuation.reset(vehicle, rows)
     vehicle.columns["push"][rows] = vehicle.columns["twist"][rows] = 0.0
     vehicle.sensors.reset_copies(rows)
+    if vehicle.estimator is not None:
+        vehicle.estimator.reset_copies(rows)
     for backend in vehicle.backends:
         backend.reset_copies(rows)
 

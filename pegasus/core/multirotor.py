@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
-from pegasus.base.components import require
+from pegasus.base.components import require, require_instance
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import rotate
 from pegasus.config.scenario import VehicleSpec
@@ -21,6 +21,7 @@ from pegasus.core.backend import Backend, BackendGroup
 from pegasus.core.driven import require_driven_rotors
 from pegasus.core.dynamics_models import MODELS, DynamicsModels, VehicleParameters
 from pegasus.core.engine import RayHits, RigidBody
+from pegasus.core.estimator import Estimator, build_estimator
 from pegasus.core.fault import Fault
 from pegasus.core.injection import Injection, VehicleFaults
 from pegasus.core.moves import disturb, place, refit, reset
@@ -58,6 +59,7 @@ class Multirotor:
         backends: Controllers, autopilots and listeners; at most one of them drives.
         sensors: Sensors by name, in place of those of the vehicle's file.
         extra_sensors: Further sensors by name.
+        estimator: Estimator of the state, on which controllers fly, in place of that of the vehicle's file.
         motor: Motor in place of that of the vehicle's file.
         thrust_curve: Thrust curve in place of that of the vehicle's file.
         drag: Drag in place of that of the vehicle's file.
@@ -114,6 +116,7 @@ class Multirotor:
         backends: Sequence[Backend] = (),
         sensors: Mapping[str, Sensor] | None = None,
         extra_sensors: Mapping[str, Sensor] | None = None,
+        estimator: Estimator | None = None,
         motor: Motor | None = None,
         thrust_curve: ThrustCurve | None = None,
         drag: Drag | None = None,
@@ -153,10 +156,16 @@ class Multirotor:
                 self.battery = BatteryState(nominal.battery, self.motor)
             if sensors is None:
                 sensors = build_sensors(spec.sensors)
+            if estimator is None:
+                estimator = build_estimator(spec.estimator)
         except ConfigError as error:
             raise error.within(file=file) from None
         monitor = {} if self.battery is None else build_sensors({"battery": {"model": "battery_monitor"}})
         self.sensors = SensorSuite({**monitor, **sensors, **(extra_sensors or {})})
+        if estimator is not None:
+            require_instance(Estimator, "estimator", estimator)
+        self.estimator = estimator
+        """Estimator of its state; None without one."""
         self.name = name or spec.name
         self.named_by_user = name is not None
         valid_name = bool(self.name) and "/" not in self.name and self.name == self.name.strip()
@@ -281,9 +290,17 @@ class Multirotor:
 
     @property
     def estimate(self) -> Estimate | None:
-        """State estimate of the autopilots, if the driving backend reports one."""
+        """State estimate of the autopilots, if the driving backend reports one, else of its estimator."""
         driver = self.backends.driver
-        return driver.estimate if driver is not None else None
+        if driver is not None and driver.estimate is not None:
+            return driver.estimate
+        return None if self.estimator is None else self.estimator.estimate
+
+    @property
+    def feedback(self) -> VehicleState:
+        """State that controllers get: that of its estimator if they fly on it, else the true one."""
+        estimator = self.estimator
+        return self.state if estimator is None or not estimator.flown else estimator.state
 
     def plan(self, t: float) -> Plan | None:
         """Return the remaining flight, if the driving backend reports it.
@@ -362,7 +379,7 @@ class Multirotor:
         """
         readings: Mapping[str, Reading] = self.new_readings if self.backends.reads_sensors else {}
         for backend in backends:
-            backend.publish(t, self.state, readings)
+            backend.publish(t, self.feedback if backend.takes_feedback else self.state, readings)
 
     def take_columns(self, columns: dict[str, Array]) -> None:
         """Use other arrays for state, inputs and outputs of the step.
@@ -403,6 +420,11 @@ class Multirotor:
             # Sensors that were given as arguments are not in the vehicle's file.
             name = (error.field or "").removeprefix("sensors.").split(".")[0]
             raise error.within(file=self.file if name in self.spec.sensors else None) from None
+        if self.estimator is not None:
+            try:
+                self.estimator.bind(self)
+            except ConfigError as error:
+                raise error.within(file=self.file if self.spec.estimator is not None else None) from None
         self.backends.bind(self)
         self._manager = manager
 
@@ -442,3 +464,5 @@ class Multirotor:
         self.actuation.reset(self)
         self.disturb()
         self.sensors.bind(self, rate=rate, seed=seed)
+        if self.estimator is not None:
+            self.estimator.restart()

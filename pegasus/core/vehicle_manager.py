@@ -143,6 +143,8 @@ class VehicleManager(Collection[Multirotor]):
         self._sensors.measure(self, self._plant.columns, step, t)
         for vehicle in self._faulty:
             vehicle.faults.sense(t)
+        for estimator in self._estimators:
+            estimator.update(t)
 
     def publish(self, step: int, t: float) -> None:
         """Pass states and new readings to all backends.
@@ -322,9 +324,13 @@ class VehicleManager(Collection[Multirotor]):
     def _require_own_parts(self, vehicle: Multirotor) -> None:
         """Raise a ConfigError if a vehicle shares a stateful backend or sensor with another."""
         others = {
-            id(part): other.name for other in self for part in (*other.backends, *other.sensors.values())
+            id(part): other.name
+            for other in self
+            for part in (*other.backends, *other.sensors.values(), other.estimator)
         }
-        for part in (*vehicle.backends, *vehicle.sensors.values()):
+        for part in (*vehicle.backends, *vehicle.sensors.values(), vehicle.estimator):
+            if part is None:
+                continue
             if id(part) in others:
                 raise ConfigError(
                     f"already belongs to vehicle {others[id(part)]!r}",
@@ -375,3 +381,4 @@ class VehicleManager(Collection[Multirotor]):
         )
         self.note_faults()
         self._prepared = [vehicle for vehicle in self if not vehicle.actuation.is_compiled]
+        self._estimators = [vehicle.estimator for vehicle in self if vehicle.estimator is not None]

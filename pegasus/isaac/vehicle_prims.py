@@ -11,16 +11,17 @@ from pxr import Gf, Sdf, Usd, UsdGeom, Vt
 
 from pegasus.base.errors import ConfigError
 from pegasus.core.backend import build_backends
+from pegasus.core.estimator import build_estimator
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import build_sensors
 from pegasus.isaac import kit
 from pegasus.isaac.bodies import body_path, vehicle_path
-from pegasus.panel.scenario_writer import backend_specs, sensor_specs
+from pegasus.panel.scenario_writer import backend_specs, estimator_spec, sensor_specs
 
 _log = logging.getLogger(__name__)
 
 _MODEL, _NAME, _COUNT = (f"pegasus:{field}" for field in ("model", "name", "count"))
-_BACKENDS, _SENSORS = "pegasus:backends", "pegasus:sensors"
+_BACKENDS, _SENSORS, _ESTIMATOR = "pegasus:backends", "pegasus:sensors", "pegasus:estimator"
 _POSITIONS, _HEADINGS = "pegasus:startPositions", "pegasus:startHeadings"
 
 
@@ -41,6 +42,8 @@ class SavedVehicle:
     """Specifications of its backends, as in scenario files."""
     sensors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Specifications of its additional sensors, by name."""
+    estimator: Mapping[str, Any] | None = None
+    """Specification of its estimator; that of the model if None."""
 
     def make(self) -> Multirotor:
         """Return a new vehicle of this description.
@@ -57,6 +60,7 @@ class SavedVehicle:
                 heading=self.headings,
                 backends=build_backends(self.backends),
                 extra_sensors=build_sensors(self.sensors),
+                estimator=build_estimator(self.estimator),
             )
         except ConfigError as error:
             raise error.within(field=self.path) from None
@@ -69,6 +73,7 @@ def save_vehicle(stage: Usd.Stage, vehicle: Multirotor) -> None:
         return
     left_out: list[str] = []
     backends, sensors = backend_specs(vehicle, left_out), sensor_specs(vehicle, left_out)
+    estimator = estimator_spec(vehicle, left_out)
     for part in left_out:
         _log.warning("%s: cannot be saved with the stage; the vehicle is restored without it", part)
     _, _, z, w = vehicle.start.orientation.T
@@ -87,6 +92,8 @@ def save_vehicle(stage: Usd.Stage, vehicle: Multirotor) -> None:
         _BACKENDS: (Sdf.ValueTypeNames.String, json.dumps(backends)),
         _SENSORS: (Sdf.ValueTypeNames.String, json.dumps(sensors)),
     }
+    if estimator is not None:
+        values[_ESTIMATOR] = (Sdf.ValueTypeNames.String, json.dumps(estimator))
     for name, (kind, value) in values.items():
         prim.CreateAttribute(name, kind).Set(value)
 
@@ -110,6 +117,7 @@ def _read(prim: Usd.Prim) -> SavedVehicle:
         )
     backends = prim.GetAttribute(_BACKENDS).Get() if prim.HasAttribute(_BACKENDS) else "[]"
     sensors = prim.GetAttribute(_SENSORS).Get() if prim.HasAttribute(_SENSORS) else "{}"
+    estimator = prim.GetAttribute(_ESTIMATOR).Get() if prim.HasAttribute(_ESTIMATOR) else "null"
     return SavedVehicle(
         path=str(prim.GetPath()),
         model=str(values[_MODEL]),
@@ -118,6 +126,7 @@ def _read(prim: Usd.Prim) -> SavedVehicle:
         headings=tuple(float(heading) for heading in values[_HEADINGS]),
         backends=tuple(json.loads(backends)),
         sensors=json.loads(sensors),
+        estimator=json.loads(estimator),
     )
 
 

@@ -19,6 +19,7 @@ from pegasus.config.scenario import Component, ScenarioSpec, WorldSpec, parse
 from pegasus.config.settings import find, names
 from pegasus.control import Controller
 from pegasus.core.backend import BACKENDS, Backend, build_backends
+from pegasus.core.estimator import ESTIMATORS, Estimator, build_estimator
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import start_positions
 from pegasus.core.sensor import SENSORS, Sensor, build_sensors
@@ -103,6 +104,7 @@ def rebuilt_vehicle(vehicle: Multirotor, sensors: Mapping[str, Component]) -> Mu
     left_out: list[str] = []
     backends = backend_specs(vehicle, left_out)
     specs = {**sensor_specs(vehicle, left_out), **sensors}
+    estimator = estimator_spec(vehicle, left_out)
     if left_out:
         raise ConfigError(
             f"cannot be rebuilt, because a component was created in Python: {left_out[0]}",
@@ -118,6 +120,7 @@ def rebuilt_vehicle(vehicle: Multirotor, sensors: Mapping[str, Component]) -> Mu
         heading=euler_from_quaternion(vehicle.start.orientation)[:, 2].tolist(),
         backends=build_backends(backends),
         extra_sensors=build_sensors(specs),
+        estimator=build_estimator(estimator),
     )
 
 
@@ -155,12 +158,28 @@ def sensor_specs(vehicle: Multirotor, left_out: list[str]) -> dict[str, Componen
     return specs
 
 
+def estimator_spec(vehicle: Multirotor, left_out: list[str]) -> Component | None:
+    """Return the estimator of a vehicle as in scenario files; None for that of its model, or none.
+
+    Args:
+        vehicle: The vehicle.
+        left_out: List to which an estimator that cannot be described is appended.
+    """
+    if vehicle.estimator is None:
+        return None
+    spec = describe(Estimator, ESTIMATORS, vehicle.estimator)
+    if spec is None:
+        left_out.append(f"{vehicle.name}: estimator")
+    return None if spec == vehicle.spec.estimator else spec
+
+
 def _entries(vehicle: Multirotor, left_out: list[str]) -> list[dict[str, Any]]:
     """Return the scenario entries of a vehicle: one, or one per copy if the copies form no grid."""
     entry: dict[str, Any] = {
         "model": _model(vehicle),
         "backends": backend_specs(vehicle, left_out),
         "sensors": sensor_specs(vehicle, left_out),
+        "estimator": estimator_spec(vehicle, left_out),
     }
     entry = {key: value for key, value in entry.items() if value}
     varied = {field: values.tolist() for field, values in vehicle.variation.items()}

@@ -56,6 +56,7 @@ class StandIn:
     count: int = 1
     mass: float = 1.5
     inertia: np.ndarray = field(default_factory=lambda: np.diag([0.029125, 0.029125, 0.055225]))
+    estimator: None = None
     center_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
     layout: SimpleNamespace = field(
         default_factory=lambda: layout(IRIS_ROTORS, [[0, 0, 1]] * 4, [1.0, 1.0, -1.0, -1.0])

@@ -1,0 +1,309 @@
+"""Extended Kalman filter of the errors of attitude, velocity, position and sensors."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.components import annotations_of, require
+from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Mat33, Quat, Table, Vec3
+from pegasus.core.estimator import FEEDBACK, Estimator
+from pegasus.core.sensor import Reading
+from pegasus.core.state import Estimate, VehicleState
+from pegasus.environment.geodesy import local_from_geodetic
+from pegasus.estimation.filter_rows import (
+    ALIGNING,
+    FIELD,
+    FIX,
+    PRESSURE,
+    READY,
+    REST,
+    SOURCE_COUNT,
+    FilterRows,
+)
+from pegasus.estimation.filter_step import estimate_state
+from pegasus.estimation.published import FilterEstimate, filter_estimate
+from pegasus.estimation.sources import Source, filter_parameters, parameters_of, sources_of
+from pegasus.sensors.barometer import BarometerReading
+from pegasus.sensors.gps import FIX_3D, GPS, GpsReading
+from pegasus.sensors.imu import ImuReading
+from pegasus.sensors.magnetometer import MagnetometerReading
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+_PLACE_INTERVAL = 1.0
+"""Time between updates of gravity and the Earth's field at the estimated position [s]."""
+_REST_INTERVAL = 0.1
+"""Time between two corrections by the knowledge that a vehicle stands [s]."""
+_LATEST = 0.1
+"""Age beyond the latency of its sensor at which a reading is not used [s]."""
+_SHARED = ("p", "gps", "barometer", "magnetometer", "newest", "oldest", "dt", "due", "age", "passed",
+           "field_is_new")  # fmt: skip
+_SHAPES: dict[Any, tuple[int, ...]] = {Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
+
+
+@dataclass(kw_only=True, eq=False)
+class EKF(Estimator):
+    """Error-state extended Kalman filter of N vehicles.
+
+    Readings of the IMU drive a strapdown navigation; GPS, barometer and magnetometer correct its errors and
+    those of the sensors, which are states as well (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics
+    for the error-state Kalman filter"). The filter is as late as the latest of these readings; its state is
+    carried on to the present by the readings of the IMU since then. Noise and drift of the sensors are those
+    that the vehicle's file gives; their iron, mounting and latency are known to it.
+    """
+
+    sensors: tuple[str, ...] | None = None
+    """Names of the sensors that it uses; all that it can use when left out."""
+    start: str = "rest"
+    """`rest`: level and heading are measured while the vehicle stands; `known`: it starts from the true
+    state, for vehicles that start in the air."""
+    rest_time: float = 0.5
+    """Time at rest in which the first attitude is measured [s]."""
+    gate: float = 5.0
+    """Innovation in standard deviations beyond which a measured number is not used."""
+    vibration_noise_density: float = 0.0
+    """Density of the noise on the accelerometer beyond its own, such as by vibration [m/s^2/sqrt(Hz)]."""
+    flown: bool = True
+    """Whether controllers fly on the estimate; on the true state if false."""
+
+    def __post_init__(self) -> None:
+        starts = ("rest", "known")
+        require(self.start in starts, "start", self.start, f"must be one of {', '.join(starts)}")
+        for name, unit in (("rest_time", "s"), ("gate", "standard deviations")):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
+        value = self.vibration_noise_density
+        require(0 <= value < math.inf, "vibration_noise_density", value, "must be at least 0 and finite")
+
+    def bind(self, vehicle: "Multirotor") -> None:
+        """Join a vehicle, and start from a fresh state.
+
+        Args:
+            vehicle: The vehicle.
+
+        Raises:
+            ConfigError: If it lacks a sensor that is needed, or has two of one kind.
+        """
+        self._vehicle, self._environment = vehicle, vehicle.environment
+        try:
+            self._imu_name, self.imu, self.sources, size = sources_of(vehicle, self.sensors)
+        except ConfigError as error:
+            raise error.about(
+                f"estimator.{error.field}" if error.field == "sensors" else "estimator"
+            ) from None
+        self.parameters = filter_parameters(
+            self.imu,
+            self.sources,
+            size,
+            gate=self.gate,
+            known=self.start == "known",
+            rest_time=self.rest_time,
+            vibration=self.vibration_noise_density,
+        )
+        """Numbers of the filter."""
+        self._given = {"p": [self.parameters]} | parameters_of(
+            self.sources, self._environment.origin.altitude
+        )
+        n, slots = vehicle.count, self.parameters.lag + 1
+        widths = {"rate": slots, "force": slots, "error": size, "covariance": size * size, "cross": size,
+                  "gain": size, "nis": SOURCE_COUNT, "used_count": SOURCE_COUNT,
+                  "rejected_count": SOURCE_COUNT}  # fmt: skip
+        self.columns: dict[str, Array] = {
+            "newest": np.zeros(1, dtype=np.int32),
+            "oldest": np.zeros(1, dtype=np.int32),
+            "dt": np.zeros(slots),
+            "due": np.zeros(SOURCE_COUNT, dtype=np.int32),
+            "age": np.zeros(SOURCE_COUNT),
+            "passed": np.zeros(SOURCE_COUNT, dtype=np.int32),
+            "field_is_new": np.zeros(1, dtype=np.int32),
+        }
+        """State, inputs and outputs of the filter by name; see `filter_rows.FilterRows`."""
+        for name, hint in annotations_of(FilterRows).items():
+            if name in _SHARED:
+                continue
+            (element,) = get_args(hint)
+            shape = (n, *((widths[name],) if get_origin(hint) is Table else ()), *_SHAPES.get(element, ()))
+            self.columns[name] = np.zeros(shape, dtype=np.int32 if element is int else np.float64)
+        self._launch: Callable[[], None] | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Start all copies from a fresh state."""
+        for source in self.sources:
+            source.restart()
+        self._stamps: deque[float] = deque(maxlen=self.parameters.lag + 1)
+        self._slot, self._last_stamp, self._next_place = -1, math.nan, -math.inf
+        self._rest_readings = max(1, round(_REST_INTERVAL * self.imu.rate_hz))
+        self._reading_count = 0
+        self._estimate: FilterEstimate | None = None
+        for name in ("newest", "oldest", "dt", "due", "age", "passed"):
+            self.columns[name][...] = 0
+        start = self._vehicle.start
+        self._fresh(np.arange(self._vehicle.count), start.position, start.orientation)
+
+    def _fresh(self, rows: IntArray, position: Array, orientation: Array) -> None:
+        for name, column in self.columns.items():
+            if name not in _SHARED and name not in ("gravity", "earth_field"):
+                column[rows] = 0
+        columns = self.columns
+        columns["phase"][rows] = ALIGNING
+        columns["nis"][rows] = math.nan
+        columns["q"][rows, 3] = columns["window_turn"][rows, 3] = 1.0
+        columns["position"][rows] = columns["start_position"][rows] = position
+        columns["orientation"][rows] = columns["start_orientation"][rows] = orientation
+        columns["rotation"][rows] = np.eye(3)
+        self._starting = True
+        self._received = math.nan
+
+    def reset_copies(self, rows: IntArray) -> None:
+        """Start copies from a fresh state; the others go on.
+
+        Args:
+            rows: Indices of the copies.
+        """
+        state = self._vehicle.state
+        self._fresh(rows, state.position[rows], state.orientation[rows])
+
+    def attach(self, columns: Mapping[str, Array]) -> None:
+        """Use other arrays for the quantities of `FEEDBACK` and `ready`; values are kept.
+
+        Args:
+            columns: The arrays, N rows each.
+        """
+        for name in (*FEEDBACK, "ready"):
+            columns[name][...] = self.columns[name]
+            self.columns[name] = columns[name]
+        self._launch = None
+
+    @property
+    def state(self) -> VehicleState:
+        """Estimated state of the present step; live arrays, with the true speeds of the rotors."""
+        names = (*FEEDBACK, "rotation", "acceleration", "angular_acceleration")
+        parts = {name: self.columns[name] for name in names}
+        return VehicleState(**parts, rotor_speed=self._vehicle.columns["rotor_speed"])
+
+    @property
+    def ready(self) -> BoolArray:
+        """Whether the estimate of each copy can be flown on, shape (N,)."""
+        ready: BoolArray = self.columns["ready"] == 1
+        return ready
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate as it is logged and shown: present state, standard deviations, biases and errors."""
+        if self._estimate is None:
+            self._estimate = filter_estimate(self, self._vehicle.state)
+        return self._estimate
+
+    @property
+    def received(self) -> float:
+        """Time of the estimate [s]; NaN before the first."""
+        return self._received
+
+    @property
+    def filter_time(self) -> float:
+        """Time that the state of the filter is of, before it is carried on [s]; NaN before the first."""
+        full = len(self._stamps) == self.parameters.lag + 1
+        return self._stamps[0] if full else math.nan
+
+    def update(self, t: float) -> None:
+        """Take the new readings of the vehicle, faults included.
+
+        Args:
+            t: Simulation time [s].
+        """
+        readings = self._vehicle.new_readings
+        for source in self.sources:
+            if source.name in readings:
+                reading = readings[source.name]
+                source.add(reading)
+                if self._starting and source.number == FIELD:
+                    assert isinstance(reading, MagnetometerReading)
+                    self.columns["newest_field"][...] = reading.magnetic_field
+                    self.columns["field_is_new"][0] = 1
+        self._estimate = None
+        if self._imu_name in readings:
+            imu = readings[self._imu_name]
+            assert isinstance(imu, ImuReading)
+            self._take(imu, t)
+
+    def _take(self, reading: ImuReading, t: float) -> None:
+        columns, slots = self.columns, self.parameters.lag + 1
+        columns["measured_rate"][...], columns["measured_force"][...] = (
+            reading.angular_velocity,
+            reading.specific_force,
+        )
+        self._slot = slot = (self._slot + 1) % slots
+        columns["newest"][0], columns["oldest"][0] = slot, (slot + 1) % slots
+        columns["dt"][slot] = 0.0 if math.isnan(self._last_stamp) else reading.stamp - self._last_stamp
+        self._last_stamp = reading.stamp
+        self._stamps.append(reading.stamp)
+        due = columns["due"]
+        due[...] = 0
+        if len(self._stamps) == slots:
+            for source in self.sources:
+                self._measure(source, self._stamps[0])
+        if self._starting:
+            true = self._vehicle.state
+            columns["start_position"][...], columns["start_velocity"][...] = true.position, true.velocity
+            columns["start_orientation"][...] = true.orientation
+            self._reading_count += 1
+            due[REST] = self._reading_count % self._rest_readings == 0
+        if t >= self._next_place:
+            self._next_place = t + _PLACE_INTERVAL
+            columns["gravity"][...] = self._environment.gravity_vector(columns["position"])
+            columns["earth_field"][...] = self._environment.magnetic_field_at(columns["position"])
+        if self._launch is None:
+            self._launch = self._prepared()
+        self._launch()
+        if self._starting:
+            columns["field_is_new"][0] = 0
+            self._starting = not (columns["phase"] == READY).all()
+        self._received = t
+
+    def _prepared(self) -> Callable[[], None]:
+        # Not at the top: it imports Warp, which is not needed to build vehicles.
+        from pegasus.base.compiler import Rows, shared_kernel
+
+        self.rows = Rows(FilterRows, {**self.columns, **self._given})
+        """The rows, also for plain Python."""
+        return shared_kernel(estimate_state).launch(self.rows, self._vehicle.count)
+
+    def _measure(self, source: Source, time: float) -> None:
+        """Hand the reading of a time to the filter, if there is one."""
+        found = source.take(time)
+        if found is None or time - found[0] > _LATEST:
+            return
+        valid_at, reading = found
+        columns, number = self.columns, source.number
+        self._write(source, reading)
+        columns["due"][number], columns["age"][number] = 1, time - valid_at
+        columns["passed"][number] = source.passed(valid_at)
+
+    def _write(self, source: Source, reading: Reading) -> None:
+        columns = self.columns
+        if source.number == FIX:
+            assert isinstance(reading, GpsReading)
+            sensor = source.sensor
+            assert isinstance(sensor, GPS)
+            columns["gps_position"][...] = local_from_geodetic(
+                reading.latitude, reading.longitude, reading.altitude, origin=self._environment.origin
+            )
+            columns["gps_velocity"][...] = reading.velocity
+            columns["gps_valid"][...] = reading.fix_type >= FIX_3D
+            spread = columns["gps_spread"]
+            spread[:, 0] = spread[:, 1] = np.maximum(reading.eph - sensor.eph, 0.0)
+            spread[:, 2] = np.maximum(reading.epv - sensor.epv, 0.0)
+        elif source.number == PRESSURE:
+            assert isinstance(reading, BarometerReading)
+            columns["pressure"][...] = reading.pressure
+        elif source.number == FIELD:
+            assert isinstance(reading, MagnetometerReading)
+            columns["field"][...] = reading.magnetic_field

@@ -1,0 +1,318 @@
+"""Sensors of an estimator: their errors as parameters of the filter, and their readings by time."""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pegasus.base.components import require
+from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Quat, Vec3, normalized
+from pegasus.core.sensor import Reading, Sensor
+from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
+from pegasus.environment.gravity import STANDARD_GRAVITY
+from pegasus.estimation.filter_rows import (
+    CORE,
+    FIELD,
+    FIX,
+    PRESSURE,
+    SOURCE_COUNT,
+    BarometerErrors,
+    FilterParameters,
+    GpsErrors,
+    MagnetometerErrors,
+)
+from pegasus.sensors.barometer import Barometer
+from pegasus.sensors.gps import GPS, error_coefficients, error_covariance
+from pegasus.sensors.imu import IMU
+from pegasus.sensors.magnetometer import Magnetometer
+from pegasus.sensors.noise import noise_of_sigma
+
+if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
+
+KINDS: Mapping[type[Sensor], tuple[int, int, int]] = {
+    GPS: (FIX, 6, 6),
+    Barometer: (PRESSURE, 1, 1),
+    Magnetometer: (FIELD, 3, 3),
+}
+"""Source of each class of sensors, the numbers in a reading, and those of its errors that are states."""
+
+UNKNOWN_POSITION = 1e3
+"""Standard deviation of a position before the first fix [m]."""
+KNOWN_POSITION = 1e-3
+"""Standard deviation of the position at which a vehicle without GPS starts [m]."""
+_MARGINS = {"rate": 0.02, "force": 0.3}
+"""Motion at rest beyond noise and biases: of a vehicle that settles [rad/s], [m/s^2]."""
+
+
+@dataclass
+class Source:
+    """Sensor that an estimator uses, with its readings that are still to come by their time."""
+
+    name: str
+    """Name of the sensor."""
+    sensor: Sensor
+    number: int
+    """Number of the source, such as `FIX`."""
+    freedom: int
+    """Count of measured numbers in a reading."""
+    first: int
+    """First state of its errors."""
+    waiting: deque[tuple[float, Reading]] = field(default_factory=deque)
+    """Readings with the times that they are of [s]."""
+    last: float = math.nan
+    """Time of the last reading that was used [s]."""
+
+    def add(self, reading: Reading) -> None:
+        """Keep a reading until its time has come.
+
+        Args:
+            reading: The reading.
+        """
+        self.waiting.append((float(getattr(reading, "valid_at", reading.stamp)), reading))
+
+    def take(self, time: float) -> tuple[float, Reading] | None:
+        """Return the latest reading up to a time with its time; None without one.
+
+        Args:
+            time: The time [s].
+        """
+        found = None
+        while self.waiting and self.waiting[0][0] <= time + 1e-9:
+            found = self.waiting.popleft()
+        return found
+
+    def passed(self, time: float) -> int:
+        """Return how many readings have passed since the last one that was used; 0 for the first.
+
+        Args:
+            time: Time of the reading that is used now [s].
+        """
+        elapsed = 0.0 if math.isnan(self.last) else (time - self.last) * self.sensor.rate_hz
+        self.last = time
+        return round(elapsed)
+
+    def restart(self) -> None:
+        """Forget all readings."""
+        self.waiting.clear()
+        self.last = math.nan
+
+
+def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[str, IMU, list[Source], int]:
+    """Return the IMU and the other sensors that an estimator uses, and the number of states.
+
+    Args:
+        vehicle: The vehicle.
+        names: Names of the sensors; all that it can use if None.
+
+    Raises:
+        ConfigError: If there is no such sensor, it cannot be used, or two are of one kind.
+    """
+    sensors = {name: vehicle.sensors[name] for name in names} if names is not None else dict(vehicle.sensors)
+    kinds: list[type[Sensor]] = [IMU, *KINDS]
+    found: dict[type[Sensor], str] = {}
+    for name, sensor in sensors.items():
+        kind = next((kind for kind in kinds if isinstance(sensor, kind)), None)
+        if kind is None:
+            usable = ", ".join(one.__name__ for one in kinds)
+            require(names is None, "sensors", name, f"must be a sensor of one of the classes {usable}")
+        elif kind in found:
+            raise ConfigError(
+                "are sensors of one kind, of which the estimator takes one",
+                field="sensors",
+                value=f"{found[kind]}, {name}",
+                remedy="name the sensors that it takes, such as sensors: [imu, gps, magnetometer]",
+            )
+        else:
+            found[kind] = name
+    if IMU not in found:
+        raise _lacking("an IMU", "imu: {model: imu}", sensors)
+    if Magnetometer not in found:
+        raise _lacking("a magnetometer, for its heading", "magnetometer: {model: magnetometer}", sensors)
+    sources, size = [], CORE
+    for kind, (number, freedom, states) in KINDS.items():
+        if kind in found:
+            sources.append(Source(found[kind], sensors[found[kind]], number, freedom, size))
+            size += states
+    imu = sensors[found[IMU]]
+    assert isinstance(imu, IMU)
+    return found[IMU], imu, sources, size
+
+
+def _lacking(what: str, line: str, sensors: Mapping[str, Sensor]) -> ConfigError:
+    return ConfigError(
+        f"needs {what}",
+        field="estimator",
+        value=f"sensors {', '.join(sensors) or 'none'}",
+        remedy=f"add the sensor, such as {line}",
+    )
+
+
+def gps_errors(sensor: GPS, first: int) -> GpsErrors:
+    """Return the errors of a GPS as parameters of the filter.
+
+    Args:
+        sensor: The GPS.
+        first: First state of its errors.
+    """
+    times = sensor.position_correlation_time, sensor.velocity_correlation_time
+    covariance, variance = error_covariance(*times)[1].tolist()
+    (keep, coupling), (_, keep_velocity) = error_coefficients(*times, dt=1 / sensor.rate_hz)[0].tolist()
+    (own, shared), (_, drive) = error_coefficients(*times, dt=1 / sensor.rate_hz)[1].tolist()
+    return GpsErrors(
+        first=first,
+        scale=Vec3(*sensor.position_error_sigma),
+        covariance=covariance,
+        variance=variance,
+        keep_position=keep,
+        coupling=coupling,
+        keep_velocity=keep_velocity,
+        drive_position=own * own + shared * shared,
+        drive_shared=shared * drive,
+        drive_velocity=drive * drive,
+        position_variance=_squares(sensor.position_noise_density, sensor.rate_hz),
+        velocity_variance=_squares(sensor.velocity_noise_density, sensor.rate_hz),
+    )
+
+
+def _squares(density: tuple[float, float, float], rate: float) -> Vec3:
+    """Return the variances of white noise of a density at a rate."""
+    x, y, z = (value * value * rate for value in density)
+    return Vec3(x, y, z)
+
+
+def barometer_errors(sensor: Barometer, first: int, altitude: float) -> BarometerErrors:
+    """Return the errors of a barometer as parameters of the filter.
+
+    A relative error of the pressure p is one of the altitude of -R T / g times it, by the hydrostatic law.
+
+    Args:
+        sensor: The barometer.
+        first: State of its drift.
+        altitude: Altitude of the world's origin above mean sea level [m].
+    """
+    standard = UsStandardAtmosphere1976()
+    air = standard.air(np.array([altitude]))
+    scale = GAS_CONSTANT * float(air.temperature[0]) / STANDARD_GRAVITY
+    noise = noise_of_sigma(
+        sensor.noise_density, sensor.drift_sigma, sensor.drift_correlation_time, rate_hz=sensor.rate_hz
+    )
+    return BarometerErrors(
+        first=first,
+        standard=standard.parameters,
+        origin_altitude=altitude,
+        phi=noise.phi,
+        drive=(noise.drive * scale) ** 2,
+        variance=(noise.bias_sigma * scale) ** 2,
+        white_variance=(noise.white_sigma * scale / float(air.pressure[0])) ** 2,
+    )
+
+
+def magnetometer_errors(sensor: Magnetometer, first: int) -> MagnetometerErrors:
+    """Return the errors of a magnetometer as parameters of the filter.
+
+    Args:
+        sensor: The magnetometer.
+        first: First state of its bias.
+    """
+    given = sensor.parameters()
+    iron, noise = given["iron"], given["noise"]
+    return MagnetometerErrors(
+        first=first,
+        soft_x=iron.soft_x,
+        soft_y=iron.soft_y,
+        soft_z=iron.soft_z,
+        hard=iron.hard,
+        phi=noise.phi,
+        drive=noise.drive**2,
+        variance=noise.bias_sigma**2 + noise.turn_on_bias**2,
+        white_variance=noise.white_sigma**2,
+    )
+
+
+def filter_parameters(
+    imu: IMU,
+    sources: list[Source],
+    size: int,
+    *,
+    gate: float,
+    known: bool,
+    rest_time: float,
+    vibration: float,
+) -> FilterParameters:
+    """Return the numbers of a filter.
+
+    Args:
+        imu: The IMU.
+        sources: The other sensors.
+        size: Number of states.
+        gate: Gate of innovations [standard deviations].
+        known: Whether it starts from the true state.
+        rest_time: Time at rest for the first attitude [s].
+        vibration: Density of further white noise of the accelerometer [m/s^2/sqrt(Hz)].
+    """
+    gyroscope, accelerometer = (m.at_rate(imu.rate_hz) for m in (imu.gyroscope, imu.accelerometer))
+    numbers = [source.number for source in sources]
+    free = FIX in numbers and not known
+    position = UNKNOWN_POSITION if free else KNOWN_POSITION
+    rests = {
+        name: 5.0 * noise.white_sigma + 3.0 * (noise.bias_sigma + noise.turn_on_bias) + _MARGINS[name]
+        for name, noise in (("rate", gyroscope), ("force", accelerometer))
+    }
+    return FilterParameters(
+        size=size,
+        lag=lag_of(imu, sources),
+        used=tuple(float(k in numbers) for k in range(SOURCE_COUNT)),
+        mounting=normalized(Quat(*imu.orientation)),
+        arm=Vec3(*imu.position),
+        rate_variance=gyroscope.white_sigma**2,
+        force_variance=accelerometer.white_sigma**2 + vibration * vibration * imu.rate_hz,
+        rate_drive=gyroscope.drive**2,
+        force_drive=accelerometer.drive**2,
+        rate_bias_variance=gyroscope.bias_sigma**2 + gyroscope.turn_on_bias**2,
+        force_bias_variance=accelerometer.bias_sigma**2 + accelerometer.turn_on_bias**2,
+        known=int(known),
+        samples=max(1, round(rest_time * imu.rate_hz)),
+        rest_rate=rests["rate"],
+        rest_force=rests["force"] + 5.0 * vibration * math.sqrt(imu.rate_hz),
+        gate=gate * gate,
+        position_variance=Vec3(*[position * position] * 3),
+    )
+
+
+def lag_of(imu: IMU, sources: list[Source]) -> int:
+    """Return the number of readings of the IMU in the longest latency of a sensor, rounded up.
+
+    Args:
+        imu: The IMU.
+        sources: The other sensors.
+    """
+    latency = max((float(getattr(source.sensor, "latency", 0.0)) for source in sources), default=0.0)
+    return math.ceil(latency * imu.rate_hz - 1e-9)
+
+
+def parameters_of(sources: list[Source], altitude: float) -> dict[str, Any]:
+    """Return the columns of the errors of the sensors, one row each.
+
+    Args:
+        sources: The sensors.
+        altitude: Altitude of the world's origin above mean sea level [m].
+    """
+    columns: dict[str, Any] = {
+        "gps": gps_errors(GPS(), 0),
+        "barometer": barometer_errors(Barometer(), 0, altitude),
+        "magnetometer": magnetometer_errors(Magnetometer(), 0),
+    }
+    for source in sources:
+        sensor, first = source.sensor, source.first
+        if isinstance(sensor, GPS):
+            columns["gps"] = gps_errors(sensor, first)
+        elif isinstance(sensor, Barometer):
+            columns["barometer"] = barometer_errors(sensor, first, altitude)
+        elif isinstance(sensor, Magnetometer):
+            columns["magnetometer"] = magnetometer_errors(sensor, first)
+    return {name: [value] for name, value in columns.items()}
