@@ -1,5 +1,6 @@
-"""Report of `pegasus compare`."""
+"""Reports of `pegasus compare` and `pegasus residuals`."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import orjson
 
 from pegasus.cli.terminal import console
+from pegasus.recording import read_neurobem, wrench_residuals
 from pegasus.recording.comparison import TEXT_SUFFIXES, compare_tracks, read_track
 
 
@@ -39,3 +41,28 @@ def report_comparison(
             f"{track.name}: {track.length:.2f} m in {track.duration:.2f} s", highlight=False, soft_wrap=True
         )
     out.print(distances)
+
+
+def report_residuals(files: Sequence[Path], *, vehicle: str, air_density: float, as_json: bool) -> None:
+    """Print the residuals of a vehicle's models over recorded flights, beside published ones.
+
+    Args:
+        files: Files in the format of NeuroBEM.
+        vehicle: Name of a shipped vehicle, or the path of a file.
+        air_density: Air density [kg/m^3].
+        as_json: Print one line of JSON instead of a table.
+
+    Raises:
+        ConfigError: If a file cannot be read, or an argument is not allowed.
+    """
+    residuals = wrench_residuals(vehicle, [read_neurobem(file) for file in files], air_density=air_density)
+    if as_json:
+        figures = {"count": residuals.count, "rmse": residuals.rmse, "measured": residuals.size}
+        print(orjson.dumps(figures | {"mean": residuals.mean}).decode())
+        return
+    out = console()
+    out.print(f"{residuals.count} instants", highlight=False)
+    out.print(residuals)
+    for name, unit in (("force", "N"), ("torque", "N m")):
+        x, y, z = residuals.mean[name]
+        out.print(f"mean residual {name}: {x:.4f}, {y:.4f}, {z:.4f} {unit}", highlight=False)

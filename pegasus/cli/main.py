@@ -235,6 +235,19 @@ def compare(
 
 
 @app.command()
+def residuals(
+    files: Annotated[list[Path], typer.Argument(help="CSV files of NeuroBEM, or in its format.")],
+    vehicle: Annotated[str, typer.Option(help="Name or file of the vehicle whose models are compared.")],
+    air_density: Annotated[float, typer.Option(help="Air density [kg/m^3].")] = 1.225,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Compare force and torque of a recorded flight with those of a vehicle's models."""
+    from pegasus.cli.comparison import report_residuals
+
+    report_residuals(files, vehicle=vehicle, air_density=air_density, as_json=json)
+
+
+@app.command()
 def bench(
     vehicles: Annotated[
         str, typer.Option(help="Numbers of vehicles, separated by commas.")
