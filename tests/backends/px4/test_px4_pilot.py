@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from pygeomag import GeoMag
+from pygeomag.wmm.wmm_2025 import WMM_2025
 from simulator_end import Simulator, sensor
 
 from pegasus import Backend, Multirotor, Simulation
 from pegasus.backends.mavlink.messages import HilGps
+from pegasus.config.files import load_world
+from pegasus.environment import Environment
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
 
 
@@ -90,9 +94,12 @@ class Bridge(Backend):
         return 1000 * outputs + 100 if answer.mode == 129 else 0 * outputs
 
 
-def test_it_flies_its_mission_from_the_messages_alone(simulate):
-    """If this fails, the peer's controller does not hover within 0.2 m, and backend tests are invalid."""
-    simulator = simulate("--silent", "0", "--mission", "square", "--ready", "2", "--hover-time", "3")
+def square_of(simulator, position, *, world="flat"):
+    """Fly the peer's mission from a position.
+
+    Returns:
+        Time [s], positions [m], and the time of each phase of the peer.
+    """
     simulator.handshake()
     gps = GPS(position_error_sigma=(0.0, 0.0, 0.0), startup_delay=0.0, initial_accuracy=1.0, eph=0.3, epv=0.4)
     # IMU and magnetometer keep their noise; only sensors that drift by metres have none.
@@ -103,8 +110,9 @@ def test_it_flies_its_mission_from_the_messages_alone(simulate):
         "gps": gps,
     }
     bridge = Bridge(simulator)
-    with Simulation(seed=1) as simulation:
-        vehicle = simulation.add(Multirotor("iris", backends=[bridge], sensors=sensors, heading=0.7))
+    with Simulation(world, seed=1) as simulation:
+        iris = Multirotor("iris", position=position, backends=[bridge], sensors=sensors, heading=0.7)
+        vehicle = simulation.add(iris)
         flight = []
         for t in simulation.stepping(60.0):
             flight.append((t, *vehicle.state.position[0]))
@@ -117,7 +125,13 @@ def test_it_flies_its_mission_from_the_messages_alone(simulate):
         "CONNECTED", "ARMED", "TAKEOFF", "HOVER", "SQUARE", "LAND", "LANDED", "DISARMED", "CLOSED",
     ]  # fmt: skip
     t, *position = np.array(flight).T
-    position = np.stack(position, axis=1)
+    return t, np.stack(position, axis=1), times
+
+
+def test_it_flies_its_mission_from_the_messages_alone(simulate):
+    """If this fails, the peer's controller does not hover within 0.2 m, and backend tests are invalid."""
+    simulator = simulate("--silent", "0", "--mission", "square", "--ready", "2", "--hover-time", "3")
+    t, position, times = square_of(simulator, (0.0, 0.0, 0.1))
     start = position[t < times["TAKEOFF"]][-1]
     hover = (t > times["HOVER"]) & (t < times["SQUARE"])
     error = position[hover] - start - [0, 0, 5]
@@ -128,3 +142,26 @@ def test_it_flies_its_mission_from_the_messages_alone(simulate):
     assert square[:, :2].min() > -0.3
     assert square[:, :2].max() < 5.3
     assert np.linalg.norm(position[-1] - start) < 0.2
+
+
+def test_it_flies_along_true_north_far_from_the_origin(simulate):
+    """GPS, compass and attitude would contradict each other where y is not north, here by 35 degrees."""
+    world = load_world("flat")[0]
+    world = world.model_copy(update={"origin": world.origin.model_copy(update={"latitude": 70.0})})
+    place = np.array([1.5e6, 0.0, 0.1])
+    environment = Environment.from_spec(world)
+    latitude, longitude, _ = (float(column[0]) for column in environment.geodetic(place[None]))
+    declination = GeoMag(coefficients_data=WMM_2025).calculate(latitude, longitude, 0.1, 2026.0).d
+    options = "--silent", "0", "--mission", "square", "--ready", "2", "--hover-time", "3"
+    simulator = simulate(*options, "--declination", f"{declination:.2f}")
+    t, position, times = square_of(simulator, place, world=world)
+    way = position - position[t < times["TAKEOFF"]][-1]
+    # On the map east and north are turned; it is stretched by 1 % across the way from the origin.
+    north = environment.local(np.eye(3), np.tile(place, (3, 1)))
+    assert abs(np.degrees(np.arcsin(north[1, 0])) - 35.0) < 3.0
+    local = way @ north
+    square = local[(t > times["SQUARE"]) & (t < times["LAND"])]
+    for corner in ((5, 5), (5, 0), (0, 5), (0, 0)):
+        assert np.linalg.norm(square - [*corner, 5], axis=1).min() < 0.3
+    assert square[:, :2].min() > -0.4
+    assert square[:, :2].max() < 5.4
