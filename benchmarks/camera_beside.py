@@ -4,8 +4,9 @@
 
 An Iris flies a circle with a camera of 640x480 at 30 Hz, each image of which is consumed. The row of each
 case gives the speed as a multiple of real time, the share of steps that came more than two periods after the
-one before, the longest such gap, the images per second, and how long after its instant an image was
-delivered, in simulated time. The machine should do nothing else.
+one before, the longest such gap, the images per second, how long after its instant an image was delivered, in
+simulated time, and the processor time of all threads per image. The machine should do nothing else; where it
+does, the processor time tells best how many cores the case needs.
 """
 
 import sys
@@ -57,12 +58,12 @@ def measure(world: str, outputs: tuple[str, ...], seconds: float, speed: float |
             return reading.stamp, [reading.image(output) for output in outputs]
 
         queue: ImageQueue[tuple[float, Any]] = ImageQueue(deliver)
-        begun, origin = 0.0, 0.0
+        begun, origin, used = 0.0, 0.0, 0.0
         while sim.time < WARM_UP + seconds:
             if speed is not None and begun:
                 time.sleep(max(0.0, (sim.time - origin) / speed - (time.perf_counter() - begun)))
             if not begun and sim.time >= WARM_UP:
-                begun, origin = time.perf_counter(), sim.time
+                begun, origin, used = time.perf_counter(), sim.time, time.process_time()
                 delays.clear()
             sim.step()
             started.append(time.perf_counter() if begun else 0.0)
@@ -70,10 +71,11 @@ def measure(world: str, outputs: tuple[str, ...], seconds: float, speed: float |
                 if isinstance(new, CameraReading):
                     queue.add(new, partial(make, new))
             queue.collect()
-        took = time.perf_counter() - begun
+        took, used = time.perf_counter() - begun, time.process_time() - used
         queue.finish()
     gaps = np.diff([moment for moment in started if moment]) * RATE * (speed or 1.0)
-    images = f"{len(delays) / took:5.1f} images/s, {1e3 * np.median(delays):4.0f} ms late" if delays else ""
+    late = f"{len(delays) / took:5.1f} images/s, {1e3 * np.median(delays):4.0f} ms late" if delays else ""
+    images = f"{late}, processor {1e3 * used / len(delays):5.1f} ms/image" if delays else ""
     return (
         f"{seconds / took:6.2f} x real time, gaps above two steps {100 * np.mean(gaps > 2.0):5.2f} %, "
         f"longest {gaps.max():5.1f} steps   {images}"
