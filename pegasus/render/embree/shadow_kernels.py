@@ -32,7 +32,8 @@ _SELECT = """
         return -1.0f;
     };
     for (int k = 0; k <= lamps; ++k) counts.data[k] = 0;
-    for (int row = 0; row < rows; ++row) for (int column = 0; column < columns; ++column) {
+    const int step = width > 0 && others == 0 ? 2 : 1, side = 4 * step;
+    for (int row = 0; row < rows; row += step) for (int column = 0; column < columns; column += step) {
         const int i = row * columns + column;
         marks.data[i] = 0;
         const bool alone = width == 0 || (row % 2 == 0 && column % 2 == 0);
@@ -89,7 +90,6 @@ _SELECT = """
         start += count;
     }
     // Lamp by lamp, in tiles of four by four points.
-    const int step = width > 0 && others == 0 ? 2 : 1, side = 4 * step;
     for (int top = 0; top < rows; top += side) for (int left = 0; left < columns; left += side) {
         const int bottom = wp::min(top + side, rows), right = wp::min(left + side, columns);
         for (int row = top; row < bottom; row += step)
