@@ -18,13 +18,17 @@ from pegasus.core.state import Estimate, VehicleState
 from pegasus.environment.geodesy import local_from_geodetic
 from pegasus.estimation.filter_rows import (
     ALIGNING,
+    DISTANCE,
     FIELD,
     FIX,
+    FLOW,
+    POSE,
     PRESSURE,
     READY,
     REST,
     SOURCE_COUNT,
     FilterRows,
+    GroundModel,
 )
 from pegasus.estimation.filter_step import estimate_state
 from pegasus.estimation.published import FilterEstimate, filter_estimate
@@ -33,6 +37,9 @@ from pegasus.sensors.barometer import BarometerReading
 from pegasus.sensors.gps import FIX_3D, GPS, GpsReading
 from pegasus.sensors.imu import ImuReading
 from pegasus.sensors.magnetometer import MagnetometerReading
+from pegasus.sensors.odometry import OdometryReading
+from pegasus.sensors.optical_flow import OpticalFlowReading
+from pegasus.sensors.rangefinder import RangeReading
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -43,8 +50,21 @@ _REST_INTERVAL = 0.1
 """Time between two corrections by the knowledge that a vehicle stands [s]."""
 _LATEST = 0.1
 """Age beyond the latency of its sensor at which a reading is not used [s]."""
-_SHARED = ("p", "gps", "barometer", "magnetometer", "newest", "oldest", "dt", "due", "age", "passed",
-           "field_is_new")  # fmt: skip
+_CLEARANCE, _ANY_CLEARANCE = 0.05**2, 1e4
+"""Variance of the height over the ground of a vehicle that stands, and of one in the air [m^2]."""
+_SIGNALS = {
+    "newest": np.int32,
+    "oldest": np.int32,
+    "field_is_new": np.int32,
+    "pose_reset": np.int32,
+    "flow_time": np.float64,
+}
+"""Numbers for all copies, which change from step to step."""
+_SHARED = (
+    *("p", "gps", "barometer", "magnetometer", "ground", "range", "flow", "pose"),
+    *("dt", "due", "age", "passed", *_SIGNALS),
+)
+"""Columns that do not have one row for each copy."""
 _SHAPES: dict[Any, tuple[int, ...]] = {Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
 
 
@@ -52,8 +72,8 @@ _SHAPES: dict[Any, tuple[int, ...]] = {Vec3: (3,), Quat: (4,), Mat33: (3, 3)}
 class EKF(Estimator):
     """Error-state extended Kalman filter of N vehicles.
 
-    Readings of the IMU drive a strapdown navigation; GPS, barometer and magnetometer correct its errors and
-    those of the sensors, which are states as well (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics
+    Readings of the IMU drive a strapdown navigation; GPS, barometer, magnetometer, a rangefinder that looks
+    down, optical flow and odometry correct its errors and those of the sensors, which are states as well (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics
     for the error-state Kalman filter"). The filter is as late as the latest of these readings; its state is
     carried on to the present by the readings of the IMU since then. Noise and drift of the sensors are those
     that the vehicle's file gives; their iron, mounting and latency are known to it.
@@ -66,6 +86,8 @@ class EKF(Estimator):
     state, for vehicles that start in the air."""
     rest_time: float = 0.5
     """Time at rest in which the first attitude is measured [s]."""
+    ground_roughness: float = 0.02
+    """Standard deviation of the height of the ground after a metre of way, which grows with its root [m]."""
     gate: float = 5.0
     """Innovation in standard deviations beyond which a measured number is not used."""
     vibration_noise_density: float = 0.0
@@ -79,8 +101,9 @@ class EKF(Estimator):
         for name, unit in (("rest_time", "s"), ("gate", "standard deviations")):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
-        value = self.vibration_noise_density
-        require(0 <= value < math.inf, "vibration_noise_density", value, "must be at least 0 and finite")
+        for name in ("ground_roughness", "vibration_noise_density"):
+            value = getattr(self, name)
+            require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
 
     def bind(self, vehicle: "Multirotor") -> None:
         """Join a vehicle, and start from a fresh state.
@@ -98,6 +121,14 @@ class EKF(Estimator):
             raise error.about(
                 f"estimator.{error.field}" if error.field == "sensors" else "estimator"
             ) from None
+        ground = GroundModel(
+            first=size,
+            roughness=self.ground_roughness**2,
+            clearance=-vehicle.asset.lowest_point,
+            variance=_ANY_CLEARANCE if self.start == "known" else _CLEARANCE,
+        )
+        if any(source.number in (DISTANCE, FLOW) for source in self.sources):
+            size += 1
         self.parameters = filter_parameters(
             self.imu,
             self.sources,
@@ -109,20 +140,18 @@ class EKF(Estimator):
         )
         """Numbers of the filter."""
         self._given = {"p": [self.parameters]} | parameters_of(
-            self.sources, self._environment.origin.altitude
+            self.sources, self._environment.origin.altitude, ground
         )
         n, slots = vehicle.count, self.parameters.lag + 1
         widths = {"rate": slots, "force": slots, "error": size, "covariance": size * size, "cross": size,
                   "gain": size, "nis": SOURCE_COUNT, "used_count": SOURCE_COUNT,
                   "rejected_count": SOURCE_COUNT}  # fmt: skip
         self.columns: dict[str, Array] = {
-            "newest": np.zeros(1, dtype=np.int32),
-            "oldest": np.zeros(1, dtype=np.int32),
+            **{name: np.zeros(1, dtype=kind) for name, kind in _SIGNALS.items()},
             "dt": np.zeros(slots),
             "due": np.zeros(SOURCE_COUNT, dtype=np.int32),
             "age": np.zeros(SOURCE_COUNT),
             "passed": np.zeros(SOURCE_COUNT, dtype=np.int32),
-            "field_is_new": np.zeros(1, dtype=np.int32),
         }
         """State, inputs and outputs of the filter by name; see `filter_rows.FilterRows`."""
         for name, hint in annotations_of(FilterRows).items():
@@ -143,7 +172,8 @@ class EKF(Estimator):
         self._rest_readings = max(1, round(_REST_INTERVAL * self.imu.rate_hz))
         self._reading_count = 0
         self._estimate: FilterEstimate | None = None
-        for name in ("newest", "oldest", "dt", "due", "age", "passed"):
+        self._pose_resets = 0
+        for name in ("dt", "due", "age", "passed", *_SIGNALS):
             self.columns[name][...] = 0
         start = self._vehicle.start
         self._fresh(np.arange(self._vehicle.count), start.position, start.orientation)
@@ -156,7 +186,8 @@ class EKF(Estimator):
         columns["phase"][rows] = ALIGNING
         columns["nis"][rows] = math.nan
         columns["q"][rows, 3] = columns["window_turn"][rows, 3] = 1.0
-        columns["position"][rows] = columns["start_position"][rows] = position
+        columns["newest_pose"][rows, 3] = 1.0
+        columns["position"][rows] = columns["start_position"][rows] = columns["pivot"][rows] = position
         columns["orientation"][rows] = columns["start_orientation"][rows] = orientation
         columns["rotation"][rows] = np.eye(3)
         self._starting = True
@@ -224,15 +255,23 @@ class EKF(Estimator):
             if source.name in readings:
                 reading = readings[source.name]
                 source.add(reading)
-                if self._starting and source.number == FIELD:
-                    assert isinstance(reading, MagnetometerReading)
-                    self.columns["newest_field"][...] = reading.magnetic_field
-                    self.columns["field_is_new"][0] = 1
+                if self._starting:
+                    self._show_heading(reading)
         self._estimate = None
         if self._imu_name in readings:
             imu = readings[self._imu_name]
             assert isinstance(imu, ImuReading)
             self._take(imu, t)
+
+    def _show_heading(self, reading: Reading) -> None:
+        """Hand a reading that tells the heading to filters that start: field, or orientation without one."""
+        columns = self.columns
+        if isinstance(reading, MagnetometerReading):
+            columns["newest_field"][...] = reading.magnetic_field
+            columns["field_is_new"][0] = 1
+        elif isinstance(reading, OdometryReading) and not self.parameters.used[FIELD]:
+            columns["newest_pose"][...] = reading.orientation
+            columns["field_is_new"][0] = 1
 
     def _take(self, reading: ImuReading, t: float) -> None:
         columns, slots = self.columns, self.parameters.lag + 1
@@ -307,3 +346,20 @@ class EKF(Estimator):
         elif source.number == FIELD:
             assert isinstance(reading, MagnetometerReading)
             columns["field"][...] = reading.magnetic_field
+        elif source.number == DISTANCE:
+            assert isinstance(reading, RangeReading)
+            columns["range_distance"][...], columns["range_valid"][...] = reading.distance, reading.valid
+        elif source.number == FLOW:
+            assert isinstance(reading, OpticalFlowReading)
+            columns["flow_time"][0] = reading.integration_time
+            columns["flow_angle"][:, :2] = reading.integrated_flow - reading.integrated_rate[:, :2]
+            columns["flow_distance"][...] = reading.distance
+            columns["flow_valid"][...] = reading.quality > 0
+        elif source.number == POSE:
+            assert isinstance(reading, OdometryReading)
+            columns["pose_position"][...] = reading.position
+            columns["pose_orientation"][...] = reading.orientation
+            columns["pose_velocity"][...] = reading.velocity
+            resets = int(reading.reset_count.max())
+            columns["pose_reset"][0] = resets > self._pose_resets
+            self._pose_resets = resets

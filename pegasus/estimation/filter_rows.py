@@ -122,6 +122,75 @@ class MagnetometerErrors:
     """Variance of the white noise [T^2]."""
 
 
+@dataclass(frozen=True)
+class GroundModel:
+    """Ground below a vehicle, whose height is a state."""
+
+    first: int
+    """State of its height [m]."""
+    roughness: float
+    """Variance that a metre of way adds [m^2/m]."""
+    clearance: float
+    """Height of the body's origin over the ground at the start [m]."""
+    variance: float
+    """Variance of that at the start [m^2]."""
+
+
+@dataclass(frozen=True)
+class RangeErrors:
+    """Place and errors of a rangefinder."""
+
+    place: Vec3
+    """Position in the body frame [m]."""
+    direction: Vec3
+    """Direction of the beam in the body frame, of length 1."""
+    half_cone: float
+    """Angle from the axis of the cone to its rim [rad]; 0 for a beam."""
+    period: float
+    """Time between two readings [s]."""
+    least: float
+    most: float
+    """Smallest and largest distance that it measures [m]."""
+    noise: float
+    proportional: float
+    """Standard deviation of the noise at a distance of zero [m], and its increase per metre."""
+
+
+@dataclass(frozen=True)
+class FlowErrors:
+    """Place and errors of a camera of optical flow."""
+
+    place: Vec3
+    """Position in the body frame [m]."""
+    least: float
+    most: float
+    """Smallest and largest distance that it measures [m]."""
+    variance: float
+    """Variance of the flow, without rotation, after 1 s [rad^2/s]."""
+    distance_variance: float
+    """Variance of the noise on the distance [m^2]."""
+
+
+@dataclass(frozen=True)
+class PoseErrors:
+    """Errors of an odometry, of which displacement and rotation of its frame are states."""
+
+    first: int
+    """First of four states: displacement [m] and rotation [rad]."""
+    phi: float
+    """Share of the drift that remains after a reading."""
+    drive: Vec3
+    yaw_drive: float
+    """Variances that a reading adds [m^2], [rad^2]."""
+    variance: Vec3
+    yaw_variance: float
+    """Stationary variances [m^2], [rad^2]."""
+    position_variance: float
+    orientation_variance: float
+    velocity_variance: float
+    """Variances of the white noise [m^2], [rad^2], [m^2/s^2]."""
+
+
 @dataclass
 class FilterRows:
     """Columns of the filters of the copies of a vehicle; parameters and signals have one row for all."""
@@ -130,6 +199,10 @@ class FilterRows:
     gps: Column[GpsErrors]
     barometer: Column[BarometerErrors]
     magnetometer: Column[MagnetometerErrors]
+    ground: Column[GroundModel]
+    range: Column[RangeErrors]
+    flow: Column[FlowErrors]
+    pose: Column[PoseErrors]
     newest: Column[int]
     """Slot of the newest reading of the IMU."""
     oldest: Column[int]
@@ -203,6 +276,30 @@ class FilterRows:
     """Pressure by the barometer [Pa]."""
     field: Column[Vec3]
     """Field by the magnetometer [T]."""
+    range_distance: Column[Real]
+    range_valid: Column[int]
+    """Distance by the rangefinder [m], and 1 if it is one of the ground."""
+    refusals: Column[int]
+    """Distances in a row that were beyond the gate."""
+    flow_angle: Column[Vec3]
+    flow_distance: Column[Real]
+    flow_valid: Column[int]
+    """Flow about x and y since the reading before, without rotation [rad]; distance to the ground [m], below
+    0 for none; 1 for a flow of any quality."""
+    flow_time: Column[Real]
+    """Time since the reading before [s]; one row."""
+    flow_before: Column[Vec3]
+    """Flow about x and y that was expected at the reading before [rad/s], and distance [m]; 0 for none."""
+    pose_position: Column[Vec3]
+    pose_orientation: Column[Quat]
+    pose_velocity: Column[Vec3]
+    """Odometry: position [m], orientation and velocity [m/s] in its frame."""
+    pose_reset: Column[int]
+    """1 if the frame of the odometry is another one than before; one row."""
+    newest_pose: Column[Quat]
+    """Newest orientation by odometry."""
+    pivot: Column[Vec3]
+    """Position about which its frame rotates [m]."""
     nis: Table[Real]
     """Normalized innovation squared of the last reading of each source, and NaN before."""
     used_count: Table[int]

@@ -5,9 +5,12 @@ from pegasus.estimation.covariance import forget
 from pegasus.estimation.filter_rows import (
     ALIGNING,
     ATTITUDE,
+    DISTANCE,
     FIELD,
     FIX,
+    FLOW,
     FORCE_BIAS,
+    POSE,
     POSITION,
     PRESSURE,
     RATE_BIAS,
@@ -26,6 +29,7 @@ from pegasus.estimation.measurements import (
     use_magnetometer,
     use_rest,
 )
+from pegasus.estimation.relative import heading_of, use_flow, use_pose, use_range
 from pegasus.estimation.strapdown import (
     append,
     clear_window,
@@ -77,9 +81,16 @@ def measure(i: int, rows: FilterRows) -> None:
         use_magnetometer(i, rows, rows.field[i], variance, gate_of(i, rows, FIELD))
     if rows.due[PRESSURE] == 1:
         use_barometer(i, rows)
+    if rows.due[DISTANCE] == 1:
+        use_range(i, rows)
+    if rows.due[FLOW] == 1:
+        use_flow(i, rows)
+    if rows.due[POSE] == 1:
+        use_pose(i, rows)
     if rows.due[FIX] == 1:
         use_gps(i, rows)
-    if rows.phase[i] == WAITING and (p.used[FIX] == 0.0 or rows.used_count[i, FIX] > 0):
+    placed = rows.used_count[i, FIX] > 0 or rows.used_count[i, POSE] > 0
+    if rows.phase[i] == WAITING and (placed or p.used[FIX] + p.used[POSE] == 0.0):
         rows.phase[i] = READY
         rows.ready[i] = 1
 
@@ -166,7 +177,10 @@ def start_at_rest(i: int, rows: FilterRows) -> None:
     fields = Real(rows.field_count[i])
     force = rows.mean_force[i] * (1.0 / count)
     field = rows.mean_field[i] * (1.0 / fields)
-    q = level(force, without_iron(rows.magnetometer[0], field), rows.earth_field[i])
+    # By odometry, the direction of its x axis takes the place of the field.
+    q = level(force, Vec3(1.0, 0.0, 0.0), heading_of(rows.newest_pose[i]))
+    if p.used[FIELD] > 0.0:
+        q = level(force, without_iron(rows.magnetometer[0], field), rows.earth_field[i])
     start(i, rows, q, rows.start_position[i], Vec3(0.0, 0.0, 0.0))
     rows.rate_bias[i] = rows.mean_rate[i] * (1.0 / count)
     rows.window_rate_bias[i] = rows.rate_bias[i]
@@ -183,8 +197,9 @@ def start_at_rest(i: int, rows: FilterRows) -> None:
         tie(i, rows, ATTITUDE, FORCE_BIAS + k, -column[1] * bias / size)
         tie(i, rows, ATTITUDE + 1, FORCE_BIAS + k, column[0] * bias / size)
     rows.covariance[i, (ATTITUDE + 2) * n + ATTITUDE + 2] = _ANY_HEADING
-    variance = rows.magnetometer[0].white_variance / fields
-    use_magnetometer(i, rows, field, variance, 1e300)
+    if p.used[FIELD] > 0.0:
+        variance = rows.magnetometer[0].white_variance / fields
+        use_magnetometer(i, rows, field, variance, 1e300)
 
 
 def start_known(i: int, rows: FilterRows) -> None:
@@ -236,6 +251,18 @@ def start(i: int, rows: FilterRows, q: Quat, r: Vec3, v: Vec3) -> None:
     if p.used[FIELD] > 0.0:
         for k in range(3):
             forget(i, rows, rows.magnetometer[0].first + k, rows.magnetometer[0].variance)
+    if p.used[POSE] > 0.0:
+        for k in range(3):
+            forget(i, rows, rows.pose[0].first + k, rows.pose[0].variance[k])
+        forget(i, rows, rows.pose[0].first + 3, rows.pose[0].yaw_variance)
+    if p.used[DISTANCE] + p.used[FLOW] > 0.0:
+        # The vehicle stands on the ground, however high that is.
+        g = rows.ground[0]
+        rows.error[i, g.first] = r[2] - g.clearance
+        forget(i, rows, g.first, g.variance)
+        if p.known == 0:
+            forget(i, rows, g.first, p.position_variance[2] + g.variance)
+            tie(i, rows, g.first, POSITION + 2, p.position_variance[2])
     rows.phase[i] = WAITING
 
 

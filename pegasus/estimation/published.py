@@ -18,9 +18,12 @@ from pegasus.core.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
     ALIGNING,
     ATTITUDE,
+    DISTANCE,
     FIELD,
     FIX,
+    FLOW,
     FORCE_BIAS,
+    POSE,
     POSITION,
     PRESSURE,
     RATE_BIAS,
@@ -52,6 +55,13 @@ class FilterEstimate(Estimate):
     magnetometer_nis: Array
     """That of the magnetometer, 3 numbers, shape (N,)."""
 
+    range_nis: Array
+    """That of the rangefinder, 1 number, shape (N,)."""
+    flow_nis: Array
+    """That of the optical flow, 2 numbers, shape (N,)."""
+    odometry_nis: Array
+    """That of the odometry, 9 numbers, shape (N,)."""
+
 
 def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
     """Return the present estimate of a filter.
@@ -81,6 +91,9 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
         nis[:, FIX].copy(),
         nis[:, PRESSURE].copy(),
         nis[:, FIELD].copy(),
+        nis[:, DISTANCE].copy(),
+        nis[:, FLOW].copy(),
+        nis[:, POSE].copy(),
     )
     if unknown.any():
         for values in vars(made).values():

@@ -16,20 +16,30 @@ from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere197
 from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
     CORE,
+    DISTANCE,
     FIELD,
     FIX,
+    FLOW,
+    POSE,
     PRESSURE,
     SOURCE_COUNT,
     BarometerErrors,
     FilterParameters,
+    FlowErrors,
     GpsErrors,
+    GroundModel,
     MagnetometerErrors,
+    PoseErrors,
+    RangeErrors,
 )
 from pegasus.sensors.barometer import Barometer
 from pegasus.sensors.gps import GPS, error_coefficients, error_covariance
 from pegasus.sensors.imu import IMU
 from pegasus.sensors.magnetometer import Magnetometer
-from pegasus.sensors.noise import noise_of_sigma
+from pegasus.sensors.noise import gauss_markov_coefficients, noise_of_sigma
+from pegasus.sensors.odometry import Odometry
+from pegasus.sensors.optical_flow import OpticalFlow
+from pegasus.sensors.rangefinder import Rangefinder
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -38,6 +48,9 @@ KINDS: Mapping[type[Sensor], tuple[int, int, int]] = {
     GPS: (FIX, 6, 6),
     Barometer: (PRESSURE, 1, 1),
     Magnetometer: (FIELD, 3, 3),
+    Rangefinder: (DISTANCE, 1, 0),
+    OpticalFlow: (FLOW, 2, 0),
+    Odometry: (POSE, 9, 4),
 }
 """Source of each class of sensors, the numbers in a reading, and those of its errors that are states."""
 
@@ -117,6 +130,9 @@ def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[st
     found: dict[type[Sensor], str] = {}
     for name, sensor in sensors.items():
         kind = next((kind for kind in kinds if isinstance(sensor, kind)), None)
+        if isinstance(sensor, Rangefinder) and not _looks_down(sensor):
+            require(names is None, "sensors", name, "must look down, within 45 degrees of the body's -z")
+            continue
         if kind is None:
             usable = ", ".join(one.__name__ for one in kinds)
             require(names is None, "sensors", name, f"must be a sensor of one of the classes {usable}")
@@ -131,8 +147,9 @@ def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[st
             found[kind] = name
     if IMU not in found:
         raise _lacking("an IMU", "imu: {model: imu}", sensors)
-    if Magnetometer not in found:
-        raise _lacking("a magnetometer, for its heading", "magnetometer: {model: magnetometer}", sensors)
+    if Magnetometer not in found and Odometry not in found:
+        needed = "a magnetometer or odometry, for its heading"
+        raise _lacking(needed, "magnetometer: {model: magnetometer}", sensors)
     sources, size = [], CORE
     for kind, (number, freedom, states) in KINDS.items():
         if kind in found:
@@ -141,6 +158,11 @@ def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[st
     imu = sensors[found[IMU]]
     assert isinstance(imu, IMU)
     return found[IMU], imu, sources, size
+
+
+def _looks_down(sensor: Rangefinder) -> bool:
+    x, y, z = sensor.direction
+    return -z > math.hypot(x, y)
 
 
 def _lacking(what: str, line: str, sensors: Mapping[str, Sensor]) -> ConfigError:
@@ -295,24 +317,85 @@ def lag_of(imu: IMU, sources: list[Source]) -> int:
     return math.ceil(latency * imu.rate_hz - 1e-9)
 
 
-def parameters_of(sources: list[Source], altitude: float) -> dict[str, Any]:
+def range_errors(sensor: Rangefinder) -> RangeErrors:
+    """Return place and errors of a rangefinder as parameters of the filter.
+
+    Args:
+        sensor: The rangefinder.
+    """
+    x, y, z = sensor.direction
+    length = math.sqrt(x * x + y * y + z * z)
+    return RangeErrors(
+        place=Vec3(*sensor.position),
+        direction=Vec3(x / length, y / length, z / length),
+        half_cone=0.5 * sensor.cone_angle,
+        period=1.0 / sensor.rate_hz,
+        least=sensor.min_range,
+        most=sensor.max_range,
+        noise=sensor.noise_sigma,
+        proportional=sensor.proportional_noise,
+    )
+
+
+def flow_errors(sensor: OpticalFlow) -> FlowErrors:
+    """Return place and errors of a camera of optical flow as parameters of the filter.
+
+    Args:
+        sensor: The sensor.
+    """
+    return FlowErrors(
+        place=Vec3(*sensor.position),
+        least=sensor.min_range,
+        most=sensor.max_range,
+        variance=sensor.flow_noise_density**2 + sensor.rate_noise_density**2,
+        distance_variance=sensor.distance_noise_sigma**2,
+    )
+
+
+def pose_errors(sensor: Odometry, first: int) -> PoseErrors:
+    """Return the errors of an odometry as parameters of the filter.
+
+    Args:
+        sensor: The odometry.
+        first: First state of its errors.
+    """
+    phi, drive = gauss_markov_coefficients(
+        1.0, correlation_time=sensor.drift_correlation_time, dt=1 / sensor.rate_hz
+    )
+    variances = [sigma * sigma for sigma in sensor.position_drift_sigma]
+    yaw = sensor.yaw_drift_sigma**2
+    return PoseErrors(
+        first=first,
+        phi=phi,
+        drive=Vec3(*(variance * drive * drive for variance in variances)),
+        yaw_drive=yaw * drive * drive,
+        variance=Vec3(*variances),
+        yaw_variance=yaw,
+        position_variance=sensor.position_noise_density**2 * sensor.rate_hz,
+        orientation_variance=sensor.orientation_noise_density**2 * sensor.rate_hz,
+        velocity_variance=sensor.velocity_noise_density**2 * sensor.rate_hz,
+    )
+
+
+def parameters_of(sources: list[Source], altitude: float, ground: GroundModel) -> dict[str, Any]:
     """Return the columns of the errors of the sensors, one row each.
 
     Args:
         sources: The sensors.
         altitude: Altitude of the world's origin above mean sea level [m].
+        ground: Ground below the vehicle.
     """
-    columns: dict[str, Any] = {
-        "gps": gps_errors(GPS(), 0),
-        "barometer": barometer_errors(Barometer(), 0, altitude),
-        "magnetometer": magnetometer_errors(Magnetometer(), 0),
-    }
+    found: dict[type[Sensor], tuple[Any, int]] = {kind: (kind(), 0) for kind in KINDS}
     for source in sources:
-        sensor, first = source.sensor, source.first
-        if isinstance(sensor, GPS):
-            columns["gps"] = gps_errors(sensor, first)
-        elif isinstance(sensor, Barometer):
-            columns["barometer"] = barometer_errors(sensor, first, altitude)
-        elif isinstance(sensor, Magnetometer):
-            columns["magnetometer"] = magnetometer_errors(sensor, first)
+        kind = next(kind for kind in KINDS if isinstance(source.sensor, kind))
+        found[kind] = source.sensor, source.first
+    columns = {
+        "gps": gps_errors(*found[GPS]),
+        "barometer": barometer_errors(*found[Barometer], altitude),
+        "magnetometer": magnetometer_errors(*found[Magnetometer]),
+        "ground": ground,
+        "range": range_errors(found[Rangefinder][0]),
+        "flow": flow_errors(found[OpticalFlow][0]),
+        "pose": pose_errors(*found[Odometry]),
+    }
     return {name: [value] for name, value in columns.items()}

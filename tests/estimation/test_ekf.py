@@ -193,7 +193,10 @@ def message_of(**options):
     ("sensors", "words"),
     [
         ({}, ("estimator", "needs an IMU", "imu: {model: imu}")),
-        ({"imu": IMU(), "gps": GPS()}, ("needs a magnetometer", "imu, gps", "magnetometer: {model:")),
+        (
+            {"imu": IMU(), "gps": GPS()},
+            ("needs a magnetometer or odometry", "imu, gps", "magnetometer: {model:"),
+        ),
         (
             {"imu": IMU(), "gps": GPS(), "gps2": GPS(), "magnetometer": Magnetometer()},
             ("estimator.sensors", "gps, gps2", "name the sensors that it takes"),
@@ -230,6 +233,7 @@ def test_named_sensors_are_those_that_it_uses():
         ("gate", -1.0),
         ("gate", float("nan")),
         ("vibration_noise_density", -0.1),
+        ("ground_roughness", float("inf")),
     ],
 )
 def test_wrong_parameters_are_refused(field, value):
