@@ -47,7 +47,7 @@ from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, 
 from pegasus.estimation import ESTIMATORS
 from pegasus.faults import FAULTS, Fault, Region
 from pegasus.optics.lens import FocusedLens
-from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Vibration
+from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Thermal, Vibration
 from pegasus.worlds import GENERATORS
 
 ROOT = Path(__file__).parents[1]
@@ -95,6 +95,7 @@ OTHERS = {
     "Fields of `gust`": DiscreteGust,
     "Fields of `gyroscope`": Gyroscope,
     "Fields of `accelerometer`": Accelerometer,
+    "Fields of `thermal`": Thermal,
     "Fields of `vibration`": Vibration,
     "Fields of a `gate`": Gate,
     "Fields of a `scenario` file": ScenarioSpec,

@@ -6,12 +6,14 @@ from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
 from pegasus.sensors.gps import GPS, GpsReading
-from pegasus.sensors.imu import IMU, Accelerometer, Gyroscope, ImuReading, Vibration
+from pegasus.sensors.imu import IMU, ImuReading
+from pegasus.sensors.inertial_noise import Accelerometer, Gyroscope, Thermal
 from pegasus.sensors.magnetometer import Magnetometer, MagnetometerReading
 from pegasus.sensors.noise import NoiseModel
 from pegasus.sensors.odometry import Odometry, OdometryReading
 from pegasus.sensors.optical_flow import OpticalFlow, OpticalFlowReading
 from pegasus.sensors.rangefinder import Rangefinder, RangeReading, Sonar
+from pegasus.sensors.vibration import Vibration
 
 __all__ = [
     "GPS",
@@ -42,5 +44,6 @@ __all__ = [
     "Sensor",
     "SensorRows",
     "Sonar",
+    "Thermal",
     "Vibration",
 ]

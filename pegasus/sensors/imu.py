@@ -1,7 +1,7 @@
 """Inertial measurement unit: gyroscope and accelerometer."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,11 @@ from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import (
     TURN,
-    Column,
     Quat,
     Real,
-    Table,
     Vec3,
     clamped,
     conjugated,
-    cos,
     cross,
     dot,
     floor,
@@ -31,148 +28,17 @@ from pegasus.base.step_math import (
     rotate_inverse,
     rotation_quaternion,
     rotation_vector,
-    sin,
 )
-from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
+from pegasus.core.compiled_sensor import INPUTS, CompiledSensor
 from pegasus.core.sensor import Reading
 from pegasus.core.state import VehicleState
-from pegasus.sensors.noise import NoiseModel, NoiseParameters, next_bias, noisy
+from pegasus.environment.atmosphere import UsStandardAtmosphere1976
+from pegasus.sensors.imu_rows import ImuParameters, ImuRows, erroneous
+from pegasus.sensors.inertial_noise import Accelerometer, Gyroscope, InertialSystem, Thermal
+from pegasus.sensors.noise import next_bias, noisy
+from pegasus.sensors.vibration import Vibration, blade_vibration, rotor_vibration
 
-
-@dataclass(frozen=True, kw_only=True)
-class Gyroscope(NoiseModel):
-    """Noise and range of a gyroscope; the defaults are those of Pegasus (an ADIS16448, as in Gazebo)."""
-
-    noise_density: float = 3.3937e-4
-    """Angular random walk [rad/s/sqrt(Hz)]."""
-    bias_random_walk: float = 3.8785e-5
-    """Density of the noise that drives the bias [rad/s^2/sqrt(Hz)]."""
-    bias_correlation_time: float = 1000.0
-    """Time constant of the bias [s]."""
-    turn_on_bias: float = 0.0087266
-    """Standard deviation of the offset at every start [rad/s]."""
-    range: float = math.radians(2000.0)
-    """Largest measured angular rate on an axis; larger rates saturate [rad/s]."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.range > 0, "range", self.range, "must be above 0 rad/s")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Accelerometer(NoiseModel):
-    """Noise and range of an accelerometer; the defaults are those of Pegasus."""
-
-    noise_density: float = 0.004
-    """Velocity random walk [m/s^2/sqrt(Hz)]."""
-    bias_random_walk: float = 0.006
-    """Density of the noise that drives the bias [m/s^3/sqrt(Hz)]."""
-    bias_correlation_time: float = 300.0
-    """Time constant of the bias [s]."""
-    turn_on_bias: float = 0.196
-    """Standard deviation of the offset at every start [m/s^2]."""
-    range: float = 16 * 9.80665
-    """Largest measured specific force on an axis; larger forces saturate [m/s^2]."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.range > 0, "range", self.range, "must be above 0 m/s^2")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Vibration:
-    """Vibration of the accelerometer by the rotors, at the frequency of each rotor.
-
-    Amplitudes are per squared rotor speed: the eccentric mass times its radius over the vehicle's mass.
-    With R rotors at a speed w, each axis of the disc's plane gets a variance of R (in_plane w^2)^2 / 2: in
-    a hovering Iris (4 rotors, 656 rad/s) 5.05e-6 m gives the 9.46 m^2/s^4 that AirSim 2017 measured in
-    flight. Frequencies above half the sensor's rate alias, as in a sensor without a filter.
-    """
-
-    in_plane: float = 0.0
-    """Amplitude in the plane of the disc, rotating with the rotor [m]; 0 for none."""
-    axial: float = 0.0
-    """Amplitude along the axis of the rotor [m]; 0 for none."""
-
-    def __post_init__(self) -> None:
-        for name in ("in_plane", "axial"):
-            value = getattr(self, name)
-            require(0 <= value < math.inf, name, value, "must be at least 0 m and finite")
-
-    def vectors(self, axis: Array, spin: Array) -> tuple[Array, Array]:
-        """Return the vectors c and s of `rotor_vibration`, each of shape (R, 3).
-
-        Args:
-            axis: Axis of each rotor in the body frame, shape (R, 3).
-            spin: +1 for counter-clockwise about the axis, -1 for clockwise, shape (R,).
-        """
-        axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
-        # Any vector in the plane of the disc, since the phase is random.
-        aside = np.where(np.abs(axis[:, :1]) < 0.9, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-        first = np.cross(aside, axis)
-        first /= np.linalg.norm(first, axis=-1, keepdims=True)
-        return self.in_plane * first + self.axial * axis, self.in_plane * spin[:, None] * np.cross(
-            axis, first
-        )
-
-
-@dataclass(frozen=True)
-class ImuParameters:
-    """Mounting and ranges of an IMU."""
-
-    position: Vec3
-    """Position of the IMU in the body frame [m]."""
-    mounting: Quat
-    """Frame of the IMU to body frame."""
-    rate_range: float
-    """Largest angular rate on an axis [rad/s]."""
-    force_range: float
-    """Largest specific force on an axis [m/s^2]."""
-    reading_time: float
-    """Nominal time between two readings [s]."""
-
-
-@dataclass
-class ImuRows(SensorRows):
-    """Columns of IMUs."""
-
-    parameters: Column[ImuParameters]
-    gyroscope: Column[NoiseParameters]
-    accelerometer: Column[NoiseParameters]
-    orientation: Column[Quat]
-    velocity: Column[Vec3]
-    angular_velocity: Column[Vec3]
-    gravity: Column[Vec3]
-    followed: Column[int]
-    """1 if the state of the last step is known, 0 at the start and after a placement."""
-    last_orientation: Column[Quat]
-    """Orientation at the last step."""
-    last_velocity: Column[Vec3]
-    """Velocity of the IMU in the world at the last step [m/s]."""
-    steps: Column[int]
-    """Number of steps since the last reading."""
-    force_sum: Column[Vec3]
-    """Sum of the mean specific forces of these steps, each in the body frame of its middle [m/s^2]."""
-    turn_sum: Column[Vec3]
-    """Sum of the rotations of these steps, in the body frame [rad]."""
-    turn: Column[Quat]
-    """Rotation since the last reading."""
-    rate_offset: Column[Vec3]
-    rate_bias: Column[Vec3]
-    force_offset: Column[Vec3]
-    force_bias: Column[Vec3]
-    rotor_speed: Table[Real]
-    phase: Table[Real]
-    cosine: Table[Vec3]
-    sine: Table[Vec3]
-    """Speed [rad/s] and phase [rad] of each rotor, and the vectors of its vibration [m]."""
-    rate: Column[Vec3]
-    """Angular velocity of the last reading [rad/s]."""
-    force: Column[Vec3]
-    """Specific force of the last reading [m/s^2]."""
-    rate_error: Column[Vec3]
-    force_error: Column[Vec3]
-    """Turn-on and Gauss-Markov bias within the last reading."""
+_STANDARD = UsStandardAtmosphere1976()
 
 
 def specific_force(acceleration: Vec3, gravity: Vec3, orientation: Quat) -> Vec3:
@@ -209,20 +75,6 @@ def whole_turn(turn: Quat, sum_of_turns: Vec3) -> Vec3:
         return short
     turns = floor((dot(short, sum_of_turns) / angle - angle) / TURN + 0.5)
     return short * (1.0 + turns * TURN / angle)
-
-
-def rotor_vibration(phase: Real, speed: Real, cosine: Vec3, sine: Vec3) -> Vec3:
-    """Return the acceleration by an unbalanced rotor, omega^2 (c cos(phase) + s sin(phase)) [m/s^2].
-
-    The force of an eccentric mass grows with the square of its speed and turns with it.
-
-    Args:
-        phase: Angle of the rotor [rad].
-        speed: Its speed omega [rad/s].
-        cosine: Vector c in the body frame [m].
-        sine: Vector s in the body frame [m].
-    """
-    return (cosine * cos(phase) + sine * sin(phase)) * (speed * speed)
 
 
 def follow_motion(i: int, rows: ImuRows) -> None:
@@ -284,8 +136,12 @@ def imu(i: int, rows: ImuRows) -> None:
             speed = rows.rotor_speed[i, r]
             rows.phase[i, r] = rows.phase[i, r] + speed * p.reading_time
             force += rotor_vibration(rows.phase[i, r], speed, rows.cosine[i, r], rows.sine[i, r])
+            if p.blades > 0.0:
+                force += blade_vibration(rows.phase[i, r], speed, p.blades, rows.passage[i, r])
         rate = rotate_inverse(p.mounting, rate)
         force = rotate_inverse(p.mounting, force)
+        if p.errs == 1:
+            rate, force = erroneous(i, rows, rate, force)
         rate = noisy(gyroscope, rate, rows.normal[i, 0], rows.rate_bias[i], rows.rate_offset[i])
         force = noisy(accelerometer, force, rows.normal[i, 1], rows.force_bias[i], rows.force_offset[i])
         rows.rate[i] = saturated(rate, p.rate_range)
@@ -334,15 +190,17 @@ class IMU(CompiledSensor):
     rate_hz: float = 250.0
     """Readings per second [Hz]."""
     gyroscope: Gyroscope = Gyroscope()
-    """Noise and range of the gyroscope."""
+    """Noise, errors and range of the gyroscope."""
     accelerometer: Accelerometer = Accelerometer()
-    """Noise and range of the accelerometer."""
+    """Noise, errors and range of the accelerometer."""
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Position of the IMU in the body frame [m]."""
     orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
     """Mounting: quaternion xyzw, frame of the IMU to body frame."""
     vibration: Vibration = Vibration()
     """Vibration by the rotors; none by default."""
+    thermal: Thermal = Thermal()
+    """Temperature of the IMU, felt by the temperature coefficients of gyroscope and accelerometer."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -352,7 +210,9 @@ class IMU(CompiledSensor):
         require(of_unit_length, "orientation", self.orientation, "must be a unit quaternion xyzw")
 
     def parameters(self) -> Mapping[str, Any]:
-        """Return mounting, ranges and noise."""
+        """Return mounting, ranges, noise and systematic errors."""
+        shown = self.vibration.blade_passage > 0
+        atmosphere = self._standard_atmosphere() or _STANDARD
         return {
             "parameters": ImuParameters(
                 position=Vec3(*self.position),
@@ -360,22 +220,60 @@ class IMU(CompiledSensor):
                 rate_range=self.gyroscope.range,
                 force_range=self.accelerometer.range,
                 reading_time=1 / self.rate_hz,
+                blades=float(self.vehicle.spec.propeller.blade_count) if shown else 0.0,
+                errs=int(self.gyroscope.errs or self.accelerometer.errs),
             ),
             "gyroscope": self.gyroscope.at_rate(self.rate_hz),
             "accelerometer": self.accelerometer.at_rate(self.rate_hz),
+            "system": self._system(),
+            "rate_errors": self.gyroscope.errors,
+            "force_errors": self.accelerometer.errors,
+            "atmosphere": atmosphere.parameters,
         }
 
+    def _system(self) -> InertialSystem:
+        thermal, warms = self.thermal, self.gyroscope.warms or self.accelerometer.warms
+        standard = warms and self._standard_atmosphere() is not None
+        x, y, z = (Vec3(*row) for row in self.gyroscope.g_sensitivity)
+        return InertialSystem(
+            int(warms),
+            int(standard),
+            self.environment.origin.altitude if standard else 0.0,
+            thermal.self_heating,
+            thermal.initial_heating,
+            math.exp(-1 / (self.rate_hz * thermal.warm_up_time)),
+            thermal.reference_temperature,
+            x,
+            y,
+            z,
+            self.gyroscope.g_sensitivity_sigma,
+        )
+
+    def _standard_atmosphere(self) -> UsStandardAtmosphere1976 | None:
+        """Return the atmosphere if the step function computes it."""
+        atmosphere = getattr(self.environment, "atmosphere", None)
+        return atmosphere if type(atmosphere) is UsStandardAtmosphere1976 else None
+
+    def inputs(self) -> Collection[str]:
+        """Return all but the temperature, unless it is needed and not computed in the step function."""
+        warms = self.gyroscope.warms or self.accelerometer.warms
+        needed = warms and self._standard_atmosphere() is None
+        return [name for name in INPUTS if name != "temperature" or needed]
+
     def initial(self) -> Mapping[str, Array]:
-        """Return the vectors of rotors that vibrate."""
-        shaken = self.vibration.in_plane > 0 or self.vibration.axial > 0
+        """Return the vectors of rotors that vibrate, and room for systematic errors."""
+        shaken = self.vibration.present
         axis = np.asarray(self.vehicle.layout.axis) if shaken else np.zeros((0, 3))
-        cosine, sine = self.vibration.vectors(axis, self.vehicle.layout.spin[: len(axis)])
+        cosine, sine, passage = self.vibration.vectors(axis, self.vehicle.layout.spin[: len(axis)])
         self.is_fed = shaken
+        errs = self.gyroscope.errs or self.accelerometer.errs
         return {
             "rotor_speed": np.zeros((self.count, len(axis))),
             "phase": np.zeros((self.count, len(axis))),
             "cosine": np.tile(cosine, (self.count, 1, 1)),
             "sine": np.tile(sine, (self.count, 1, 1)),
+            "passage": np.tile(passage, (self.count, 1, 1)),
+            "calibration": np.zeros((self.count, 11 if errs else 0, 3)),
         }
 
     def draw(self, rows: IntArray) -> None:

@@ -16,13 +16,14 @@ from pegasus.sensors import (
     IMU,
     Airspeed,
     Barometer,
+    Gyroscope,
     ImuReading,
     Magnetometer,
     Odometry,
     OpticalFlow,
     Rangefinder,
+    Vibration,
 )
-from pegasus.sensors.imu import Gyroscope, Vibration
 
 PLACES = [[0.0, 0.0, 0.3], [10.0, 0.0, 0.3], [20.0, 0.0, 0.3]]
 PATH = [{"takeoff": {"height": 2.0}}, {"hold": {"duration": 1.0}}, {"land": {}}]

@@ -69,6 +69,7 @@ class Bench:
             physics_rate=rate or sensor.rate_hz,
             sensors=SensorSuite({"sensor": sensor}),
             state=state,
+            spec=SimpleNamespace(propeller=SimpleNamespace(blade_count=3)),
         )
         environment: Any = self.environment
         sensor.bind(vehicle, environment, np.random.default_rng(seed))

@@ -13,13 +13,30 @@ from pegasus.base.frames import quaternion_from_rotation_vector
 from pegasus.core.sensor_bank import SensorTable, _Clock
 from pegasus.core.state import VehicleState
 from pegasus.environment import Environment, Gusts
-from pegasus.sensors import GPS, IMU, Airspeed, Barometer, Magnetometer, Odometry, Sensor, Vibration
+from pegasus.sensors import (
+    GPS,
+    IMU,
+    Accelerometer,
+    Airspeed,
+    Barometer,
+    Gyroscope,
+    Magnetometer,
+    Odometry,
+    Sensor,
+    Vibration,
+)
 
 SENSORS = [
     IMU(
         vibration=Vibration(in_plane=5e-6, axial=1e-6), position=(0.1, 0.0, 0.0), orientation=(0.6, 0, 0, 0.8)
     ),
     IMU(rate_hz=60.0),
+    IMU(
+        gyroscope=Gyroscope(scale_error_sigma=0.01, misalignment_sigma=0.01, g_sensitivity_sigma=1e-3),
+        accelerometer=Accelerometer(temperature_bias_sigma=0.01, temperature_scale_error=(1e-4, 0.0, -1e-4)),
+        vibration=Vibration(blade_passage=1e-6),
+        orientation=(0.6, 0, 0, 0.8),
+    ),
     GPS(latency=0.011, rate_hz=20.0),
     Barometer(),
     Magnetometer(turn_on_bias=1e-6, hard_iron=(1e-6, 0.0, 0.0)),
