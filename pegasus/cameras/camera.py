@@ -270,13 +270,22 @@ class Camera(Sensor):
         """
         super().bind(vehicle, environment, rng)
         self._name = next((name for name, item in vehicle.sensors.items() if item is self), "camera")
-        mount = self.position
-        if mount is None:
-            mount = nose(vehicle.asset.scene, vehicle.spec.rotor_list())
-        self._optics = self._optics_at(np.array(mount), f"camera {self._name!r} of {vehicle.name!r}")
+        _, mount = self.mount(vehicle)
+        self._optics = self._optics_at(mount, f"camera {self._name!r} of {vehicle.name!r}")
         self._turn = quaternion_from_matrix(self._optics.rotation)
         self._matrix = self._optics.lens.matrix(self.resolution)
         self._previous: Snapshot | None = None
+
+    def mount(self, vehicle: "Multirotor") -> tuple[Array, Array]:
+        """Return the rotation of the optical frame to the body frame, and the position of the lens there [m].
+
+        Args:
+            vehicle: The vehicle.
+        """
+        position = self.position
+        if position is None:
+            position = nose(vehicle.asset.scene, vehicle.spec.rotor_list())
+        return optical_rotation(self.orientation), np.array(position)
 
     def measure(self, state: VehicleState, t: float) -> CameraReading:
         """Return the poses of the cameras, and the state from which their images are rendered.

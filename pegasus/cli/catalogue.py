@@ -35,6 +35,13 @@ class Kind(StrEnum):
     FAULTS = "faults"
 
 
+class Calibration(StrEnum):
+    """Files of Kalibr."""
+
+    IMU = "imu"
+    CAMCHAIN = "camchain"
+
+
 _FILES = (Kind.WORLDS, Kind.VEHICLES, Kind.SCENARIOS)
 
 
@@ -78,11 +85,23 @@ def show_vehicle(
     name: Annotated[
         str, typer.Argument(help="Name of a vehicle, or a YAML file.", autocompletion=_vehicle_names)
     ],
+    kalibr: Annotated[
+        Calibration | None,
+        typer.Option(help="Print its calibration as a file of Kalibr."),
+    ] = None,
 ) -> None:
     """Show a vehicle's parameters, and the performance derived from them."""
     from pegasus.design.vehicle_sheet import vehicle_sheet
 
     import_from_beside(name)
+    if kalibr is not None:
+        from pegasus.core.multirotor import Multirotor
+        from pegasus.design.kalibr import camera_chain, imu_parameters
+
+        vehicle = Multirotor(name)
+        content = imu_parameters(vehicle) if kalibr is Calibration.IMU else camera_chain(vehicle)
+        print(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=110), end="")
+        return
     table = Table("", "", show_header=False, box=None)
     table.columns[1].overflow = "fold"
     for label, value in vehicle_sheet(name):

@@ -145,6 +145,18 @@ def test_show_vehicle(pegasus, tmp_path):
     one_line(pegasus("show", "vehicle", "irsi"), "vehicle = 'irsi'", "iris")
 
 
+def test_show_calibration(pegasus, tmp_path):
+    """The printed calibration would not be a YAML file that Kalibr could read."""
+    write(tmp_path, own__yaml=IRIS | {"sensors": {"imu": {"model": "imu"}, "front": {"model": "camera"}}})
+    code, out, err = pegasus("show", "vehicle", "own.yaml", "--kalibr", "imu")
+    assert (code, err) == (0, "")
+    assert yaml.safe_load(out)["update_rate"] == 250.0
+    code, out, err = pegasus("show", "vehicle", "own.yaml", "--kalibr", "camchain")
+    assert (code, err) == (0, "")
+    assert yaml.safe_load(out)["cam0"]["camera_model"] == "pinhole"
+    one_line(pegasus("show", "vehicle", "iris", "--kalibr", "camchain"), "has no camera", "sensors")
+
+
 def test_plot(pegasus, tmp_path):
     """The plot of a run could not be drawn again from its folder or its log."""
     write(tmp_path, s__yaml=SCENARIO)
