@@ -222,6 +222,17 @@ class SpawnPoint(StrictModel):
     """Heading, counter-clockwise from east [rad]."""
 
 
+class SteelSpec(StrictModel):
+    """A steel object, which disturbs the magnetic field."""
+
+    position: Vec3
+    """Centre in the world [m]."""
+    radius: Positive
+    """Radius [m]; of a compact object that of the ball around it."""
+    moment: Vec3 = (0.0, 0.0, 0.0)
+    """Permanent magnetic moment in the world [A m^2]."""
+
+
 class WorldSpec(StrictModel):
     """A world: its scene, its place on Earth, its air."""
 
@@ -235,6 +246,8 @@ class WorldSpec(StrictModel):
     gravity: Component = {"model": "inverse_square"}
     atmosphere: Component = {"model": "us_standard_1976"}
     magnetic_field: Component = {"model": "wmm2025"}
+    steel: list[SteelSpec] = []
+    """Steel objects, which disturb the magnetic field."""
     wind: Component = {"model": "none"}
     """Wind; a constant one if it has no `model`, the sum of a list of winds."""
     spawn_points: list[SpawnPoint] | None = None

@@ -251,7 +251,7 @@ def _input(environment: "Environment", name: str, position: Array, t: float) -> 
     if name == "gravity":
         return environment.gravity_vector(position)
     if name == "magnetic_field":
-        return environment.magnetic_field_at(position)
+        return environment.disturbed_field_at(position)
     if name == "wind":
         return 0.0 if environment.wind.calm else environment.wind_velocity(position, t)
     values: Array = getattr(environment.air(position), name)

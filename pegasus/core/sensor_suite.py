@@ -59,7 +59,10 @@ class SensorSuite(Mapping[str, Sensor]):
         self._vehicle = vehicle.name
         schedules = {name: Schedule(sensor.rate_hz, rate, name=name) for name, sensor in self.items()}
         for name, sensor in self.items():
-            sensor.bind(vehicle, vehicle.environment, stream(seed, vehicle.name, name))
+            try:
+                sensor.bind(vehicle, vehicle.environment, stream(seed, vehicle.name, name))
+            except ConfigError as error:
+                raise error.within(field=f"sensors.{name}") from None
         others = {name: sensor for name, sensor in self.items() if name not in self._compiled}
         self._schedules = [(name, sensor, schedules[name]) for name, sensor in others.items()]
         self._followers = [s for s in others.values() if type(s).follow is not Sensor.follow]

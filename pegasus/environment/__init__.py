@@ -7,6 +7,7 @@ from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_fro
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Samples
+from pegasus.environment.steel import SteelObject
 from pegasus.environment.thermals import Thermals
 from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
 from pegasus.environment.wind import ConstantWind, DiscreteGust, Gusts, NoWind, Wind
@@ -34,6 +35,7 @@ __all__ = [
     "NoWind",
     "PowerWind",
     "Samples",
+    "SteelObject",
     "SumWind",
     "Thermals",
     "TiltedDipole",

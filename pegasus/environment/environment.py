@@ -15,6 +15,7 @@ from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_fro
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
+from pegasus.environment.steel import STEEL_FIELD, SteelObject, SteelParameters
 from pegasus.environment.thermals import Thermals
 from pegasus.environment.turbulent_wind import DrydenWind, VonKarmanWind
 from pegasus.environment.wind import ConstantWind, Gusts, NoWind, Wind
@@ -72,6 +73,9 @@ class Environment:
     magnetic_field: MagneticField = field(default_factory=WorldMagneticModel)
     wind: Wind = field(default_factory=NoWind)
     """Wind model; may be replaced between steps by one with a bound random stream."""
+    steel: tuple[SteelObject, ...] = ()
+    """Steel objects, which disturb the magnetic field."""
+    _steel: SteelParameters | None = field(init=False, default=None, repr=False)
     _sampler: Sampler | None = field(init=False, default=None, repr=False)
 
     @classmethod
@@ -95,6 +99,7 @@ class Environment:
                 field="magnetic_field",
             ),
             wind=build(Wind, WINDS, world.wind, field="wind"),
+            steel=tuple(SteelObject(**item.model_dump()) for item in world.steel),
         )
 
     def bind(self, rng: np.random.Generator) -> None:
@@ -104,6 +109,7 @@ class Environment:
             rng: Random stream of the wind.
         """
         self.wind.bind(rng)
+        self._steel = None
 
     def altitude(self, position: Array) -> Array:
         """Return the altitude above mean sea level [m], shape (N,).
@@ -150,12 +156,30 @@ class Environment:
         return self.wind.velocity(position, t)
 
     def magnetic_field_at(self, position: Array) -> Array:
-        """Return the magnetic flux density in the world [T], shape (N, 3).
+        """Return the Earth's magnetic flux density in the world [T], shape (N, 3).
 
         Args:
             position: Positions in the world [m], shape (N, 3).
         """
         return self.magnetic_field.flux_density(position, origin=self.origin)
+
+    def disturbed_field_at(self, position: Array) -> Array:
+        """Return the magnetic flux density of the Earth and of steel objects [T], shape (N, 3).
+
+        Args:
+            position: Positions in the world [m], shape (N, 3).
+        """
+        field = self.magnetic_field_at(position)
+        if not self.steel:
+            return field
+        if self._steel is None:
+            numbers: list[float] = []
+            for item in self.steel:
+                earth = self.magnetic_field_at(np.array([item.position]))[0].tolist()
+                numbers += [*item.position, item.radius, *item.total_moment(earth)]
+            self._steel = SteelParameters(tuple(numbers))
+        disturbed: Array = field + STEEL_FIELD(self._steel, position)
+        return disturbed
 
     def geodetic(self, position: Array) -> tuple[Array, Array, Array]:
         """Return latitude [deg], longitude [deg] in [-180, 180) and altitude [m], each of shape (N,).

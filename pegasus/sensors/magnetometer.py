@@ -1,7 +1,8 @@
 """Magnetometer: the Earth's field in the body frame with hard-iron and soft-iron distortion."""
 
+import itertools
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,17 @@ from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, dot, norm, rotate_inverse
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
 from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
 from pegasus.environment.magnetic_field import WorldMagneticModel, cell_at, interpolated_field
 from pegasus.sensors.noise import NoiseModel, NoiseParameters, next_bias, noisy
 
 if TYPE_CHECKING:
+    from pegasus.core.multirotor import Multirotor
     from pegasus.environment import Environment
 
 _Row = tuple[float, float, float]
+_LARGEST_FIELD = 2e-4
+"""Field per current at 1 mm from a straight lead [T/A]."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,10 @@ class Iron:
     """Rows of the soft-iron matrix."""
     hard: Vec3
     """Field of permanent magnets, in the body frame [T]."""
+    powered: int
+    """1 if the current of the battery has a field."""
+    per_current: Vec3
+    """Field per current of the battery, in the body frame [T/A]."""
 
 
 @dataclass
@@ -52,6 +61,8 @@ class MagnetometerRows(SensorRows):
     """Lowest corner of the cell [m], and the field at all corners [T]."""
     outside: Column[int]
     """1 if a reading waits for another cell."""
+    current: Column[Real]
+    """Current of the battery [A]."""
     offset: Column[Vec3]
     bias: Column[Vec3]
     measured_field: Column[Vec3]
@@ -69,6 +80,31 @@ def distorted_field(iron: Iron, field: Vec3) -> Vec3:
         field: Earth's magnetic field B in the body frame [T].
     """
     return Vec3(dot(iron.soft_x, field), dot(iron.soft_y, field), dot(iron.soft_z, field)) + iron.hard
+
+
+def lead_field(points: Sequence[_Row], place: _Row) -> Array:
+    """Return the field of a current of 1 A along straight pieces, by Biot and Savart [T], shape (3,).
+
+    With the vectors a and b from the ends of a piece, it is mu_0 / 4 pi (a x b) (|a| + |b|) / (|a| |b|
+    (|a| |b| + a . b)), not finite on the piece. Source: Jackson 1999, eq. 5.4, integrated along the piece.
+
+    Args:
+        points: Points of the lead, in the direction of the current [m].
+        place: Where [m].
+    """
+    total = np.zeros(3)
+    for start, end in itertools.pairwise(points):
+        a, b = np.array(place) - start, np.array(place) - end
+        size_a, size_b = math.hypot(*a), math.hypot(*b)
+        product, along = size_a * size_b, float((a * b).sum())
+        below = product + along
+        if along < 0.0:
+            # The same without a difference of almost equal numbers.
+            below = float((np.cross(a, b) ** 2).sum()) / (product - along)
+        if below <= 0.0:
+            return np.full(3, math.inf)
+        total += 1e-7 * np.cross(a, b) * (size_a + size_b) / (product * below)
+    return total
 
 
 def magnetometer(i: int, rows: MagnetometerRows) -> None:
@@ -95,7 +131,10 @@ def magnetometer(i: int, rows: MagnetometerRows) -> None:
             rows.bias[i] = rows.normal[i, 2] * p.bias_sigma
             rows.offset[i] = rows.normal[i, 3] * p.turn_on_bias
         field = rotate_inverse(rows.orientation[rows.body[i]], earth)
-        field = distorted_field(rows.iron[rows.kind[i]], field)
+        iron = rows.iron[rows.kind[i]]
+        field = distorted_field(iron, field)
+        if iron.powered == 1:
+            field += iron.per_current * rows.current[i]
         rows.measured_field[i] = noisy(p, field, rows.normal[i, 0], rows.bias[i], rows.offset[i])
         rows.bias[i] = next_bias(p, rows.bias[i], rows.normal[i, 1])
         rows.count[i] = reading + 1
@@ -133,6 +172,12 @@ class Magnetometer(CompiledSensor):
     """Constant field of the vehicle, in the body frame [T]."""
     soft_iron: tuple[_Row, _Row, _Row] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     """Rows of the soft-iron matrix, which may include scale and misalignment."""
+    current_field: _Row = (0.0, 0.0, 0.0)
+    """Field per current of the battery, in the body frame [T/A]."""
+    lead: tuple[_Row, ...] = ()
+    """Points of the lead that carries the current of the battery, in its direction, in the body frame [m]."""
+    position: _Row = (0.0, 0.0, 0.0)
+    """Position in the body frame, at which the field of the lead is felt [m]."""
 
     def __post_init__(self) -> None:
         require(0 < self.rate_hz < math.inf, "rate_hz", self.rate_hz, "must be above 0 Hz and finite")
@@ -141,18 +186,48 @@ class Magnetometer(CompiledSensor):
         require(len(self.soft_iron) == 3, "soft_iron", self.soft_iron, "must hold three rows")
         for row in self.soft_iron:
             require_vector("soft_iron", row)
+        require_vector("current_field", self.current_field, unit="T/A")
+        require_vector("position", self.position, unit="m")
+        require(len(self.lead) != 1, "lead", self.lead, "must hold two points or more, or none")
+        for point in self.lead:
+            require_vector("lead", point, unit="m")
+        field = lead_field(self.lead, self.position)
+        free = bool(np.isfinite(field).all()) and float(np.abs(field).max()) < _LARGEST_FIELD
+        require(free, "lead", self.lead, "must pass 1 mm or more from the magnetometer's position")
+
+    def bind(self, vehicle: "Multirotor", environment: "Environment", rng: np.random.Generator) -> None:
+        """Join a vehicle.
+
+        Raises:
+            ConfigError: If the current has a field and the vehicle has no battery.
+        """
+        self.is_fed = any(self.current_field) or len(self.lead) > 0
+        if self.is_fed:
+            name = "lead" if self.lead else "current_field"
+            remedy = "add a battery to its file"
+            battery = vehicle.battery is not None
+            require(battery, name, getattr(self, name), f"vehicle {vehicle.name!r} has no battery", remedy)
+        super().bind(vehicle, environment, rng)
+
+    def feed(self, state: VehicleState) -> None:
+        """Copy the current of the battery."""
+        assert self.vehicle.battery is not None
+        self.rows["current"][...] = self.vehicle.battery.current
 
     def parameters(self) -> Mapping[str, Any]:
         """Return iron and noise."""
         x, y, z = (Vec3(*row) for row in self.soft_iron)
+        per_current = (np.array(self.current_field) + lead_field(self.lead, self.position)).tolist()
         return {
-            "iron": Iron(x, y, z, hard=Vec3(*self.hard_iron)),
+            "iron": Iron(x, y, z, Vec3(*self.hard_iron), int(self.is_fed), Vec3(*per_current)),
             "noise": self._noise_model().at_rate(self.rate_hz),
         }
 
     def initial(self) -> Mapping[str, Array]:
         """Return the grid of the World Magnetic Model, with no cell known yet."""
-        gridded = type(getattr(self.environment, "magnetic_field", None)) is WorldMagneticModel
+        environment = self.environment
+        gridded = type(getattr(environment, "magnetic_field", None)) is WorldMagneticModel
+        gridded = gridded and not environment.steel
         return {
             "gridded": np.full(self.count, gridded, dtype=np.int32),
             "cell": np.full((self.count, 3), math.inf),

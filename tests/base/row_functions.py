@@ -12,6 +12,7 @@ from pegasus.environment import (
     Environment,
     Geodetic,
     Gusts,
+    SteelObject,
     TiltedDipole,
     geodetic_from_local,
     local_from_geodetic,
@@ -32,6 +33,7 @@ def _windy() -> Environment:
     return environment
 
 
+_STEEL = Environment(steel=(SteelObject(position=(0.1, 0.2, 0.3), radius=0.4, moment=(1.0, 2.0, 3.0)),))
 FUNCTIONS = {
     "multiply": (frames.multiply, *_QUATERNIONS),
     "conjugate": (frames.conjugate, _QUATERNIONS[0]),
@@ -55,6 +57,7 @@ FUNCTIONS = {
     "gusts": (lambda p: _windy().wind_velocity(p, 7.0), 1e3 * _VECTORS[0]),
     "dipole": (_windy().magnetic_field_at, 1e3 * _VECTORS[0]),
     "WMM2025": (Environment().magnetic_field_at, 1e3 * _VECTORS[0]),
+    "steel": (_STEEL.disturbed_field_at, _VECTORS[0]),
     "longitude": (lambda p: geodetic_from_local(p, origin=_ORIGIN)[1], 1e4 * _VECTORS[0]),
     "local position": (partial(local_from_geodetic, origin=_ORIGIN), *_VECTORS[..., 0]),
 }

@@ -39,6 +39,8 @@ class PlainEnvironment:
     def magnetic_field_at(self, position: Array) -> Array:
         return np.tile(self.magnetic_field, (len(position), 1))
 
+    disturbed_field_at = magnetic_field_at
+
     def geodetic(self, position: Array) -> tuple[Array, Array, Array]:
         return position[:, 1], position[:, 0], position[:, 2]
 
@@ -66,9 +68,11 @@ class Bench:
         vehicle: Any = SimpleNamespace(
             count=count,
             layout=SimpleNamespace(axis=axis, position=np.zeros_like(axis), spin=spin),
+            name="bench",
             physics_rate=rate or sensor.rate_hz,
             sensors=SensorSuite({"sensor": sensor}),
             state=state,
+            battery=SimpleNamespace(current=np.full(count, 12.0)),
             spec=SimpleNamespace(propeller=SimpleNamespace(blade_count=3)),
         )
         environment: Any = self.environment

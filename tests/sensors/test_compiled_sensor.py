@@ -40,6 +40,7 @@ SENSORS = [
     GPS(latency=0.011, rate_hz=20.0),
     Barometer(),
     Magnetometer(turn_on_bias=1e-6, hard_iron=(1e-6, 0.0, 0.0)),
+    Magnetometer(current_field=(1e-8, 2e-8, -3e-8)),
     Airspeed(turn_on_bias=2.0),
     Odometry(latency=0.011, reset_interval=0.1),
 ]
