@@ -152,6 +152,7 @@ SENSORS: Registry[Sensor] = Registry(
         "rangefinder": "pegasus.sensors.rangefinder:Rangefinder",
         "optical_flow": "pegasus.sensors.optical_flow:OpticalFlow",
         "odometry": "pegasus.sensors.odometry:Odometry",
+        "uwb": "pegasus.sensors.uwb:UWB",
         "battery_monitor": "pegasus.sensors.battery_monitor:BatteryMonitor",
         "camera": "pegasus.cameras.camera:Camera",
         "stereo_camera": "pegasus.cameras.stereo_camera:StereoCamera",

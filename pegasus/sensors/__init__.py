@@ -13,12 +13,14 @@ from pegasus.sensors.noise import NoiseModel
 from pegasus.sensors.odometry import Odometry, OdometryReading
 from pegasus.sensors.optical_flow import OpticalFlow, OpticalFlowReading
 from pegasus.sensors.rangefinder import Rangefinder, RangeReading, Sonar
+from pegasus.sensors.uwb import UWB, UwbReading
 from pegasus.sensors.vibration import Vibration
 
 __all__ = [
     "GPS",
     "IMU",
     "SENSORS",
+    "UWB",
     "Accelerometer",
     "Airspeed",
     "AirspeedReading",
@@ -45,5 +47,6 @@ __all__ = [
     "SensorRows",
     "Sonar",
     "Thermal",
+    "UwbReading",
     "Vibration",
 ]
