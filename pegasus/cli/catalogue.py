@@ -100,7 +100,9 @@ def show_vehicle(
 
         vehicle = Multirotor(name)
         content = imu_parameters(vehicle) if kalibr is Calibration.IMU else camera_chain(vehicle)
-        print(yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=110), end="")
+        # Matrices have a row on each line, as Kalibr writes them.
+        flow = False if kalibr is Calibration.IMU else None
+        print(yaml.safe_dump(content, sort_keys=False, default_flow_style=flow, width=110), end="")
         return
     table = Table("", "", show_header=False, box=None)
     table.columns[1].overflow = "fold"
