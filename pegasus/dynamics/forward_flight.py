@@ -28,11 +28,11 @@ _SLOW = 1e-9
 """Travel of a blade tip [m/s] below which advance ratios are those of this travel."""
 _DENSITY = 50.0
 """Points of the tables per unit of the advance ratio along the axis."""
-_ACROSS_DENSITY = 15.0
-"""Points of the tables per unit of the advance ratio across the axis."""
-_ACROSS = 31
-"""Points of the tables across the axis: up to 2, and held beyond."""
-_LAST_ACROSS = 30.0
+_ACROSS = 13
+"""Points of the tables across the axis, evenly spaced in mu / (mu + 0.3), which is 1 at the last."""
+_LAST_ACROSS = 12.0
+_HALF = 0.3
+"""Advance ratio mu across the axis in the middle of the tables."""
 _ROW = 2 * _ACROSS
 """Values of the tables for one advance ratio along the axis."""
 
@@ -91,7 +91,7 @@ def flow_through(ratio: Array, across: Array, flows: Array, thrust: Array) -> Ar
 
 
 def over_ratios(made: Coefficients, download: float) -> Array:
-    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 31, 2).
+    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 13, 2).
 
     Args:
         made: Coefficients in axial flight.
@@ -103,9 +103,9 @@ def over_ratios(made: Coefficients, download: float) -> Array:
     rising = flows < np.append(np.minimum.accumulate(flows[::-1])[-2::-1], np.inf)
     flows, thrust, power = flows[rising], np.array(made.thrust)[rising], np.array(made.power)[rising]
     along = np.arange(round(-DESCENT * _DENSITY), math.floor(ratios[-1] * _DENSITY) + 1) / _DENSITY
-    ratio, across = (
-        grid.ravel() for grid in np.meshgrid(along, np.arange(_ACROSS) / _ACROSS_DENSITY, indexing="ij")
-    )
+    share = np.arange(_ACROSS) / _LAST_ACROSS
+    rising_across = _HALF * share / np.maximum(1.0 - share, 1e-9)
+    ratio, across = (grid.ravel() for grid in np.meshgrid(along, rising_across, indexing="ij"))
     found = flow_through(ratio, across, flows, thrust).reshape(len(along), _ACROSS)
     tables = np.stack([np.interp(found, flows, thrust), np.interp(found, flows, power)], axis=-1)
     # Axial flight is that of the propeller itself, also where two ratios have one flow.
@@ -126,7 +126,8 @@ def rotor_in_flight(
         travel = _SLOW
     plane = air_velocity[0] * air_velocity[0] + air_velocity[1] * air_velocity[1]
     along = (air_velocity[2] / travel + DESCENT) * _DENSITY
-    across = sqrt(plane) / magnitude(travel) * _ACROSS_DENSITY
+    level = sqrt(plane)
+    across = level / (level + _HALF * magnitude(travel)) * _LAST_ACROSS
     last = Real(length(p.coefficients) // _ROW) - 1.0
     # The comparisons hold no value that is not a number, which would point outside the tables.
     if not along > 0.0:
