@@ -1,4 +1,4 @@
-"""Reports of `pegasus compare` and `pegasus residuals`."""
+"""Reports of `pegasus compare`, `pegasus residuals` and `pegasus published`."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 
+from pegasus.base.components import require
 from pegasus.cli.terminal import console
+from pegasus.experiments.published import PUBLISHED, plot_comparison
 from pegasus.recording import read_neurobem, wrench_residuals
 from pegasus.recording.comparison import TEXT_SUFFIXES, compare_tracks, read_track
 
@@ -66,3 +68,26 @@ def report_residuals(files: Sequence[Path], *, vehicle: str, air_density: float,
     for name, unit in (("force", "N"), ("torque", "N m")):
         x, y, z = residuals.mean[name]
         out.print(f"mean residual {name}: {x:.4f}, {y:.4f}, {z:.4f} {unit}", highlight=False)
+
+
+def report_published(name: str, *, plot: Path | None, as_json: bool) -> None:
+    """Print published figures beside those computed here.
+
+    Args:
+        name: Name of the comparison.
+        plot: PNG file of its curves to write; none if None.
+        as_json: Print one line of JSON instead of a table.
+
+    Raises:
+        ConfigError: If the name is unknown, or the file cannot be written.
+    """
+    require(name in PUBLISHED, "NAME", name, f"must be one of {', '.join(PUBLISHED)}")
+    comparison = PUBLISHED[name]()
+    if as_json:
+        print(orjson.dumps([asdict(entry) for entry in comparison.entries]).decode())
+    else:
+        out = console()
+        out.print(comparison.title, highlight=False)
+        out.print(comparison)
+    if plot is not None:
+        plot_comparison(comparison, plot)

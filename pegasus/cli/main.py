@@ -248,6 +248,18 @@ def residuals(
 
 
 @app.command()
+def published(
+    name: Annotated[str, typer.Argument(help="Comparison: airsim, hector or rotors.", metavar="NAME")],
+    plot: Annotated[Path | None, typer.Option(help="PNG file of the curves.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Compute figures of papers again, and print both."""
+    from pegasus.cli.comparison import report_published
+
+    report_published(name, plot=plot, as_json=json)
+
+
+@app.command()
 def bench(
     vehicles: Annotated[
         str, typer.Option(help="Numbers of vehicles, separated by commas.")
