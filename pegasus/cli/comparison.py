@@ -9,7 +9,6 @@ import orjson
 
 from pegasus.base.components import require
 from pegasus.cli.terminal import console
-from pegasus.experiments.published import PUBLISHED, plot_comparison
 from pegasus.recording import read_neurobem, wrench_residuals
 from pegasus.recording.comparison import TEXT_SUFFIXES, compare_tracks, read_track
 
@@ -81,6 +80,9 @@ def report_published(name: str, *, plot: Path | None, as_json: bool) -> None:
     Raises:
         ConfigError: If the name is unknown, or the file cannot be written.
     """
+    # Not at the top: it imports the simulation, which two logs are compared without.
+    from pegasus.experiments.published import PUBLISHED, plot_comparison
+
     require(name in PUBLISHED, "NAME", name, f"must be one of {', '.join(PUBLISHED)}")
     comparison = PUBLISHED[name]()
     if as_json:

@@ -43,6 +43,8 @@ class Panel:
     """Published curves, drawn as points."""
     ours: Sequence[Curve]
     """Curves computed here, drawn as lines."""
+    equal_axes: bool = False
+    """Draw a metre along both axes as long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,8 @@ def plot_comparison(comparison: PublishedComparison, path: Path) -> None:
             )
         axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
         axes.grid(alpha=0.3)
+        if panel.equal_axes:
+            axes.set_aspect("equal", adjustable="datalim")
         axes.legend(fontsize="small")
     try:
         canvas.print_png(path)  # type: ignore[no-untyped-call]
