@@ -4,6 +4,7 @@ python benchmarks/speed.py [SECONDS]           Steps of 1 to 1000 vehicles, as `
 python benchmarks/speed.py run [SCENARIO ...]  `pegasus run`, recorded and audited; first_flight by default
 python benchmarks/speed.py batch [COUNT]       A batch with one trajectory for all, and with one for each; 256
 python benchmarks/speed.py guided [COUNT]      Vehicles that hold a point, and guided by velocities; 1
+python benchmarks/speed.py estimator [COUNT]   What an estimator adds to the step of an Iris; 1
 python benchmarks/speed.py models [COUNT]      What winds and propulsions add to the step of an Iris; 1
 """
 
@@ -25,8 +26,10 @@ from pegasus.cli.benchmark import report
 from pegasus.config.files import load_vehicle, load_world
 from pegasus.config.scenario import WorldSpec
 from pegasus.control import GeometricController, GuidedController, trajectories
+from pegasus.core.sensor import build_sensors
 from pegasus.core.vehicle_manager import VehicleManager
 from pegasus.engines.mujoco_engine import MujocoEngine
+from pegasus.estimation import EKF
 from pegasus.experiments import Flight
 from pegasus.recording import EnergyAudit, McapRecorder, TrackingAudit
 
@@ -279,9 +282,62 @@ def report_models(count: int) -> None:
     print(f"np.add of two vectors at this load: {yardstick():.2f} us")
 
 
+ESTIMATED: dict[str, dict[str, Any]] = {
+    "IMU, magnetometer": {},
+    "and barometer": {"barometer": {"model": "barometer"}},
+    "and GPS": {"barometer": {"model": "barometer"}, "gps": {"model": "gps"}},
+    "and odometry": {
+        "barometer": {"model": "barometer"},
+        "gps": {"model": "gps"},
+        "odometry": {"model": "odometry"},
+    },
+}
+
+
+def report_estimators(count: int) -> None:
+    """Print the step times of vehicles in flight with an estimator and without, measured in turn.
+
+    Args:
+        count: Number of copies.
+    """
+    places = [(8.0 * (k % 16), 8.0 * (k // 16), 10.0) for k in range(count)]
+    always = {"imu": {"model": "imu"}, "magnetometer": {"model": "magnetometer"}}
+    steps = 20 + 3000 // count
+    with ExitStack() as stack:
+        pairs: dict[str, list[Simulation]] = {name: [] for name in ESTIMATED}
+        for name, sensors in ESTIMATED.items():
+            for estimator in (None, EKF(start="known")):
+                simulation = stack.enter_context(Simulation("flat", engine="mujoco"))
+                hold = GeometricController(trajectories.hold(height=10.0), spin_up=0.0)
+                vehicle = Multirotor(
+                    "iris",
+                    count=count,
+                    position=places,
+                    backends=[hold],
+                    sensors=build_sensors(always | sensors),
+                    estimator=estimator,
+                )
+                simulation.add(vehicle)
+                simulation.step(300)
+                pairs[name].append(simulation)
+        times: dict[str, list[list[float]]] = {name: [[], []] for name in ESTIMATED}
+        for _ in range(8):
+            for name, simulations in pairs.items():
+                for simulation, taken in zip(simulations, times[name], strict=True):
+                    began = time.thread_time_ns()
+                    simulation.step(steps)
+                    taken.append((time.thread_time_ns() - began) / steps / count / 1e3)
+    for name, (without, estimated) in times.items():
+        added = min(estimated) - min(without)
+        print(f"{name:18} {min(estimated):7.3f} us per vehicle-step, {added:+.3f} by the estimator")
+    print(f"np.add of two vectors at this load: {yardstick():.2f} us")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["batch"]:
         report_batch(int(sys.argv[2]) if sys.argv[2:] else 256)
+    elif sys.argv[1:2] == ["estimator"]:
+        report_estimators(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["models"]:
         report_models(int(sys.argv[2]) if sys.argv[2:] else 1)
     elif sys.argv[1:2] == ["guided"]:

@@ -31,7 +31,7 @@ from pegasus.estimation.filter_rows import (
     GroundModel,
 )
 from pegasus.estimation.filter_step import estimate_state
-from pegasus.estimation.published import FilterEstimate, filter_estimate
+from pegasus.estimation.published import FilterEstimate, filter_estimate, present_spreads
 from pegasus.estimation.sources import Source, filter_parameters, parameters_of, sources_of
 from pegasus.sensors.barometer import BarometerReading
 from pegasus.sensors.gps import FIX_3D, GPS, GpsReading
@@ -73,10 +73,11 @@ class EKF(Estimator):
     """Error-state extended Kalman filter of N vehicles.
 
     Readings of the IMU drive a strapdown navigation; GPS, barometer, magnetometer, a rangefinder that looks
-    down, optical flow and odometry correct its errors and those of the sensors, which are states as well (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics
-    for the error-state Kalman filter"). The filter is as late as the latest of these readings; its state is
-    carried on to the present by the readings of the IMU since then. Noise and drift of the sensors are those
-    that the vehicle's file gives; their iron, mounting and latency are known to it.
+    down, optical flow and odometry correct its errors and those of the sensors, which are states as well
+    (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics for the error-state Kalman filter"). The filter
+    is as late as the latest of these readings; its state is carried on to the present by the readings of the
+    IMU since then. Noise and drift of the sensors are those that the vehicle's file gives; their iron,
+    mounting and latency are known to it.
     """
 
     sensors: tuple[str, ...] | None = None
@@ -161,6 +162,7 @@ class EKF(Estimator):
             shape = (n, *((widths[name],) if get_origin(hint) is Table else ()), *_SHAPES.get(element, ()))
             self.columns[name] = np.zeros(shape, dtype=np.int32 if element is int else np.float64)
         self._launch: Callable[[], None] | None = None
+        self._spread_launch: Callable[[], None] | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -211,7 +213,7 @@ class EKF(Estimator):
         for name in (*FEEDBACK, "ready"):
             columns[name][...] = self.columns[name]
             self.columns[name] = columns[name]
-        self._launch = None
+        self._launch = self._spread_launch = None
 
     @property
     def state(self) -> VehicleState:
@@ -230,6 +232,9 @@ class EKF(Estimator):
     def estimate(self) -> Estimate:
         """The estimate as it is logged and shown: present state, standard deviations, biases and errors."""
         if self._estimate is None:
+            if self._spread_launch is None:
+                self._spread_launch = self._prepared(present_spreads)
+            self._spread_launch()
             self._estimate = filter_estimate(self, self._vehicle.state)
         return self._estimate
 
@@ -300,20 +305,20 @@ class EKF(Estimator):
             columns["gravity"][...] = self._environment.gravity_vector(columns["position"])
             columns["earth_field"][...] = self._environment.magnetic_field_at(columns["position"])
         if self._launch is None:
-            self._launch = self._prepared()
+            self._launch = self._prepared(estimate_state)
         self._launch()
         if self._starting:
             columns["field_is_new"][0] = 0
             self._starting = not (columns["phase"] == READY).all()
         self._received = t
 
-    def _prepared(self) -> Callable[[], None]:
+    def _prepared(self, function: Callable[..., None]) -> Callable[[], None]:
         # Not at the top: it imports Warp, which is not needed to build vehicles.
         from pegasus.base.compiler import Rows, shared_kernel
 
         self.rows = Rows(FilterRows, {**self.columns, **self._given})
         """The rows, also for plain Python."""
-        return shared_kernel(estimate_state).launch(self.rows, self._vehicle.count)
+        return shared_kernel(function).launch(self.rows, self._vehicle.count)
 
     def _measure(self, source: Source, time: float) -> None:
         """Hand the reading of a time to the filter, if there is one."""

@@ -305,6 +305,10 @@ class FilterRows:
     used_count: Table[int]
     rejected_count: Table[int]
     """Measured numbers of each source that were used, and that were beyond the gate."""
+    attitude_sigma: Column[Vec3]
+    velocity_sigma: Column[Vec3]
+    position_sigma: Column[Vec3]
+    """Standard deviations of the present state, when they were last asked for [rad], [m/s], [m]."""
     ready: Column[int]
     """1 for a filter whose estimate can be flown on."""
     position: Column[Vec3]

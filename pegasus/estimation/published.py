@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pegasus.base.arrays import Array
-from pegasus.base.frames import (
-    conjugate,
-    matrix_from_quaternion,
-    multiply,
-    rotate,
-    rotation_vector_from_quaternion,
-)
+from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_inverse, sqrt
 from pegasus.core.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
     ALIGNING,
@@ -28,7 +22,9 @@ from pegasus.estimation.filter_rows import (
     PRESSURE,
     RATE_BIAS,
     VELOCITY,
+    FilterRows,
 )
+from pegasus.estimation.measurements import unit
 
 if TYPE_CHECKING:
     from pegasus.estimation.ekf import EKF
@@ -67,33 +63,27 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
     """Return the present estimate of a filter.
 
     Args:
-        source: The filter.
+        source: The filter, whose columns of standard deviations are those of now.
         true: True state of the same time.
     """
-    columns, state = source.columns, source.state
+    columns, nis = source.columns, source.columns["nis"]
     unknown = columns["phase"] == ALIGNING
-    error = rotation_vector_from_quaternion(multiply(state.orientation, conjugate(true.orientation)))
-    attitude, velocity, position = present_variances(source)
-    nis = columns["nis"]
+    # q and -q are the same attitude.
+    overlap = np.abs((columns["orientation"] * true.orientation).sum(axis=1))
     made = FilterEstimate(
         np.full(len(unknown), source.received),
-        state.position.copy(),
-        state.velocity.copy(),
-        state.orientation.copy(),
-        state.position - true.position,
-        state.velocity - true.velocity,
-        np.sqrt((error * error).sum(axis=1)),
-        np.sqrt(position),
-        np.sqrt(velocity),
-        np.sqrt(attitude),
+        columns["position"].copy(),
+        columns["velocity"].copy(),
+        columns["orientation"].copy(),
+        columns["position"] - true.position,
+        columns["velocity"] - true.velocity,
+        2.0 * np.arccos(np.minimum(overlap, 1.0)),
+        columns["position_sigma"].copy(),
+        columns["velocity_sigma"].copy(),
+        columns["attitude_sigma"].copy(),
         columns["rate_bias"].copy(),
         columns["force_bias"].copy(),
-        nis[:, FIX].copy(),
-        nis[:, PRESSURE].copy(),
-        nis[:, FIELD].copy(),
-        nis[:, DISTANCE].copy(),
-        nis[:, FLOW].copy(),
-        nis[:, POSE].copy(),
+        *(nis[:, number].copy() for number in (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE)),
     )
     if unknown.any():
         for values in vars(made).values():
@@ -101,42 +91,60 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
     return made
 
 
-def present_variances(source: "EKF") -> tuple[Array, Array, Array]:
-    """Return the variances of attitude [rad^2], velocity and position of the present state, (N, 3) each.
+def spread(i: int, rows: FilterRows) -> Real:
+    """Return the standard deviation of a linear function of the errors, whose derivatives are in `gain`."""
+    n = rows.p[0].size
+    total = 0.0
+    for k in range(n):
+        for m in range(n):
+            total += rows.gain[i, k] * rows.covariance[i, k * n + m] * rows.gain[i, m]
+    return sqrt(maximum(total, 0.0))
+
+
+def derive(i: int, rows: FilterRows, state: int, slope: Vec3) -> None:
+    """Set the derivatives by three states."""
+    rows.gain[i, state] = slope[0]
+    rows.gain[i, state + 1] = slope[1]
+    rows.gain[i, state + 2] = slope[2]
+
+
+def present_spreads(i: int, rows: FilterRows) -> None:
+    """Write the standard deviations of attitude, velocity and position of the present state.
 
     They are those of the filter's state, carried on by the motion since then; the noise of the readings of
     the IMU since then, which is much smaller, is left out.
-
-    Args:
-        source: The filter.
     """
-    columns, count = source.columns, len(source.columns["phase"])
-    size = source.parameters.size
-    covariance = columns["covariance"].reshape(count, size, size)[:, :15, :15]
-    time = columns["window_time"][:, None, None]
-    matrix = matrix_from_quaternion(columns["q"])
-    identity = np.eye(3)[None]
-    gradients = []
-    for reach, motion in ((time, "window_velocity"), (0.5 * time * time, "window_shift")):
-        gradient = np.zeros((count, 3, 15))
-        gradient[:, :, ATTITUDE : ATTITUDE + 3] = -_cross_matrix(rotate(matrix, columns[motion]))
-        gradient[:, :, FORCE_BIAS : FORCE_BIAS + 3] = -matrix * reach
-        gradient[:, :, VELOCITY : VELOCITY + 3] = identity if motion == "window_velocity" else identity * time
-        if motion == "window_shift":
-            gradient[:, :, POSITION : POSITION + 3] = identity
-        gradients.append(gradient)
-    turned = np.zeros((count, 3, 15))
-    turned[:, :, ATTITUDE : ATTITUDE + 3] = identity
-    turned[:, :, RATE_BIAS : RATE_BIAS + 3] = -matrix * time
-    attitude, velocity, position = (
-        np.maximum(np.einsum("nij,njk,nik->ni", g, covariance, g), 0.0) for g in (turned, *gradients)
-    )
-    return attitude, velocity, position
-
-
-def _cross_matrix(v: Array) -> Array:
-    """Return the matrices of the cross product with vectors, shape (N, 3, 3)."""
-    matrix = np.zeros((len(v), 3, 3))
-    for a, b, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        matrix[:, a, b], matrix[:, b, a] = -v[:, k], v[:, k]
-    return matrix
+    q = rows.q[i]
+    time = rows.window_time[i]
+    pushed = rotate(q, rows.window_velocity[i])
+    shifted = rotate(q, rows.window_shift[i])
+    none = Vec3(0.0, 0.0, 0.0)
+    attitude = none
+    velocity = none
+    position = none
+    for k in range(rows.p[0].size):
+        rows.gain[i, k] = 0.0
+    for k in range(3):
+        axis = unit(k)
+        # Row k of R; that of the cross product with v is v x axis.
+        turned = rotate_inverse(q, axis)
+        derive(i, rows, ATTITUDE, axis)
+        derive(i, rows, RATE_BIAS, turned * (-time))
+        attitude += axis * spread(i, rows)
+        derive(i, rows, RATE_BIAS, none)
+        derive(i, rows, ATTITUDE, cross(pushed, axis))
+        derive(i, rows, VELOCITY, axis)
+        derive(i, rows, FORCE_BIAS, turned * (-time))
+        velocity += axis * spread(i, rows)
+        derive(i, rows, ATTITUDE, cross(shifted, axis))
+        derive(i, rows, VELOCITY, axis * time)
+        derive(i, rows, POSITION, axis)
+        derive(i, rows, FORCE_BIAS, turned * (-0.5 * time * time))
+        position += axis * spread(i, rows)
+        derive(i, rows, ATTITUDE, none)
+        derive(i, rows, VELOCITY, none)
+        derive(i, rows, POSITION, none)
+        derive(i, rows, FORCE_BIAS, none)
+    rows.attitude_sigma[i] = attitude
+    rows.velocity_sigma[i] = velocity
+    rows.position_sigma[i] = position
