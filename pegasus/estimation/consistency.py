@@ -126,7 +126,7 @@ class Consistency:
         imu = self._filter.imu
         assert isinstance(imu, IMU)
         mounting = np.array([[p.mounting[k] for k in range(4)]])
-        biases = [imu.rows[f"{name}_offset"] + imu.rows[f"{name}_bias"] for name in ("rate", "force")]
+        biases = [imu.rows["rate_error"], imu.rows["force_error"]]
         mounted = [rotate(matrix_from_quaternion(mounting), bias) for bias in biases]
         return state.orientation.copy(), state.velocity.copy(), state.position.copy(), *mounted
 

@@ -61,7 +61,7 @@ _SIGNALS = {
 }
 """Numbers for all copies, which change from step to step."""
 _SHARED = (
-    *("p", "gps", "barometer", "magnetometer", "ground", "range", "flow", "pose"),
+    *("p", "origin", "gps", "barometer", "magnetometer", "ground", "range", "flow", "pose"),
     *("dt", "due", "age", "passed", *_SIGNALS),
 )
 """Columns that do not have one row for each copy."""
@@ -140,9 +140,7 @@ class EKF(Estimator):
             vibration=self.vibration_noise_density,
         )
         """Numbers of the filter."""
-        self._given = {"p": [self.parameters]} | parameters_of(
-            self.sources, self._environment.origin.altitude, ground
-        )
+        self._given = {"p": [self.parameters]} | parameters_of(self.sources, self._environment.origin, ground)
         n, slots = vehicle.count, self.parameters.lag + 1
         widths = {"rate": slots, "force": slots, "error": size, "covariance": size * size, "cross": size,
                   "gain": size, "nis": SOURCE_COUNT, "used_count": SOURCE_COUNT,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pegasus.base.step_math import Column, Mat33, Quat, Real, Table, Vec3
 from pegasus.environment.atmosphere import AtmosphereParameters
+from pegasus.environment.geodesy import Geodetic
 
 ATTITUDE, VELOCITY, POSITION, RATE_BIAS, FORCE_BIAS, CORE = 0, 3, 6, 9, 12, 15
 """First states of the errors of attitude, velocity, position and biases, and their number.
@@ -196,6 +197,8 @@ class FilterRows:
     """Columns of the filters of the copies of a vehicle; parameters and signals have one row for all."""
 
     p: Column[FilterParameters]
+    origin: Column[Geodetic]
+    """Geographic position of the world's origin."""
     gps: Column[GpsErrors]
     barometer: Column[BarometerErrors]
     magnetometer: Column[MagnetometerErrors]
@@ -270,8 +273,8 @@ class FilterRows:
     gps_velocity: Column[Vec3]
     gps_valid: Column[int]
     gps_spread: Column[Vec3]
-    """Solution of the GPS: position [m], velocity [m/s], 1 for a full fix, further standard deviation of the
-    position [m]."""
+    """Solution of the GPS: position [m], velocity in local axes [m/s], 1 for a full fix, further deviation of
+    the position [m]."""
     pressure: Column[Real]
     """Pressure by the barometer [Pa]."""
     field: Column[Vec3]

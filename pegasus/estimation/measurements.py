@@ -2,6 +2,7 @@
 
 from pegasus.base.step_math import Real, Vec3, cross, dot, rotate, rotate_inverse
 from pegasus.environment.atmosphere import AtmosphereParameters, pressure_altitude_at
+from pegasus.environment.geodesy import convergence, level_turn
 from pegasus.estimation.covariance import Gradient, markov, observe
 from pegasus.estimation.filter_rows import FIELD, FIX, PRESSURE, REST, FilterRows
 
@@ -62,6 +63,9 @@ def use_gps(i: int, rows: FilterRows) -> None:
         return
     none = Vec3(0.0, 0.0, 0.0)
     age = rows.age[FIX]
+    # A receiver gives its velocity in local axes, which differ from the map's far from the origin.
+    cosine, sine = convergence(rows.origin[0], rows.gps_position[i])
+    velocity = level_turn(rows.gps_velocity[i], cosine, -sine)
     gate = gate_of(i, rows, FIX)
     total = 0.0
     for axis in range(3):
@@ -76,7 +80,7 @@ def use_gps(i: int, rows: FilterRows) -> None:
         expected = rows.v[i][axis] + rows.error[i, state]
         h = Gradient(none, along, none, state, 1.0, -1, 0.0)
         variance = e.velocity_variance[axis] + 0.01 * spread * spread
-        total += observe(i, rows, FIX, rows.gps_velocity[i][axis] - expected, h, variance, gate)
+        total += observe(i, rows, FIX, velocity[axis] - expected, h, variance, gate)
     rows.nis[i, FIX] = total
 
 

@@ -13,6 +13,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Vec3, normalized
 from pegasus.core.sensor import Reading, Sensor
 from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
+from pegasus.environment.geodesy import Geodetic
 from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
     CORE,
@@ -377,12 +378,12 @@ def pose_errors(sensor: Odometry, first: int) -> PoseErrors:
     )
 
 
-def parameters_of(sources: list[Source], altitude: float, ground: GroundModel) -> dict[str, Any]:
+def parameters_of(sources: list[Source], origin: Geodetic, ground: GroundModel) -> dict[str, Any]:
     """Return the columns of the errors of the sensors, one row each.
 
     Args:
         sources: The sensors.
-        altitude: Altitude of the world's origin above mean sea level [m].
+        origin: Geographic position of the world's origin.
         ground: Ground below the vehicle.
     """
     found: dict[type[Sensor], tuple[Any, int]] = {kind: (kind(), 0) for kind in KINDS}
@@ -390,8 +391,9 @@ def parameters_of(sources: list[Source], altitude: float, ground: GroundModel) -
         kind = next(kind for kind in KINDS if isinstance(source.sensor, kind))
         found[kind] = source.sensor, source.first
     columns = {
+        "origin": origin,
         "gps": gps_errors(*found[GPS]),
-        "barometer": barometer_errors(*found[Barometer], altitude),
+        "barometer": barometer_errors(*found[Barometer], origin.altitude),
         "magnetometer": magnetometer_errors(*found[Magnetometer]),
         "ground": ground,
         "range": range_errors(found[Rangefinder][0]),

@@ -6,8 +6,10 @@ import yaml
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
+from pegasus.config.files import load_world
 from pegasus.control import CascadedPIDController, GeometricController, GuidedController, trajectories
 from pegasus.estimation import EKF, Consistency, FilterEstimate
+from pegasus.estimation.filter_rows import FIX
 from pegasus.faults import GpsLoss
 from pegasus.sensors import GPS, IMU, Accelerometer, Barometer, Gyroscope, Magnetometer
 
@@ -147,6 +149,21 @@ def test_mounting_iron_rates_and_latencies_are_taken_into_account(flight):
     assert 11.8 < by_copy.mean() < 18.6
     for name, mean, bounds in consistency.report()[1:]:
         assert 0.98 * bounds.low < mean < 1.02 * bounds.high, name
+
+
+def test_velocities_of_gps_are_turned_to_the_axes_of_the_map(flight):
+    """Far from the origin y is not north: velocities would be off by the convergence of the meridians."""
+    world = load_world("flat")[0]
+    world = world.model_copy(update={"origin": world.origin.model_copy(update={"latitude": 85.0})})
+    legs = trajectories.lemniscate(radius=20.0, height=12.0, speed=6.0, laps=20)
+    backends = [GeometricController(legs)]
+    simulation, vehicle = flight(world, backends=backends, position=(45_000.0, 0.0, 0.1), seed=2)
+    simulation.run(32.0)
+    assert np.abs(vehicle.state.velocity[0, :2]).max() > 3.0
+    # By positions alone the filter finds the velocity as well, and refuses the wrong ones.
+    assert vehicle.estimator.columns["rejected_count"][0, FIX] <= 1
+    estimate = vehicle.estimate
+    assert np.all(np.abs(estimate.velocity_error) < 4.0 * estimate.velocity_sigma)
 
 
 def test_guided_copies_wait_and_fly(flight):
