@@ -27,6 +27,7 @@ from pegasus.config.scenario import (
     ArduPilotSpec,
     BodySpec,
     DatasetSpec,
+    JammerSpec,
     OriginSpec,
     PropellerSpec,
     PX4Spec,
@@ -48,7 +49,7 @@ from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, 
 from pegasus.estimation import ESTIMATORS
 from pegasus.faults import FAULTS, Fault, Region
 from pegasus.optics.lens import FocusedLens
-from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Thermal, Vibration
+from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Rtk, Thermal, Vibration
 from pegasus.worlds import GENERATORS
 
 ROOT = Path(__file__).parents[1]
@@ -94,6 +95,8 @@ OTHERS = {
     "Fields of a `world` file": WorldSpec,
     "Fields of `origin`": OriginSpec,
     "Fields of `steel`": SteelSpec,
+    "Fields of `jammers`": JammerSpec,
+    "Fields of `rtk`": Rtk,
     "Fields of `gust`": DiscreteGust,
     "Fields of `gyroscope`": Gyroscope,
     "Fields of `accelerometer`": Accelerometer,

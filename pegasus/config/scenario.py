@@ -233,6 +233,15 @@ class SteelSpec(StrictModel):
     """Permanent magnetic moment in the world [A m^2]."""
 
 
+class JammerSpec(StrictModel):
+    """A jammer of satellite navigation."""
+
+    position: Vec3
+    """Position in the world [m]."""
+    radius: Positive
+    """Distance within which receivers lose lock [m]."""
+
+
 class WorldSpec(StrictModel):
     """A world: its scene, its place on Earth, its air."""
 
@@ -248,6 +257,8 @@ class WorldSpec(StrictModel):
     magnetic_field: Component = {"model": "wmm2025"}
     steel: list[SteelSpec] = []
     """Steel objects, which disturb the magnetic field."""
+    jammers: list[JammerSpec] = []
+    """Jammers of satellite navigation."""
     wind: Component = {"model": "none"}
     """Wind; a constant one if it has no `model`, the sum of a list of winds."""
     spawn_points: list[SpawnPoint] | None = None

@@ -5,6 +5,7 @@ from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, Environment
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
+from pegasus.environment.jamming import Jammer
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Samples
 from pegasus.environment.steel import SteelObject
@@ -30,6 +31,7 @@ __all__ = [
     "GustWind",
     "Gusts",
     "InverseSquareGravity",
+    "Jammer",
     "LogWind",
     "MagneticField",
     "NoWind",

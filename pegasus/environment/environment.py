@@ -13,6 +13,7 @@ from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_map
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
+from pegasus.environment.jamming import JAMMING, Jammer, JammerParameters
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
 from pegasus.environment.steel import STEEL_FIELD, SteelObject, SteelParameters
@@ -75,6 +76,8 @@ class Environment:
     """Wind model; may be replaced between steps by one with a bound random stream."""
     steel: tuple[SteelObject, ...] = ()
     """Steel objects, which disturb the magnetic field."""
+    jammers: tuple[Jammer, ...] = ()
+    """Jammers of satellite navigation."""
     _steel: SteelParameters | None = field(init=False, default=None, repr=False)
     _sampler: Sampler | None = field(init=False, default=None, repr=False)
 
@@ -99,6 +102,7 @@ class Environment:
                 field="magnetic_field",
             ),
             wind=build(Wind, WINDS, world.wind, field="wind"),
+            jammers=tuple(Jammer(**item.model_dump()) for item in world.jammers),
             steel=tuple(SteelObject(**item.model_dump()) for item in world.steel),
         )
 
@@ -180,6 +184,16 @@ class Environment:
             self._steel = SteelParameters(tuple(numbers))
         disturbed: Array = field + STEEL_FIELD(self._steel, position)
         return disturbed
+
+    def jamming_at(self, position: Array) -> Array:
+        """Return the ratio of the density of all jammers to that of the noise, shape (N,).
+
+        Args:
+            position: Positions in the world [m], shape (N, 3).
+        """
+        numbers = tuple(number for item in self.jammers for number in (*item.position, item.radius))
+        ratio: Array = JAMMING(JammerParameters(numbers), position)
+        return ratio
 
     def geodetic(self, position: Array) -> tuple[Array, Array, Array]:
         """Return latitude [deg], longitude [deg] in [-180, 180) and altitude [m], each of shape (N,).

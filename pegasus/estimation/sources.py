@@ -34,7 +34,8 @@ from pegasus.estimation.filter_rows import (
     RangeErrors,
 )
 from pegasus.sensors.barometer import Barometer
-from pegasus.sensors.gps import GPS, error_coefficients, error_covariance
+from pegasus.sensors.gps import GPS
+from pegasus.sensors.gps_errors import error_coefficients, error_covariance
 from pegasus.sensors.imu import IMU
 from pegasus.sensors.magnetometer import Magnetometer
 from pegasus.sensors.noise import gauss_markov_coefficients, noise_of_sigma

@@ -6,6 +6,7 @@ from pegasus.sensors.airspeed import Airspeed, AirspeedReading
 from pegasus.sensors.barometer import Barometer, BarometerReading
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
 from pegasus.sensors.gps import GPS, GpsReading
+from pegasus.sensors.gps_errors import Rtk
 from pegasus.sensors.imu import IMU, ImuReading
 from pegasus.sensors.inertial_noise import Accelerometer, Gyroscope, Thermal
 from pegasus.sensors.magnetometer import Magnetometer, MagnetometerReading
@@ -43,6 +44,7 @@ __all__ = [
     "RangeReading",
     "Rangefinder",
     "Reading",
+    "Rtk",
     "Sensor",
     "SensorRows",
     "Sonar",

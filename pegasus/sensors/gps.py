@@ -7,96 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from pegasus.base.arrays import Array, IntArray, row_product
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import normal_vector
-from pegasus.base.step_math import Column, Table, Vec3, scaled
+from pegasus.base.step_math import Column, Real, Table, Vec3, scaled
 from pegasus.core.compiled_sensor import CompiledSensor, DelayedRows
 from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
 from pegasus.environment.geodesy import Geodetic, convergence, level_turn
+from pegasus.environment.jamming import LOSS_RATIO
 from pegasus.sensors.delay import between, hermite
+from pegasus.sensors.gps_errors import (
+    GpsNoise,
+    Rtk,
+    error_coefficients,
+    error_covariance,
+    position_sigma,
+    settling,
+)
 from pegasus.sensors.noise import white_noise_sigma
 
-NO_FIX, FIX_2D, FIX_3D = 0, 2, 3
+NO_FIX, FIX_2D, FIX_3D, RTK_FLOAT, RTK_FIXED = 0, 2, 3, 5, 6
 """Values of `GpsReading.fix_type`, as MAVLink numbers them."""
-
-
-def error_covariance(position_time: float, velocity_time: float) -> Array:
-    """Return the stationary covariance of position and velocity error, for a position error of 1 m.
-
-    The velocity error is a Gauss-Markov process that drives the position error:
-    de_p = (-e_p / tau_p + e_v) dt, de_v = -e_v / tau_v dt + q dW. Rows and columns are position [m] and
-    velocity [m/s], shape (2, 2). Source: Hector 2012, sec. 3.3, whose velocity error is this e_v; the
-    covariance solves the Lyapunov equation of that system.
-
-    Args:
-        position_time: Time constant tau_p of the position error [s].
-        velocity_time: Time constant tau_v of the velocity error [s].
-    """
-    covariance = 1 / position_time
-    variance = (1 / position_time + 1 / velocity_time) * covariance
-    return np.array([[1.0, covariance], [covariance, variance]])
-
-
-def error_coefficients(position_time: float, velocity_time: float, *, dt: float) -> tuple[Array, Array]:
-    """Return (transition, drive) of the exact discretisation e' = transition e + drive eta, each (2, 2).
-
-    The noise of a step has the covariance that keeps the stationary one, P - transition P transition^T, so
-    sigma and correlation do not depend on the step.
-
-    Args:
-        position_time: Time constant of the position error [s].
-        velocity_time: Time constant of the velocity error [s].
-        dt: Sampling interval [s].
-    """
-    a, b = 1 / position_time, 1 / velocity_time
-    # (exp(-b dt) - exp(-a dt)) / (a - b), which goes to dt exp(-a dt) where both time constants are equal.
-    gap = (a - b) * dt
-    coupling = math.exp(-a * dt) * dt * (math.expm1(gap) / gap if gap else 1.0)
-    transition = np.array([[math.exp(-a * dt), coupling], [0.0, math.exp(-b * dt)]])
-    stationary = error_covariance(position_time, velocity_time)
-    noise = stationary - row_product(row_product(transition, stationary), transition.T)
-    # Square root with the velocity first, whose noise is the larger for short steps.
-    velocity = math.sqrt(noise[1, 1])
-    shared = noise[0, 1] / velocity
-    own = math.sqrt(max(noise[0, 0] - shared * shared, 0.0))
-    return transition, np.array([[own, shared], [0.0, velocity]])
-
-
-def settling(t: float, *, initial: float, final: float, time_constant: float) -> float:
-    """Return the step response of a first-order filter (AirSim 2017, sec. 3.4.4).
-
-    Args:
-        t: Time since the start [s].
-        initial: Value at the start.
-        final: Final value.
-        time_constant: Time constant [s].
-    """
-    return final + (initial - final) * math.exp(-t / time_constant)
-
-
-@dataclass(frozen=True)
-class GpsNoise:
-    """Errors of a GPS at its rate; see `error_coefficients`."""
-
-    position_error_sigma: Vec3
-    """Stationary standard deviation of the wandering position error [m]."""
-    position_noise_sigma: Vec3
-    """Standard deviation of the white noise on position [m]."""
-    velocity_noise_sigma: Vec3
-    """Standard deviation of the white noise on velocity [m/s]."""
-    covariance: float
-    """Stationary covariance of the errors for a position error of 1 m [m^2/s]."""
-    velocity_root: float
-    """Standard deviation of the velocity error that is independent of the position error [m/s]."""
-    keep_position: float
-    coupling: float
-    keep_velocity: float
-    """Transition of position and velocity error."""
-    drive_position: float
-    drive_shared: float
-    drive_velocity: float
-    """Drive of position and velocity error."""
 
 
 @dataclass
@@ -121,6 +53,14 @@ class GpsRows(DelayedRows):
     """Position of the last solution in the world [m]."""
     solved_velocity: Column[Vec3]
     """Velocity of the last solution, local east, north and up [m/s]."""
+    noise_share: Column[Real]
+    """Present growth of all errors by the reception."""
+    lost: Column[int]
+    """1 if the receiver has lost all satellites."""
+    solved_share: Column[Real]
+    """Growth of the errors of the last solution."""
+    since: Column[Real]
+    """Time of the start or of the last loss [s]."""
 
 
 def record_translation(i: int, rows: GpsRows) -> None:
@@ -165,6 +105,7 @@ def gps(i: int, rows: GpsRows) -> None:
             rows.normal[i, k] = normal_vector(rows.key[i], rows.copy[i], reading, k)
         if reading == 0:
             rows.first_time[i] = rows.time[0]
+            rows.since[i] = rows.time[0]
             rows.first_position[i] = rows.position[body]
             rows.first_velocity[i] = rows.velocity[body]
             rows.position_error[i] = rows.normal[i, 4]
@@ -174,9 +115,18 @@ def gps(i: int, rows: GpsRows) -> None:
         position, velocity = solved_translation(i, rows)
         # Errors are east, north and up at the receiver.
         cosine, sine = convergence(rows.origin[rows.kind[i]], position)
-        noise = scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, p.position_error_sigma)
+        sigma = p.position_error_sigma
+        share = 1.0
+        if p.impaired == 1:
+            if rows.lost[i] == 1:
+                rows.since[i] = rows.time[0]
+            sigma = position_sigma(p, rows.time[0] - rows.since[i])
+            share = rows.noise_share[i]
+        rows.solved_share[i] = share
+        noise = (scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, sigma)) * share
         rows.solved_position[i] = position + level_turn(noise, cosine, -sine)
-        noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(drift, p.position_error_sigma)
+        noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(drift, sigma)
+        noise = noise * share
         rows.solved_velocity[i] = level_turn(velocity, cosine, sine) + noise
         rows.position_error[i] = (
             error * p.keep_position
@@ -208,7 +158,7 @@ class GpsReading(Reading):
     epv: Array
     """Vertical accuracy that the receiver estimates [m], shape (N,)."""
     fix_type: IntArray
-    """0 without a fix, 2 for a horizontal and 3 for a full one, shape (N,)."""
+    """0 without a fix, 2 for a horizontal, 3 for a full, 5 for an RTK float, 6 for an RTK fix, shape (N,)."""
     satellite_count: IntArray
     """Satellites in use, shape (N,)."""
 
@@ -258,6 +208,8 @@ class GPS(CompiledSensor):
     """`eph` and `epv` at or below which there is a full fix [m]."""
     satellite_count: int = 10
     """Satellites in use while there is a fix."""
+    rtk: Rtk | None = None
+    """Corrections by a base station; none by default."""
 
     def __post_init__(self) -> None:
         for name, unit in (
@@ -281,6 +233,7 @@ class GPS(CompiledSensor):
         shared, variance = error_covariance(*times)[1].tolist()
         transition, drive = error_coefficients(*times, dt=1 / self.rate_hz)
         white = white_noise_sigma(1.0, rate_hz=self.rate_hz)
+        rtk = self.rtk or Rtk()
         noise = GpsNoise(
             position_error_sigma=Vec3(*self.position_error_sigma),
             position_noise_sigma=Vec3(*self.position_noise_density) * white,
@@ -293,26 +246,40 @@ class GPS(CompiledSensor):
             drive_position=float(drive[0, 0]),
             drive_shared=float(drive[0, 1]),
             drive_velocity=float(drive[1, 1]),
+            impaired=int(self.is_fed or self.rtk is not None),
+            rtk=int(self.rtk is not None),
+            float_time=rtk.float_time,
+            fixed_time=rtk.fixed_time,
+            float_sigma=Vec3(*rtk.float_sigma),
+            fixed_sigma=Vec3(*rtk.fixed_sigma),
         )
         return {"delay": self.delay(), "noise": noise, "origin": self.environment.origin}
 
     def initial(self) -> Mapping[str, Array]:
         """Return empty records."""
+        self.is_fed = len(getattr(self.environment, "jammers", ())) > 0
         slots = np.zeros((self.count, self.delay().slots, 3))
         names = "position_before", "velocity_before", "position_after", "velocity_after"
-        return {name: slots.copy() for name in names}
+        return {"noise_share": np.ones(self.count), **{name: slots.copy() for name in names}}
+
+    def feed(self, state: VehicleState) -> None:
+        """Find the reception at the present positions."""
+        ratio = self.environment.jamming_at(state.position)
+        self.rows["noise_share"][...] = np.sqrt(1.0 + ratio)
+        self.rows["lost"][...] = ratio >= LOSS_RATIO
 
     def reading(self, stamp: float) -> GpsReading:
         """Return the last solution: that for `latency` ago, or for the first reading until it is so old."""
         rows = self.rows
         latitude, longitude, altitude = self.environment.geodetic(rows["solved_position"].copy())
-        # Copies that were reset began later than others.
-        first, which = np.unique(rows["first_time"], return_inverse=True)
-        found = zip(*[self._accuracy(stamp - begin) for begin in first.tolist()], strict=True)
-        eph, epv, fix_type = (np.array(values)[which] for values in found)
+        # Copies that were reset, or lost all satellites, began later than others.
+        states = list(zip(rows["since"].tolist(), rows["solved_share"].tolist(), strict=True))
+        found = {state: self._accuracy(stamp - state[0], max(state[1], 1.0)) for state in set(states)}
+        each = [found[state] for state in states]
+        eph, epv, fix_type = (np.array(values) for values in zip(*each, strict=True))
         return GpsReading(
             stamp,
-            max(stamp - self.latency, float(first[0])),
+            max(stamp - self.latency, float(rows["first_time"].min())),
             latitude,
             longitude,
             altitude,
@@ -323,11 +290,22 @@ class GPS(CompiledSensor):
             np.where(fix_type == NO_FIX, 0, self.satellite_count),
         )
 
-    def _accuracy(self, age: float) -> tuple[float, float, int]:
-        """Return eph, epv and the type of fix at a time since the first reading."""
+    def _accuracy(self, age: float, share: float) -> tuple[float, float, int]:
+        """Return eph, epv and the type of fix.
+
+        Args:
+            age: Time since the first reading or the last loss [s].
+            share: Growth of the errors by the reception.
+        """
         initial, tau = self.initial_accuracy, self.settling_time
-        eph = settling(age, initial=initial, final=self.eph, time_constant=tau)
-        epv = settling(age, initial=initial, final=self.epv, time_constant=tau)
-        if age < self.startup_delay or eph > self.fix_2d_accuracy:
+        eph = settling(age, initial=initial, final=self.eph, time_constant=tau) * share
+        epv = settling(age, initial=initial, final=self.epv, time_constant=tau) * share
+        lost = share >= math.sqrt(1.0 + LOSS_RATIO)
+        if lost or age < self.startup_delay or eph > self.fix_2d_accuracy:
             return eph, epv, NO_FIX
-        return eph, epv, FIX_3D if max(eph, epv) <= self.fix_3d_accuracy else FIX_2D
+        if max(eph, epv) > self.fix_3d_accuracy:
+            return eph, epv, FIX_2D
+        if self.rtk is not None and age >= self.rtk.float_time:
+            eph, epv = self.rtk.accuracy(age)
+            return eph * share, epv * share, RTK_FIXED if age >= self.rtk.fixed_time else RTK_FLOAT
+        return eph, epv, FIX_3D

@@ -22,6 +22,7 @@ from pegasus.sensors import (
     Gyroscope,
     Magnetometer,
     Odometry,
+    Rtk,
     Sensor,
     Vibration,
 )
@@ -38,6 +39,7 @@ SENSORS = [
         orientation=(0.6, 0, 0, 0.8),
     ),
     GPS(latency=0.011, rate_hz=20.0),
+    GPS(latency=0.011, rate_hz=20.0, rtk=Rtk(float_time=0.1, fixed_time=0.2)),
     Barometer(),
     Magnetometer(turn_on_bias=1e-6, hard_iron=(1e-6, 0.0, 0.0)),
     Magnetometer(current_field=(1e-8, 2e-8, -3e-8)),

@@ -19,7 +19,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment import Environment, Geodetic
 from pegasus.sensors import GPS, SENSORS, Sensor
-from pegasus.sensors.gps import error_coefficients, error_covariance
+from pegasus.sensors.gps_errors import error_coefficients, error_covariance
 
 ZERO = (0.0, 0.0, 0.0)
 QUIET: dict[str, Any] = {

@@ -31,6 +31,7 @@ from pegasus.sensors import (
     RangeReading,
 )
 from pegasus.sensors.battery_monitor import BatteryMonitor, BatteryReading
+from pegasus.sensors.gps import NO_FIX, RTK_FIXED, RTK_FLOAT
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -150,6 +151,13 @@ def _gps(topic: str, name: str, _: GPS) -> list[Content]:
             position_covariance_type=constants(kind).COVARIANCE_TYPE_APPROXIMATED,
         )
 
+    # Corrections of a base station on the ground are an augmentation of that kind.
+    states = {
+        NO_FIX: status.STATUS_NO_FIX,
+        RTK_FLOAT: status.STATUS_GBAS_FIX,
+        RTK_FIXED: status.STATUS_GBAS_FIX,
+    }
+
     def numbers(reading: GpsReading) -> Numbers:
         rows = zip(
             reading.fix_type.tolist(),
@@ -162,7 +170,7 @@ def _gps(topic: str, name: str, _: GPS) -> list[Content]:
         )
         return [
             (
-                status.STATUS_FIX if fix else status.STATUS_NO_FIX,
+                states.get(fix, status.STATUS_FIX),
                 latitude,
                 longitude,
                 altitude,
