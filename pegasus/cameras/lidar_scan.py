@@ -3,14 +3,15 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion
-from pegasus.core.renderer import NOTHING
+from pegasus.cameras.echo_step import BLOCK, EchoRows, PointRows, find_echoes, write_points
+from pegasus.core.renderer import Returns
 from pegasus.core.visuals import Snapshot, Visuals
 from pegasus.scene.scene import Entity, Scene
 
@@ -166,25 +167,7 @@ class ScanCapture:
         """Return the echoes of a scan as points."""
         scan = self.scan(copy)
         # Columns come first in memory, in the order in which they fire.
-        reach, rays = scan.range.T.ravel(), scan.directions.swapaxes(0, 1)
-        back = np.flatnonzero(np.isfinite(reach))
-        column, ring = np.divmod(back, scan.range.shape[0])
-        distance = reach[back]
-        points = rays.reshape(-1, 3).take(back, axis=0)
-        points *= distance[:, None]
-        world = self._world_directions[copy].reshape(-1, 3).take(back, axis=0)
-        world *= distance[:, None]
-        world += scan.position.take(column, axis=0)
-        return PointCloud(
-            points=points,
-            world_points=world,
-            range=distance,
-            intensity=scan.intensity.T.ravel()[back],
-            ring=ring.astype(np.int32),
-            column=column.astype(np.int32),
-            time_offset=scan.time_offset[column],
-            entity=scan.entity.T.ravel()[back],
-        )
+        return points_of(scan, self._world_directions[copy])
 
     def _cast(self, copy: int) -> LidarScan:
         lidar, stamp = self._lidar, self._snapshot.time
@@ -220,14 +203,7 @@ class ScanCapture:
         hits = self.visuals.cast(
             self._snapshot, origins, rays, lidar.max_range, hidden=hidden, width=lidar.shape[0]
         )
-        cosine = np.abs(np.einsum("ij,ij->i", rays, hits.normal))
-        distance, intensity = self._echoes(copy, hits.distance, cosine, self._reflectance(hits.material))
-        detected, grid = np.isfinite(distance), directions.shape[:2]
-        return ScanReturns(
-            range=distance.reshape(grid).T,
-            intensity=np.where(detected, intensity, 0.0).reshape(grid).T,
-            entity=np.where(detected, hits.entity, np.int32(NOTHING)).reshape(grid).T,
-        )
+        return self._echoes(copy, rays, hits)
 
     def _poses(self, copy: int, times: Array) -> tuple[Array, Array]:
         """Return the sensor's positions (T, 3) and rotations to world (T, 3, 3) at instants."""
@@ -239,40 +215,116 @@ class ScanCapture:
         return body + rotation @ np.array(lidar.position), rotation @ lidar.mounting
 
     def _reflectance(self, material: Indices) -> Array:
+        """Return the reflectances of materials, zero for those not hit; the last one is that of none."""
         paths = self.visuals.materials
-        used = np.flatnonzero(np.bincount(material + 1, minlength=len(paths) + 1)[1:]).tolist()
-        return self._lidar.reflectances.table(paths, used, self._scenes())[material]
+        hit = np.zeros(len(paths) + 1, dtype=np.bool_)
+        hit[material] = True
+        return self._lidar.reflectances.table(paths, np.flatnonzero(hit[:-1]).tolist(), self._scenes())
 
     def _scenes(self) -> list[Scene]:
         return [self.visuals.scene, *{id(o.scene): o.scene for o in self._snapshot.objects}.values()]
 
-    def _echoes(self, copy: int, true_range: Array, cosine: Array, reflectance: Array) -> tuple[Array, Array]:
-        """Return measured ranges, infinite without an echo, and intensities, shape (K,)."""
-        lidar = self._lidar
+    def _echoes(self, copy: int, rays: Array, hits: Returns) -> ScanReturns:
+        """Return the echoes of rays with directions of shape (C R, 3)."""
+        from pegasus.base.compiler import Rows, shared_kernel
+
+        lidar, count = self._lidar, len(rays)
         # The seed was drawn when the scan was due, so that noise does not depend on when rays are cast.
         # Each ray has its own random numbers, whatever the others hit.
         generator = np.random.Generator(np.random.SFC64(int(self._seeds[copy])))
-        met = np.isfinite(true_range)
-        distance = np.where(met, true_range, 1.0)
-        intensity = lambertian_intensity(distance, cosine, reflectance, reference_range=lidar.reference_range)
-        detected: BoolArray = met & (intensity >= lidar.min_intensity)
-        measured = distance
-        if lidar.noise_sigma > 0 or lidar.proportional_noise > 0:
-            sigma = range_sigma(
-                distance, noise_sigma=lidar.noise_sigma, proportional_noise=lidar.proportional_noise
-            )
-            measured = distance + sigma * generator.standard_normal(len(distance))
-        if lidar.dropout > 0 or lidar.range_dropout > 0 or lidar.grazing_dropout > 0:
-            detected &= generator.random(len(distance)) < survival_probability(
-                distance,
-                cosine,
-                max_range=lidar.max_range,
-                dropout=lidar.dropout,
-                range_dropout=lidar.range_dropout,
-                grazing_dropout=lidar.grazing_dropout,
-            )
-        detected &= (measured >= lidar.min_range) & (measured <= lidar.max_range)
-        return np.where(detected, measured, np.inf), intensity
+        noisy = lidar.noise_sigma > 0 or lidar.proportional_noise > 0
+        lossy = lidar.dropout > 0 or lidar.range_dropout > 0 or lidar.grazing_dropout > 0
+        unused = np.zeros(0)
+        reflectance = self._reflectance(hits.material)
+        reach, power, entity = np.empty(count), np.empty(count), np.empty(count, np.int32)
+        rows = Rows(
+            EchoRows,
+            {
+                "direction": rays,
+                "surface_normal": hits.normal,
+                "true_distance": hits.distance,
+                "material": hits.material,
+                "hit_entity": hits.entity,
+                "reflectance": reflectance,
+                "deviate": generator.standard_normal(count) if noisy else unused,
+                "chance": generator.random(count) if lossy else unused,
+                "reach": reach,
+                "power": power,
+                "entity": entity,
+            },
+        )
+        shared_kernel(find_echoes).launch(
+            rows,
+            -(-count // BLOCK),
+            count,
+            len(reflectance) - 1,
+            lidar.min_range,
+            lidar.max_range,
+            lidar.min_intensity,
+            lidar.reference_range,
+            lidar.noise_sigma,
+            lidar.proportional_noise,
+            int(noisy),
+            lidar.dropout,
+            lidar.range_dropout,
+            lidar.grazing_dropout,
+            int(lossy),
+            np.inf,
+        )()
+        grid = lidar.shape[::-1]
+        return ScanReturns(reach.reshape(grid).T, power.reshape(grid).T, entity.reshape(grid).T)
+
+
+def points_of(scan: LidarScan, world_directions: Array) -> PointCloud:
+    """Return the echoes of a scan as points, in the order of measurement.
+
+    Args:
+        scan: The scan.
+        world_directions: Unit directions of its rays in the world, shape (C, R, 3).
+    """
+    from pegasus.base.compiler import Rows, shared_kernel
+
+    rings, columns = scan.range.shape
+    reach = _by_column(scan.range, np.float64)
+    count = int(np.count_nonzero(np.isfinite(reach)))
+    cloud = PointCloud(
+        points=np.empty((count, 3)),
+        world_points=np.empty((count, 3)),
+        range=np.empty(count),
+        intensity=np.empty(count),
+        ring=np.empty(count, np.int32),
+        column=np.empty(count, np.int32),
+        time_offset=np.empty(count),
+        entity=np.empty(count, np.int32),
+    )
+    rows = Rows(
+        PointRows,
+        {
+            "reach": reach,
+            "power": _by_column(scan.intensity, np.float64),
+            "entity": _by_column(scan.entity, np.int32),
+            "direction": _by_column(scan.directions, np.float64).reshape(-1, 3),
+            "world_direction": np.ascontiguousarray(world_directions).reshape(-1, 3),
+            "place": np.ascontiguousarray(scan.position),
+            "delay": scan.time_offset,
+            "point": cloud.points,
+            "world_point": cloud.world_points,
+            "point_reach": cloud.range,
+            "point_power": cloud.intensity,
+            "point_ring": cloud.ring,
+            "point_column": cloud.column,
+            "point_delay": cloud.time_offset,
+            "point_entity": cloud.entity,
+        },
+    )
+    shared_kernel(write_points).launch(rows, 1, columns, rings)()
+    return cloud
+
+
+def _by_column(grid: npt.NDArray[Any], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return values of shape (R, C, ...) column by column, contiguous, shape (C R, ...)."""
+    columns = np.ascontiguousarray(grid.swapaxes(0, 1), dtype=kind)
+    return columns.reshape(-1, *columns.shape[2:])
 
 
 def interpolated_poses(
@@ -296,57 +348,3 @@ def interpolated_poses(
     turns = rotation_vector_from_quaternion(multiply(conjugate(orientation[:-1]), orientation[1:]))
     between = position[before] + share * np.diff(position, axis=0)[before]
     return between, multiply(orientation[before], quaternion_from_rotation_vector(share * turns[before]))
-
-
-def lambertian_intensity(
-    distance: Array, cosine: Array, reflectance: Array, *, reference_range: float
-) -> Array:
-    """Return the intensity of echoes from diffuse surfaces that fill the beam, shape (...).
-
-    The lidar equation for an extended Lambertian target: reflectance, cosine of the incidence, and the
-    inverse square of the distance (Wagner 2010, "Radiometric calibration of small-footprint full-waveform
-    airborne laser scanner measurements: basic physical concepts").
-
-    Args:
-        distance: Distances [m], shape (...).
-        cosine: Cosines of the angles between ray and normal, shape (...).
-        reflectance: Diffuse reflectances, shape (...).
-        reference_range: Distance at which a white surface at normal incidence has an intensity of 1 [m].
-    """
-    return reflectance * cosine * (reference_range / distance) ** 2
-
-
-def survival_probability(
-    distance: Array,
-    cosine: Array,
-    *,
-    max_range: float,
-    dropout: float,
-    range_dropout: float,
-    grazing_dropout: float,
-) -> Array:
-    """Return the probability that an echo survives three independent causes of loss, shape (...).
-
-    Args:
-        distance: Distances [m], shape (...).
-        cosine: Cosines of the angles between ray and normal, shape (...).
-        max_range: Maximum range [m].
-        dropout: Probability of loss at any distance.
-        range_dropout: Probability of loss at `max_range`, growing with the square of distance.
-        grazing_dropout: Probability of loss at grazing incidence, growing as 1 - cosine.
-    """
-    far = 1.0 - range_dropout * (distance / max_range) ** 2
-    grazing = 1.0 - grazing_dropout * (1.0 - cosine)
-    probability: Array = (1.0 - dropout) * far * grazing
-    return probability
-
-
-def range_sigma(distance: Array, *, noise_sigma: float, proportional_noise: float) -> Array:
-    """Return the standard deviation of range noise [m], shape (...).
-
-    Args:
-        distance: Distances [m], shape (...).
-        noise_sigma: Standard deviation at a distance of zero [m].
-        proportional_noise: Growth of the standard deviation with distance [m/m].
-    """
-    return noise_sigma + proportional_noise * distance

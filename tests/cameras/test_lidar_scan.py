@@ -7,12 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pegasus.base.frames import quaternion_from_euler, rotation_vector_from_quaternion
-from pegasus.cameras.lidar_scan import (
-    interpolated_poses,
-    lambertian_intensity,
-    range_sigma,
-    survival_probability,
-)
+from pegasus.cameras.echo_step import lambertian_intensity, range_sigma, survival_probability
+from pegasus.cameras.lidar_scan import interpolated_poses
 
 
 def test_intensity_is_that_of_the_lidar_equation() -> None:
