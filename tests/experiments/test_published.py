@@ -73,10 +73,11 @@ def test_what_differs_from_the_published_as_the_page_says(computed):
         assert slope.published / slope.ours == pytest.approx(2.4, abs=0.1)
     if name == "airsim":
         away = [e for e in entries if e.quantity.endswith("Hausdorff distance")]
-        windy, receiver = ([e for e in away if word in e.note] for word in ("wind", "GPS"))
+        windy, estimated, true = ([e for e in away if word in e.note] for word in ("wind", "estimated", "true"))
         assert [e.published for e in windy] == [0.65, 1.47]
         assert all(e.ours < 0.05 for e in windy)
-        assert all(0.3 < e.ours < 2.0 for e in receiver)
+        assert all(e.ours < 0.15 for e in estimated)
+        assert all(0.3 < e.ours < 2.0 for e in true)
         followed = [e.ours for e in entries if e.published is None]
         assert len(followed) == 4
         assert max(followed) < 0.05

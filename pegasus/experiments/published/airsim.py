@@ -14,11 +14,20 @@ from pegasus.control.trajectories.shapes import Circle, Square
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.simulation import Simulation
 from pegasus.dynamics import PropellerThrust
-from pegasus.environment.geodesy import local_from_geodetic
+from pegasus.estimation import EKF
 from pegasus.experiments.published.comparison import Entry, Panel, PublishedComparison
 from pegasus.recording import Track
 from pegasus.recording.comparison import distances_to_path
-from pegasus.sensors import GPS, IMU, Accelerometer, GpsReading, Gyroscope, ImuReading, Vibration
+from pegasus.sensors import (
+    GPS,
+    IMU,
+    Accelerometer,
+    Barometer,
+    Gyroscope,
+    ImuReading,
+    Magnetometer,
+    Vibration,
+)
 
 _ARM, _BOX, _ROTOR_HEIGHT = 0.225 * math.sqrt(0.5), (0.16, 0.10, 0.14), 0.15
 _DIAMETER, _PROPELLER_HEIGHT = 0.2286, 0.01
@@ -27,6 +36,8 @@ _WIND = (3.0, 0.0, 0.0)
 _HEIGHT, _SPEED, _SIDE, _RADIUS = 3.0, 2.0, 5.0, 10.0
 _REST_RATE = 32.0
 """Rate at which AirSim's two noise densities give both of its published variances at rest [Hz]."""
+_PATIENCE = 60.0
+"""Longest time that a flight may take to begin its shape [s]."""
 _THINNED = 10
 """Steps between two points of a path."""
 _PHYSICS_RATE, _COPIES, _MANY = 256.0, 15, 300
@@ -45,13 +56,14 @@ def compare_airsim() -> PublishedComparison:
     for shape, published in flown_here:
         commanded = Track("commanded", *_sampled(shape))
         calm, windy = _flown(shape, {"model": "none"}), _flown(shape, _gusty())
-        distance, received = _by_receiver(shape)
+        estimated, wandered, true = _on_estimates(shape)
         away = "published: real flight to simulation; ours: {}"
         entries += [
-            Entry(f"{shape.name}, Hausdorff distance", "m", published, away_by, away.format(name))
-            for name, away_by in (
+            Entry(f"{shape.name}, Hausdorff distance", "m", published, distance, away.format(name))
+            for name, distance in (
                 ("turbulent wind to calm air", _hausdorff(calm.position, windy.position)),
-                ("path by GPS receiver to true path", distance),
+                ("estimated path of a flight by GPS to commanded path", estimated),
+                ("true path of that flight to commanded path", wandered),
             )
         ]
         followed = f"{shape.name}, Hausdorff distance to commanded path"
@@ -59,7 +71,7 @@ def compare_airsim() -> PublishedComparison:
             Entry(followed, "m", None, _hausdorff(commanded.position, flown.position), flown.name)
             for flown in (calm, windy)
         ]
-        tracks = (("commanded", commanded.position), (windy.name, windy.position), ("by GPS", received))
+        tracks = (("commanded", commanded.position), (windy.name, windy.position), ("by GPS and EKF", true))
         paths = [(name, path[:, 0], path[:, 1]) for name, path in tracks]
         title = f"{shape.name} at {_SPEED:g} m/s"
         panels.append(Panel(title, "x [m]", "y [m]", [], paths, equal_axes=True))
@@ -131,8 +143,7 @@ def _flown(shape: Trajectory, wind: dict[str, Any]) -> Track:
     times, positions = [], []
     with Simulation(world, seed=1) as sim:
         drone = sim.add(Multirotor(flamewheel(), position=ground, backends=[controller]))
-        while drone.reference is None or drone.reference.segment != shape.name:
-            sim.step()
+        _until(sim, drone, shape.name)
         for _ in range(round(shape.duration * sim.rate / _THINNED)):
             sim.run(_THINNED / sim.rate)
             times.append(sim.time)
@@ -146,36 +157,56 @@ def _hausdorff(first: Array, second: Array) -> float:
     return float(max(distances_to_path(first, second).max(), distances_to_path(second, first).max()))
 
 
-def _by_receiver(shape: Square | Circle) -> tuple[float, Array]:
-    """Return the horizontal Hausdorff distance of a path by GPS from the true one [m], and that path.
+def _on_estimates(shape: Square | Circle) -> tuple[float, float, Array]:
+    """Return distances of the estimated and the true path from the commanded one [m], and a true path.
 
-    It is the median of several vehicles; the path is moved so that the true one begins with the shape.
+    The vehicles fly on the estimates of their filters. The horizontal Hausdorff distances are medians over
+    the vehicles; the path is that of the median, moved so that the commanded one begins with the shape.
     """
     first = np.array(shape.sample(0.0).position)
     # Each vehicle flies the shape from its own start.
     moved = replace(shape, center=(-first[0], -first[1]))
     controller = GeometricController(trajectories.sequence(trajectories.takeoff(height=_HEIGHT), moved))
-    true, measured = [], []
+    sensors = {"imu": _imu(250.0), "gps": GPS(), "barometer": Barometer(), "magnetometer": Magnetometer()}
+    paths: list[tuple[Array, ...]] = []
     with Simulation("flat", seed=1) as sim:
-        receiver, origin = {"gps": GPS()}, sim.environment.origin
-        model = flamewheel()
         drone = sim.add(
-            Multirotor(model, count=_COPIES, spacing=40.0, sensors=receiver, backends=[controller])
+            Multirotor(
+                flamewheel(),
+                count=_COPIES,
+                spacing=40.0,
+                sensors=sensors,
+                backends=[controller],
+                estimator=EKF(),
+            )
         )
-        while drone.reference is None or drone.reference.segment != shape.name:
-            sim.step()
-        for _ in range(round(shape.duration * sim.rate)):
-            sim.step()
-            if "gps" in drone.new_readings:
-                fix = drone.reading(GpsReading)
-                true.append(drone.state.position.copy())
-                measured.append(local_from_geodetic(fix.latitude, fix.longitude, fix.altitude, origin=origin))
-    level = np.array([1.0, 1.0, 0.0])
-    paths = np.array(true) * level, np.array(measured) * level
-    distances = [_hausdorff(paths[0][:, k], paths[1][:, k]) for k in range(_COPIES)]
-    middle = int(np.argsort(distances)[_COPIES // 2])
-    path: Array = paths[1][:, middle] - paths[0][0, middle] + first
-    return distances[middle], path
+        _until(sim, drone, shape.name)
+        for _ in range(round(shape.duration * sim.rate / _THINNED)):
+            sim.run(_THINNED / sim.rate)
+            reference, estimate = drone.reference, drone.estimate
+            assert reference is not None
+            assert estimate is not None
+            places = reference.position, estimate.position, drone.state.position
+            paths.append(tuple(place * np.array([1.0, 1.0, 0.0]) for place in places))
+    commanded, estimated, true = (np.array(path) for path in zip(*paths, strict=True))
+    near, far = (
+        [_hausdorff(commanded[:, k], flown[:, k]) for k in range(_COPIES)] for flown in (estimated, true)
+    )
+    middle = int(np.argsort(far)[_COPIES // 2])
+    path: Array = true[:, middle] - commanded[0, middle] + first
+    return float(np.median(near)), far[middle], path
+
+
+def _until(sim: Simulation, drone: Multirotor, segment: str) -> None:
+    """Step until a vehicle has begun a part of its path.
+
+    Raises:
+        RuntimeError: If it does not within a minute.
+    """
+    while drone.reference is None or drone.reference.segment != segment:
+        if sim.time > _PATIENCE:
+            raise RuntimeError(f"{drone.name} has not begun its {segment} after {_PATIENCE:g} s")
+        sim.step()
 
 
 def _imu(rate: float, in_plane: float = 0.0) -> IMU:
