@@ -49,7 +49,7 @@ from pegasus.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, 
 from pegasus.estimation import ESTIMATORS
 from pegasus.faults import FAULTS, Fault, Region
 from pegasus.optics.lens import FocusedLens
-from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Rtk, Thermal, Vibration
+from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Rtk, SkyView, Thermal, Vibration
 from pegasus.worlds import GENERATORS
 
 ROOT = Path(__file__).parents[1]
@@ -97,6 +97,7 @@ OTHERS = {
     "Fields of `steel`": SteelSpec,
     "Fields of `jammers`": JammerSpec,
     "Fields of `rtk`": Rtk,
+    "Fields of `sky`": SkyView,
     "Fields of `gust`": DiscreteGust,
     "Fields of `gyroscope`": Gyroscope,
     "Fields of `accelerometer`": Accelerometer,

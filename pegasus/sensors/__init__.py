@@ -14,6 +14,7 @@ from pegasus.sensors.noise import NoiseModel
 from pegasus.sensors.odometry import Odometry, OdometryReading
 from pegasus.sensors.optical_flow import OpticalFlow, OpticalFlowReading
 from pegasus.sensors.rangefinder import Rangefinder, RangeReading, Sonar
+from pegasus.sensors.sky_view import SkyView
 from pegasus.sensors.uwb import UWB, UwbReading
 from pegasus.sensors.vibration import Vibration
 
@@ -47,6 +48,7 @@ __all__ = [
     "Rtk",
     "Sensor",
     "SensorRows",
+    "SkyView",
     "Sonar",
     "Thermal",
     "UwbReading",

@@ -26,6 +26,7 @@ from pegasus.sensors.gps_errors import (
     settling,
 )
 from pegasus.sensors.noise import white_noise_sigma
+from pegasus.sensors.sky_view import SkyView, reception, satellite_directions
 
 NO_FIX, FIX_2D, FIX_3D, RTK_FLOAT, RTK_FIXED = 0, 2, 3, 5, 6
 """Values of `GpsReading.fix_type`, as MAVLink numbers them."""
@@ -53,12 +54,18 @@ class GpsRows(DelayedRows):
     """Position of the last solution in the world [m]."""
     solved_velocity: Column[Vec3]
     """Velocity of the last solution, local east, north and up [m/s]."""
-    noise_share: Column[Real]
-    """Present growth of all errors by the reception."""
+    noise_share: Column[Vec3]
+    """Present growth of all errors by the reception, east, north and up."""
+    reflection_bias: Column[Vec3]
+    """Present position error by reflected signals, east, north and up [m]."""
+    used: Column[int]
+    """Present number of satellites in use."""
     lost: Column[int]
     """1 if the receiver has lost all satellites."""
-    solved_share: Column[Real]
+    solved_share: Column[Vec3]
     """Growth of the errors of the last solution."""
+    solved_used: Column[int]
+    """Satellites of the last solution; 0 without one."""
     since: Column[Real]
     """Time of the start or of the last loss [s]."""
 
@@ -116,17 +123,21 @@ def gps(i: int, rows: GpsRows) -> None:
         # Errors are east, north and up at the receiver.
         cosine, sine = convergence(rows.origin[rows.kind[i]], position)
         sigma = p.position_error_sigma
-        share = 1.0
+        share = Vec3(1.0, 1.0, 1.0)
+        bias = Vec3(0.0, 0.0, 0.0)
         if p.impaired == 1:
             if rows.lost[i] == 1:
                 rows.since[i] = rows.time[0]
             sigma = position_sigma(p, rows.time[0] - rows.since[i])
             share = rows.noise_share[i]
+            bias = rows.reflection_bias[i]
         rows.solved_share[i] = share
-        noise = (scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, sigma)) * share
+        rows.solved_used[i] = rows.used[i] * (1 - rows.lost[i])
+        noise = scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, sigma)
+        noise = scaled(noise, share) + bias
         rows.solved_position[i] = position + level_turn(noise, cosine, -sine)
         noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(drift, sigma)
-        noise = noise * share
+        noise = scaled(noise, share)
         rows.solved_velocity[i] = level_turn(velocity, cosine, sine) + noise
         rows.position_error[i] = (
             error * p.keep_position
@@ -210,6 +221,8 @@ class GPS(CompiledSensor):
     """Satellites in use while there is a fix."""
     rtk: Rtk | None = None
     """Corrections by a base station; none by default."""
+    sky: SkyView | None = None
+    """Sky view among obstacles; an open sky by default."""
 
     def __post_init__(self) -> None:
         for name, unit in (
@@ -257,25 +270,55 @@ class GPS(CompiledSensor):
 
     def initial(self) -> Mapping[str, Array]:
         """Return empty records."""
-        self.is_fed = len(getattr(self.environment, "jammers", ())) > 0
+        self.is_fed = self.sky is not None or len(getattr(self.environment, "jammers", ())) > 0
+        self._satellites: tuple[float, Array] = (math.nan, np.zeros((0, 3)))
         slots = np.zeros((self.count, self.delay().slots, 3))
         names = "position_before", "velocity_before", "position_after", "velocity_after"
-        return {"noise_share": np.ones(self.count), **{name: slots.copy() for name in names}}
+        return {
+            "noise_share": np.ones((self.count, 3)),
+            "used": np.full(self.count, self.satellite_count, dtype=np.int32),
+            **{name: slots.copy() for name in names},
+        }
 
     def feed(self, state: VehicleState) -> None:
         """Find the reception at the present positions."""
-        ratio = self.environment.jamming_at(state.position)
-        self.rows["noise_share"][...] = np.sqrt(1.0 + ratio)
-        self.rows["lost"][...] = ratio >= LOSS_RATIO
+        rows, ratio = self.rows, self.environment.jamming_at(state.position)
+        rows["noise_share"][...] = np.sqrt(1.0 + ratio)[:, None]
+        lost = ratio >= LOSS_RATIO
+        if self.sky is not None:
+            found = reception(self.sky, self._directions(), state.position, self._cast)
+            rows["noise_share"] *= found.growth
+            rows["reflection_bias"][...] = found.bias
+            rows["used"][...] = found.used
+            lost |= found.lost
+        rows["lost"][...] = lost
+
+    def _directions(self) -> Array:
+        """Return the directions to the satellites, which are renewed every 10 s of simulated time."""
+        time = self.vehicle.sensors.time
+        assert time is not None
+        t = 10.0 * math.floor(float(time[0]) / 10.0)
+        if self._satellites[0] != t:
+            origin = self.environment.origin
+            self._satellites = t, satellite_directions(origin.latitude, origin.longitude, t)
+        return self._satellites[1]
+
+    def _cast(self, origins: Array, directions: Array) -> Array:
+        """Return the distances to the scene along rays, infinite beyond the reach."""
+        assert self.sky is not None
+        return self.vehicle.manager.cast(self.vehicle, origins, directions, self.sky.reach).distance
 
     def reading(self, stamp: float) -> GpsReading:
         """Return the last solution: that for `latency` ago, or for the first reading until it is so old."""
         rows = self.rows
         latitude, longitude, altitude = self.environment.geodetic(rows["solved_position"].copy())
         # Copies that were reset, or lost all satellites, began later than others.
-        states = list(zip(rows["since"].tolist(), rows["solved_share"].tolist(), strict=True))
-        found = {state: self._accuracy(stamp - state[0], max(state[1], 1.0)) for state in set(states)}
+        shares = np.maximum(rows["solved_share"], 1.0)
+        columns = rows["since"], rows["solved_used"], shares[:, 0], shares[:, 2]
+        states = list(zip(*(column.tolist() for column in columns), strict=True))
+        found = {state: self._accuracy(stamp - state[0], *state[1:]) for state in set(states)}
         each = [found[state] for state in states]
+        used = rows["solved_used"].astype(np.int64) if self.is_fed else self.satellite_count
         eph, epv, fix_type = (np.array(values) for values in zip(*each, strict=True))
         return GpsReading(
             stamp,
@@ -287,25 +330,30 @@ class GPS(CompiledSensor):
             eph,
             epv,
             fix_type,
-            np.where(fix_type == NO_FIX, 0, self.satellite_count),
+            np.where(fix_type == NO_FIX, 0, used),
         )
 
-    def _accuracy(self, age: float, share: float) -> tuple[float, float, int]:
+    def _accuracy(
+        self, age: float, used: int, horizontal: float, vertical: float
+    ) -> tuple[float, float, int]:
         """Return eph, epv and the type of fix.
 
         Args:
             age: Time since the first reading or the last loss [s].
-            share: Growth of the errors by the reception.
+            used: Satellites of the solution.
+            horizontal: Growth of the horizontal errors by the reception.
+            vertical: Growth of the vertical errors.
         """
         initial, tau = self.initial_accuracy, self.settling_time
-        eph = settling(age, initial=initial, final=self.eph, time_constant=tau) * share
-        epv = settling(age, initial=initial, final=self.epv, time_constant=tau) * share
-        lost = share >= math.sqrt(1.0 + LOSS_RATIO)
+        eph = settling(age, initial=initial, final=self.eph, time_constant=tau) * horizontal
+        epv = settling(age, initial=initial, final=self.epv, time_constant=tau) * vertical
+        lost = used == 0 and self.is_fed
         if lost or age < self.startup_delay or eph > self.fix_2d_accuracy:
             return eph, epv, NO_FIX
         if max(eph, epv) > self.fix_3d_accuracy:
             return eph, epv, FIX_2D
         if self.rtk is not None and age >= self.rtk.float_time:
             eph, epv = self.rtk.accuracy(age)
-            return eph * share, epv * share, RTK_FIXED if age >= self.rtk.fixed_time else RTK_FLOAT
+            fixed = age >= self.rtk.fixed_time
+            return eph * horizontal, epv * vertical, RTK_FIXED if fixed else RTK_FLOAT
         return eph, epv, FIX_3D

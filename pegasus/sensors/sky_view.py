@@ -1,0 +1,150 @@
+"""Sky view of GPS receivers: satellites, line of sight by rays, dilution of precision, reflections."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.components import require
+
+_EARTH_RADIUS, _ORBIT_RADIUS = 6_378_137.0, 26_559_700.0
+_INCLINATION = math.radians(55.0)
+_EARTH_RATE = 7.2921151467e-5
+_SINGULAR = 1e-6
+"""Smallest pivot of a solution; those of open sky are above 0.1."""
+
+Cast = Callable[[Array, Array], Array]
+"""Function from origins and directions of rays, shape (K, 3) each, to distances, infinite without a hit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkyView:
+    """Reception of satellites among obstacles."""
+
+    elevation_mask: float = math.radians(10.0)
+    """Elevation below which satellites are not used [rad]."""
+    reach: float = 300.0
+    """Distance within which obstacles are looked for [m]."""
+    reflection_weight: float = 0.25
+    """Weight of a reflected signal in the solution against a direct one; 0 to leave it out."""
+
+    def __post_init__(self) -> None:
+        mask = self.elevation_mask
+        require(0 <= mask < math.pi / 2, "elevation_mask", mask, "must be at least 0 and below pi/2 rad")
+        require(0 < self.reach < math.inf, "reach", self.reach, "must be above 0 m and finite")
+        weight = self.reflection_weight
+        require(0 <= weight <= 1, "reflection_weight", weight, "must be from 0 to 1")
+
+
+@dataclass(frozen=True, eq=False)
+class Reception:
+    """Reception of N receivers."""
+
+    bias: Array
+    """Position error by reflected signals, east, north and up [m], shape (N, 3)."""
+    growth: Array
+    """Dilution of precision relative to that of open sky, east, north and up, shape (N, 3)."""
+    used: IntArray
+    """Satellites in use, shape (N,)."""
+    lost: BoolArray
+    """Whether there are too few for a solution, shape (N,)."""
+
+
+def satellite_directions(latitude: float, longitude: float, t: float) -> Array:
+    """Return the directions to 24 satellites, east, north and up, shape (24, 3).
+
+    Six orbital planes with four satellites each, evenly spaced, at the inclination of 55 degrees and the
+    radius of GPS, with two orbits in a sidereal day; a neighbouring plane is 15 degrees ahead. The slots of
+    the standard (GPS SPS Performance Standard 2020, table A.2-1) are less even.
+
+    Args:
+        latitude: Latitude of the receiver [deg].
+        longitude: Its longitude [deg].
+        t: Time since the first plane's node was at longitude 0 [s].
+    """
+    phi, lam = math.radians(latitude), math.radians(longitude)
+    rows = []
+    for plane in range(6):
+        node = plane * math.pi / 3 - _EARTH_RATE * t
+        for slot in range(4):
+            angle = slot * math.pi / 2 + plane * math.pi / 12 + 2 * _EARTH_RATE * t
+            x, y = math.cos(angle), math.sin(angle) * math.cos(_INCLINATION)
+            turn = node - lam
+            # Axes of the meridian of the receiver: outwards, east, north pole.
+            out = _ORBIT_RADIUS * (x * math.cos(turn) - y * math.sin(turn))
+            east = _ORBIT_RADIUS * (x * math.sin(turn) + y * math.cos(turn))
+            pole = _ORBIT_RADIUS * math.sin(angle) * math.sin(_INCLINATION)
+            up = out * math.cos(phi) + pole * math.sin(phi) - _EARTH_RADIUS
+            north = pole * math.cos(phi) - out * math.sin(phi)
+            size = math.sqrt(east * east + north * north + up * up)
+            rows.append((east / size, north / size, up / size))
+    return np.array(rows)
+
+
+def reception(view: SkyView, directions: Array, position: Array, cast: Cast) -> Reception:
+    """Return the reception at positions.
+
+    A satellite that an obstacle hides is received by the reflection on a wall on the other side, if there is
+    one: from the opposite azimuth at the same elevation el, over a path that is 2 s cos^2 el longer with the
+    distance s to the wall along the ray. The wall is taken to face the satellite. Source: Groves 2013,
+    "Principles of GNSS, inertial, and multisensor integrated navigation systems", 2nd edition, sec. 9.4.
+
+    Args:
+        view: Parameters.
+        directions: Directions to the satellites in the world, shape (S, 3).
+        position: Positions in the world [m], shape (N, 3).
+        cast: Rays into the scene, up to `reach`.
+    """
+    above = directions[directions[:, 2] > math.sin(view.elevation_mask)]
+    count, seen = len(position), len(above)
+    weight, excess = np.ones((count, seen)), np.zeros((count, seen))
+    if seen:
+        origins = np.repeat(position, seen, axis=0)
+        hidden = np.isfinite(cast(origins, np.tile(above, (count, 1)))).reshape(count, seen)
+        opposite = above * np.array([-1.0, -1.0, 1.0])
+        far = cast(origins, np.tile(opposite, (count, 1))).reshape(count, seen)
+        reflected = hidden & np.isfinite(far) & (view.reflection_weight > 0)
+        weight[hidden] = 0.0
+        weight[reflected] = view.reflection_weight
+        excess = np.where(reflected, 2.0 * np.where(reflected, far, 0.0) * (1.0 - above[:, 2] ** 2), 0.0)
+    bias, dilution, solved = _solution(above, weight, excess)
+    _, best, _ = _solution(above, np.ones((1, seen)), np.zeros((1, seen)))
+    growth = dilution / best
+    # East and north share the horizontal dilution.
+    horizontal = np.sqrt((dilution[:, 0] ** 2 + dilution[:, 1] ** 2) / (best[:, 0] ** 2 + best[:, 1] ** 2))
+    growth[:, 0], growth[:, 1] = horizontal, horizontal
+    used = np.count_nonzero(weight, axis=1)
+    lost = ~solved | (used < 4)
+    growth[lost], bias[lost] = 1.0, 0.0
+    return Reception(bias, growth, np.where(lost, 0, used), lost)
+
+
+def _solution(directions: Array, weight: Array, error: Array) -> tuple[Array, Array, BoolArray]:
+    """Return position errors (N, 3), dilutions (N, 3) and success (N,) of weighted least squares.
+
+    The unknowns are east, north, up and the clock; elimination by hand keeps the bits on any processor.
+    """
+    count = len(weight)
+    # Columns: normal matrix, its right-hand side, and the unit matrix that becomes its inverse.
+    rows = np.zeros((count, 4, 9))
+    for k, (east, north, up) in enumerate(directions.tolist()):
+        g = (-east, -north, -up, 1.0)
+        for i in range(4):
+            for j in range(4):
+                rows[:, i, j] += weight[:, k] * (g[i] * g[j])
+            rows[:, i, 4] += weight[:, k] * error[:, k] * g[i]
+    for i in range(4):
+        rows[:, i, 5 + i] = 1.0
+    solved = np.ones(count, dtype=bool)
+    for i in range(4):
+        solved &= rows[:, i, i] > _SINGULAR
+        pivot = np.where(solved, rows[:, i, i], 1.0)
+        rows[:, i] /= pivot[:, None]
+        for j in range(4):
+            if j != i:
+                rows[:, j] -= rows[:, j, i, None] * rows[:, i]
+    variance = np.stack([rows[:, i, 5 + i] for i in range(3)], axis=1)
+    dilution = np.sqrt(np.where(solved[:, None], np.maximum(variance, 0.0), 1.0))
+    return rows[:, :3, 4].copy(), dilution, solved
