@@ -73,7 +73,8 @@ def test_what_differs_from_the_published_as_the_page_says(computed):
         assert slope.published / slope.ours == pytest.approx(2.4, abs=0.1)
     if name == "airsim":
         away = [e for e in entries if e.quantity.endswith("Hausdorff distance")]
-        windy, estimated, true = ([e for e in away if word in e.note] for word in ("wind", "estimated", "true"))
+        words = ("wind", "estimated", "true")
+        windy, estimated, true = ([e for e in away if word in e.note] for word in words)
         assert [e.published for e in windy] == [0.65, 1.47]
         assert all(e.ours < 0.05 for e in windy)
         assert all(e.ours < 0.15 for e in estimated)
