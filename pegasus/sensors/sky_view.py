@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.arrays import Array, BoolArray, IntArray, sum_along
 from pegasus.base.components import require
 
 _EARTH_RADIUS, _ORBIT_RADIUS = 6_378_137.0, 26_559_700.0
@@ -101,10 +101,11 @@ def reception(view: SkyView, directions: Array, position: Array, cast: Cast) -> 
     count, seen = len(position), len(above)
     weight, excess = np.ones((count, seen)), np.zeros((count, seen))
     if seen:
-        origins = np.repeat(position, seen, axis=0)
-        hidden = np.isfinite(cast(origins, np.tile(above, (count, 1)))).reshape(count, seen)
-        opposite = above * np.array([-1.0, -1.0, 1.0])
-        far = cast(origins, np.tile(opposite, (count, 1))).reshape(count, seen)
+        hidden = np.isfinite(_distances(position, above, cast))
+        # Every receiver casts the same rays: those to the other side of what is hidden from any of them.
+        asked = hidden.any(axis=0)
+        far = np.full((count, seen), np.inf)
+        far[:, asked] = _distances(position, above[asked] * np.array([-1.0, -1.0, 1.0]), cast)
         reflected = hidden & np.isfinite(far) & (view.reflection_weight > 0)
         weight[hidden] = 0.0
         weight[reflected] = view.reflection_weight
@@ -121,20 +122,27 @@ def reception(view: SkyView, directions: Array, position: Array, cast: Cast) -> 
     return Reception(bias, growth, np.where(lost, 0, used), lost)
 
 
+def _distances(position: Array, directions: Array, cast: Cast) -> Array:
+    """Return the distances to the scene from N positions in S directions, shape (N, S)."""
+    shape = len(position), len(directions)
+    if not len(directions):
+        return np.zeros(shape)
+    found: Array = cast(np.repeat(position, shape[1], axis=0), np.tile(directions, (shape[0], 1)))
+    return found.reshape(shape)
+
+
 def _solution(directions: Array, weight: Array, error: Array) -> tuple[Array, Array, BoolArray]:
     """Return position errors (N, 3), dilutions (N, 3) and success (N,) of weighted least squares.
 
     The unknowns are east, north, up and the clock; elimination by hand keeps the bits on any processor.
     """
     count = len(weight)
+    lines = np.concatenate([-directions, np.ones((len(directions), 1))], axis=1)
     # Columns: normal matrix, its right-hand side, and the unit matrix that becomes its inverse.
     rows = np.zeros((count, 4, 9))
-    for k, (east, north, up) in enumerate(directions.tolist()):
-        g = (-east, -north, -up, 1.0)
-        for i in range(4):
-            for j in range(4):
-                rows[:, i, j] += weight[:, k] * (g[i] * g[j])
-            rows[:, i, 4] += weight[:, k] * error[:, k] * g[i]
+    weighted = weight[..., None] * lines
+    rows[:, :, :4] = sum_along(weighted[..., None] * lines[:, None], 1)
+    rows[:, :, 4] = sum_along(weighted * error[..., None], 1)
     for i in range(4):
         rows[:, i, 5 + i] = 1.0
     solved = np.ones(count, dtype=bool)
