@@ -175,9 +175,7 @@ class EmbreeMesh:
         packets = -(-count // tiled // rows) * (tiled // tile) if tiled else -(-count // kernels.LANES)
         inputs = [
             tables,
-            *self._handles("rtcIntersect", coherent=coherent),
-            self._opaque_count,
-            self._first_see_through,
+            *self.intersector(coherent=coherent),
             tiled,
             tile,
             wp_array(origins, wp.vec3f),
@@ -192,6 +190,15 @@ class EmbreeMesh:
         ]
         wp.launch(kernels.find_nearest, -(-packets // kernels.PACKETS), inputs=inputs, device="cpu")
         return faces, u, v
+
+    def intersector(self, *, coherent: bool) -> tuple[int, ...]:
+        """Return what kernels need to cast rays at the mesh, in the order of their arguments.
+
+        Args:
+            coherent: Whether neighbouring rays are nearly parallel.
+        """
+        handles = self._handles("rtcIntersect", coherent=coherent)
+        return (*handles, self._opaque_count, self._first_see_through)
 
     def shine(
         self,

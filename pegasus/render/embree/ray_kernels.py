@@ -53,6 +53,30 @@ def turn_rays(
         directions[i] = rotation * direction
 
 
+@wp.func
+def write_short_ray(
+    i: wp.int32,
+    origin: wp.vec3d,
+    direction: wp.vec3d,
+    center: wp.vec3d,
+    start: wp.float64,
+    limit: wp.float32,
+    short_origins: wp.array(dtype=wp.vec3f),
+    short_directions: wp.array(dtype=wp.vec3f),
+    limits: wp.array(dtype=wp.float32),
+):
+    """Write a ray from the distance `start` on in Embree's form, of the length `limit`."""
+    # Pixels outside the image circle of a lens have no direction.
+    if wp.dot(direction, direction) > wp.float64(0.5):
+        short_origins[i] = wp.vec3f(origin - center + direction * start)
+        short_directions[i] = wp.vec3f(direction)
+        limits[i] = limit
+    else:
+        short_origins[i] = wp.vec3f(0.0, 0.0, 0.0)
+        short_directions[i] = wp.vec3f(0.0, 0.0, 1.0)
+        limits[i] = -1.0
+
+
 @wp.kernel
 def hand_over(
     origins: wp.array(dtype=wp.vec3d),
@@ -69,18 +93,20 @@ def hand_over(
     """Write rays in Embree's form: from `start` to `end`, or to `reach` unless that is empty."""
     first_ray = wp.tid() * GROUP
     for i in range(first_ray, wp.min(first_ray + GROUP, directions.shape[0])):
-        direction = directions[i]
-        short_origins[i] = wp.vec3f(origins[i * origin_step] - center + direction * start)
         limit = wp.float32(end - start)
         if reach.shape[0] > 0:
             limit = wp.float32(wp.float64(reach[i]) - start)
-        # Pixels outside the image circle of a lens have no direction.
-        if not (wp.dot(direction, direction) > wp.float64(0.5)):
-            limit = -1.0
-            direction = wp.vec3d(wp.float64(0.0), wp.float64(0.0), wp.float64(1.0))
-            short_origins[i] = wp.vec3f(0.0, 0.0, 0.0)
-        short_directions[i] = wp.vec3f(direction)
-        limits[i] = limit
+        write_short_ray(
+            i,
+            origins[i * origin_step],
+            directions[i],
+            center,
+            start,
+            limit,
+            short_origins,
+            short_directions,
+            limits,
+        )
 
 
 @wp.func

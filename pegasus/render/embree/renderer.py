@@ -138,27 +138,35 @@ class EmbreeRenderer:
     def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures."""
         from pegasus.render.embree.packet_kernels import LANES
+        from pegasus.render.embree.static_cast import StaticCast
         from pegasus.render.embree.tracer import Rays
 
         self._loaded()
         tracer = self._traced()
-        origins = np.asarray(origins, dtype=np.float64)
+        origins = np.ascontiguousarray(origins, dtype=np.float64)
         directions = np.ascontiguousarray(directions, dtype=np.float64)
         count = len(directions)
+        tile = packet_width(directions, width)
+
+        # Two parts for each thread share out the work; packets are the same for any number of threads.
+        step = min(max(-(-count // (2 * self._threads)), _SMALLEST_CAST), _LARGEST_CAST)
+        if tracer.is_static:
+            static = StaticCast(tracer, origins, directions, max_range, width=width, tile=tile)
+            step = -(-step // static.block) * static.block
+            for _ in self._pool.map(lambda first: static.cast(first, step), range(0, count, step)):
+                pass
+            return static.returns
+        rows_of_packets = LANES * (width or 1)
+        step = -(-step // rows_of_packets) * rows_of_packets
         returns = Returns(
             np.empty(count), np.empty((count, 3)), np.empty(count, np.int32), np.empty(count, np.int32)
         )
 
-        # Two parts for each thread share out the work; packets are the same for any number of threads.
-        step = min(max(-(-count // (2 * self._threads)), _SMALLEST_CAST), _LARGEST_CAST)
-        rows_of_packets = LANES * (width or 1)
-        step = -(-step // rows_of_packets) * rows_of_packets
-        tile = packet_width(directions, width)
-
         def one(first: int) -> None:
             rows = slice(first, first + step)
-            start = np.ascontiguousarray(origins[rows])
-            rays = Rays(start, directions[rows], end=max_range, coherent=width > 0, width=width, tile=tile)
+            rays = Rays(
+                origins[rows], directions[rows], end=max_range, coherent=width > 0, width=width, tile=tile
+            )
             hits = tracer.trace(rays)
             returns.distance[rows] = hits.distance
             returns.normal[rows] = hits.normal

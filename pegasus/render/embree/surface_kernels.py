@@ -67,9 +67,9 @@ _FACET = """
     // What the next rays have met lies anywhere in memory; asked for early, it is there in time.
     const auto ask_ahead = [&](int i, bool shaded, bool textured) {
         const int soon = i + 8, later = i + 24;
-        if (later < faces.shape[0] && faces.data[later] >= 0)
+        if (later < found && faces.data[later] >= 0)
             __builtin_prefetch(&tables.triangles.data[faces.data[later]]);
-        if (soon < faces.shape[0] && faces.data[soon] >= 0) {
+        if (soon < found && faces.data[soon] >= 0) {
             const auto& next = tables.triangles.data[faces.data[soon]];
             for (int k = 0; k < 3; ++k) {
                 __builtin_prefetch(&tables.vertices.data[next[k]]);
@@ -240,8 +240,9 @@ def write_distances(
     entities: wp.array(dtype=wp.int32),
     first: wp.int32,
     end: wp.int32,
+    found: wp.int32,
 ):
-    """Write distances, materials and entities of some hits."""
+    """Write distances, materials and entities of hits `first` to `end`; those up to `found` are known."""
 
 
 @wp.func_native(_SURFACES)
@@ -262,8 +263,9 @@ def write_surfaces(
     out: Surface,
     first: wp.int32,
     end: wp.int32,
+    found: wp.int32,
 ):
-    """Write the surface points of some hits."""
+    """Write the surface points of hits `first` to `end`; those up to `found` are known."""
 
 
 @wp.kernel
@@ -297,6 +299,7 @@ def find_distance(
         entities,
         first,
         end,
+        faces.shape[0],
     )
 
 
@@ -337,4 +340,5 @@ def find_surface(
         out,
         first,
         end,
+        faces.shape[0],
     )

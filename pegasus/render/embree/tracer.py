@@ -100,8 +100,15 @@ class Tracer:
         self.tables: Any = store.tables()
         """Kernel tables of triangles, materials and objects."""
         self.blends = store.materials.blends
-        self._world, self._objects = world, objects
+        self.world = world
+        """The static scene."""
+        self._objects = objects
         self.refresh()
+
+    @property
+    def is_static(self) -> bool:
+        """Whether there are no objects."""
+        return not self._objects.groups(None)
 
     def refresh(self) -> None:
         """Update the poses of objects."""
@@ -121,8 +128,8 @@ class Tracer:
         """
         origins, directions, limits = self._hand_over(rays)
         passed = _NONE if rays.before is None else rays.before.astype(np.float32)
-        assert self._world.embree is not None
-        faces, u, v = self._world.embree.nearest(
+        assert self.world.embree is not None
+        faces, u, v = self.world.embree.nearest(
             self.tables,
             origins,
             directions,
@@ -139,7 +146,7 @@ class Tracer:
             for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
         ]
         items = self._keep_objects(rays, cone, found)
-        hits = _empty_hits(rays.count, normals=normals or shading, textured=shading)
+        hits = empty_hits(rays.count, normals=normals or shading, textured=shading)
         lines = [self.tables, rays.device_origins, rays.step, rays.device_directions, rays.start]
         which = device_array(items, wp.int32)
         if not (normals or shading):
@@ -163,8 +170,8 @@ class Tracer:
     def transmit(self, rays: Rays) -> Floats:
         """Return the transmittance along rays, shape (K,)."""
         origins, directions, limits = self._hand_over(rays)
-        assert self._world.embree is not None
-        light = self._world.embree.shine(
+        assert self.world.embree is not None
+        light = self.world.embree.shine(
             self.tables, origins, directions, limits, coherent=rays.coherent, dark=_DARK
         )
         reach = device_array(np.where(light > 0.0, limits, np.float32(-1.0)), wp.float32)
@@ -261,7 +268,7 @@ class Tracer:
                 rays.device_origins,
                 rays.step,
                 rays.device_directions,
-                wp.vec3d(*self._world.center),
+                wp.vec3d(*self.world.center),
                 rays.start,
                 device_array(_or_none(rays.reach), wp.float32),
                 rays.end,
@@ -327,7 +334,14 @@ def _or_none(reach: Floats | None) -> Floats:
     return _NONE if reach is None else reach
 
 
-def _empty_hits(count: int, *, normals: bool, textured: bool) -> Hits:
+def empty_hits(count: int, *, normals: bool, textured: bool) -> Hits:
+    """Return room for hits.
+
+    Args:
+        count: Number of rays K.
+        normals: Whether to have room for normals.
+        textured: Whether to have room for all inputs of the lighting.
+    """
     for_normals, for_texture = count if normals else 0, count if textured else 0
     return Hits(
         distance=np.empty(count),

@@ -24,6 +24,7 @@ def load_kernels() -> None:
             light_kernels,
             packet_kernels,
             ray_kernels,
+            return_kernels,
             shadow_kernels,
             surface_kernels,
         )
@@ -33,6 +34,7 @@ def load_kernels() -> None:
                 packet_kernels,
                 ray_kernels,
                 surface_kernels,
+                return_kernels,
                 lamp_kernels,
                 lamp_choice,
                 shadow_kernels,
