@@ -240,7 +240,15 @@ _ELECTRIC = {
 }
 _PROPELLER = {"model": "propeller", **_BLADES}
 _ROTOR = {"model": "rotor", **_BLADES, "flapping": 0.6, "induced_drag": 0.3, "hub_stiffness": 0.3}
+_SENSORS = {name: {"model": name} for name in ("imu", "gps", "barometer", "magnetometer")}
+_ERRONEOUS_IMU = {
+    "model": "imu",
+    "gyroscope": {"scale_error_sigma": 0.01, "g_sensitivity_sigma": 1e-4, "temperature_bias_sigma": 1e-4},
+    "accelerometer": {"misalignment_sigma": 0.01, "temperature_bias_sigma": 1e-3},
+    "vibration": {"in_plane": 5e-6, "blade_passage": 1e-6},
+}
 VEHICLES: dict[str, dict[str, Any]] = {
+    "IMU with errors": {"sensors": _SENSORS | {"imu": _ERRONEOUS_IMU}},
     "electric": {"motor": _ELECTRIC},
     "propeller": {"thrust_curve": _PROPELLER},
     "rotor": {"thrust_curve": _ROTOR},
