@@ -111,8 +111,7 @@ class Launch:
         packs = hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1
         if packs and rows.device == "cpu":
             bounds, *arguments = self._command.params
-            fields = [(f"argument_{k}", type(value)) for k, value in enumerate(arguments)]
-            self._packed = type("Arguments", (ctypes.Structure,), {"_fields_": fields})(*arguments)
+            self._packed = _packed_arguments(*map(type, arguments))(*arguments)
             forward = self._command.hooks.forward
             self._run = functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
 
@@ -157,6 +156,13 @@ class Launch:
         )
 
 
+@functools.cache
+def _packed_arguments(*kinds: type) -> Any:
+    """Return the structure in which arguments of some types are passed."""
+    fields = [(f"argument_{k}", kind) for k, kind in enumerate(kinds)]
+    return type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+
+
 class Rows:
     """Columns of rows: in memory shared with NumPy, or copies of it on a GPU.
 
@@ -181,18 +187,18 @@ class Rows:
     ) -> None:
         start_warp()
         self.device = device if device == "cpu" else _gpu(device)
+        self._kind, self._arrays = kind, dict(arrays)
         self._kept: list[Any] = []
         self._copies: list[tuple[Any, Any]] = []
         self.structure = rows_struct(kind)()
         self.adjoint: Any = None if gradients is None else rows_struct(kind)()
         """Structure of the derivatives."""
-        self.python: Any = object.__new__(kind)
-        """The same rows for plain Python."""
-        for name, hint in annotations_of(kind).items():
-            (element,) = get_args(hint)
+        for name, (element, dimensions) in _columns_of(kind).items():
             values = arrays[name]
-            self.python.__dict__[name] = get_origin(hint)(values, element)
-            dimensions = 2 if get_origin(hint) is Table else 1
+            if device == "cpu" and gradients is None and element in NUMBERS:
+                _share(getattr(self.structure._ctype, name), values, dimensions)
+                self._kept.append(values)
+                continue
             make = functools.partial(_array, values, element, dimensions, gradients is not None, device)
             made, structures = make() if gradients is None else gradients.shared(values, make)
             self._kept += [values, made, structures]
@@ -201,6 +207,14 @@ class Rows:
                 setattr(self.adjoint, name, made.grad)
             if device != "cpu" and not structures:
                 self._copies.append((values, made))
+
+    @functools.cached_property
+    def python(self) -> Any:
+        """The same rows for plain Python."""
+        made: Any = object.__new__(self._kind)
+        for name, hint in annotations_of(self._kind).items():
+            made.__dict__[name] = get_origin(hint)(self._arrays[name], *get_args(hint))
+        return made
 
     def upload(self) -> None:
         """Copy the columns from NumPy's arrays to the GPU; nothing to do on the CPU."""
@@ -228,6 +242,30 @@ def _gpu(name: str) -> str:
     )
 
 
+@functools.cache
+def _columns_of(kind: Any) -> dict[str, tuple[Any, int]]:
+    """Return the element and the number of dimensions of each column or table of a dataclass."""
+    return {
+        name: (get_args(hint)[0], 2 if get_origin(hint) is Table else 1)
+        for name, hint in annotations_of(kind).items()
+    }
+
+
+def _share(place: Any, values: Any, dimensions: int) -> None:
+    """Let an array of a structure of Warp be the memory of NumPy's; an array object costs five times as much.
+
+    Args:
+        place: Descriptor of the array in the structure: address, shape and strides.
+        values: Numbers, contiguous.
+        dimensions: Number of dimensions.
+    """
+    assert isinstance(values, np.ndarray)
+    assert values.flags.c_contiguous
+    place.data, place.grad, place.ndim = values.__array_interface__["data"][0], 0, dimensions
+    for k in range(dimensions):
+        place.shape[k], place.strides[k] = values.shape[k], values.strides[k]
+
+
 def _array(
     values: Any, element: type, dimensions: int, gradients: bool, device: str
 ) -> tuple[Any, list[Any]]:
@@ -239,11 +277,6 @@ def _array(
     assert isinstance(values, np.ndarray)
     assert values.flags.c_contiguous
     kind = NUMBERS[element]
-    if device == "cpu" and not gradients:
-        # Named by its address: a search through all kinds of data takes twice as long, hundreds of times.
-        place = values.__array_interface__["data"][0]
-        shape, strides = values.shape[:dimensions], values.strides[:dimensions]
-        return wp.array(ptr=place, dtype=kind, shape=shape, strides=strides, device=device), []
     made: Any = wp.array(
         values,
         dtype=kind,

@@ -217,9 +217,8 @@ class ScanCapture:
     def _reflectance(self, material: Indices) -> Array:
         """Return the reflectances of materials, zero for those not hit; the last one is that of none."""
         paths = self.visuals.materials
-        hit = np.zeros(len(paths) + 1, dtype=np.bool_)
-        hit[material] = True
-        return self._lidar.reflectances.table(paths, np.flatnonzero(hit[:-1]).tolist(), self._scenes())
+        used = np.flatnonzero(np.bincount(material + 1, minlength=len(paths) + 1)[1:]).tolist()
+        return self._lidar.reflectances.table(paths, used, self._scenes())
 
     def _scenes(self) -> list[Scene]:
         return [self.visuals.scene, *{id(o.scene): o.scene for o in self._snapshot.objects}.values()]
