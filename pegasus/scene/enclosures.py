@@ -1,12 +1,29 @@
 """Enclosing objects of points."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array
-from pegasus.scene.scene import Geometry, Scene
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.scene.scene import Instance, Scene
 
 _AXES = np.concatenate([np.eye(3), -np.eye(3)])
+_KEPT = 32
+"""Number of instances near the last points whose triangles are kept."""
+
+
+class _Triangles(NamedTuple):
+    """Triangles of an instance, turned as they are placed, with their origin at that of the instance."""
+
+    corners: Array
+    """Corners [m], shape (V, 3)."""
+    faces: npt.NDArray[np.int32]
+    """Indices of the corners, anticlockwise seen from outside, shape (T, 3)."""
+    low: Array
+    """Least coordinates of each triangle, shape (3, T)."""
+    high: Array
+    """Greatest coordinates of each triangle, shape (3, T)."""
 
 
 class Enclosures:
@@ -19,6 +36,7 @@ class Enclosures:
         placed = np.array([item.transform[:3] for item in scene.instances]).reshape(-1, 3, 4)
         self._middle = (placed[..., :3] @ drawn[:, 0, :, None])[..., 0] + placed[..., 3]
         self._half = (np.abs(placed[..., :3]) @ drawn[:, 1, :, None])[..., 0]
+        self._kept: dict[int, _Triangles] = {}
 
     def around(self, point: Array) -> str | None:
         """Return the path of an instance that encloses a point, or None.
@@ -31,9 +49,26 @@ class Enclosures:
         near = (np.abs(point - self._middle) < self._half).all(axis=1)
         for index in np.flatnonzero(near).tolist():
             item = self._scene.instances[index]
-            if _inside(self._scene.geometries[item.geometry], item.transform, point):
+            if _inside(self._triangles(index, item), item.transform[:3, 3] - point):
                 return item.path
         return None
+
+    def _triangles(self, index: int, item: Instance) -> _Triangles:
+        """Return the triangles of an instance, kept from one point to the next."""
+        kept = self._kept.pop(index, None)
+        if kept is None:
+            geometry = self._scene.geometries[item.geometry]
+            corners = geometry.vertices.astype(np.float64) @ item.transform[:3, :3].T
+            # A mirrored instance reverses its triangles.
+            mirrored = np.linalg.det(item.transform[:3, :3]) < 0
+            faces = geometry.faces[:, ::-1] if mirrored else geometry.faces
+            along = np.ascontiguousarray(corners.T)[:, faces]
+            kept = _Triangles(corners, faces, along.min(axis=2), along.max(axis=2))
+        # The instance of the latest use is the last one.
+        self._kept[index] = kept
+        for oldest in list(self._kept)[:-_KEPT]:
+            self._kept.pop(oldest, None)
+        return kept
 
 
 def _box(vertices: npt.NDArray[np.float32]) -> Array:
@@ -44,23 +79,23 @@ def _box(vertices: npt.NDArray[np.float32]) -> Array:
     return np.array([(low + high) / 2, (high - low) / 2])
 
 
-def _inside(geometry: Geometry, transform: Array, point: Array) -> bool:
-    """Return whether rays from a point along all six axes meet the back of a placed triangle first."""
-    # A mirrored instance reverses its triangles.
-    faces = geometry.faces
-    if np.linalg.det(transform[:3, :3]) < 0:
-        faces = faces[:, ::-1]
-    placed = geometry.vertices.astype(np.float64) @ transform[:3, :3].T + (transform[:3, 3] - point)
-    # Bit k tells on which side of the point along axis k a corner lies. Only triangles with corners on both
-    # sides along the other two axes can meet the line along one.
-    beyond = placed > 0.0
-    sides = beyond[:, 0] | beyond[:, 1] << np.uint8(1) | beyond[:, 2] << np.uint8(2)
-    one, two, three = (sides[faces[:, k]] for k in range(3))
-    split = (one | two | three) & ~(one & two & three)
+def _inside(placed: _Triangles, offset: Array) -> bool:
+    """Return whether rays from a point along all six axes meet the back of a triangle first.
+
+    Args:
+        placed: The triangles.
+        offset: Their origin, seen from the point [m], shape (3,).
+    """
+
+    def split(axis: int) -> BoolArray:
+        """Return which triangles have corners on both sides of the point along an axis."""
+        return (placed.high[axis] > -offset[axis]) & (placed.low[axis] <= -offset[axis])
+
     # Most points are below the open sky, so that the first ray is the only one.
     for axis in (2, 1, 0):
-        others = 7 - (1 << axis)
-        triangles = placed[faces[(split & others) == others]]
+        # Other triangles do not meet the line along the axis.
+        met = np.flatnonzero(split(axis - 1) & split(axis - 2))
+        triangles = placed.corners[placed.faces[met]] + offset
         if not len(triangles) or not all(_meets_back(triangles, way) for way in _AXES[axis::3]):
             return False
     return True
