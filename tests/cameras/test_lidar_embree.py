@@ -113,3 +113,20 @@ def test_a_sonar_and_a_lidar_agree_on_a_slanted_floor(world: WorldSpec) -> None:
         down = iris.readings["lidar"].cloud().range
         assert_allclose(down, iris.readings["sonar"].distance, rtol=1e-5)
         assert down[0] == pytest.approx(2.0, rel=1e-5)
+
+
+def test_a_vehicle_out_of_sight_changes_no_bit(world: WorldSpec) -> None:
+    """Scenes without moving objects, which are cast in one pass, would differ from those with some."""
+    clouds = []
+    for others in (0, 1):
+        with Simulation(world, seed=2) as sim:
+            sensors = {name: Lidar(pattern=name) for name in ("vlp16", "mid40")}
+            iris = sim.add(Multirotor("iris", position=(0, 0, 3), sensors=sensors))
+            for _ in range(others):
+                sim.add(Multirotor("iris", name="far", position=(0, 0, -400)))
+            sim.step()
+            clouds.append([iris.readings[name].cloud() for name in sensors])
+    for alone, both in zip(*clouds, strict=True):
+        assert len(alone.range) > 1000
+        for name in ("points", "world_points", "intensity", "ring", "column", "entity"):
+            assert getattr(alone, name).tobytes() == getattr(both, name).tobytes(), name

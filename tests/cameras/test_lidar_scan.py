@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from pegasus.base.compiler import Rows, shared_kernel
 from pegasus.base.frames import quaternion_from_euler, rotation_vector_from_quaternion
-from pegasus.cameras.echo_step import lambertian_intensity, range_sigma, survival_probability
+from pegasus.cameras.echo_step import (
+    BLOCK,
+    EchoRows,
+    find_echoes,
+    lambertian_intensity,
+    range_sigma,
+    survival_probability,
+)
 from pegasus.cameras.lidar_scan import interpolated_poses
 
 
@@ -63,3 +71,46 @@ def test_a_turn_goes_the_short_way() -> None:
     ends = quaternion_from_euler(0.0, 0.0, np.array([3.1, -3.1]))
     _, turn = interpolated_poses(np.zeros((2, 3)), ends, np.array([0.0, 1.0]), np.array([0.5]))
     assert abs(2 * math.atan2(turn[0, 2], turn[0, 3])) == pytest.approx(math.pi, abs=1e-12)
+
+
+def echo_columns(count: int) -> dict[str, np.ndarray]:
+    """Return rays of which some hit nothing, with three materials, and room for their echoes."""
+    rng = np.random.default_rng(3)
+    direction, normal = (v / np.linalg.norm(v, axis=1)[:, None] for v in rng.normal(size=(2, count, 3)))
+    met = rng.random(count) < 0.8
+    return {
+        "direction": direction,
+        "surface_normal": normal,
+        "true_distance": np.where(met, rng.uniform(0.1, 60.0, count), np.inf),
+        "material": np.where(met, rng.integers(0, 3, count), -1).astype(np.int32),
+        "hit_entity": np.where(met, rng.integers(0, 9, count), -1).astype(np.int32),
+        "reflectance": np.array([0.1, 0.5, 0.9, 0.0]),
+        "deviate": rng.standard_normal(count),
+        "chance": rng.random(count),
+        "reach": np.full(count, np.nan),
+        "power": np.full(count, np.nan),
+        "entity": np.full(count, -9, dtype=np.int32),
+    }
+
+
+def test_compiled_echoes_are_those_of_the_formulas() -> None:
+    """The compiled pass would round otherwise than the formulas, or skip rays at the ends of blocks."""
+    count = 2 * BLOCK + 7
+    least, most, weakest, reference = 0.5, 50.0, 0.002, 10.0
+    noise, loss = (0.02, 0.001), (0.1, 0.3, 0.2)
+    columns = echo_columns(count)
+    values = (count, 3, least, most, weakest, reference, *noise, 1, *loss, 1, math.inf)
+    shared_kernel(find_echoes).launch(Rows(EchoRows, columns), 3, *values)()
+    distance, cosine = columns["true_distance"], np.empty(count)
+    for k, (a, b) in enumerate(zip(columns["direction"], columns["surface_normal"], strict=True)):
+        cosine[k] = abs(a[0] * b[0] + a[2] * b[2] + a[1] * b[1])
+    met = np.isfinite(distance)
+    near = np.where(met, distance, 1.0)
+    intensity = lambertian_intensity(near, cosine, columns["reflectance"][columns["material"]], reference)
+    measured = near + range_sigma(near, *noise) * columns["deviate"]
+    heard = met & (intensity >= weakest) & (measured >= least) & (measured <= most)
+    heard &= columns["chance"] < survival_probability(near, cosine, most, *loss)
+    assert 50 < heard.sum() < met.sum() - 50
+    assert np.array_equal(columns["reach"], np.where(heard, measured, np.inf))
+    assert np.array_equal(columns["power"], np.where(heard, intensity, 0.0))
+    assert np.array_equal(columns["entity"], np.where(heard, columns["hit_entity"], -1))
