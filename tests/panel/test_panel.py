@@ -259,7 +259,8 @@ def test_history(flat):
     flat.vehicle.add()
     flat.view.follow("iris1")
     flat.simulation.step()
-    assert flat.history.columns()["time"].tolist() == [1 / 250]
+    # The panel may have looked between the choice of the vehicle and the step.
+    assert flat.history.columns()["time"].tolist() in ([1 / 250], [0.0, 1 / 250])
 
 
 @pytest.mark.usefixtures("config")
