@@ -18,7 +18,7 @@ class _Triangles(NamedTuple):
 
     corners: Array
     """Corners [m], shape (V, 3)."""
-    faces: npt.NDArray[np.int32]
+    faces: npt.NDArray[np.uint32]
     """Indices of the corners, anticlockwise seen from outside, shape (T, 3)."""
     low: Array
     """Least coordinates of each triangle, shape (3, T)."""
@@ -89,7 +89,8 @@ def _inside(placed: _Triangles, offset: Array) -> bool:
 
     def split(axis: int) -> BoolArray:
         """Return which triangles have corners on both sides of the point along an axis."""
-        return (placed.high[axis] > -offset[axis]) & (placed.low[axis] <= -offset[axis])
+        both: BoolArray = (placed.high[axis] > -offset[axis]) & (placed.low[axis] <= -offset[axis])
+        return both
 
     # Most points are below the open sky, so that the first ray is the only one.
     for axis in (2, 1, 0):
