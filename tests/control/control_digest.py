@@ -93,6 +93,7 @@ def control(rows):
         motor=SimpleNamespace(max_speed=900.0),
         environment=Environment(),
         file=None,
+        estimator=None,
     )
     found = []
     for kind in (GeometricController, CascadedPIDController):
