@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.text_files import text_of
 from pegasus.dynamics.rotor_states import Coefficients
 
 _GAP = 0.3
@@ -84,11 +85,8 @@ def _rows(file: str, field: str, first: str) -> list[tuple[float, float, float]]
     def refused(problem: str, remedy: str | None = None) -> ConfigError:
         return ConfigError(problem, field=field, value=file, remedy=remedy)
 
-    try:
-        lines = Path(file).expanduser().read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise refused(f"cannot be read: {reason}", "give the path relative to the vehicle's file") from None
+    remedy = "give the path relative to the vehicle's file"
+    lines = text_of(Path(file).expanduser(), field=field, value=file, remedy=remedy).splitlines()
     numbered = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
     names = [name.upper() for name in numbered[0][1]] if numbered else []
     wanted = _COLUMNS[first]

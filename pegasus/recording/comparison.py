@@ -12,6 +12,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.base.text_files import is_number, text_of
 from pegasus.recording.reader import read_log
 
 if TYPE_CHECKING:
@@ -277,17 +278,11 @@ def _fitted(first: Track, second: Track) -> Track:
 
 
 def _text_track(path: Path) -> Track:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise ConfigError(
-            f"cannot be read: {reason}", file=path, remedy="give a log or rows of time, x, y, z"
-        ) from None
+    text = text_of(path, file=path, remedy="give a log or rows of time, x, y, z")
     numbered = enumerate(text.splitlines(), 1)
     lines = [(k, _cells(line)) for k, line in numbered if line.strip() and not line.lstrip().startswith("#")]
     columns: Sequence[int] = range(4)
-    if lines and not _is_number(lines[0][1][0]):
+    if lines and not is_number(lines[0][1][0]):
         columns = _named_columns(path, lines.pop(0)[1])
     rows = [_numbers(path, k, cells, columns) for k, cells in lines]
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
@@ -299,14 +294,6 @@ def _cells(line: str) -> list[str]:
     if separator is None:
         return line.split()
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _named_columns(path: Path, header: Sequence[str]) -> list[int]:
@@ -328,7 +315,7 @@ def _numbers(path: Path, line: int, cells: Sequence[str], columns: Sequence[int]
     values = []
     for name, column in zip(_COLUMNS, columns, strict=True):
         cell = cells[column] if column < len(cells) else ""
-        value = float(cell) if _is_number(cell) else math.nan
+        value = float(cell) if is_number(cell) else math.nan
         if not math.isfinite(value):
             raise ConfigError(
                 "must be a finite number",

@@ -8,6 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.base.text_files import is_number, text_of
 from pegasus.core.model_wrench import MotionSamples
 
 _AXES = ("x", "y", "z")
@@ -26,6 +27,7 @@ NEUROBEM_COLUMNS = (
 """Columns of the files of `processed_data`, in their order: SI units, body FLU, world with z upwards."""
 NEUROBEM_PLACES = ((-1, -1), (1, -1), (-1, 1), (1, 1))
 """Signs of x and y of the rotors of `mot 1` to `mot 4`: back right, front right, back left, front left."""
+_REMEDY = "give a CSV file of the NeuroBEM dataset"
 _PREDICTION_COLUMNS = 12
 """Columns appended in the files of `predictions`, which have no header."""
 _ALIASES = {f"q{axis}": f"quat {axis}" for axis in (*_AXES, "w")}
@@ -66,7 +68,7 @@ def read_neurobem(path: str | Path) -> FlightData:
     lines = _lines(path)
     header = [cell.strip().strip('"') for cell in lines[0][1].split(",")] if lines else []
     columns: Sequence[str] = NEUROBEM_COLUMNS
-    if header and not _is_number(header[0]):
+    if header and not is_number(header[0]):
         columns = [_ALIASES.get(name.lower(), name.lower()) for name in header]
         lines = lines[1:]
         missing = [name for name in NEUROBEM_COLUMNS[:-1] if name not in columns]
@@ -118,18 +120,10 @@ def read_neurobem(path: str | Path) -> FlightData:
 
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return the lines that are not empty, with their numbers."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
-        raise ConfigError(
-            f"cannot be read: {reason}", file=path, remedy="give a CSV file of the NeuroBEM dataset"
-        ) from None
+    text = text_of(path, file=path, remedy=_REMEDY)
     lines = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) < 2:
-        raise ConfigError(
-            "must have at least two lines", file=path, remedy="give a CSV file of the NeuroBEM dataset"
-        )
+        raise ConfigError("must have at least two lines", file=path, remedy=_REMEDY)
     return lines
 
 
@@ -152,7 +146,7 @@ def _table(path: Path, lines: list[tuple[int, str]], width: int, columns: Sequen
                 remedy="correct or remove the line",
             )
         for name, column in zip(NEUROBEM_COLUMNS, columns, strict=False):
-            if not _is_number(cells[column]) or not np.isfinite(float(cells[column])):
+            if not is_number(cells[column]) or not np.isfinite(float(cells[column])):
                 raise _wrong(path, name, number, cells[column], "must be a finite number")
     # Only a column that is not used holds text.
     return np.array([[float(line.split(",")[c]) for c in columns] for _, line in lines])
@@ -167,11 +161,3 @@ def _wrong(path: Path, name: str, line: int, value: object, problem: str) -> Con
         value=shown,
         remedy="correct or remove the line",
     )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
