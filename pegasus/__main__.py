@@ -8,7 +8,7 @@ from types import FrameType
 
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
 _RETRY = 0.02
-"""Interval at which a pending interrupt checks whether the import has ended [s]."""
+"""Delay after which an interrupt that could not be raised is raised again [s]."""
 
 
 def main() -> None:
@@ -33,6 +33,7 @@ def main() -> None:
     try:
         signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
         signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _retry_interrupt
         try:
             command()
         finally:
@@ -61,6 +62,14 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
             return
         frame = frame.f_back
     raise KeyboardInterrupt
+
+
+def _retry_interrupt(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Raise an interrupt again that came in a destructor or a callback, which swallow exceptions."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        signal.setitimer(signal.ITIMER_REAL, _RETRY)
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 if __name__ == "__main__":

@@ -86,6 +86,21 @@ def test_swallowed_by_an_import(tmp_path):
     assert (ended.returncode, ended.stderr) == (130, "")
 
 
+def test_swallowed_by_a_destructor(tmp_path):
+    """A destructor or a callback of a weak reference during Ctrl-C would hide the interrupt."""
+    (tmp_path / "own.py").write_text(
+        "import signal\nimport time\nfrom dataclasses import dataclass\nfrom pegasus import Backend\n"
+        "class Interrupting:\n    def __del__(self):\n        signal.raise_signal(signal.SIGINT)\n"
+        "@dataclass\nclass A(Backend):\n    def __post_init__(self):\n"
+        "        Interrupting()\n        time.sleep(30.0)\n"
+    )
+    (tmp_path / "s.yaml").write_text(
+        "{name: s, world: flat, vehicles: [{model: iris, backends: [{model: own:A}]}]}"
+    )
+    ended = interrupted(tmp_path, -1, "run", "s.yaml")
+    assert (ended.returncode, ended.stderr) in ((130, ""), (130, "pegasus: interrupted\n"))
+
+
 def test_background_of_a_script(tmp_path):
     """A background run of a shell script would be ended by a Ctrl-C for a foreground process."""
     ignored = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
