@@ -23,7 +23,7 @@ from pegasus.base.step_math import (
     wrapped,
 )
 from pegasus.control.approach import THRUST_SHARE, eased, eased_position, eased_tilt
-from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
+from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
 from pegasus.control.controller import (
     Controller,
     check_above_zero,
@@ -125,6 +125,7 @@ def cascaded_pid_law(
     angular, angular_integral = angular_loop(own, error, rate_error, angular_integral, dt)
     upright = rotate_inverse(body.orientation, Vec3(0.0, 0.0, 1.0))[2]
     lift = body.mass * thrust[2] / maximum(upright, _LEAST_UPRIGHT)
+    lift = lift_in_climb(body, lift, setpoint.velocity)
     torque = hurried(own.torque_lead, body, torque_of(body, angular), turned, dt)
     return Vec3(0.0, 0.0, lift), torque, integral, angular_integral, body.angular_velocity
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
-from pegasus.base.step_math import Column, Quat, Real, Vec3, cross, dot, vector
+from pegasus.base.step_math import Column, Quat, Real, Vec3, cross, dot, rotate_inverse, vector
 from pegasus.control.drive import CompiledStep, DriveRows, DriveStep, Inverse, in_columns, written_step
 from pegasus.control.mixing import Mixing
 from pegasus.core.state import Reference, VehicleState
@@ -53,6 +53,8 @@ class Body:
     """Second row."""
     inertia_z: Vec3
     """Third row."""
+    heave: Real
+    """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
 
 
 @dataclass
@@ -74,6 +76,17 @@ def torque_of(body: Body, angular_acceleration: Vec3) -> Vec3:
         dot(body.inertia_y, angular_acceleration),
         dot(body.inertia_z, angular_acceleration),
     )
+
+
+def lift_in_climb(body: Body, lift: Real, velocity: Vec3) -> Real:
+    """Return the thrust to command, as in still air, of rotors that lose thrust in a climb [N].
+
+    Args:
+        body: The vehicle.
+        lift: Desired thrust along z [N].
+        velocity: Desired velocity in the world [m/s].
+    """
+    return lift + body.heave * rotate_inverse(body.orientation, velocity)[2]
 
 
 def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec3:
@@ -98,12 +111,13 @@ def hurried(lead: Real, body: Body, torque: Vec3, turned: Vec3, dt: Real) -> Vec
 
 @dataclass(frozen=True)
 class Airframe:
-    """Mass properties of a vehicle."""
+    """Mass properties and heave damping of a vehicle; see `Body`."""
 
     mass: float
     inertia_x: tuple[float, float, float]
     inertia_y: tuple[float, float, float]
     inertia_z: tuple[float, float, float]
+    heave: float
 
 
 @dataclass
@@ -147,6 +161,7 @@ def body_of(i: int, rows: ControlRows) -> Body:
         vector(airframe.inertia_x),
         vector(airframe.inertia_y),
         vector(airframe.inertia_z),
+        airframe.heave,
     )
 
 
@@ -267,7 +282,9 @@ class ControlStep(DriveStep):
         """State and inputs of the law by name, one row per copy."""
         self._elapsed = np.zeros(1)
         self.parameters |= {
-            "airframe": Airframe(own[0].mass, *(tuple(row) for row in own[0].inertia.tolist())),
+            "airframe": Airframe(
+                own[0].mass, *(tuple(row) for row in own[0].inertia.tolist()), heave=own[0].heave
+            ),
         }
         self._arrays: tuple[Array | None, ...] = (None,) * 10
 

@@ -184,7 +184,6 @@ class Controller(Backend):
         """
         self._estimator = vehicle.estimator
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
-        self._own = self._checked(self.count)
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
         self._max_speed = vehicle.motor.max_speed
         layout = vehicle.layout
@@ -196,11 +195,15 @@ class Controller(Backend):
         share = weight / np.maximum(layout.axis[:, 2].sum(), 1e-3)
         hover_speed = self._curve.rotor_speed(np.full((1, 1), share), density)
         force, torque = self._curve.thrust(hover_speed, np.zeros((1, 1)), density)
+        climb, sink = (self._curve.thrust(hover_speed, np.full((1, 1), v), density)[0] for v in (0.5, -0.5))
+        self.heave = float((sink - climb)[0, 0] * (layout.axis[:, 2] ** 2).sum())
+        """Thrust that the rotors lose in a climb along z, by its speed, about hover [N s/m]."""
         try:
             ratio = float(torque[0, 0] / force[0, 0])
             self.allocation = Allocation(layout, vehicle.center_of_mass, ratio, self.inertia)
         except ConfigError as error:
             raise error.within(file=vehicle.file) from None
+        self._own = self._checked(self.count)
         idle_speed = np.array([own.idle_ratio for own in self._own]) * float(hover_speed[0, 0])
         self._limits = drive_limits(self.count, idle_speed) | {
             "gravity": np.zeros((self.count, 3)),

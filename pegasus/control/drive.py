@@ -15,6 +15,7 @@ from pegasus.control.mission_step import FLY, IDLE, START
 from pegasus.control.mixing import Mixing, allocate
 from pegasus.dynamics import ThrustCurve
 from pegasus.dynamics.thrust_curves import (
+    NO_TABLES,
     PolynomialThrust,
     PropellerTables,
     QuadraticCoefficients,
@@ -297,7 +298,7 @@ class DriveStep:
             "curve": number,
             "quadratic": QuadraticCoefficients(1.0, 1.0),
             "polynomial": PolynomialThrust(coefficients=(0.0, 1.0)),
-            "propeller": PropellerTables(1.0, (0.0, 1.0), (1.0, 1.0), (1.0, 1.0)),
+            "propeller": NO_TABLES,
         }
         """Its row of each column of parameters."""
         if inverse is not None:

@@ -24,7 +24,7 @@ from pegasus.base.step_math import (
     vector,
 )
 from pegasus.control.approach import LOWEST, THRUST_SHARE, eased_position, eased_tilt, eased_yaw
-from pegasus.control.control_step import Body, Setpoint, hurried, torque_of
+from pegasus.control.control_step import Body, Setpoint, hurried, lift_in_climb, torque_of
 from pegasus.control.controller import (
     Controller,
     check_above_zero,
@@ -218,6 +218,7 @@ def geometric_law(
     )
     torque = hurried(own.torque_lead, body, torque, turned, dt)
     lift = body.mass * rotate_inverse(body.orientation, thrust)[2]
+    lift = lift_in_climb(body, lift, setpoint.velocity)
     return Vec3(0.0, 0.0, lift), torque, integral, body.angular_velocity
 
 

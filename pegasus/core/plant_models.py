@@ -24,8 +24,8 @@ from pegasus.dynamics.driven_rotors import NO_DRIVE, Drive, DrivenRows
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
 from pegasus.dynamics.thrust_curves import (
+    NO_TABLES,
     PolynomialThrust,
-    PropellerTables,
     QuadraticCoefficients,
     polynomial_thrust,
     propeller_thrust,
@@ -42,7 +42,7 @@ _SHIPPED: dict[str, tuple[Law, Any]] = {
     "first_order": (first_order_motor, FirstOrderMotor(time_constant_up=1.0, time_constant_down=1.0)),
     "quadratic": (quadratic_thrust, QuadraticCoefficients(1.0, 1.0)),
     "polynomial": (polynomial_thrust, PolynomialThrust(coefficients=(0.0, 1.0))),
-    "propeller": (propeller_thrust, PropellerTables(1.0, (0.0, 1.0), (1.0, 1.0), (1.0, 1.0))),
+    "propeller": (propeller_thrust, NO_TABLES),
     "linear_drag": (linear_drag, LinearDrag(coefficients=(0.0, 0.0, 0.0))),
     "quadratic_drag": (quadratic_drag, QuadraticDrag(areas=(0.0, 0.0, 0.0))),
     "image_sources": (image_sources, GroundEffect()),

@@ -14,13 +14,14 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
-from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, sqrt
+from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, minimum, sqrt
 from pegasus.dynamics.propeller_files import read_propeller
 from pegasus.dynamics.rotor_states import Coefficients, after_download, continued, disc_inflow
 
 _TURN = 2.0 * math.pi
 _FASTEST = 1e5
 """Largest speed that bisection finds [rad/s]."""
+_MOST_PARTS = 4096
 _SLOW = 1e-9
 """Travel of a blade tip [m/s] below which the advance ratio is that of this travel."""
 
@@ -236,6 +237,57 @@ class PropellerTables:
     """C_T there."""
     power_coefficient: tuple[float, ...]
     """C_P there."""
+    first: tuple[float, ...]
+    """Interval of the tables in which each of equal parts of their range begins."""
+    parts: float
+    """Parts by unit of advance ratio."""
+    rest_thrust: float
+    """C_T at rest."""
+
+
+def propeller_tables(diameter: float, made: Coefficients) -> PropellerTables:
+    """Return the parameters of `propeller_thrust`, with parts that hold one point of the tables at most.
+
+    Args:
+        diameter: Diameter [m].
+        made: Coefficients over the advance ratio.
+    """
+    ratios = made.advance_ratio
+    span, nearest = ratios[-1] - ratios[0], min(b - a for a, b in pairwise(ratios))
+    require(
+        nearest * _MOST_PARTS >= span,
+        "advance_ratio",
+        nearest,
+        f"must be at least {span / _MOST_PARTS:.2g} apart, 1/{_MOST_PARTS} of the range of the table",
+    )
+    count = math.ceil(span / nearest)
+    edges = ratios[0] + span / count * np.arange(count)
+    first = np.clip(np.searchsorted(ratios, edges, side="right") - 1, 0, len(ratios) - 2)
+    return PropellerTables(
+        diameter=diameter,
+        advance_ratio=ratios,
+        thrust_coefficient=made.thrust,
+        power_coefficient=made.power,
+        first=tuple(map(float, first.tolist())),
+        parts=count / span,
+        rest_thrust=interpolate(0.0, ratios, made.thrust),
+    )
+
+
+NO_TABLES = propeller_tables(1.0, Coefficients((0.0, 1.0), (1.0, 1.0), (1.0, 1.0)))
+"""Parameters of a vehicle with another thrust curve."""
+
+
+def interval_of_ratio(p: PropellerTables, ratio: Real) -> int:
+    """Return the number of the interval of the tables that holds an advance ratio within their range."""
+    part = (ratio - p.advance_ratio[0]) * p.parts
+    # The comparison holds no value that is not a number, which would point outside the tables.
+    if not part > 0.0:
+        part = 0.0
+    k = int(p.first[int(minimum(part, Real(length(p.first) - 1)))])
+    if k < length(p.advance_ratio) - 2 and ratio >= p.advance_ratio[k + 1]:
+        k = k + 1
+    return k
 
 
 def propeller_thrust(
@@ -249,16 +301,22 @@ def propeller_thrust(
     ratio = air_velocity[2] / travel
     square = p.diameter * p.diameter
     pressure = air_density * turns * magnitude(turns) * square * square
-    thrust = pressure * interpolate(ratio, p.advance_ratio, p.thrust_coefficient)
-    torque = pressure * interpolate(ratio, p.advance_ratio, p.power_coefficient) * (p.diameter / _TURN)
+    last = length(p.advance_ratio) - 1
+    ratio = minimum(maximum(ratio, p.advance_ratio[0]), p.advance_ratio[last])
+    k = interval_of_ratio(p, ratio)
+    share = (ratio - p.advance_ratio[k]) / (p.advance_ratio[k + 1] - p.advance_ratio[k])
+    thrust = pressure * (
+        p.thrust_coefficient[k] + share * (p.thrust_coefficient[k + 1] - p.thrust_coefficient[k])
+    )
+    power = p.power_coefficient[k] + share * (p.power_coefficient[k + 1] - p.power_coefficient[k])
+    torque = pressure * power * (p.diameter / _TURN)
     return Vec3(0.0, 0.0, thrust), Vec3(0.0, 0.0, torque)
 
 
 def propeller_speed(p: PropellerTables, thrust: Real, air_density: Real) -> Real:
     """Return the speed in closed form: in still air the coefficients do not depend on it."""
     square = p.diameter * p.diameter
-    coefficient = interpolate(0.0, p.advance_ratio, p.thrust_coefficient)
-    return _TURN * signed_root(thrust / (air_density * coefficient * square * square))
+    return _TURN * signed_root(thrust / (air_density * p.rest_thrust * square * square))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,4 +422,4 @@ class PropellerThrust(ThrustCurve):
         if self.download > 0:
             pairs = zip(made.advance_ratio, thrust, strict=True)
             thrust = tuple(after_download(c, disc_inflow(j, c), self.download) for j, c in pairs)
-        return PropellerTables(self.diameter, made.advance_ratio, thrust, made.power)
+        return propeller_tables(self.diameter, Coefficients(made.advance_ratio, thrust, made.power))

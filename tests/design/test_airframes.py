@@ -15,7 +15,6 @@ from pegasus.config.settings import names
 from pegasus.control import Allocation, Body, GeometricController, Setpoint, trajectories
 from pegasus.control.geometric import attitude_torque
 from pegasus.design.vehicle_sheet import vehicle_sheet
-from pegasus.dynamics import Battery
 from pegasus.environment import Environment
 from pegasus.scene.colliders import lowest_point
 
@@ -96,19 +95,25 @@ def test_hovers_and_flies_the_square(name):
 @pytest.mark.parametrize("name", BATTERIES)
 def test_hovers_as_long_as_the_page_and_the_data_sheet_say(name):
     """The page would promise another time, or power and battery be far from those of the real machine."""
-    cells, capacity, resistance, minutes, *published = BATTERIES[name]
-    battery = Battery(cell_count=int(cells), capacity=capacity, resistance=resistance)
+    cells, capacity, resistance, avionics, minutes, *published = BATTERIES[name]
+    given = load_vehicle(name)[0].battery
+    assert given["cell_count"] == cells
+    assert given["capacity"] == capacity
+    assert given["resistance"] == resistance
+    assert given["avionics_power"] == avionics
     assert resistance == pytest.approx(0.015 * cells / capacity, rel=0.01)
-    power = float(dict(vehicle_sheet(name))["shaft power in hover"].split()[0])
-    assert battery.endurance(power) / 60 == pytest.approx(minutes, abs=0.051)
-    # DJI: 15 min at 9.5 kg on 15 A h, 10 min at 22.5 kg on 12 A h.
+    assert given["rated_voltage"] == pytest.approx(3.7 * cells)
+    assert dict(vehicle_sheet(name))["hover time"] == f"{minutes:.1f} min"
+    # 3DR: up to 22 min. Bitcraze: 7 min. DJI: 15 min at 9.5 kg on 15 A h, 10 min at 22.5 kg on 12 A h.
     if published:
         assert minutes == pytest.approx(published[0], rel=0.21)
 
 
 def test_published_hover_times_are_compared():
-    """A data sheet would be missing from the comparison."""
-    assert {name for name, row in BATTERIES.items() if len(row) == 5} == {"octorotor", "heavy_octorotor"}
+    """A data sheet would be missing from the comparison, or a vehicle have no battery."""
+    compared = {name for name, row in BATTERIES.items() if len(row) == 6}
+    assert compared == {"iris", "crazyflie", "octorotor", "heavy_octorotor"}
+    assert set(names("vehicles")) - set(BATTERIES) == {"tilted_hexarotor"}
 
 
 def limits(name):
