@@ -157,12 +157,14 @@ def supply(
         stopped = 1
     if left <= 0.0:
         stopped = 1
-    if stopped == 1:
-        share = 0.0
+    highest = p.max_speed * share
     lowest = p.min_speed
     if lowest < 0.0:
         lowest = lowest * share
-    return left, voltage, current, settled, stopped, p.max_speed * share, lowest
+    if stopped == 1:
+        highest = 0.0
+        lowest = maximum(p.min_speed, 0.0)
+    return left, voltage, current, settled, stopped, highest, lowest
 
 
 def draw(i: int, rows: BatteryRows, dt: Real) -> None:
@@ -214,9 +216,9 @@ class Battery:
     """Battery pack: cells in series with an internal resistance, supplying motors and avionics.
 
     A rotor takes its shaft power, torque times speed, divided by the efficiency of motor and speed
-    controller. The highest rotor speed is proportional to the voltage under load. A motor that gives a torque
-    takes the electrical power that its model computes, in place of both, and its speed follows from the
-    voltage. Below the cut-off voltage, or without charge, the rotors stop and do not restart.
+    controller. The highest rotor speed, if there is one, is proportional to the voltage under load. A motor
+    that gives a torque takes the electrical power that its model computes, in place of both, and its speed
+    follows from the voltage. Below the cut-off voltage, or without charge, the rotors stop and do not restart.
 
     A custom battery is a frozen dataclass derived from this one.
     """

@@ -1,12 +1,10 @@
 """Batteries of vehicles in flight."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.base.components import require
 from pegasus.base.step_math import interpolate
 from pegasus.dynamics.battery import Battery, Cells, supply
 from pegasus.dynamics.motors import DrivenMotor, Motor
@@ -21,17 +19,7 @@ def cells_of(battery: Battery, motor: Motor) -> Cells:
     Args:
         battery: The battery.
         motor: Motor that it supplies.
-
-    Raises:
-        ConfigError: If the motor has no largest speed.
     """
-    require(
-        math.isfinite(motor.max_speed),
-        "motor.max_speed",
-        motor.max_speed,
-        "must be finite for a vehicle with a battery",
-        "give the speed that the motors reach at rated_voltage",
-    )
     charge, voltage = battery.curve()
     voltages = (voltage * battery.cell_count).tolist()
     return Cells(
@@ -57,9 +45,6 @@ class BatteryState:
     Args:
         battery: Parameters of the batteries.
         motor: Motor that they supply.
-
-    Raises:
-        ConfigError: If the motor has no largest speed.
     """
 
     columns: Mapping[str, Array]
@@ -74,9 +59,6 @@ class BatteryState:
 
         Args:
             packs: Battery and motor of all vehicles together, or of each.
-
-        Raises:
-            ConfigError: If a motor has no largest speed.
         """
         self.cells = [cells_of(battery, motor) for battery, motor in packs]
         """Parameters of the step function, of all vehicles together, or of each."""

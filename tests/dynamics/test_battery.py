@@ -1,5 +1,7 @@
 """Tests of batteries against Kirchhoff's law, conservation of charge and energy, and hand calculations."""
 
+import math
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.errors import ConfigError
 from pegasus.core.plant import own_columns
 from pegasus.dynamics import Battery, BatteryState, FirstOrderMotor, IdealMotor
-from pegasus.dynamics.battery import BatteryRows, cell_voltage, draw, load_current
+from pegasus.dynamics.battery import BatteryRows, cell_voltage, draw, load_current, supply
+from pegasus.dynamics.battery_state import cells_of
 
 MOTOR = IdealMotor(max_speed=1000.0)
 FLAT = {"state_of_charge": (0.0, 1.0), "cell_voltages": (3.7, 3.7)}
@@ -228,7 +231,10 @@ def test_bad_parameters_are_refused(field, changes):
         battery(**changes)
 
 
-def test_a_motor_without_a_largest_speed_is_refused():
-    """No voltage would limit an infinite speed."""
-    with pytest.raises(ConfigError, match="max_speed"):
-        BatteryState(battery(), IdealMotor())
+def test_a_motor_without_a_largest_speed_stops_when_its_battery_is_empty():
+    """An unlimited speed would become not a number, or go on without charge."""
+    cells = cells_of(battery(), IdealMotor())
+    full = supply(cells, 1.0, cells.rated_voltage, 0, 100.0, 0.04, 1.0, 1.0, 1.0)
+    empty = supply(cells, 0.0, cells.rated_voltage, 0, 100.0, 0.04, 1.0, 1.0, 1.0)
+    assert full[5:] == (math.inf, 0.0)
+    assert empty[4:] == (1, 0.0, 0.0)
