@@ -1,6 +1,7 @@
 """Backends and vehicles shared by the tests of the simulation."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from pegasus.sensors import IMU
 from pegasus.sensors.imu import Accelerometer, Gyroscope
 
 HIGH = (0.0, 0.0, 50.0)
+PLAIN_IRIS = Path(__file__).with_name("plain_iris.yaml")
+"""An Iris whose thrust is 8.54858e-6 w^2 N, with 0.06 m of torque, in any air, and that has no battery."""
 
 
 class Constant(Backend):

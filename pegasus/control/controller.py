@@ -220,9 +220,9 @@ class Controller(Backend):
                 value=self._max_speed,
                 remedy="raise it or the thrust, or lower the mass",
             )
-        tuning = tuning_of(vehicle.motor, float(hover_speed[0, 0]), self._angular_acceleration(weight))
-        for own in self._own:
-            own.derive(tuning)
+        for k, own in enumerate(self._own):
+            turning = self._angular_acceleration(weight, k)
+            own.derive(tuning_of(vehicle.motor, float(hover_speed[0, 0]), turning))
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
         self._step = None if law is None else ControlStep(law, self._own, *parts, self._limits)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns
@@ -375,11 +375,11 @@ class Controller(Backend):
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
 
-    def _angular_acceleration(self, weight: float) -> tuple[float, float, float]:
-        """Return the angular acceleration about each axis that the rotors have in hover [rad/s^2]."""
+    def _angular_acceleration(self, weight: float, copy: int) -> tuple[float, float, float]:
+        """Return the angular acceleration about each axis that a copy's rotors have in hover [rad/s^2]."""
         mixing = np.array(self.allocation.mixing.inverse).reshape(-1, 6)
         hover = weight * mixing[:, 2]
-        lower, upper = float(self._limits["lower"][0]), float(self._limits["upper"][0])
+        lower, upper = float(self._limits["lower"][copy]), float(self._limits["upper"][copy])
         room = np.maximum(np.minimum(hover - lower, upper - hover), 0.0)
         found = []
         for axis in range(3):

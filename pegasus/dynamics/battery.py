@@ -218,7 +218,8 @@ class Battery:
     A rotor takes its shaft power, torque times speed, divided by the efficiency of motor and speed
     controller. The highest rotor speed, if there is one, is proportional to the voltage under load. A motor
     that gives a torque takes the electrical power that its model computes, in place of both, and its speed
-    follows from the voltage. Below the cut-off voltage, or without charge, the rotors stop and do not restart.
+    follows from the voltage. Below the cut-off voltage, or without charge, the rotors stop and do not
+    restart.
 
     A custom battery is a frozen dataclass derived from this one.
     """

@@ -30,10 +30,10 @@ JSON_PORT, PORT_STEP = 9002, 10
 REQUIRED = ("timestamp", "imu", "position", "velocity", "quaternion")
 FRAME_RATE = 1200
 
-# The Iris, in FRD; thrust of a rotor k w^2, its torque c times that, w = 1000 u + 100 rad/s.
+# The Iris, in FRD; thrust of a rotor k w^2, its torque c times that, w = 653 u + 65 rad/s.
 MASS, GRAVITY = 1.5, 9.80665
 INERTIA = (0.029125, 0.029125, 0.055225)
-THRUST_CONSTANT, MOMENT_RATIO = 8.54858e-6, 0.06
+THRUST_CONSTANT, MOMENT_RATIO = 1.58860e-5, 0.016334
 ROTORS = ((0.138, 0.207, 1.0), (-0.125, -0.219, 1.0), (0.138, -0.203, -1.0), (-0.124, 0.222, -1.0))
 IDLE = 1100
 
@@ -276,7 +276,7 @@ class Square:
         wrench = [-thrust, *torque]
         forces = [max(0.0, dot(row, wrench)) for row in self.allocation]
         speeds = [math.sqrt(f / THRUST_CONSTANT) for f in forces]
-        return [max(IDLE, min(2000, round(1000 + speed - 100))) for speed in speeds]
+        return [max(IDLE, min(2000, round(1000 + 1000 * (speed - 65) / 653))) for speed in speeds]
 
 
 def dot(a, b):

@@ -97,8 +97,8 @@ class Rig:
         place = self.publish()
         command = self.backend.command(self.time)
         self.step_count += 1
-        # The Iris converts a pulse width to 1000 u + 100 rad/s; the echo is 1000 us plus the millimetres.
-        expected = np.concatenate([place + 100.0, np.full((self.vehicle.count, 1), 600.0)], axis=1)
+        # The Iris converts a pulse width to 653 u + 65 rad/s; the echo is 1000 us plus the millimetres.
+        expected = np.concatenate([0.653 * place + 65.0, np.full((self.vehicle.count, 1), 391.5)], axis=1)
         return expected, command
 
     def connect(self):

@@ -22,8 +22,14 @@ _LARGEST_ACCELERATION, _LARGEST_INTEGRAL, _LARGEST_ERROR = 4.0, 3.0, 2.0  # [m/s
 # The Iris: mass, inertia, (forward, right, yaw torque per thrust) of each rotor, thrust constant, and
 # rotor speed = scale * output + offset.
 _MASS, _INERTIA = 1.5, (0.029125, 0.029125, 0.055225)
-_ROTORS = ((0.138, 0.207, 0.06), (-0.125, -0.219, 0.06), (0.138, -0.203, -0.06), (-0.124, 0.222, -0.06))
-_THRUST_CONSTANT, _SPEED_SCALE, _SPEED_OFFSET = 8.54858e-6, 1000.0, 100.0
+_RATIO = 0.016334
+_ROTORS = (
+    (0.138, 0.207, _RATIO),
+    (-0.125, -0.219, _RATIO),
+    (0.138, -0.203, -_RATIO),
+    (-0.124, 0.222, -_RATIO),
+)
+_THRUST_CONSTANT, _SPEED_SCALE, _SPEED_OFFSET = 1.58860e-5, 653.0, 65.0
 
 _SPEED, _ACCELERATION, _LANDING_SPEED = 1.5, 1.0, 0.7  # [m/s], [m/s^2], [m/s]
 _ZERO = (0.0, 0.0, 0.0)

@@ -67,7 +67,7 @@ BAD_FILES = {
     "inertia too small": (with_vehicle(inertia=[1e-20] * 3), [" v.yaml: inertia = (1e-20"]),
     "too heavy": (
         {"s__yaml": flying({"model": "v.yaml", "backends": [GEOMETRIC]}), "v__yaml": IRIS | {"mass": 15.0}},
-        [" v.yaml: motor.max_speed = 1100", "raise it"],
+        [" v.yaml: motor.max_speed = 718", "raise it"],
     ),
     "cannot hover": (
         with_vehicle(mass=5.0),

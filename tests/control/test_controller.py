@@ -18,6 +18,7 @@ from pegasus.control import (
 )
 from pegasus.core.backend import BACKENDS, Backend
 from pegasus.core.state import VehicleState
+from tests.flyers import PLAIN_IRIS
 
 CONTROLLERS = sorted(name for name, kind in BACKENDS.items() if issubclass(kind, Controller))
 HOVER_SPEED = 1000.0
@@ -190,7 +191,7 @@ def test_refuses_a_vehicle_that_is_too_heavy(vehicles):
 def test_refuses_a_vehicle_that_could_only_just_lift_itself(kind):
     """If this fails, a vehicle stands on the ground for ever: a tenth of the thrust is kept back."""
     lift = 4 * 8.54858e-6 * 1100.0**2
-    spec = Multirotor("iris").spec.model_dump(exclude_unset=True)
+    spec = Multirotor(PLAIN_IRIS).spec.model_dump(exclude_unset=True)
     for ratio, flies in ((1.08, False), (1.14, True)):
         vehicle = Multirotor(
             spec | {"mass": lift / 9.80665 / ratio},

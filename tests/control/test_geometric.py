@@ -63,7 +63,9 @@ def body_of(max_thrust=30.0, mass=1.5):
     """Return a body at rest."""
     zero = Vec3(0, 0, 0)
     inertia = Vec3(0.03, 0, 0), Vec3(0, 0.03, 0), Vec3(0, 0, 0.055)
-    return Body(zero, Quat(0, 0, 0, 1), zero, zero, Vec3(0, 0, -GRAVITY), max_thrust, mass, *inertia)
+    return Body(
+        zero, Quat(0, 0, 0, 1), zero, zero, Vec3(0, 0, -GRAVITY), max_thrust, mass, *inertia, heave=0.0
+    )
 
 
 def test_attitude_error_is_the_chord_of_the_angle():

@@ -9,6 +9,7 @@ from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.base.frames import euler_from_quaternion
 from pegasus.control import GeometricController, GuidedController, GuidedPIDController, trajectories
 from pegasus.control.guided import Guided
+from tests.flyers import PLAIN_IRIS
 
 HEIGHT = 10.0
 KINDS = [GuidedController, GuidedPIDController]
@@ -26,7 +27,7 @@ def hovering(pilot):
     """Return a simulation with two copies in the air."""
     sim = Simulation("flat")
     places = [[0.0, 0.0, 0.1], [40.0, 0.0, 0.1]]
-    sim.add(Multirotor("iris", count=2, position=places, backends=[pilot], sensors={}))
+    sim.add(Multirotor(PLAIN_IRIS, count=2, position=places, backends=[pilot], sensors={}))
     pilot.takeoff(height=HEIGHT).wait(sim)
     return sim
 

@@ -9,17 +9,16 @@ import yaml
 from pegasus import Multirotor, Simulation
 from pegasus.backends.ardupilot.json_fdm import OptionalReadings
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import resource
 from pegasus.design.vehicle_sheet import vehicle_sheet
 from pegasus.dynamics import Battery
 from pegasus.recording import McapRecorder, read_log
 from pegasus.sensors import BatteryMonitor
-from tests.flyers import HIGH, Constant
+from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
 SPEED = 650.0
 # F = c w^2 and Q = 0.06 m F for each of four rotors, at 75 %.
 POWER = 4 * 0.06 * 8.54858e-6 * SPEED**3 / 0.75
-IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
+IRIS = yaml.safe_load(PLAIN_IRIS.read_text())
 
 
 def pack(**changes):
@@ -31,7 +30,9 @@ def test_a_flight_draws_the_power_of_its_rotors(tmp_path):
     """Current or charge would not be those of the rotors' power, or would not be recorded."""
     simulation = Simulation("flat", observers=[McapRecorder(tmp_path / "run.mcap")])
     with simulation:
-        iris = simulation.add(Multirotor("iris", position=HIGH, backends=[Constant(SPEED)], battery=pack()))
+        iris = simulation.add(
+            Multirotor(PLAIN_IRIS, position=HIGH, backends=[Constant(SPEED)], battery=pack())
+        )
         simulation.run(duration=2.0)
         assert iris.battery.voltage[0] * iris.battery.current[0] == pytest.approx(POWER, rel=1e-6)
         # The rotors take their speed within some hundredths of a second.
@@ -54,7 +55,7 @@ def test_a_battery_that_suffices_changes_nothing():
     states = []
     for battery in None, pack(rated_voltage=1.0, resistance=1e-6):
         with Simulation("flat") as simulation:
-            iris = Multirotor("iris", position=HIGH, backends=[Constant(700.0)], battery=battery)
+            iris = Multirotor(PLAIN_IRIS, position=HIGH, backends=[Constant(700.0)], battery=battery)
             simulation.add(iris)
             simulation.run(duration=1.0)
             states.append(iris.state.copy())
@@ -67,7 +68,7 @@ def test_an_empty_battery_ends_the_flight(caplog):
     with Simulation("flat") as simulation, caplog.at_level(logging.WARNING):
         pilots = [Constant(SPEED)]
         iris = simulation.add(
-            Multirotor("iris", count=2, position=HIGH, backends=pilots, battery=pack(capacity=0.02))
+            Multirotor(PLAIN_IRIS, count=2, position=HIGH, backends=pilots, battery=pack(capacity=0.02))
         )
         simulation.run(duration=3.0)
         assert iris.battery.empty.all()
@@ -98,10 +99,10 @@ def test_a_file_gives_the_battery_and_its_sheet_the_time(tmp_path):
     file.write_text(yaml.safe_dump(IRIS | {"battery": battery | {"capacity": -1}}))
     with pytest.raises(ConfigError, match=r"battery\.capacity"):
         Multirotor(file)
-    assert "battery" not in Multirotor("iris").sensors
+    assert "battery" not in Multirotor(PLAIN_IRIS).sensors
 
 
 def test_a_monitor_without_a_battery_is_refused():
     """A reading would come from nothing."""
     with Simulation("flat") as simulation, pytest.raises(ConfigError, match="no battery"):
-        simulation.add(Multirotor("iris", extra_sensors={"power": BatteryMonitor()}))
+        simulation.add(Multirotor(PLAIN_IRIS, extra_sensors={"power": BatteryMonitor()}))

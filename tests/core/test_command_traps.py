@@ -67,7 +67,7 @@ def test_none_for_ever_is_told_once(caplog):
 def test_throttles_in_place_of_rotor_speeds_are_told_once(caplog):
     """If this fails, a command of 0.6 turns rotors at 0.6 rad/s and nobody says why nothing flies."""
     (line,) = warnings(caplog, np.full((1, 4), 0.6))
-    assert "from 0 to 1 rad/s: a command is in rad/s (at most 1100 here), not a throttle" in line
+    assert "from 0 to 1 rad/s: a command is in rad/s (at most 718 here), not a throttle" in line
 
 
 def test_idle_rotors_of_an_autopilot_are_no_throttles(caplog):

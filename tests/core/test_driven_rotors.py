@@ -217,7 +217,7 @@ EPP1045 = PolynomialThrust(
 
 def on_a_stand(motor, curve, **options):
     """Return the plant of one heavy vehicle at rest in still air."""
-    heavy = {"extends": "iris", "mass": 1e6, "inertia": [1e3, 1e3, 1e3]}
+    heavy = {"extends": "iris", "battery": None, "mass": 1e6, "inertia": [1e3, 1e3, 1e3]}
     vehicle = Multirotor(heavy, motor=motor, thrust_curve=curve, drag=NO_DRAG, sensors={}, **options)
     made = Plant()
     made.arrange([vehicle])

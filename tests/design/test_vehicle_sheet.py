@@ -32,12 +32,15 @@ def numbers(text):
 def test_hover(sheet):
     """Speed, thrust, torque, power or thrust to weight would not be those of equal shares of the weight."""
     rows = sheet()
-    # A quarter of m g each, g = 9.80 m/s^2 at 38.7 deg north; F = c w^2 and Q = 0.06 m F.
+    # A quarter of m g each, g = 9.80 m/s^2 at 38.7 deg north, 90 m above the sea;
+    # F = C_T rho n^2 D^4, Q = C_P D F / (2 pi C_T).
     force = 1.5 * 9.80 / 4
-    speed = math.sqrt(force / 8.54858e-6)
-    assert numbers(rows["hover"]) == pytest.approx([speed, force, 0.06 * force], rel=1e-3)
-    assert numbers(rows["shaft power in hover"]) == pytest.approx([4 * 0.06 * force * speed], rel=2e-3)
-    assert numbers(rows["thrust to weight"])[0] == pytest.approx((1100 / speed) ** 2, rel=2e-3)
+    density = 1.225 * (1 - 2.25577e-5 * 90) ** 4.2559
+    speed = 2 * math.pi * math.sqrt(force / (0.123 * density * 0.254**4))
+    ratio = 0.0497 * 0.254 / (2 * math.pi * 0.123)
+    assert numbers(rows["hover"]) == pytest.approx([speed, force, ratio * force], rel=1e-3)
+    assert numbers(rows["shaft power in hover"]) == pytest.approx([4 * ratio * force * speed], rel=2e-3)
+    assert numbers(rows["thrust to weight"])[0] == pytest.approx((718 / speed) ** 2, rel=2e-3)
     assert rows["controllable"].startswith("yes")
 
 

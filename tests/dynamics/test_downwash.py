@@ -12,7 +12,7 @@ from pegasus.base.frames import matrix_from_quaternion
 from pegasus.base.step_math import Real, Vec3, dot, sqrt
 from pegasus.dynamics import Downwash, IdealMotor, PropellerThrust, QuadraticDrag
 from pegasus.dynamics.downwash import JetFrame, WakeRows, blow, form_jet, half_width
-from tests.flyers import HIGH, Constant
+from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
 JET = Downwash()
 DOWN = np.array([[0.0, 0.0, -1.0]])
@@ -78,7 +78,7 @@ def two(*, reverse=False, upper=None, lower=None, downwash=JET, speed=650.0, off
     sim = Simulation("flat", rate=RATE)
     x, y, z = HIGH
     above = Multirotor(
-        "iris",
+        PLAIN_IRIS,
         name="upper",
         position=HIGH,
         motor=IdealMotor(),
@@ -88,7 +88,7 @@ def two(*, reverse=False, upper=None, lower=None, downwash=JET, speed=650.0, off
         **(upper or {}),
     )
     below = Multirotor(
-        "iris",
+        PLAIN_IRIS,
         name="lower",
         position=(x + offset, y, z - 1.0),
         motor=IdealMotor(),
@@ -164,7 +164,7 @@ def test_copies_blow_on_each_other_but_not_on_themselves():
     places = [(x, y, z), (x, y, z - 1.0), (x + 30.0, y, z)]
     with Simulation("flat", rate=RATE) as sim:
         stack = Multirotor(
-            "iris",
+            PLAIN_IRIS,
             count=3,
             position=places,
             motor=IdealMotor(),
@@ -205,7 +205,7 @@ def test_it_is_off_unless_asked_for():
 def test_alone_it_costs_nothing():
     """Jets would be calculated at every step although no other vehicle is there."""
     with Simulation("flat") as sim:
-        alone = sim.add(Multirotor("iris", position=HIGH, downwash=JET))
+        alone = sim.add(Multirotor(PLAIN_IRIS, position=HIGH, downwash=JET))
         sim.step()
         assert alone.wake is None
 
@@ -222,7 +222,7 @@ def test_a_single_rotor_blows_too():
     }
     with Simulation("flat") as sim:
         sim.add(Multirotor(one, position=HIGH, downwash=JET, backends=[Constant(600.0)]))
-        below = sim.add(Multirotor("iris", position=(0.0, 0.0, HIGH[2] - 1.0), sensors={}))
+        below = sim.add(Multirotor(PLAIN_IRIS, position=(0.0, 0.0, HIGH[2] - 1.0), sensors={}))
         sim.step(2)
         assert 1.0 < -below.wake[0, :, 2].mean() < 10.0
 
@@ -238,7 +238,7 @@ def test_a_wake_ends_with_its_vehicle():
 
 def test_a_file_gives_it():
     """The section of a vehicle file, or its parameters, would be ignored."""
-    iris = Multirotor("iris").spec.model_dump(exclude_unset=True)
+    iris = Multirotor(PLAIN_IRIS).spec.model_dump(exclude_unset=True)
     named = Multirotor(iris | {"downwash": {"model": "turbulent_jet", "spreading_rate": 0.1}})
     assert named.downwash == Downwash(spreading_rate=0.1)
     with pytest.raises(ConfigError, match=r"downwash\.reach = -1"):

@@ -14,7 +14,7 @@ from pegasus.dynamics import GroundEffect
 from pegasus.dynamics.ground_effect import image_upwash
 from pegasus.dynamics.surfaces import find_heights, ground_ratio
 from pegasus.scene.scene import Collider, ColliderShape, PhysicsMaterial, Scene
-from tests.flyers import HIGH, Constant
+from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
 RHO = 1.225
 
@@ -204,11 +204,16 @@ def pushed(effect, position, *colliders, tilt=0.0, other=None, count=1):
     scene = Scene("test", colliders=list(colliders or [ground()]))
     with Simulation("flat", rate=1e5, alter_scene=lambda *_: scene) as sim:
         iris = Multirotor(
-            "iris", count=count, position=HIGH, backends=[Constant(650.0)], ground_effect=effect, sensors={}
+            PLAIN_IRIS,
+            count=count,
+            position=HIGH,
+            backends=[Constant(650.0)],
+            ground_effect=effect,
+            sensors={},
         )
         sim.add(iris)
         if other is not None:
-            sim.add(Multirotor("iris", position=other, sensors={}))
+            sim.add(Multirotor(PLAIN_IRIS, position=other, sensors={}))
         sim.play()
         iris.place(position, orientation=[0.0, np.sin(tilt / 2), 0.0, np.cos(tilt / 2)])
         iris.columns["rotor_speed"][...] = 650.0
@@ -274,7 +279,7 @@ def test_it_holds_its_height_over_the_ground_and_is_off_unless_asked_for():
         controller = GeometricController(flight, spin_up=0.0, integral_gain=(1.0, 1.0, 6.0))
         with Simulation("flat") as sim:
             iris = Multirotor(
-                "iris", position=(0, 0, 0.3), backends=[controller], ground_effect=effect, sensors={}
+                PLAIN_IRIS, position=(0, 0, 0.3), backends=[controller], ground_effect=effect, sensors={}
             )
             sim.add(iris)
             iris.columns["rotor_speed"][...] = 650.0
@@ -321,7 +326,7 @@ def test_in_a_simulation_a_ceiling_pulls_a_vehicle_up():
 
 def test_a_file_gives_it():
     """The section of a vehicle file, or its parameters, would be ignored."""
-    iris = Multirotor("iris").spec.model_dump(exclude_unset=True)
+    iris = Multirotor(PLAIN_IRIS).spec.model_dump(exclude_unset=True)
     named = Multirotor(iris | {"ground_effect": {"model": "image_sources", "body_lift": 1.0}})
     assert named.ground_effect == GroundEffect(body_lift=1.0)
     with pytest.raises(ConfigError, match=r"ground_effect\.body_lift = 7"):

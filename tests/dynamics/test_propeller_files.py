@@ -141,7 +141,8 @@ def test_vehicle_file_names_its_propeller_relative_to_itself(files, tmp_path, mo
     """A path relative to the working folder would be found from one folder only."""
     vehicle = tmp_path / "mine.yaml"
     folder = Path(files[0]).parent
-    curve = {"model": "propeller", "diameter": 0.254, "file": Path(files[0]).name, "advance_ratio": None}
+    curve = {"model": "propeller", "diameter": 0.254, "file": Path(files[0]).name}
+    curve |= dict.fromkeys(("advance_ratio", "thrust_coefficient", "power_coefficient"))
     vehicle.write_text(f"extends: iris\nname: mine\nthrust_curve: {json.dumps(curve)}\n")
     monkeypatch.chdir("/")
     assert load_vehicle(vehicle)[0].thrust_curve["file"] == str(folder / "apcsf_10x4.7_kt0836_4014.txt")

@@ -156,7 +156,7 @@ def test_the_episode_of_a_drone_ends(make):
     env = make(count=2)
     died = np.zeros(2, dtype=bool)
     for _ in range(400):
-        _, _, terminated, _, _ = env.step(actions(env, [[1100.0] * 4, [650.0] * 4]))
+        _, _, terminated, _, _ = env.step(actions(env, [[718.0] * 4, [480.0] * 4]))
         died |= np.asarray(terminated)
         if died[0]:
             break

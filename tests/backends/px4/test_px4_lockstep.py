@@ -24,7 +24,7 @@ IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
 
 def answer_of(imu):
     """Return the rotor speeds of the echo peer: 0.5 + rate / 40 forward, right and down."""
-    return 1000 * (0.5 + imu.angular_velocity * [1, -1, -1] / 40) + 100
+    return 653 * (0.5 + imu.angular_velocity * [1, -1, -1] / 40) + 65
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_no_step_of_delay(px4, rate, every, count):
     # A sample is the mean since the one before: at 500 Hz the vehicle turned half-way between two of 250 Hz.
     turning = np.array([2.0, 3.0, -4.0]) * min(1.0, 250.0 / rate)
     # Noise and bias of the gyroscope are some 0.01 rad/s.
-    expected = 1000 * (0.5 + turning / 40) + 100
+    expected = 653 * (0.5 + turning / 40) + 65
     np.testing.assert_allclose(recorder.command[first][:, :3], [expected] * count, atol=2.0)
 
 
@@ -219,15 +219,15 @@ def test_answers_that_become_more_frequent(fly):
 
     _, recorder = fly(hastening, 0.4)
     speeds = [command[0, 0] for command in recorder.command]
-    np.testing.assert_allclose(speeds[42:], [100 + k for k in range(43, 101)], rtol=1e-6)
+    np.testing.assert_allclose(speeds[42:], [65 + 0.653 * k for k in range(43, 101)], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("outputs", "speeds"),
     [
-        ((0.0, 0.25, 0.5, 1.0), (100, 350, 600, 1100)),
-        ((-0.5, 1.5, 1e30, -1e30), (100, 1100, 1100, 100)),
-        ((np.nan, 0.5, np.inf, -np.inf), (0, 600, 0, 0)),
+        ((0.0, 0.25, 0.5, 1.0), (65, 228.25, 391.5, 718)),
+        ((-0.5, 1.5, 1e30, -1e30), (65, 718, 718, 65)),
+        ((np.nan, 0.5, np.inf, -np.inf), (0, 391.5, 0, 0)),
     ],
 )
 def test_outputs_become_speeds(fly, outputs, speeds):
@@ -238,10 +238,10 @@ def test_outputs_become_speeds(fly, outputs, speeds):
 
 def test_outputs_that_turn_rotors_backwards(fly):
     """Reversible rotors would only turn one way, or their offset have the wrong sign."""
-    motor = IdealMotor(min_speed=-1100.0, max_speed=1100.0)
+    motor = IdealMotor(min_speed=-718.0, max_speed=718.0)
     outputs = (-1.0, -0.25, 0.0, 0.5)
     _, recorder = fly(lambda message, _: controls(message, *outputs), motor=motor)
-    np.testing.assert_allclose(recorder.command[-1], [(-1100, -350, 0, 600)], rtol=1e-6)
+    np.testing.assert_allclose(recorder.command[-1], [(-718, -228.25, 0, 391.5)], rtol=1e-6)
 
 
 def test_each_rotor_has_its_output(fly):
@@ -265,7 +265,7 @@ def test_disarmed_rotors_rest(fly):
 
     _, recorder = fly(disarming)
     speeds = np.array(recorder.command)[:, 0]
-    assert (speeds[20:39] == 600).all()
+    assert (speeds[20:39] == 391.5).all()
     assert (speeds[39:] == 0).all()
 
 
@@ -280,7 +280,7 @@ def test_hardware_keeps_its_own_time(fly):
     took = time.monotonic() - begin
     assert took > 0.78
     speeds = np.array([command[0, 0] for command in recorder.command])
-    np.testing.assert_allclose(speeds[10:], [100 + k for k in range(11, 201)], rtol=1e-6)
+    np.testing.assert_allclose(speeds[10:], [65 + 0.653 * k for k in range(11, 201)], rtol=1e-6)
 
 
 def test_hardware_that_stops(fly, caplog):
@@ -291,7 +291,7 @@ def test_hardware_that_stops(fly, caplog):
 
     _, recorder = fly(hardware, 0.6, hold_time=0.2)
     speeds = np.array([command[0, 0] for command in recorder.command])
-    assert (speeds[49:99] == 600).all()
+    assert (speeds[49:99] == 391.5).all()
     assert (speeds[101:] == 0).all()
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert len(warnings) == 1

@@ -91,7 +91,7 @@ class Bridge(Backend):
         answer = self._simulator.answers(self._message)[-1]
         self.modes.append(answer.mode)
         outputs = np.array([answer.controls[:4]])
-        return 1000 * outputs + 100 if answer.mode == 129 else 0 * outputs
+        return 653 * outputs + 65 if answer.mode == 129 else 0 * outputs
 
 
 def square_of(simulator, position, *, world="flat"):

@@ -127,7 +127,7 @@ def sent_to(count):
                     streams[i] += data
                     samples = [m for m in decoders[i].feed(data) if type(m) is HilSensor]
                 link.sendall(controls(samples[-1], 0.5, 0.5, 0.5, 0.5))
-            np.testing.assert_array_equal(backend.command(0.004 * k), 600.0)
+            np.testing.assert_array_equal(backend.command(0.004 * k), 391.5)
         for link in links:
             link.close()
     finally:
