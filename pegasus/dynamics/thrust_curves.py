@@ -364,8 +364,8 @@ class PropellerThrust(ThrustCurve):
                 "file",
                 self.file,
                 "must not be given together with coefficients",
-                "leave out thrust_coefficient, power_coefficient and advance_ratio, or the file (in a file that "
-                "extends another: make them null)",
+                "leave out thrust_coefficient, power_coefficient and advance_ratio, or the file; in a file "
+                "that extends another, make them null",
             )
             measured = read_propeller(self.file, self.static_file)
         else:

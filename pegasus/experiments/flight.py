@@ -4,7 +4,7 @@ import contextlib
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ from pegasus.backends.scenario import ros2_graph, scenario_simulation
 from pegasus.base.errors import AutopilotError, ConfigError
 from pegasus.config import Changes, load_scenario
 from pegasus.control import Controller
+from pegasus.control.mission import Mission
 from pegasus.core.simulation import Playback
 from pegasus.recording import (
     EnergyAudit,
@@ -32,6 +33,8 @@ from pegasus.recording.reader import LOG_NAME
 
 _AFTER_MISSION = 1.0
 """Simulated time that a run continues after its last mission [s]."""
+_LATE_LANDING = 5.0
+"""Simulated time that vehicles have in addition to reach the ground [s]."""
 _BAG_NAME = "rosbag2"
 """Folder of the bag in that of a run."""
 _PROGRESS_COUNT = 200
@@ -163,17 +166,24 @@ class Flight:
                     progress(now)
             if simulation.playback is Playback.STOPPED:
                 return
+        # A vehicle that flies on estimates may reach the ground later than planned.
+        last = simulation.time + (_LATE_LANDING if self.spec.duration is None else 0.0)
+        while simulation.time < last and any(m.landing and not m.finished for m in self._missions()):
+            for _ in simulation.stepping(_AFTER_MISSION, speed=speed):
+                pass
+            if simulation.playback is Playback.STOPPED:
+                return
         if progress is not None:
             progress(simulation.time)
 
     def _mission_end(self) -> float:
-        missions = [
-            backend.mission.duration
-            for vehicle in self.simulation.vehicles
-            for backend in vehicle.backends
-            if isinstance(backend, Controller)
-        ]
-        return max(missions, default=math.inf) + _AFTER_MISSION
+        return max((mission.duration for mission in self._missions()), default=math.inf) + _AFTER_MISSION
+
+    def _missions(self) -> Iterator[Mission]:
+        for vehicle in self.simulation.vehicles:
+            for backend in vehicle.backends:
+                if isinstance(backend, Controller):
+                    yield from backend.missions
 
     def _require_an_end(self) -> None:
         if math.isinf(self.duration):

@@ -11,14 +11,13 @@ import yaml
 from pegasus import Backend, Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Real, Reals, Vec3
-from pegasus.base.system import resource
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Battery, Drag, Motor
 from pegasus.experiments import Flight
 from pegasus.recording import EnergyAudit
 from tests.flyers import HIGH, PLAIN_IRIS, Constant
 
-IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())
+IRIS = yaml.safe_load(PLAIN_IRIS.read_text())
 EQUIPPED = {
     **IRIS,
     "battery": {"model": "lithium_polymer", "cell_count": 4, "capacity": 0.3, "resistance": 0.02},
