@@ -159,9 +159,11 @@ def test_own_controller(example):
     """A sign error would crash the vehicle. Without an integral term, only drag may cause a steady error."""
     tracking = example("own_controller").main(side=4.0)
     assert list(tracking.segments) == ["takeoff", "transfer", "square", "land"]
-    # Steady error of a PD controller by the Iris's drag at 2 m/s: D v / (m k_p); no drag in a climb.
+    # Steady error of a PD controller by the Iris's drag at 2 m/s: D v / (m k_p).
     assert 0.02 < tracking.segments["square"].maximum < 0.5 * 2.0 / (1.5 * 6.0) * 1.1
-    assert tracking.segments["takeoff"].maximum < 0.02
+    # In a climb of 1 m/s each rotor loses rho n D^3 times the slope of C_T at rest.
+    loss = 4 * 1.214 * 483.2 / (2 * math.pi) * 0.254**3 * (0.1230 - 0.1070) / 0.12
+    assert 0.5 * loss / (1.5 * 6.0) < tracking.segments["takeoff"].maximum < loss / (1.5 * 6.0)
 
 
 def test_own_control_law(example):
@@ -169,7 +171,7 @@ def test_own_control_law(example):
     tracking = example("own_control_law").main(side=4.0)
     assert {"takeoff", "transfer", "square"} < set(tracking.segments)
     assert 0.02 < tracking.segments["square"].maximum < 0.5 * 2.0 / (1.5 * 6.0) * 1.1
-    assert tracking.segments["takeoff"].maximum < 0.02
+    assert tracking.segments["takeoff"].maximum < 0.1
 
 
 def test_own_sensor(example):

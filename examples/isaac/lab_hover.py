@@ -150,8 +150,10 @@ def hover(observation, env: HoverEnv):
     torque = vehicle.inertia.diagonal() * (60.0 * error - 14.0 * rates)
     # Force and torque to squared rotor speeds, by the rotors that the model has.
     curve, layout = vehicle.thrust_curve, vehicle.layout
-    wrench = layout.thrust_map(vehicle.center_of_mass) + curve.moment_ratio * layout.torque_map()
-    squares = np.column_stack([thrust, torque]) @ np.linalg.pinv(wrench[:, 2:]) / curve.thrust_constant
+    # Thrust and torque of a rotor at 1000 rad/s in still air, by the square of the speed.
+    full, drag = curve.thrust(np.full((1, 1), 1e3), np.zeros((1, 1)), np.full((1, 1), 1.225))
+    wrench = layout.thrust_map(vehicle.center_of_mass) + drag / full * layout.torque_map()
+    squares = np.column_stack([thrust, torque]) @ np.linalg.pinv(wrench[:, 2:]) / (full / 1e6)
     speeds = np.sqrt(squares.clip(0.0))
     motor = vehicle.motor
     actions = 2.0 * (speeds - motor.min_speed) / (motor.max_speed - motor.min_speed) - 1.0

@@ -3,7 +3,7 @@
 import contextlib
 
 import numpy as np
-from flyers import HIGH, Constant, quiet_imu
+from flyers import HIGH, PLAIN_IRIS, Constant, quiet_imu
 
 from pegasus import Multirotor, Simulation
 
@@ -11,7 +11,7 @@ SPEED = 600.0
 
 
 @contextlib.contextmanager
-def flying(*, speed=SPEED, model="iris", count=1, seed=0, backends=None, **kwargs):
+def flying(*, speed=SPEED, model=PLAIN_IRIS, count=1, seed=0, backends=None, **kwargs):
     """Give a simulation and a vehicle high above the ground, whose rotors have a constant command."""
     kwargs.setdefault("position", HIGH if count == 1 else [(5.0 * k, 0.0, 50.0) for k in range(count)])
     with Simulation("flat", seed=seed) as sim:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from fault_rig import flying
-from flyers import Constant
+from flyers import PLAIN_IRIS, Constant
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
@@ -138,11 +138,11 @@ def test_copies_of_a_batch_fail_as_alone():
         places = [(10.0 * k, 0.0, 20.0) for k in range(count)]
         with Simulation("flat", seed=3) as sim:
             hold = GeometricController(trajectories.hold(height=20.0), spin_up=0.0)
-            vehicle = sim.add(Multirotor("iris", name="a", count=count, position=places, backends=[hold]))
+            vehicle = sim.add(Multirotor(PLAIN_IRIS, name="a", count=count, position=places, backends=[hold]))
             vehicle.inject(MotorLoss(1, start=0.2, end=0.4), copies=0)
             if count > 1:
                 vehicle.inject(WindShock(name="blow"), copies=[1, 2])
-                sim.add(Multirotor("iris", name="b", position=(0, 30, 20), backends=[Constant(500.0)]))
+                sim.add(Multirotor(PLAIN_IRIS, name="b", position=(0, 30, 20), backends=[Constant(500.0)]))
             sim.step(200)
             return vehicle.state.position[0].copy()
 

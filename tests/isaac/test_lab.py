@@ -94,7 +94,7 @@ def test_it_flies_as_in_a_simulation_of_its_own(make, decimation):
     """A wrench in a wrong frame, at a wrong point, or a step late would change the flight."""
     env = make(count=2, decimation=decimation)
     rng = np.random.default_rng(3)
-    commands = rng.uniform(560.0, 720.0, (100, 4))
+    commands = rng.uniform(410.0, 530.0, (100, 4))
     for speeds in commands:
         env.step(actions(env, speeds))
     lab_state = env.drones.vehicle.state
@@ -119,7 +119,9 @@ def test_sensors_read_what_the_bodies_do(make):
     """Readings of a body that Isaac Lab owns would be empty, or another body's."""
     env = make(count=2)
     vehicle = env.drones.vehicle
-    speed = np.sqrt(vehicle.mass * 9.81 / 4.0 / vehicle.thrust_curve.thrust_constant)
+    speed = vehicle.thrust_curve.rotor_speed(
+        np.full((1, 1), vehicle.mass * 9.81 / 4.0), np.full((1, 1), 1.225)
+    )
     for _ in range(100):
         env.step(actions(env, speed))
     imu = vehicle.reading(ImuReading)

@@ -20,6 +20,7 @@ from pegasus.core.plant_models import parameters_of
 from pegasus.environment import InverseSquareGravity, UniformGravity
 from pegasus.environment.gravity import Gravity
 from pegasus.recording import EnergyAudit, EnergyBalance
+from tests.flyers import PLAIN_IRIS
 
 G = 9.81
 
@@ -39,7 +40,7 @@ def test_kinetic_energy_is_that_of_the_bodys_points() -> None:
     velocity, rate = rng.standard_normal((5, 3)), rng.standard_normal((5, 3))
     speeds = velocity[:, None] + np.cross(rate[:, None], points[None])
     wanted = 0.5 * (masses * (speeds**2).sum(-1)).sum(-1)
-    (frame,) = parameters_of([Multirotor("iris")])["airframe"]
+    (frame,) = parameters_of([Multirotor(PLAIN_IRIS)])["airframe"]
     x, y, z = inertia.tolist()
     frame = replace(frame, mass=masses.sum(), inertia_x=x, inertia_y=y, inertia_z=z)
     found = [kinetic_energy(frame, Vec3(*v), Vec3(*w)) for v, w in zip(velocity, rate, strict=True)]
@@ -329,7 +330,7 @@ def test_vehicles_come_and_go() -> None:
 
     def falling(name: str) -> Multirotor:
         place = {"first": 0.0, "second": 5.0, "third": 10.0}[name]
-        vehicle = Multirotor("iris", name=name, position=(place, 0, 100), sensors={})
+        vehicle = Multirotor(PLAIN_IRIS, name=name, position=(place, 0, 100), sensors={})
         vehicle.drag = None
         return vehicle
 

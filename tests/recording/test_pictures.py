@@ -13,6 +13,7 @@ from pegasus import McapRecorder, Multirotor, Simulation, read_log
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Lidar, Pinhole, Raster, StereoCamera
 from pegasus.optics.lens import distortion_model
+from tests.flyers import PLAIN_IRIS
 
 MORE = ("motion_vectors", "point_cloud")
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
@@ -21,7 +22,7 @@ WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 def flown(path, sensors, *, images=True, count=1, steps=26):
     renderer = AnalyticRenderer(planes=(GROUND, WALL))
     with Simulation("flat", renderer=renderer, observers=[McapRecorder(path, images=images)]) as sim:
-        iris = sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors=sensors, count=count))
+        iris = sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 2.0), sensors=sensors, count=count))
         renderer.materials = (next(iter(sim.scene.materials.values())).path,)
         kept = []
         for _ in range(steps):

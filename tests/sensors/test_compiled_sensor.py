@@ -26,6 +26,7 @@ from pegasus.sensors import (
     Sensor,
     Vibration,
 )
+from tests.flyers import PLAIN_IRIS
 
 SENSORS = [
     IMU(
@@ -117,7 +118,7 @@ def fleet(order: list[str], *, later: list[str]) -> dict[str, Any]:
 
         def add(name: str) -> Multirotor:
             sensors = {"imu": IMU(), "gps": GPS(), "vio": Odometry()}
-            return sim.add(Multirotor("iris", name=name, position=places[name], sensors=sensors))
+            return sim.add(Multirotor(PLAIN_IRIS, name=name, position=places[name], sensors=sensors))
 
         for name in order:
             add(name)
@@ -150,7 +151,7 @@ def test_company_and_order_change_no_bit() -> None:
 def test_readings_stay_and_come_anew() -> None:
     """A reading kept by a user would change, or each access would make a new one."""
     with Simulation("flat", seed=3) as sim:
-        iris = sim.add(Multirotor("iris", position=(0, 0, 500)))
+        iris = sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 500)))
         sim.step()
         first = iris.new_readings
         assert set(first) == {"imu", "gps", "barometer", "magnetometer"}
@@ -179,7 +180,7 @@ def test_readings_stay_and_come_anew() -> None:
 def test_a_teleport_is_not_felt() -> None:
     """Sensors would measure an acceleration or angular rate for a teleport."""
     with Simulation("flat") as sim:
-        iris = sim.add(Multirotor("iris", position=(0, 0, 500)))
+        iris = sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 500)))
         sim.step(3)
         iris.place((0, 0, 700), heading=2.0, velocity=(20, 0, 0))
         sim.step()
@@ -215,7 +216,7 @@ def test_a_sensor_that_gives_nothing_is_named():
         gives = ()
 
     with Simulation("flat") as simulation:
-        vehicle = simulation.add(Multirotor("iris", sensors={"silent": Silent()}))
+        vehicle = simulation.add(Multirotor(PLAIN_IRIS, sensors={"silent": Silent()}))
         simulation.step(1)
         with pytest.raises(NotImplementedError, match="Silent must declare `gives`, or a method `reading`"):
             _ = vehicle.readings

@@ -13,6 +13,7 @@ from pegasus.base.registry import ClassTable
 from pegasus.panel.snapshot import snapshot
 from pegasus.panel.telemetry import telemetry
 from pegasus.sensors import IMU, SENSORS, Reading, Sensor
+from tests.flyers import PLAIN_IRIS
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,10 @@ def flight(tmp_path, monkeypatch):
     path = tmp_path / "flight.mcap"
     monkeypatch.setattr(SENSORS, "_kinds", dict(SENSORS._kinds))
     SENSORS.register("hygrometer", Hygrometer)
-    model = {**Multirotor("iris").spec.model_dump(exclude_unset=True), "sensors": {"imu": {"model": "imu"}}}
+    model = {
+        **Multirotor(PLAIN_IRIS).spec.model_dump(exclude_unset=True),
+        "sensors": {"imu": {"model": "imu"}},
+    }
     model["sensors"]["damp"] = {"model": "hygrometer"}
     with Simulation("flat", observers=[McapRecorder(path)]) as simulation:
         simulation.add(Multirotor(model, extra_sensors={"second": BetterHygrometer()}))
@@ -104,7 +108,7 @@ def test_px4_has_it(monkeypatch):
         take=lambda messages, reading: taken.append((messages, reading)), delay="EKF2_HYG_DELAY"
     )
     HIL_SOURCES.register(Hygrometer, source)
-    sensors = HilSensors(Multirotor("iris", sensors={"imu": IMU(), "damp": BetterHygrometer()}))
+    sensors = HilSensors(Multirotor(PLAIN_IRIS, sensors={"imu": IMU(), "damp": BetterHygrometer()}))
     reading = Humidity(0.0, np.array([0.5]))
     assert sensors.take({"damp": reading}, "messages of all copies") == (None, [])
     assert taken == [("messages of all copies", reading)]

@@ -15,6 +15,7 @@ from pegasus.config.scenario import WorldSpec, parse
 from pegasus.control import GeometricController, trajectories
 from pegasus.sensors import SENSORS, BatteryMonitor, Magnetometer, Sensor
 from pegasus.sensors.magnetometer import lead_field
+from tests.flyers import PLAIN_IRIS
 
 QUIET: dict[str, Any] = {"noise_density": 0.0, "bias_random_walk": 0.0, "turn_on_bias": 0.0}
 BATTERY_IRIS = {
@@ -78,7 +79,7 @@ def test_without_a_battery_there_is_no_current() -> None:
             Simulation("flat") as sim,
             pytest.raises(ConfigError, match=rf"sensors\.compass\.{field}.*has no battery.*add a battery"),
         ):
-            sim.add(Multirotor("iris", sensors={"compass": compass}))
+            sim.add(Multirotor(PLAIN_IRIS, sensors={"compass": compass}))
 
 
 def test_steel_in_the_world_disturbs_the_reading() -> None:

@@ -87,7 +87,7 @@ def compare_hector() -> PublishedComparison:
 
 def _stand(drag: Drag, **models: object) -> Multirotor:
     """Return a vehicle that is too heavy to move."""
-    heavy = {"extends": "iris", "mass": 1e6, "inertia": [1e3, 1e3, 1e3]}
+    heavy = {"extends": "iris", "battery": None, "mass": 1e6, "inertia": [1e3, 1e3, 1e3]}
     return Multirotor(heavy, drag=drag, sensors={}, **models)  # type: ignore[arg-type]
 
 
@@ -172,7 +172,7 @@ def _coasting() -> Array:
     with Simulation(world, rate=250) as sim:
         altitude = np.array([sim.environment.origin.altitude + _HEIGHT])
         drag = _drag(float(sim.environment.atmosphere.air(altitude).density[0]))
-        model = {"extends": "iris", "mass": MASS}
+        model = {"extends": "iris", "battery": None, "mass": MASS}
         vehicle = sim.add(Multirotor(model, drag=drag, sensors={}, position=(0, 0, _HEIGHT)))
         sim.play()
         vehicle.place((0, 0, _HEIGHT), velocity=(10.0, 0.0, 0.0))

@@ -117,10 +117,10 @@ def test_the_next_sender_when_the_first_has_ended(warnings, monkeypatch):
             rig.publish()
             second.send(5, pulse=2000)
             first.send(1, pulse=1300)
-            np.testing.assert_allclose(rig.backend.command(rig.time), 400.0)
+            np.testing.assert_allclose(rig.backend.command(rig.time), 260.9)
         rig.publish()
         second.send(6, pulse=1700)
-        np.testing.assert_allclose(rig.backend.command(rig.time), 800.0)
+        np.testing.assert_allclose(rig.backend.command(rig.time), 522.1)
         assert "are ignored" in warnings()[0]
         assert "has restarted" in warnings()[1]
 

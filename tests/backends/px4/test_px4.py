@@ -205,7 +205,7 @@ def test_a_px4_that_runs_already(tmp_path, own_settings, before):
             assert backend.first_instance == number
             simulation.run(0.3)
             assert backend.armed == [True]
-            np.testing.assert_allclose(vehicle.rotor_command, 400.0, rtol=1e-6)
+            np.testing.assert_allclose(vehicle.rotor_command, 260.9, rtol=1e-6)
 
 
 def test_a_px4_that_does_not_come():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from flyers import HIGH, Constant
+from flyers import HIGH, PLAIN_IRIS, Constant
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends.mavlink.airframe import rotor_map
@@ -45,7 +45,7 @@ def asked():
     """Give a vehicle of two copies, and a function that sends a command of the second one's PX4."""
     with Simulation("flat") as sim:
         vehicle = sim.add(
-            Multirotor("iris", count=2, position=[HIGH, (5.0, 0.0, 50.0)], backends=[Constant(500.0)])
+            Multirotor(PLAIN_IRIS, count=2, position=[HIGH, (5.0, 0.0, 50.0)], backends=[Constant(500.0)])
         )
         rotors = rotor_map(vehicle.spec.px4, vehicle, output_count=16, field="px4")
         wires = [Wire(), Wire()]

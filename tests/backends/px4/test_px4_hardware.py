@@ -98,7 +98,7 @@ def test_links(connection):
     assert len(answerer.sensors) == 100
     speeds = [command[0, 0] for command in recorder.command]
     # The answer to each message is applied in the step of that message.
-    np.testing.assert_allclose(speeds[10:], [100 + k for k in range(11, 101)], rtol=1e-6)
+    np.testing.assert_allclose(speeds[10:], [65 + 0.653 * k for k in range(11, 101)], rtol=1e-6)
 
 
 def beliefs(number):

@@ -46,7 +46,7 @@ def test_a_stranger_does_not_fly_the_vehicle(px4, caplog):
         with closing(call(vehicle)) as stranger:
             simulation.run(0.3)
             assert backend.armed == [True]
-            np.testing.assert_allclose(vehicle.rotor_command, 400.0, rtol=1e-6)
+            np.testing.assert_allclose(vehicle.rotor_command, 260.9, rtol=1e-6)
             # Its connection is closed, and it has received nothing.
             assert stranger.recv(1) == b""
         assert simulation.time > 0.2
@@ -164,7 +164,7 @@ def test_what_a_killed_px4_leaves(px4, command_sockets):
         vehicle = simulation.add(iris(backend))
         assert backend.first_instance == number
         simulation.run(0.2)
-        np.testing.assert_allclose(vehicle.rotor_command, 400.0, rtol=1e-6)
+        np.testing.assert_allclose(vehicle.rotor_command, 260.9, rtol=1e-6)
 
 
 @pytest.mark.parametrize("first", [13030, 14280, 14580, 18570])

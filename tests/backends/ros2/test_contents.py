@@ -22,6 +22,7 @@ from pegasus.sensors import (
     RangeReading,
 )
 from pegasus.sensors.battery_monitor import BatteryReading
+from tests.flyers import PLAIN_IRIS
 
 
 def told(content, kind, reading):
@@ -33,7 +34,7 @@ def told(content, kind, reading):
 def test_a_beam_that_finds_nothing():
     """No target, or one too near, would be sent as a target at the range limit (REP 117)."""
     sensors = {"down": Rangefinder(min_range=0.2, max_range=10.0, ray_count=9, cone_angle=0.5)}
-    ((content,),) = sensor_contents(Multirotor("iris", sensors=sensors)).values()
+    ((content,),) = sensor_contents(Multirotor(PLAIN_IRIS, sensors=sensors)).values()
     distance, valid = np.array([4.0, 10.0, 0.2]), np.array([True, False, False])
     messages = told(content, Range, RangeReading(0.0, distance, valid, 0.2, 10.0))
     assert [message.range for message in messages] == [4.0, math.inf, -math.inf]
@@ -46,7 +47,7 @@ def test_a_beam_that_finds_nothing():
 def test_a_pitot_tube():
     """The airspeed would be missing, or be calculated from a wrong pressure."""
     sensors = {"pitot": Airspeed(rate_hz=50.0, noise_density=0.2)}
-    ((content,),) = sensor_contents(Multirotor("iris", sensors=sensors)).values()
+    ((content,),) = sensor_contents(Multirotor(PLAIN_IRIS, sensors=sensors)).values()
     reading = AirspeedReading(0.0, np.array([61.25, -1.0]), np.array([10.0, -1.3]), np.full(2, 288.0))
     messages = told(content, FluidPressure, reading)
     assert content.topic == "sensors/diff_pressure"
@@ -57,7 +58,7 @@ def test_a_pitot_tube():
 
 def test_a_receiver_without_a_fix():
     """An invalid position would be marked as valid."""
-    content, _ = sensor_contents(Multirotor("iris", sensors={"gps": GPS()}))["gps"]
+    content, _ = sensor_contents(Multirotor(PLAIN_IRIS, sensors={"gps": GPS()}))["gps"]
     one, three = np.ones(3), np.full(3, 3.0)
     fixes = np.array([0, 2, 3])
     reading = GpsReading(0.2, 0.0, one, one, one, np.zeros((3, 3)), one, three, fixes, fixes)
@@ -70,7 +71,7 @@ def test_a_battery():
     """Currents would have the wrong sign (sensor_msgs: negative while discharging), or charges the unit."""
     battery = Battery(cell_count=3, capacity=5.0, resistance=0.01)
     with Simulation("flat") as simulation:
-        (content,) = sensor_contents(simulation.add(Multirotor("iris", battery=battery)))["battery"]
+        (content,) = sensor_contents(simulation.add(Multirotor(PLAIN_IRIS, battery=battery)))["battery"]
     reading = BatteryReading(0.0, np.array([11.5]), np.array([20.0]), np.array([0.75]))
     (message,) = told(content, BatteryState, reading)
     assert (message.voltage, message.current, message.percentage) == (11.5, -20.0, 0.75)
@@ -85,7 +86,7 @@ def test_a_battery():
 def test_a_second_sensor_of_a_kind_has_its_own_name():
     """Two sensors would publish on one topic."""
     sensors = {"a": IMU(), "b": IMU(), "imu": IMU(), "mag": Magnetometer(), "c": GPS(), "d": GPS()}
-    contents = sensor_contents(Multirotor("iris", sensors=sensors))
+    contents = sensor_contents(Multirotor(PLAIN_IRIS, sensors=sensors))
     assert [content.topic for items in contents.values() for content in items] == [
         "sensors/imu",
         "sensors/b",

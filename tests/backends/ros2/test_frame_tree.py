@@ -9,6 +9,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.backends.ros2.frames import mountings, x_axis_along
 from pegasus.cameras import Camera, Lidar, StereoCamera
 from pegasus.sensors import IMU, Airspeed, Barometer, OpticalFlow, Rangefinder
+from tests.flyers import PLAIN_IRIS
 
 
 def test_frames_of_pictures_are_those_of_their_readings():
@@ -32,7 +33,7 @@ def test_frames_of_pictures_are_those_of_their_readings():
             """Do nothing."""
 
     with Simulation("flat", renderer=AnalyticRenderer(), observers=[Witness()]) as sim:
-        iris = sim.add(Multirotor("iris", position=(3, 4, 5), heading=0.6, sensors=sensors))
+        iris = sim.add(Multirotor(PLAIN_IRIS, position=(3, 4, 5), heading=0.6, sensors=sensors))
         frames = {item.frame: item for item in mountings(iris)}
         body = iris.state.copy()
         sim.step()
@@ -61,7 +62,7 @@ def test_frames_of_other_sensors():
         "flow": OpticalFlow(position=(0.0, 0.0, -0.1)),
         "pitot": Airspeed(axis=(0.0, 2.0, 0.0)),
     }
-    frames = {item.frame: item for item in mountings(Multirotor("iris", sensors=sensors))}
+    frames = {item.frame: item for item in mountings(Multirotor(PLAIN_IRIS, sensors=sensors))}
     assert frames["imu"].position.tolist() == [0.1, 0.0, 0.0]
     assert frames["imu"].orientation.tolist() == [1.0, 0.0, 0.0, 0.0]
     assert frames["down"].position.tolist() == [0.0, 0.1, 0.0]

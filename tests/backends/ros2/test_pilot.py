@@ -9,6 +9,7 @@ from pegasus import Backend, Multirotor, Simulation
 from pegasus.backends.ros2.demand import CommandedPath, Demand, PathPoint
 from pegasus.backends.ros2.pilot import Pilot, limited_step
 from pegasus.base.frames import euler_from_quaternion
+from tests.flyers import PLAIN_IRIS
 
 
 class Told(Backend):
@@ -37,7 +38,7 @@ def flown(tell, duration, *, height=10.0, count=1, **options):
     backend.tell = lambda t: tell(backend.demands, t)
     with Simulation("flat") as sim:
         vehicle = sim.add(
-            Multirotor("iris", count=count, position=(0, 0, height), heading=0.5, backends=[backend])
+            Multirotor(PLAIN_IRIS, count=count, position=(0, 0, height), heading=0.5, backends=[backend])
         )
         sim.run(duration)
         vehicle.state = vehicle.state.copy()
@@ -135,7 +136,7 @@ def test_a_path_is_followed():
     backend = Told(hold=True)
     backend.tell = lambda t: tell(backend.demands, t)
     with Simulation("flat") as sim:
-        vehicle = sim.add(Multirotor("iris", position=(0, 0, 10), heading=0.5, backends=[backend]))
+        vehicle = sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 10), heading=0.5, backends=[backend]))
         for t in sim.stepping(5.0):
             errors.append(np.abs(path.at(t).motion[0] - vehicle.state.position[0]).max())
     # The rotors start from rest, so the vehicle sinks at first.

@@ -191,6 +191,7 @@ def test_who_comes_late_gets_the_frames_of_every_vehicle(peer, nothing_stays):  
     for prefix in "drone0", "drone1", "fleet/leader":
         frames = {child for child, parent in parents.items() if parent == f"{prefix}/base_link"}
         sensors = ["imu", "gps", "barometer", "magnetometer"] if "drone" in prefix else ["imu", "left"]
+        sensors += ["battery"]
         assert frames == {f"{prefix}/{name}" for name in [*sensors, "base_link_frd"]}
     frd = Rotation.from_quat(xyzw(tree["drone0/base_link_frd"]["transform"]["rotation"]))
     np.testing.assert_allclose(frd.as_matrix(), np.diag([1.0, -1.0, -1.0]), atol=1e-12)
