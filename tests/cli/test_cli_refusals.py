@@ -71,7 +71,7 @@ BAD_FILES = {
     ),
     "cannot hover": (
         with_vehicle(mass=5.0),
-        [" v.yaml: motor.max_speed = 1100", "lift 41.38 N", "weighs 49.0", "7.66 N more", "lower the mass"],
+        [" v.yaml: motor.max_speed = 718", "lift 32.48 N", "weighs 49.0", "16.6 N more", "lower the mass"],
     ),
     "rotors overlap": (
         with_vehicle(rotors={"count": 4, "radius": 0.17}),

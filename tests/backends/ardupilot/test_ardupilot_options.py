@@ -166,7 +166,7 @@ def refused(backend, **changes):
             "whose main loop runs at 500 Hz, does not arm with physics below 900 Hz",
         ),
         ({"launch": False}, {"physics_rate": 80.0}, "does not arm with physics below 720 Hz; raise it$"),
-        ({"launch": False}, {"sensors": {}}, r"sensors = \[\]: ArduPilot needs an IMU; add one"),
+        ({"launch": False}, {"sensors": {}}, r"sensors = \['battery'\]: ArduPilot needs an IMU; add one"),
         (
             {"launch": False, "parameters": {"frame class": 1}},
             {},
