@@ -151,7 +151,8 @@ def hover(observation, env: HoverEnv):
     # Force and torque to squared rotor speeds, by the rotors that the model has.
     curve, layout = vehicle.thrust_curve, vehicle.layout
     # Thrust and torque of a rotor at 1000 rad/s in still air, by the square of the speed.
-    full, drag = curve.thrust(np.full((1, 1), 1e3), np.zeros((1, 1)), np.full((1, 1), 1.225))
+    density = vehicle.environment.air_density(vehicle.state.position[:1])[:, None]
+    full, drag = curve.thrust(np.full((1, 1), 1e3), np.zeros((1, 1)), density)
     wrench = layout.thrust_map(vehicle.center_of_mass) + drag / full * layout.torque_map()
     squares = np.column_stack([thrust, torque]) @ np.linalg.pinv(wrench[:, 2:]) / (full / 1e6)
     speeds = np.sqrt(squares.clip(0.0))

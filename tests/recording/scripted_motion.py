@@ -10,6 +10,7 @@ from pegasus.config.files import load_world
 from pegasus.core.engine import BodyState, Contacts
 from pegasus.engines.mujoco_engine import MujocoEngine
 from pegasus.recording import EnergyAudit, EnergyBalance
+from tests.flyers import PLAIN_IRIS
 
 UNIFORM = {"model": "uniform", "acceleration": 9.81}
 _WRENCHES = {"applied_force": "force", "applied_torque": "torque"} | {
@@ -35,7 +36,7 @@ class Body(Vehicle):
 
     def multirotor(self) -> Multirotor:
         """Return a vehicle of 1.5 kg with as many copies."""
-        spec = Multirotor("iris").spec.model_dump(exclude_unset=True) | {
+        spec = Multirotor(PLAIN_IRIS).spec.model_dump(exclude_unset=True) | {
             "mass": 1.5,
             "center_of_mass": self.center_of_mass.tolist(),
             "inertia": [0.03, 0.03, 0.055, *self.products],

@@ -132,8 +132,10 @@ def test_figures_of_a_rotor():
     expected = [0.38, 0.00632, -0.00759, 0.0, -0.34202, -0.93969, 6.5, -0.0210526]
     assert list(first.values()) == pytest.approx(expected, abs=1e-5)
     assert given["CA_ROTOR1_KM"] == pytest.approx(0.0210526)
-    # 2.92 kg on six rotors of 2.88765e-5 N/(rad/s)^2, tilted by 20 degrees, of 628.3 rad/s.
-    speed = np.sqrt(2.92 * 9.7951 / (6 * np.cos(np.radians(20.0)) * 2.88765e-5))
+    # 2.92 kg on six rotors of 2.88765e-5 N/(rad/s)^2 in 1.225 kg/m^3, tilted by 20 degrees, of 628.3 rad/s,
+    # 90 m above the sea.
+    thinner = (1 - 2.25577e-5 * 90) ** 4.2559
+    speed = np.sqrt(2.92 * 9.7951 / (6 * np.cos(np.radians(20.0)) * 2.88765e-5 * thinner))
     assert given["MPC_THR_HOVER"] == pytest.approx(speed / 628.3, abs=1.1e-3)
 
 
