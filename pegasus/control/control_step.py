@@ -281,8 +281,9 @@ class ControlStep(DriveStep):
         }
         """State and inputs of the law by name, one row per copy."""
         self._elapsed = np.zeros(1)
+        x, y, z = (tuple(row) for row in own[0].inertia.tolist())
         self.parameters |= {
-            "airframe": Airframe(own[0].mass, *(tuple(row) for row in own[0].inertia.tolist()), own[0].heave),
+            "airframe": Airframe(own[0].mass, x, y, z, own[0].heave),
         }
         self._arrays: tuple[Array | None, ...] = (None,) * 10
 
