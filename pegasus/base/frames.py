@@ -241,6 +241,23 @@ def cross(a: Array, b: Array) -> Array:
     return product
 
 
+def inverse_transform(transform: Array) -> Array:
+    """Return the inverses of affine transforms by cofactors, each sum taken in the order of its terms.
+
+    Args:
+        transform: Invertible linear part and offset, shape (..., 4, 4); NumPy's.
+    """
+    x, y, z = (transform[..., k, :3] for k in range(3))
+    columns = cross(y, z), cross(z, x), cross(x, y)
+    determinant = sum_along(x * columns[0], -1)[..., None]
+    inverse = np.zeros_like(transform)
+    for k, column in enumerate(columns):
+        inverse[..., :3, k] = column / determinant
+    inverse[..., :3, 3] = -rotate(inverse[..., :3, :3], transform[..., :3, 3])
+    inverse[..., 3, 3] = 1.0
+    return inverse
+
+
 def swap_enu_ned(vector: Array) -> Array:
     """Return an ENU vector in NED, or an NED vector in ENU (the map is its own inverse).
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require
-from pegasus.base.frames import matrix_from_quaternion, multiply, quaternion_from_euler, rotate
+from pegasus.base.frames import multiply, rotate
 from pegasus.cameras.capture import draw_seeds, require_lag
 from pegasus.cameras.lidar_scan import LidarScan, PointCloud, PoseHistory, ScanCapture, ScanSource
+from pegasus.cameras.ray_step import euler_turn
 from pegasus.cameras.reflectance import Reflectances
 from pegasus.cameras.scan_patterns import ScanPattern, pattern_from_spec
 from pegasus.core.sensor import Reading, Sensor
@@ -162,9 +163,9 @@ class Lidar(Sensor):
         key = next((name for name, item in vehicle.sensors.items() if item is self), "lidar")
         self.name = f"lidar {key!r} of {vehicle.name!r}"
         """Name of the lidar in messages."""
-        self._mount, self._turn = np.array(self.position), quaternion_from_euler(*self.orientation)
-        self.mounting: Array = matrix_from_quaternion(self._turn)
-        """Sensor to body, shape (3, 3)."""
+        turn = euler_turn(*map(float, self.orientation))
+        self.mount = np.array(self.position, dtype=np.float64), np.array([turn[k] for k in range(4)])
+        """Position in the body frame [m], shape (3,), and quaternion xyzw to it, shape (4,)."""
         self.reflectances = Reflectances()
         """Reflectances of the materials hit so far."""
         self.source: ScanSource | None = None
@@ -218,5 +219,6 @@ class Lidar(Sensor):
             PoseHistory(np.array(stamps), positions, orientations),
             seeds,
         )
-        position = state.position + rotate(state.rotation, self._mount)
-        return LidarReading(t, position, multiply(state.orientation, self._turn), capture)
+        mount, turn = self.mount
+        position = state.position + rotate(state.rotation, mount)
+        return LidarReading(t, position, multiply(state.orientation, turn), capture)

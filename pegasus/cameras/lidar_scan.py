@@ -9,22 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
-from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras.echo_step import BLOCK, EchoRows, PointRows, find_echoes, write_points
+from pegasus.cameras.ray_step import AimRows, aim
 from pegasus.core.renderer import Returns
 from pegasus.core.visuals import Snapshot, Visuals
 from pegasus.scene.scene import Entity, Scene
 
 if TYPE_CHECKING:
     from pegasus.cameras.lidar import Lidar
-
-
-from pegasus.base.frames import (
-    conjugate,
-    multiply,
-    quaternion_from_rotation_vector,
-    rotation_vector_from_quaternion,
-)
 
 Indices = npt.NDArray[np.int32]
 
@@ -174,9 +166,9 @@ class ScanCapture:
         rings, columns = lidar.shape
         period = 1.0 / lidar.rate_hz
         offset = (np.arange(columns) + 1.0 - columns) / columns * period
-        position, rotation = self._poses(copy, stamp + offset)
         directions = lidar.directions(stamp - period, period)
-        world = self._world_directions[copy] = directions @ rotation.swapaxes(1, 2)
+        position, rotation, world = aim_columns(self._history, copy, lidar.mount, stamp + offset, directions)
+        self._world_directions[copy] = world
         self.visuals.warn_if_enclosed(
             f"{lidar.name}: it",
             self._snapshot,
@@ -204,15 +196,6 @@ class ScanCapture:
             self._snapshot, origins, rays, lidar.max_range, hidden=hidden, width=lidar.shape[0]
         )
         return self._echoes(copy, rays, hits)
-
-    def _poses(self, copy: int, times: Array) -> tuple[Array, Array]:
-        """Return the sensor's positions (T, 3) and rotations to world (T, 3, 3) at instants."""
-        lidar, history = self._lidar, self._history
-        place = np.array([position[copy] for position in history.position])
-        turn = np.array([orientation[copy] for orientation in history.orientation])
-        body, attitude = interpolated_poses(place, turn, history.stamps, times)
-        rotation = matrix_from_quaternion(attitude)
-        return body + rotation @ np.array(lidar.position), rotation @ lidar.mounting
 
     def _reflectance(self, material: Indices) -> Array:
         """Return the reflectances of materials, zero for those not hit; the last one is that of none."""
@@ -326,24 +309,48 @@ def _by_column(grid: npt.NDArray[Any], kind: npt.DTypeLike) -> npt.NDArray[Any]:
     return columns.reshape(-1, *columns.shape[2:])
 
 
-def interpolated_poses(
-    position: Array, orientation: Array, stamps: Array, times: Array
-) -> tuple[Array, Array]:
-    """Return interpolated poses: linear in position, constant rate in attitude, constant beyond the ends.
+def aim_columns(
+    history: PoseHistory, copy: int, mount: tuple[Array, Array], times: Array, directions: Array
+) -> tuple[Array, Array, Array]:
+    """Return the poses of a sensor at instants, and directions at these in the world.
 
     Args:
-        position: Positions at S instants [m], shape (S, 3).
-        orientation: Unit quaternions xyzw at these instants, shape (S, 4).
-        stamps: The instants, in order [s], shape (S,).
-        times: Instants of the wanted poses [s], shape (T,).
+        history: Poses of the body.
+        copy: The copy of the vehicle.
+        mount: Position of the sensor in the body frame [m], shape (3,), and quaternion to it, shape (4,).
+        times: The instants, in order [s], shape (C,).
+        directions: Unit directions in the sensor frame, shape (C, R, 3).
 
     Returns:
-        Positions, shape (T, 3), and orientations, shape (T, 4).
+        Positions, shape (C, 3), rotations sensor to world, shape (C, 3, 3), and directions, shape (C, R, 3).
     """
+    from pegasus.base.compiler import Rows, shared_kernel
+
+    stamps = history.stamps
+    position = np.array([each[copy] for each in history.position], dtype=np.float64)
+    orientation = np.array([each[copy] for each in history.orientation], dtype=np.float64)
     if len(stamps) == 1:
-        return np.repeat(position, len(times), axis=0), np.repeat(orientation, len(times), axis=0)
-    before = np.clip(np.searchsorted(stamps, times, side="right") - 1, 0, len(stamps) - 2)
-    share = np.clip((times - stamps[before]) / np.diff(stamps)[before], 0.0, 1.0)[:, None]
-    turns = rotation_vector_from_quaternion(multiply(conjugate(orientation[:-1]), orientation[1:]))
-    between = position[before] + share * np.diff(position, axis=0)[before]
-    return between, multiply(orientation[before], quaternion_from_rotation_vector(share * turns[before]))
+        # A second pose alike.
+        stamps = np.array([stamps[0], stamps[0] + 1.0])
+        position, orientation = position.repeat(2, axis=0), orientation.repeat(2, axis=0)
+    first = np.searchsorted(times, stamps).astype(np.int32)
+    first[0], first[-1] = 0, len(times)
+    columns, rings = directions.shape[:2]
+    place, rotation, world = np.empty((columns, 3)), np.empty((columns, 3, 3)), np.empty((columns, rings, 3))
+    rows = Rows(
+        AimRows,
+        {
+            "stamp": np.ascontiguousarray(stamps, dtype=np.float64),
+            "body_position": position,
+            "body_orientation": orientation,
+            "first": first,
+            "firing": times,
+            "local": np.ascontiguousarray(directions, dtype=np.float64).reshape(-1, 3),
+            "place": place,
+            "attitude": rotation,
+            "direction": world.reshape(-1, 3),
+        },
+    )
+    values = *mount[0].tolist(), *mount[1].tolist()
+    shared_kernel(aim).launch(rows, len(stamps) - 1, rings, *values)()
+    return place, rotation, world

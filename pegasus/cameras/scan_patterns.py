@@ -2,19 +2,23 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import build, require
 from pegasus.base.errors import ConfigError
+from pegasus.base.fixed_sines import wide_cosine_of, wide_sine_ratio
 from pegasus.base.registry import Registry
+from pegasus.cameras.ray_step import BLOCK, RosetteRows, trace_rosette
 
 _MOST_RAYS = 2**24
+_OfArrays = Callable[[Array], Array]
 
 
 class ScanPattern(ABC):
@@ -146,26 +150,33 @@ class Rosette(ScanPattern):
             start: Time at which the scan begins [s].
             duration: Duration of the scan [s].
         """
-        time = start + (np.arange(self.point_count) + 1.0) / self.point_count * duration
-        first, second = (speed * time for speed in self.prism_speeds)
-        left = self.fov / 4 * (np.cos(first) + np.cos(second))
-        up = self.fov / 4 * (np.sin(first) + np.sin(second))
-        off_axis = np.hypot(left, up)
-        scale = np.sinc(off_axis / np.pi)
-        return np.stack([np.cos(off_axis), scale * left, scale * up], axis=-1)[:, None]
+        from pegasus.base.compiler import Rows, shared_kernel
+
+        count = self.point_count
+        directions = np.empty((count, 3))
+        angles = [
+            angle for speed in self.prism_speeds for angle in (speed * start, speed * (duration / count))
+        ]
+        rows = Rows(RosetteRows, {"direction": directions})
+        shared_kernel(trace_rosette).launch(rows, -(-count // BLOCK), count, self.fov / 4, *angles)()
+        return directions[:, None]
 
 
 def spherical_directions(azimuth: Array, elevation: Array) -> Array:
     """Return the unit directions of a grid of azimuths and elevations, shape (C, R, 3).
 
     Args:
-        azimuth: Angles to the left of x [rad], shape (C,).
-        elevation: Angles above the horizontal [rad], shape (R,).
+        azimuth: Angles to the left of x, from -pi to pi [rad], shape (C,).
+        elevation: Angles above the horizontal, from -pi/2 to pi/2 [rad], shape (R,).
     """
+    # Their operators are those of arrays as well.
+    cosine, sine_ratio = cast("_OfArrays", wide_cosine_of), cast("_OfArrays", wide_sine_ratio)
+    across, up = azimuth * azimuth, elevation * elevation
+    level = cosine(up)
     directions = np.empty((len(azimuth), len(elevation), 3))
-    directions[..., 0] = np.cos(azimuth)[:, None] * np.cos(elevation)
-    directions[..., 1] = np.sin(azimuth)[:, None] * np.cos(elevation)
-    directions[..., 2] = np.sin(elevation)
+    directions[..., 0] = cosine(across)[:, None] * level
+    directions[..., 1] = (azimuth * sine_ratio(across))[:, None] * level
+    directions[..., 2] = elevation * sine_ratio(up)
     return directions
 
 

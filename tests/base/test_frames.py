@@ -95,6 +95,16 @@ def test_cross_agrees_with_numpy():
     np.testing.assert_array_equal(frames.cross(a, b), np.cross(a, b))
 
 
+def test_affine_transforms_are_inverted():
+    """A scaled or sheared part of a scene would be met where it is not."""
+    random = np.random.default_rng(4)
+    transforms = np.tile(np.eye(4), (50, 1, 1))
+    transforms[:, :3] += random.standard_normal((50, 3, 4)) * [0.3, 0.3, 0.3, 20.0]
+    inverse = frames.inverse_transform(transforms)
+    np.testing.assert_allclose(inverse, np.linalg.inv(transforms), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(inverse[7], frames.inverse_transform(transforms[7]))
+
+
 def test_attitude_convention_agrees_with_the_vectors(rotations):
     """The attitude in NED/FRD must turn FRD vectors into the NED form of what ENU/FLU gives."""
     q = rotations.as_quat()

@@ -1,13 +1,21 @@
 """Tests of echoes: the lidar equation, loss probabilities, and interpolated poses."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from pegasus.base.arrays import Array
 from pegasus.base.compiler import Rows, shared_kernel
-from pegasus.base.frames import quaternion_from_euler, rotation_vector_from_quaternion
+from pegasus.base.frames import (
+    matrix_from_quaternion,
+    multiply,
+    normalize,
+    quaternion_from_euler,
+    quaternion_from_rotation_vector,
+)
 from pegasus.cameras.echo_step import (
     BLOCK,
     EchoRows,
@@ -16,7 +24,7 @@ from pegasus.cameras.echo_step import (
     range_sigma,
     survival_probability,
 )
-from pegasus.cameras.lidar_scan import interpolated_poses
+from pegasus.cameras.lidar_scan import PoseHistory, aim_columns
 
 
 def test_intensity_is_that_of_the_lidar_equation() -> None:
@@ -42,35 +50,70 @@ def test_sigma_is_that_of_a_rangefinder() -> None:
     )
 
 
+HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+AHEAD = np.array([1.0, 0.0, 0.0])
+
+
+def aimed(position: Array, orientation: Array, stamps: Array, times: Array, mount: Any = HERE) -> Any:
+    """Return places, rotations and directions of a sensor that looks ahead, of two rings."""
+    history = PoseHistory(stamps, position[:, None], orientation[:, None])
+    return aim_columns(history, 0, mount, times, np.tile(AHEAD, (len(times), 2, 1)))
+
+
+def yaw_of(rotation: Array) -> Array:
+    """Return the yaw of rotation matrices."""
+    return np.arctan2(rotation[:, 1, 0], rotation[:, 0, 0])
+
+
 def test_poses_between_known_ones_are_exact_for_steady_motion() -> None:
     """Interpolated poses would leave the path, rotate unsteadily, or miss a known pose."""
     stamps = np.array([1.0, 1.1, 1.3])
     velocity, rate = np.array([2.0, -1.0, 0.5]), 3.0
-    position = stamps[:, None] * velocity
     orientation = quaternion_from_euler(0.0, 0.0, rate * stamps)
     orientation[1] *= -1.0  # the same rotation, written the other way
     times = np.array([0.5, 1.0, 1.04, 1.1, 1.2, 1.3, 1.4])
     held = np.clip(times, 1.0, 1.3)
-    place, turn = interpolated_poses(position, orientation, stamps, times)
+    place, rotation, world = aimed(stamps[:, None] * velocity, orientation, stamps, times)
     assert_allclose(place, held[:, None] * velocity, rtol=1e-14)
-    yaw = 2 * np.arctan2(turn[:, 2], turn[:, 3])
-    assert_allclose(np.remainder(yaw - rate * held + math.pi, 2 * math.pi), math.pi, atol=1e-14)
-    assert_allclose(np.linalg.norm(turn, axis=1), 1.0, rtol=1e-14)
+    assert_allclose(np.remainder(yaw_of(rotation) - rate * held + math.pi, 2 * math.pi), math.pi, atol=1e-14)
+    assert_allclose(rotation @ rotation.swapaxes(1, 2), np.tile(np.eye(3), (7, 1, 1)), atol=1e-15)
+    assert_allclose(world, np.repeat(rotation[:, None, :, 0], 2, axis=1), atol=1e-15)
 
 
 def test_one_known_pose_is_held() -> None:
     """The first scan of a run, without earlier poses, would fail."""
     turn = quaternion_from_euler(0.1, 0.2, 0.3)[None]
-    place, held = interpolated_poses(np.ones((1, 3)), turn, np.array([2.0]), np.array([1.9, 2.0]))
+    place, held, _ = aimed(np.ones((1, 3)), turn, np.array([2.0]), np.array([1.9, 2.0]))
     assert_allclose(place, np.ones((2, 3)))
-    assert_allclose(rotation_vector_from_quaternion(held), rotation_vector_from_quaternion(turn[[0, 0]]))
+    assert_allclose(held, matrix_from_quaternion(turn[[0, 0]]), atol=1e-15)
 
 
 def test_a_turn_goes_the_short_way() -> None:
     """Between headings on both sides of pi, the rays would turn the long way round."""
     ends = quaternion_from_euler(0.0, 0.0, np.array([3.1, -3.1]))
-    _, turn = interpolated_poses(np.zeros((2, 3)), ends, np.array([0.0, 1.0]), np.array([0.5]))
-    assert abs(2 * math.atan2(turn[0, 2], turn[0, 3])) == pytest.approx(math.pi, abs=1e-12)
+    _, turn, _ = aimed(np.zeros((2, 3)), ends, np.array([0.0, 1.0]), np.array([0.5]))
+    assert abs(yaw_of(turn)[0]) == pytest.approx(math.pi, abs=1e-12)
+
+
+def test_poses_are_those_of_the_exponential_map() -> None:
+    """A series cut too early, or too few steps of Newton's method, would bend fast turns."""
+    random = np.random.default_rng(3)
+    angles = np.array([1e-12, 1e-7, 1e-3, 0.1, 1.0, 2.0, 3.0, 3.1415])
+    axes = normalize(random.standard_normal((len(angles), 3)))
+    mount = np.array([0.1, -0.2, 0.3]), quaternion_from_euler(0.3, -0.4, 2.0)
+    for angle, axis in zip(angles, axes, strict=True):
+        start = quaternion_from_rotation_vector(random.standard_normal(3))
+        ends = np.array([start, multiply(start, quaternion_from_rotation_vector(angle * axis))])
+        share = np.linspace(0.0, 1.0, 11)
+        place, rotation, world = aimed(np.eye(3)[:2], ends, np.array([0.0, 1.0]), share, mount)
+        body = multiply(
+            np.tile(start, (11, 1)), quaternion_from_rotation_vector(share[:, None] * angle * axis)
+        )
+        expected = matrix_from_quaternion(multiply(body, np.tile(mount[1], (11, 1))))
+        moved = (1 - share)[:, None] * np.eye(3)[0] + share[:, None] * np.eye(3)[1]
+        assert_allclose(rotation, expected, atol=3e-15)
+        assert_allclose(world[:, 1], expected[..., 0], atol=3e-15)
+        assert_allclose(place, moved + matrix_from_quaternion(body) @ mount[0], atol=3e-15)
 
 
 def echo_columns(count: int) -> dict[str, np.ndarray]:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from pegasus.base.arrays import Array
+from pegasus.base.arrays import Array, row_product
+from pegasus.base.frames import inverse_transform, rotate
 from pegasus.render.embree.library import Embree, EmbreeMesh
 from pegasus.render.embree.material_table import MaterialTable
 from pegasus.render.embree.surface_tables import (
@@ -123,7 +124,7 @@ class GeometryStore:
         triangles = np.empty((face_count, 4), np.int32)
         parts: Any = empty_rows(Part, len(drawn))
         placed = np.array([item.transform for item, _, _ in drawn])
-        inverse = np.linalg.inv(placed)
+        inverse = inverse_transform(placed)
         parts["to_world"] = placed[:, :3, :3]
         parts["to_local"], parts["offset"] = inverse[:, :3, :3], inverse[:, :3, 3]
         vertex = face = opaque_count = 0
@@ -205,7 +206,7 @@ def _upright(item: Instance, geometry: Geometry) -> tuple[Instance, Geometry]:
     if abs(np.dot(x, np.cross(y, z))) > _FLAT * max(np.abs(matrix).max(), 1e-300) ** 3:
         return item, geometry
     cofactors = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=1)
-    normals = geometry.normals @ cofactors.T
+    normals = row_product(geometry.normals.astype(np.float64), cofactors.T)
     normals = normals / np.maximum(np.sqrt((normals * normals).sum(axis=1, keepdims=True)), 1e-300)
     flat = replace(
         geometry,
@@ -217,7 +218,7 @@ def _upright(item: Instance, geometry: Geometry) -> tuple[Instance, Geometry]:
 
 def _placed(item: Instance, geometry: Geometry) -> Array:
     matrix = np.asarray(item.transform, dtype=np.float64)
-    return geometry.vertices.astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+    return row_product(geometry.vertices.astype(np.float64), matrix[:3, :3].T) + matrix[:3, 3]
 
 
 def _bounds(drawn: list[tuple[Instance, Geometry]]) -> tuple[Array, Array]:
@@ -229,8 +230,8 @@ def _bounds(drawn: list[tuple[Instance, Geometry]]) -> tuple[Array, Array]:
             boxes[id(geometry)] = low.astype(np.float64), high.astype(np.float64)
         low, high = boxes[id(geometry)]
         matrix = np.asarray(item.transform, dtype=np.float64)
-        middle = matrix[:3, :3] @ ((low + high) / 2) + matrix[:3, 3]
-        half = np.abs(matrix[:3, :3]) @ ((high - low) / 2)
+        middle = rotate(matrix[:3, :3], (low + high) / 2) + matrix[:3, 3]
+        half = rotate(np.abs(matrix[:3, :3]), (high - low) / 2)
         lows.append(middle - half)
         highs.append(middle + half)
     return np.min(lows, axis=0), np.max(highs, axis=0)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.errors import ConfigError
+from pegasus.base.frames import inverse_transform
 from pegasus.render.embree.geometry_store import Prototype
 
 CLUSTER = 8
@@ -116,7 +117,7 @@ class MovingObjects:
             raise ConfigError("is not an object of this renderer", value=error.args[0]) from None
 
     def _arrange(self) -> None:
-        self._inverse = np.asarray(np.linalg.inv(self._poses), dtype=np.float64)
+        self._inverse = inverse_transform(self._poses)
         members: dict[int, list[int]] = {}
         for row, prototype in enumerate(self._prototypes):
             if prototype.embree is not None:
