@@ -35,8 +35,14 @@ def start_warp() -> None:
             wp.config.quiet = True  # type: ignore[attr-defined]
         if wp.config.kernel_cache_dir is None:
             wp.config.kernel_cache_dir = str(user_cache() / "kernels")
-        with _without_gpu_messages():
-            wp.init()  # type: ignore[no-untyped-call]
+        _initialize()
+
+
+@functools.cache
+def _initialize() -> None:
+    """Initialize Warp once: even a second time takes 100 microseconds."""
+    with _without_gpu_messages():
+        wp.init()  # type: ignore[no-untyped-call]
 
 
 class Kernel:

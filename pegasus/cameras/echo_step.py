@@ -24,7 +24,9 @@ class EchoRows:
     hit_entity: Column[int]
     """Indices of the entities hit."""
     reflectance: Column[Real]
-    """Reflectance of each material; the last element is that of none."""
+    """Reflectance of each material, NaN where unknown; the last element is that of none."""
+    unknown: Column[int]
+    """1 if a material of unknown reflectance is hit; one row."""
     deviate: Column[Real]
     """Standard normal numbers of the range noise."""
     chance: Column[Real]
@@ -124,7 +126,10 @@ def find_echoes(
             material = rows.material[k]
             if material < 0:
                 material = material_count
-            intensity = lambertian_intensity(distance, cosine, rows.reflectance[material], reference_range)
+            reflectance = rows.reflectance[material]
+            if reflectance != reflectance:
+                rows.unknown[0] = 1
+            intensity = lambertian_intensity(distance, cosine, reflectance, reference_range)
             measured = distance
             if noisy == 1:
                 measured = distance + range_sigma(distance, noise_sigma, proportional_noise) * rows.deviate[k]

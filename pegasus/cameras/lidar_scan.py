@@ -163,7 +163,7 @@ class ScanCapture:
 
     def _cast(self, copy: int) -> LidarScan:
         lidar, stamp = self._lidar, self._snapshot.time
-        rings, columns = lidar.shape
+        columns = lidar.shape[1]
         period = 1.0 / lidar.rate_hz
         offset = (np.arange(columns) + 1.0 - columns) / columns * period
         directions = lidar.directions(stamp - period, period)
@@ -178,7 +178,7 @@ class ScanCapture:
         )
         echoes = None if lidar.source is None else lidar.source.echoes(copy, stamp)
         if echoes is None:
-            echoes = self._met(copy, np.repeat(position, rings, axis=0), world)
+            echoes = self._met(copy, position, world)
         return LidarScan(
             *echoes,
             directions=directions.swapaxes(0, 1),
@@ -188,7 +188,7 @@ class ScanCapture:
         )
 
     def _met(self, copy: int, origins: Array, directions: Array) -> ScanReturns:
-        """Return the echoes of rays, with directions of shape (C, R, 3)."""
+        """Return the echoes of rays, with origins of shape (C, 3) and directions of shape (C, R, 3)."""
         lidar = self._lidar
         hidden = (self._snapshot.vehicle(self._vehicle).prefixes[copy],) if lidar.hide_vehicle else ()
         rays = directions.reshape(-1, 3)
@@ -216,8 +216,8 @@ class ScanCapture:
         generator = np.random.Generator(np.random.SFC64(int(self._seeds[copy])))
         noisy = lidar.noise_sigma > 0 or lidar.proportional_noise > 0
         lossy = lidar.dropout > 0 or lidar.range_dropout > 0 or lidar.grazing_dropout > 0
-        unused = np.zeros(0)
-        reflectance = self._reflectance(hits.material)
+        unused, unknown = np.zeros(0), np.zeros(1, np.int32)
+        reflectance = lidar.reflectances.known(self.visuals.materials)
         reach, power, entity = np.empty(count), np.empty(count), np.empty(count, np.int32)
         rows = Rows(
             EchoRows,
@@ -228,6 +228,7 @@ class ScanCapture:
                 "material": hits.material,
                 "hit_entity": hits.entity,
                 "reflectance": reflectance,
+                "unknown": unknown,
                 "deviate": generator.standard_normal(count) if noisy else unused,
                 "chance": generator.random(count) if lossy else unused,
                 "reach": reach,
@@ -235,7 +236,7 @@ class ScanCapture:
                 "entity": entity,
             },
         )
-        shared_kernel(find_echoes).launch(
+        launch = shared_kernel(find_echoes).launch(
             rows,
             -(-count // BLOCK),
             count,
@@ -252,7 +253,11 @@ class ScanCapture:
             lidar.grazing_dropout,
             int(lossy),
             np.inf,
-        )()
+        )
+        launch()
+        if unknown[0]:
+            reflectance[:] = self._reflectance(hits.material)
+            launch()
         grid = lidar.shape[::-1]
         return ScanReturns(reach.reshape(grid).T, power.reshape(grid).T, entity.reshape(grid).T)
 

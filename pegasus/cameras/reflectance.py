@@ -19,6 +19,14 @@ class Reflectances:
     def __init__(self) -> None:
         self._values: dict[str, float] = {}
 
+    def known(self, paths: Sequence[str]) -> Array:
+        """Return the reflectance of each material, NaN where it is not computed yet, shape (len(paths) + 1,).
+
+        The last element stands for no material.
+        """
+        values = self._values
+        return np.array([*[values.get(path, np.nan) for path in paths], 0.0])
+
     def table(self, paths: Sequence[str], used: Iterable[int], scenes: Iterable[Scene]) -> Array:
         """Return the reflectance of each material in use, zero for the others, shape (len(paths) + 1,).
 

@@ -122,7 +122,7 @@ class Renderer(Protocol):
         """Return the nearest hits of rays, skipping cut-outs of textures.
 
         Args:
-            origins: Origins [m], shape (K, 3).
+            origins: Origins [m], shape (K, 3), or (K / width, 3): one for each row.
             directions: Unit directions, shape (K, 3).
             max_range: Maximum range [m].
             width: Length of the rows if the rays are rows of a grid of nearly parallel neighbours, else 0;

@@ -213,7 +213,7 @@ class Visuals:
 
         Args:
             snapshot: The instant.
-            origins: Starts of the rays in the world [m], shape (K, 3).
+            origins: Starts of the rays in the world [m], shape (K, 3), or (K / width, 3): one for each row.
             directions: Unit directions in the world, shape (K, 3).
             max_range: Longest distance [m].
             hidden: Paths of entities to leave out.

@@ -136,17 +136,17 @@ class IsaacRenderer:
         """Return the first hits of rays on colliders.
 
         Args:
-            origins: Start points [m], shape (K, 3).
+            origins: Start points [m], shape (K, 3), or (K / width, 3): one for each row.
             directions: Unit directions, shape (K, 3).
             max_range: Longest distance [m].
-            width: Unused.
+            width: Length of the rows.
 
         Raises:
             ConfigError: If the rays are of another instant.
         """
         self._require_present("PhysX casts rays in", field="lidar")
         self._register_world(wait=True)
-        starts = np.broadcast_to(origins, directions.shape)
+        starts = np.repeat(origins, len(directions) // max(len(origins), 1), axis=0)
         found = nearest_shapes(starts, directions, max_range, [self._hidden] * len(directions))
         distance = np.array([item.distance if item is not None else math.inf for item in found])
         normal = np.array([item.normal if item is not None else (0.0, 0.0, 0.0) for item in found])

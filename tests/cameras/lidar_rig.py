@@ -91,6 +91,7 @@ class SolidRenderer:
 
     def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         self.cast_count += 1
+        origins = np.repeat(origins, len(directions) // len(origins), axis=0)
         np.testing.assert_allclose((directions**2).sum(axis=1), 1.0, rtol=1e-12)
         distance = np.full(len(origins), np.inf)
         normal = np.zeros((len(origins), 3))

@@ -128,6 +128,7 @@ def echo_columns(count: int) -> dict[str, np.ndarray]:
         "material": np.where(met, rng.integers(0, 3, count), -1).astype(np.int32),
         "hit_entity": np.where(met, rng.integers(0, 9, count), -1).astype(np.int32),
         "reflectance": np.array([0.1, 0.5, 0.9, 0.0]),
+        "unknown": np.zeros(1, dtype=np.int32),
         "deviate": rng.standard_normal(count),
         "chance": rng.random(count),
         "reach": np.full(count, np.nan),
@@ -157,3 +158,20 @@ def test_compiled_echoes_are_those_of_the_formulas() -> None:
     assert np.array_equal(columns["reach"], np.where(heard, measured, np.inf))
     assert np.array_equal(columns["power"], np.where(heard, intensity, 0.0))
     assert np.array_equal(columns["entity"], np.where(heard, columns["hit_entity"], -1))
+    assert not columns["unknown"][0]
+
+
+def test_only_hits_on_unknown_materials_are_reported() -> None:
+    """A material met for the first time would send nothing back, or be looked for in each scan."""
+    columns = echo_columns(BLOCK)
+    values = (BLOCK, 3, 0.5, 50.0, 0.002, 10.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0, math.inf)
+    columns["reflectance"][1] = math.nan
+    launch = shared_kernel(find_echoes).launch(Rows(EchoRows, columns), 1, *values)
+    met = columns["material"] == 1
+    assert met.any()
+    columns["true_distance"][met] = math.inf
+    launch()
+    assert columns["unknown"][0] == 0
+    columns["true_distance"][met] = 5.0
+    launch()
+    assert columns["unknown"][0] == 1

@@ -78,7 +78,7 @@ _NEXT_PACKET = """
         }
 """
 
-_INTERSECT = f"""{FILTER}
+INTERSECT = f"""{FILTER}
     query.light = nullptr;
 {_TYPES}
     for (int packet = first_packet; packet < first_packet + packets; ++packet) {{
@@ -102,6 +102,7 @@ _INTERSECT = f"""{FILTER}
         }}
     }}
 """
+"""Native code of `intersect`."""
 
 _OCCLUDED = f"""{FILTER}
     query.light = light.data;
@@ -126,7 +127,7 @@ _OCCLUDED = f"""{FILTER}
 """
 
 
-@wp.func_native(_INTERSECT)
+@wp.func_native(INTERSECT)
 def intersect(
     tables: Tables,
     eight: wp.uint64,

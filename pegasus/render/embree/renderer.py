@@ -18,7 +18,7 @@ from pegasus.scene.scene import Entity, Scene
 if TYPE_CHECKING:
     from pegasus.render.embree.moving_objects import MovingObjects
 
-_SMALLEST_CAST, _LARGEST_CAST = 8192, 65536
+_SMALLEST_CAST, _LARGEST_CAST = 4096, 65536
 
 
 class EmbreeRenderer:
@@ -146,6 +146,10 @@ class EmbreeRenderer:
         origins = np.ascontiguousarray(origins, dtype=np.float64)
         directions = np.ascontiguousarray(directions, dtype=np.float64)
         count = len(directions)
+        if count % max(len(origins), 1):
+            raise ValueError(
+                f"{len(origins)} origins cannot be shared by {count} rays; give one for each row"
+            )
         tile = packet_width(directions, width)
 
         # Two parts for each thread share out the work; packets are the same for any number of threads.
@@ -156,6 +160,8 @@ class EmbreeRenderer:
             for _ in self._pool.map(lambda first: static.cast(first, step), range(0, count, step)):
                 pass
             return static.returns
+        if len(origins) < count:
+            origins = np.repeat(origins, count // len(origins), axis=0)
         rows_of_packets = LANES * (width or 1)
         step = -(-step // rows_of_packets) * rows_of_packets
         returns = Returns(

@@ -4,14 +4,114 @@
 
 import warp as wp
 
-from pegasus.render.embree.packet_kernels import LANES, intersect
-from pegasus.render.embree.ray_kernels import write_short_ray
-from pegasus.render.embree.surface_kernels import write_surfaces
-from pegasus.render.embree.surface_tables import Surface, Tables
+from pegasus.render.embree.packet_kernels import INTERSECT
+from pegasus.render.embree.surface_kernels import SURFACES
+from pegasus.render.embree.surface_tables import Tables
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
-_PACKET = wp.constant(LANES)
+SCRATCH_BYTES = 64
+"""Bytes of scratch memory per ray of a block."""
+
+# Rays of a block are numbered from 0; between the steps they lie in the scratch memory, which stays in the
+# processor's cache.
+_RETURNS = f"""
+    typedef wp::vec_t<3, float> Short;
+    typedef wp::vec_t<3, double> Long;
+    const int total = last - begin, found = total;
+    const Long* lines = (const Long*)directions_at + begin;
+    char* room = (char*)scratch;
+    struct {{ Short* data; }} near_origins, near_directions, faced, shaded;
+    struct {{ float* data; }} limits, u, v;
+    struct {{ int* data; }} faces;
+    near_origins.data = (Short*)room;
+    near_directions.data = near_origins.data + block;
+    faced.data = near_directions.data + block;
+    shaded.data = faced.data + block;
+    limits.data = (float*)(shaded.data + block);
+    u.data = limits.data + block;
+    v.data = u.data + block;
+    faces.data = (int*)(v.data + block);
+    struct {{ int shape[1]; const float* data; }} passed = {{{{0}}, nullptr}};
+    struct {{ int shape[1]; const int* data; }} items = {{{{0}}, nullptr}};
+    const float cone = 0.0f;
+    struct Starts {{
+        const Long* first;
+        int begin, share;
+        const Long& operator[](int i) const {{ return first[(begin + i) / share]; }}
+    }};
+    struct {{ Starts data; }} starts = {{{{(const Long*)origins_at, begin, share}}}};
+    for (int i = 0; i < total; ++i) {{
+        const Long &origin = starts.data[i], &direction = lines[i];
+        Short &near_origin = near_origins.data[i], &near_direction = near_directions.data[i];
+        const bool exists = direction[0] * direction[0] + direction[1] * direction[1]
+            + direction[2] * direction[2] > 0.5;
+        for (int k = 0; k < 3; ++k) {{
+            near_origin[k] = exists ? (float)(origin[k] - center[k]) : 0.0f;
+            near_direction[k] = exists ? (float)(direction[k]) : (k == 2 ? 1.0f : 0.0f);
+        }}
+        limits.data[i] = exists ? end : -1.0f;
+    }}
+    {{
+        const auto &origins = near_origins, &directions = near_directions;
+        const int first_packet = 0, packets = block / 8;
+        const float start = 0.0f;
+        [&]() {{
+            {INTERSECT}
+        }}();
+    }}
+    {{
+        const auto& origins = starts;
+        const int origin_step = 1, first = 0, end = total, with_texture = 0;
+        const double start = 0.0;
+        struct {{ const Long* data; }} directions = {{lines}};
+        struct {{
+            struct {{ double* data; }} distance;
+            struct {{ int* data; }} material, entity;
+            struct {{ Short* data; }} facing, normal, tint;
+            struct {{ wp::vec_t<2, float>* data; }} uv;
+            struct {{ float* data; }} footprint, opacity;
+            struct {{ wp::vec_t<4, float>* data; }} tangent;
+        }} out = {{}};
+        out.distance.data = (double*)distances_at + begin;
+        out.material.data = (int*)materials_at + begin;
+        out.entity.data = (int*)entities_at + begin;
+        out.facing = {{faced.data}};
+        out.normal = {{shaded.data}};
+        {SURFACES}
+    }}
+    Long* normals = (Long*)normals_at + begin;
+    for (int i = 0; i < total; ++i)
+        for (int k = 0; k < 3; ++k) normals[i][k] = (double)(shaded.data[i][k]);
+"""
+
+
+@wp.func_native(_RETURNS)
+def write_returns(
+    tables: Tables,
+    eight: wp.uint64,
+    single: wp.uint64,
+    scene: wp.uint64,
+    flags: wp.int32,
+    opaque_count: wp.int32,
+    first_see_through: wp.int32,
+    width: wp.int32,
+    tile: wp.int32,
+    block: wp.int32,
+    share: wp.int32,
+    origins_at: wp.uint64,
+    directions_at: wp.uint64,
+    center: wp.vec3d,
+    end: wp.float32,
+    distances_at: wp.uint64,
+    normals_at: wp.uint64,
+    entities_at: wp.uint64,
+    materials_at: wp.uint64,
+    scratch: wp.uint64,
+    begin: wp.int32,
+    last: wp.int32,
+):
+    """Cast the rays `begin` to `last` of a block, and write their hits."""
 
 
 @wp.kernel
@@ -26,41 +126,27 @@ def find_returns(
     width: wp.int32,
     tile: wp.int32,
     block: wp.int32,
-    origins: wp.array(dtype=wp.vec3d),
-    directions: wp.array(dtype=wp.vec3d),
+    share: wp.int32,
+    origins_at: wp.uint64,
+    directions_at: wp.uint64,
     center: wp.vec3d,
-    end: wp.float64,
-    short_origins: wp.array(dtype=wp.vec3f),
-    short_directions: wp.array(dtype=wp.vec3f),
-    limits: wp.array(dtype=wp.float32),
-    faces: wp.array(dtype=wp.int32),
-    u: wp.array(dtype=wp.float32),
-    v: wp.array(dtype=wp.float32),
-    empty: wp.array(dtype=wp.float32),
-    no_items: wp.array(dtype=wp.int32),
-    out: Surface,
-    normals: wp.array(dtype=wp.vec3d),
+    end: wp.float32,
+    distances_at: wp.uint64,
+    normals_at: wp.uint64,
+    entities_at: wp.uint64,
+    materials_at: wp.uint64,
+    scratch: wp.uint64,
     first: wp.int32,
+    count: wp.int32,
 ):
-    """Cast blocks of `block` rays, from the ray `first` on, and write their hits.
+    """Cast blocks of `block` rays, from the ray `first` on up to the ray `count`, and write their hits.
 
-    A block is a whole number of packets, and of rows of packets if the rays are rows of an image.
+    A block is a whole number of packets, and of rows of packets if the rays are rows of an image. `share`
+    neighbouring rays have one origin. Arrays are given by their addresses: an array object of Warp costs
+    20 microseconds.
     """
     begin = first + wp.tid() * block
-    last = wp.min(begin + block, faces.shape[0])
-    for i in range(begin, last):
-        write_short_ray(
-            i,
-            origins[i],
-            directions[i],
-            center,
-            wp.float64(0.0),
-            wp.float32(end),
-            short_origins,
-            short_directions,
-            limits,
-        )
-    intersect(
+    write_returns(
         tables,
         eight,
         single,
@@ -68,39 +154,19 @@ def find_returns(
         flags,
         opaque_count,
         first_see_through,
-        begin / _PACKET,
-        block / _PACKET,
-        faces.shape[0],
         width,
         tile,
-        short_origins,
-        short_directions,
-        empty,
-        0.0,
-        0.0,
-        limits,
-        faces,
-        u,
-        v,
-    )
-    write_surfaces(
-        tables,
-        origins,
-        1,
-        directions,
-        wp.float64(0.0),
-        limits,
-        faces,
-        u,
-        v,
-        no_items,
-        empty,
-        0.0,
-        0,
-        out,
+        block,
+        share,
+        origins_at,
+        directions_at,
+        center,
+        end,
+        distances_at,
+        normals_at,
+        entities_at,
+        materials_at,
+        scratch,
         begin,
-        last,
-        last,
+        wp.min(begin + block, count),
     )
-    for i in range(begin, last):
-        normals[i] = wp.vec3d(out.normal[i])

@@ -96,7 +96,7 @@ _DISTANCES = f"""{_FACET}
     }}
 """
 
-_SURFACES = f"""{OPACITY}{_FACET}
+SURFACES = f"""{OPACITY}{_FACET}
     typedef wp::vec_t<3, float> Three;
     const auto unit = [](const Three& a) {{
         const float length = wp::sqrt(wp::dot(a, a));
@@ -223,6 +223,7 @@ _SURFACES = f"""{OPACITY}{_FACET}
             : Opacity::at(all, face + part.see_through_shift, b, c, slant, cone * travelled);
     }}
 """
+"""Native code of `write_surfaces`."""
 
 
 @wp.func_native(_DISTANCES)
@@ -245,7 +246,7 @@ def write_distances(
     """Write distances, materials and entities of hits `first` to `end`; those up to `found` are known."""
 
 
-@wp.func_native(_SURFACES)
+@wp.func_native(SURFACES)
 def write_surfaces(
     tables: Tables,
     origins: wp.array(dtype=wp.vec3d),

@@ -179,8 +179,11 @@ class MitsubaRenderer:
     def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures."""
         self._prepare()
+        directions = np.asarray(directions, dtype=np.float64)
         origins = np.asarray(origins, dtype=np.float64).reshape(-1, 3)
-        return self._hits.cast(origins, np.asarray(directions, dtype=np.float64), 0.0, max_range)
+        if 1 < len(origins) < len(directions):
+            origins = np.repeat(origins, len(directions) // len(origins), axis=0)
+        return self._hits.cast(origins, directions, 0.0, max_range)
 
     def close(self) -> None:
         """Free all resources; calling it twice is allowed."""
