@@ -29,6 +29,8 @@ _LEAST_MASS = 1e-6  # [kg]
 
 Angle = Annotated[float, AfterValidator(lambda value: float(finite_angles("", value, ())))]
 
+NotNegative = Annotated[float, Field(ge=0)]
+
 Speed = Positive | Literal["max"]
 
 
@@ -239,7 +241,11 @@ class JammerSpec(StrictModel):
     position: Vec3
     """Position in the world [m]."""
     radius: Positive
-    """Distance within which receivers lose lock [m]."""
+    """Distance within which receivers lose lock, in line of sight [m]."""
+    shielded_by_world: bool = False
+    """Whether the scene and vehicles weaken it where they stand between it and a receiver."""
+    obstruction_loss: NotNegative = 13.4
+    """Loss without line of sight [dB]."""
 
 
 class WorldSpec(StrictModel):

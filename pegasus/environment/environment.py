@@ -13,7 +13,7 @@ from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_map
 from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
-from pegasus.environment.jamming import JAMMING, Jammer, JammerParameters
+from pegasus.environment.jamming import JAMMING, Cast, Jammer, JammerParameters, shielded_jamming
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
 from pegasus.environment.steel import STEEL_FIELD, SteelObject, SteelParameters
@@ -185,12 +185,15 @@ class Environment:
         disturbed: Array = field + STEEL_FIELD(self._steel, position)
         return disturbed
 
-    def jamming_at(self, position: Array) -> Array:
+    def jamming_at(self, position: Array, cast: Cast | None = None) -> Array:
         """Return the ratio of the density of all jammers to that of the noise, shape (N,).
 
         Args:
             position: Positions in the world [m], shape (N, 3).
+            cast: Rays that find what shields from jammers; in line of sight of all of them if None.
         """
+        if cast is not None and any(item.shielded_by_world for item in self.jammers):
+            return shielded_jamming(self.jammers, position, cast)
         numbers = tuple(number for item in self.jammers for number in (*item.position, item.radius))
         ratio: Array = JAMMING(JammerParameters(numbers), position)
         return ratio

@@ -1,8 +1,12 @@
 """Jammers of satellite navigation in a world."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.row_map import RowMap
 from pegasus.base.step_math import Real, Vec3, dot, length, maximum
@@ -14,6 +18,13 @@ It lowers the carrier to noise density by 16 dB: from 44 dB-Hz in the open to 28
 (Kaplan and Hegarty 2006, "Understanding GPS", 2nd edition, sec. 6.2).
 """
 
+CLEARANCE = 0.1
+"""Distance from a jammer within which nothing hides it, such as the wall that it is fixed to [m]."""
+
+Cast = Callable[[Array, Array, float], Array]
+"""Function from origins and directions of rays, shape (K, 3) each, and the longest distance [m], to distances
+[m], infinite without a hit, shape (K,)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Jammer:
@@ -22,11 +33,21 @@ class Jammer:
     position: tuple[float, float, float]
     """Position in the world [m]."""
     radius: float
-    """Distance within which receivers lose lock [m]."""
+    """Distance within which receivers lose lock, in line of sight [m]."""
+    shielded_by_world: bool = False
+    """Whether the scene and vehicles weaken it where they stand between it and a receiver."""
+    obstruction_loss: float = 13.4
+    """Loss without line of sight [dB].
+
+    The default is the median loss of horizontal paths into traditional buildings at 1575.42 MHz, L_h of
+    Recommendation ITU-R P.2109-2, Annex 1, section 3; that into thermally efficient ones is 27.9 dB.
+    """
 
     def __post_init__(self) -> None:
         require_vector("position", self.position, unit="m")
         require(0 < self.radius < math.inf, "radius", self.radius, "must be above 0 m and finite")
+        loss = self.obstruction_loss
+        require(0 <= loss < math.inf, "obstruction_loss", loss, "must be at least 0 dB and finite")
 
 
 @dataclass(frozen=True)
@@ -57,3 +78,33 @@ def jamming_ratio(p: JammerParameters, position: Vec3) -> Real:
 
 
 JAMMING = RowMap(jamming_ratio)
+
+
+def shielded_jamming(jammers: Sequence[Jammer], position: Array, cast: Cast) -> Array:
+    """Return the ratio of the density of all jammers to that of the noise, less by what stands between.
+
+    Args:
+        jammers: The jammers, in the order in which they are added.
+        position: Positions in the world [m], shape (N, 3).
+        cast: Rays into the world.
+    """
+    total = np.zeros(len(position))
+    for jammer in jammers:
+        ratio: Array = JAMMING(JammerParameters((*jammer.position, jammer.radius)), position)
+        if jammer.shielded_by_world:
+            passing = 10.0 ** (-0.1 * jammer.obstruction_loss)
+            ratio = np.where(_is_hidden(jammer, position, cast), ratio * passing, ratio)
+        total += ratio
+    return total
+
+
+def _is_hidden(jammer: Jammer, position: Array, cast: Cast) -> BoolArray:
+    """Return whether something stands between a jammer and each position, shape (N,)."""
+    away = np.array(jammer.position) - position
+    distance = np.sqrt(away[:, 0] ** 2 + away[:, 1] ** 2 + away[:, 2] ** 2)
+    apart = distance > CLEARANCE
+    directions = away / np.where(apart, distance, 1.0)[:, None]
+    directions[~apart] = 0.0, 0.0, 1.0
+    hits = cast(position, directions, float(distance.max()))
+    hidden: BoolArray = apart & (hits < distance - CLEARANCE)
+    return hidden

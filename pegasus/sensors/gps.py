@@ -1,5 +1,6 @@
 """GPS receiver with latency, correlated position and velocity errors, and fix states."""
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -282,11 +283,12 @@ class GPS(CompiledSensor):
 
     def feed(self, state: VehicleState) -> None:
         """Find the reception at the present positions."""
-        rows, ratio = self.rows, self.environment.jamming_at(state.position)
+        rows, ratio = self.rows, self.environment.jamming_at(state.position, self._cast)
         rows["noise_share"][...] = np.sqrt(1.0 + ratio)[:, None]
         lost = ratio >= LOSS_RATIO
         if self.sky is not None:
-            found = reception(self.sky, self._directions(), state.position, self._cast)
+            cast = functools.partial(self._cast, reach=self.sky.reach)
+            found = reception(self.sky, self._directions(), state.position, cast)
             rows["noise_share"] *= found.growth
             rows["reflection_bias"][...] = found.bias
             rows["used"][...] = found.used
@@ -303,10 +305,9 @@ class GPS(CompiledSensor):
             self._satellites = t, satellite_directions(origin.latitude, origin.longitude, t)
         return self._satellites[1]
 
-    def _cast(self, origins: Array, directions: Array) -> Array:
-        """Return the distances to the scene along rays, infinite beyond the reach."""
-        assert self.sky is not None
-        return self.vehicle.manager.cast(self.vehicle, origins, directions, self.sky.reach).distance
+    def _cast(self, origins: Array, directions: Array, reach: float) -> Array:
+        """Return the distances to the scene and vehicles along rays, infinite beyond the reach."""
+        return self.vehicle.manager.cast(self.vehicle, origins, directions, reach).distance
 
     def reading(self, stamp: float) -> GpsReading:
         """Return the last solution: that for `latency` ago, or for the first reading until it is so old."""

@@ -1,5 +1,6 @@
 """Sky view of GPS receivers: satellites, line of sight by rays, dilution of precision, reflections."""
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,27 +100,43 @@ def reception(view: SkyView, directions: Array, position: Array, cast: Cast) -> 
     """
     above = directions[directions[:, 2] > math.sin(view.elevation_mask)]
     count, seen = len(position), len(above)
-    weight, excess = np.ones((count, seen)), np.zeros((count, seen))
-    if seen:
-        hidden = np.isfinite(_distances(position, above, cast))
+    bias, growth, used = np.zeros((count, 3)), np.ones((count, 3)), np.full(count, seen)
+    best, solvable = _open_sky(above.tobytes())
+    lost = np.full(count, not solvable or seen < 4)
+    hidden = np.isfinite(_distances(position, above, cast))
+    partly = hidden.any(axis=1)
+    if partly.any():
         # Every receiver casts the same rays: those to the other side of what is hidden from any of them.
         asked = hidden.any(axis=0)
         far = np.full((count, seen), np.inf)
         far[:, asked] = _distances(position, above[asked] * np.array([-1.0, -1.0, 1.0]), cast)
+        # Only what is hidden from a receiver changes its solution.
+        hidden, far = hidden[partly], far[partly]
         reflected = hidden & np.isfinite(far) & (view.reflection_weight > 0)
-        weight[hidden] = 0.0
-        weight[reflected] = view.reflection_weight
+        weight = np.where(reflected, view.reflection_weight, np.where(hidden, 0.0, 1.0))
         excess = np.where(reflected, 2.0 * np.where(reflected, far, 0.0) * (1.0 - above[:, 2] ** 2), 0.0)
-    bias, dilution, solved = _solution(above, weight, excess)
-    _, best, _ = _solution(above, np.ones((1, seen)), np.zeros((1, seen)))
-    growth = dilution / best
-    # East and north share the horizontal dilution.
-    horizontal = np.sqrt((dilution[:, 0] ** 2 + dilution[:, 1] ** 2) / (best[:, 0] ** 2 + best[:, 1] ** 2))
-    growth[:, 0], growth[:, 1] = horizontal, horizontal
-    used = np.count_nonzero(weight, axis=1)
-    lost = ~solved | (used < 4)
+        bias[partly], dilution, solved = _solution(above, weight, excess)
+        growth[partly] = dilution / best
+        # East and north share the horizontal dilution.
+        level = (dilution[:, 0] ** 2 + dilution[:, 1] ** 2) / (best[0] ** 2 + best[1] ** 2)
+        growth[partly, :2] = np.sqrt(level)[:, None]
+        used[partly] = np.count_nonzero(weight, axis=1)
+        lost[partly] = ~solved | (used[partly] < 4)
     growth[lost], bias[lost] = 1.0, 0.0
     return Reception(bias, growth, np.where(lost, 0, used), lost)
+
+
+@functools.lru_cache(maxsize=16)
+def _open_sky(directions: bytes) -> tuple[Array, bool]:
+    """Return the dilution of precision of an open sky, shape (3,), and whether there is a solution.
+
+    Args:
+        directions: Memory of the directions to the satellites, shape (S, 3); they are the same for 10 s.
+    """
+    above = np.frombuffer(directions).reshape(-1, 3)
+    _, dilution, solved = _solution(above, np.ones((1, len(above))), np.zeros((1, len(above))))
+    dilution.flags.writeable = False
+    return dilution[0], bool(solved[0])
 
 
 def _distances(position: Array, directions: Array, cast: Cast) -> Array:

@@ -113,7 +113,12 @@ class UWB(Sensor):
         asked = (reach > 0) & (true <= self.max_range)
         directions = away / np.where(true > 0, true, 1.0)[..., None]
         directions[true == 0] = 0.0, 0.0, 1.0
-        origins = np.repeat(tag, shape[1], axis=0)
-        hits = self.vehicle.manager.cast(self.vehicle, origins, directions.reshape(-1, 3), self.max_range)
-        hidden: BoolArray = asked & (hits.distance.reshape(shape) < reach)
+        # Every tag casts the same rays: to the anchors within reach of any of them.
+        column = np.flatnonzero(asked.any(axis=0))
+        hidden: BoolArray = np.zeros(shape, dtype=bool)
+        if len(column):
+            origins = np.repeat(tag, len(column), axis=0)
+            rays = directions[:, column].reshape(-1, 3)
+            hits = self.vehicle.manager.cast(self.vehicle, origins, rays, float(reach[asked].max()))
+            hidden[:, column] = asked[:, column] & (hits.distance.reshape(len(tag), -1) < reach[:, column])
         return hidden

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pegasus import Environment, Multirotor, Simulation
+from pegasus.base.arrays import Array
 from pegasus.base.components import build
 from pegasus.base.errors import ConfigError
 from pegasus.config.scenario import WorldSpec, parse
@@ -116,9 +117,65 @@ def test_a_world_file_has_jammers() -> None:
         assert vehicle.reading(GpsReading).fix_type.tolist() == [0, 3]
 
 
+def wall(origins: Array, directions: Array, reach: float) -> Array:
+    """Return the distances to a wall at x = 20 m."""
+    distance = (20.0 - origins[:, 0]) / np.where(directions[:, 0] == 0, 1e-9, directions[:, 0])
+    return np.where((distance > 0) & (distance <= reach), distance, math.inf)
+
+
+def test_a_wall_weakens_a_jammer_that_is_shielded_by_the_world() -> None:
+    """A jammer would be shielded in line of sight, by what stands behind it, or by another loss."""
+    shielded = Jammer(position=(0, 0, 0), radius=50.0, shielded_by_world=True, obstruction_loss=20.0)
+    other = Jammer(position=(60.0, 0.0, 0.0), radius=10.0)
+    place = np.array([[10.0, 0.0, 0.0], [30.0, 0.0, 0.0], [-30.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    bare = Environment(jammers=(JAMMER,)).jamming_at(place)
+    found = Environment(jammers=(shielded,)).jamming_at(place, wall)
+    assert_allclose(found, bare * [1.0, 0.01, 1.0, 1.0], rtol=1e-12)
+    both = Environment(jammers=(shielded, other)).jamming_at(place, wall)
+    assert_allclose(both, found + Environment(jammers=(other,)).jamming_at(place), rtol=1e-12)
+    on_the_wall = Jammer(position=(20.05, 0, 0), radius=50.0, shielded_by_world=True)
+    hidden = Environment(jammers=(on_the_wall,)).jamming_at(place[:1], wall)
+    assert_allclose(hidden, LOSS * (50.0 / 10.05) ** 2, rtol=1e-12)
+    assert Jammer(position=(0, 0, 0), radius=1.0).obstruction_loss == pytest.approx(
+        12.64 + 3.72 * math.log10(1.57542) + 0.96 * math.log10(1.57542) ** 2, abs=0.05
+    )
+
+
+def test_by_default_jammers_reach_through_walls() -> None:
+    """Logs of worlds with jammers would change by a bit."""
+    place = np.array([[30.0, 1.0, 2.0], [15.0, 3.0, 0.5], [-7.0, 0.2, 9.0]])
+    jammers = (JAMMER, Jammer(position=(3.0, 4.0, 5.0), radius=7.0))
+    environment = Environment(jammers=jammers)
+    assert np.array_equal(environment.jamming_at(place, wall), environment.jamming_at(place))
+    # The sum of single jammers has the order of the compiled one.
+    alone = [Environment(jammers=(item,)).jamming_at(place) for item in jammers]
+    assert np.array_equal(environment.jamming_at(place), alone[0] + alone[1])
+
+
+def test_the_ground_shields_from_a_jammer_below_it() -> None:
+    """Rays would not be cast in a flight, or from elsewhere than the receiver."""
+    jammer = {"position": [0, 0, -5.0], "radius": 20.0, "obstruction_loss": 30.0}
+    types = []
+    for shielded in (False, True):
+        found = parse(WORLD | {"jammers": [jammer | {"shielded_by_world": shielded}]}, WorldSpec)
+        with Simulation(found) as sim:
+            gps: dict[str, Sensor] = {"gps": GPS(initial_accuracy=0.9, startup_delay=0.0)}
+            vehicle = sim.add(Multirotor("iris", sensors=gps))
+            sim.run(duration=0.5)
+            reading = vehicle.reading(GpsReading)
+            types.append(reading.fix_type.tolist())
+    assert types == [[0], [3]]
+    share = math.sqrt(1 + 1e-3 * LOSS * (20.0 / (5.0 + vehicle.state.position[0, 2])) ** 2)
+    assert reading.eph[0] / 0.9 == pytest.approx(share, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("jammer", "field"),
-    [({"position": [0, 0, 0], "radius": -1.0}, "radius"), ({"position": [0, 0], "radius": 1.0}, "position")],
+    [
+        ({"position": [0, 0, 0], "radius": -1.0}, "radius"),
+        ({"position": [0, 0], "radius": 1.0}, "position"),
+        ({"position": [0, 0, 0], "radius": 1.0, "obstruction_loss": -3.0}, "obstruction_loss"),
+    ],
 )
 def test_bad_jammers_are_named(jammer: dict[str, Any], field: str) -> None:
     """An invalid jammer would be accepted, or the error would not name its field."""
