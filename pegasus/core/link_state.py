@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 
-LINKS = ("mavlink", "ros2")
-"""Links that can fail: the one by which PX4 gets readings, and topics of ROS 2."""
+LINKS = ("mavlink", "json", "ros2")
+"""Links that can fail: those by which PX4 and ArduPilot get readings, and topics of ROS 2."""
 
 
 class LinkState:

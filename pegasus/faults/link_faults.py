@@ -10,7 +10,7 @@ from pegasus.core.link_state import LINKS
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
 
-_BACKENDS = {"mavlink": "PX4", "ros2": "ROS2"}
+_BACKENDS = {"mavlink": "PX4", "json": "ArduPilot", "ros2": "ROS2"}
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class LinkFault(Fault):
     """Base of a fault of a link."""
 
     link: str
-    """`mavlink`, by which PX4 gets readings, or `ros2`."""
+    """`mavlink`, by which PX4 gets readings, `json`, by which ArduPilot gets them, or `ros2`."""
 
     kind: ClassVar[str] = ""
 

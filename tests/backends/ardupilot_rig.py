@@ -61,7 +61,7 @@ class Rig:
     """A backend whose vehicle's state is set directly, step by step."""
 
     def __init__(self, backend, *, count=1):
-        self.vehicle, self.backend, self.step_count = vehicle(count=count), backend, 0
+        self.vehicle, self.backend, self.step_count = vehicle(count=count, backends=[backend]), backend, 0
         self.force = np.tile([0.0, 0.0, 9.81], (count, 1))
         backend.bind(self.vehicle)
         self.peers = []

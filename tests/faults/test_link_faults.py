@@ -151,7 +151,9 @@ def test_links_that_do_not_exist_are_named():
     with flying() as (_, vehicle):
         with pytest.raises(ConfigError, match=r"link = 'mavlink': needs a backend PX4 on 'iris'"):
             vehicle.inject(LinkLoss("mavlink"))
-        with pytest.raises(ConfigError, match=r"link = 'can': must be one of mavlink, ros2"):
+        with pytest.raises(ConfigError, match=r"link = 'json': needs a backend ArduPilot on 'iris'"):
+            vehicle.inject(LinkLoss("json"))
+        with pytest.raises(ConfigError, match=r"link = 'can': must be one of mavlink, json, ros2"):
             vehicle.inject(LinkLoss("can"))
         with pytest.raises(ConfigError, match=r"amount = 1\.5"):
             vehicle.inject(LinkLoss("ros2", amount=1.5))

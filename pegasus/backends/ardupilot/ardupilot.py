@@ -45,6 +45,7 @@ from pegasus.base.frames import euler_from_quaternion, matrix_from_quaternion, n
 from pegasus.config.settings import user_settings
 from pegasus.control.trajectories import Trajectory, trajectory_from_spec
 from pegasus.core.backend import Backend, Failure, note_failure
+from pegasus.core.link_state import FaultyLine
 from pegasus.core.state import Plan, VehicleState
 from pegasus.sensors import IMU
 from pegasus.sensors.imu import ImuReading
@@ -136,7 +137,7 @@ class ArduPilot(Backend):
                 missing, a parameter or an output is wrong, or a port is in use.
         """
         self.stop()
-        self._vehicle_name, self._count = vehicle.name, vehicle.count
+        self._vehicle, self._count = vehicle, vehicle.count
         self._bind_imu(vehicle)
         outputs = vehicle.spec.ardupilot
         self._rotors = rotor_map(outputs, vehicle, output_count=CHANNEL_COUNT, field="ardupilot")
@@ -159,6 +160,7 @@ class ArduPilot(Backend):
             self._open()
         self._imu: ImuReading | None = None
         self._optional = OptionalReadings(self._environment)
+        self._lines: list[FaultyLine | None] = [None] * self._count
         self.failures = []
         self._listener = EstimateListener(
             self._clients(_ESTIMATE_PORT),
@@ -212,7 +214,7 @@ class ArduPilot(Backend):
             )
             for i, link in enumerate(links):
                 if link.owed:
-                    link.reply(self._encode(t, rows[i], i))
+                    self._reply(t, i, self._encode(t, rows[i], i))
         present = [link.contact is Contact.LOCKSTEP for link in links]
         if self._listener is not None:
             self._listener.update(t, state, present=present)
@@ -305,7 +307,7 @@ class ArduPilot(Backend):
                     if kind == "tcp":
                         listen("0.0.0.0", port).close()
                 udp = opened.enter_context(bind_udp(self.address, _JSON_PORT + _PORT_STEP * instance))
-                links.append(JsonLink(f"ArduPilot {instance} of vehicle {self._vehicle_name!r}", udp))
+                links.append(JsonLink(f"ArduPilot {instance} of vehicle {self._vehicle.name!r}", udp))
             self._resources = opened.pop_all()
         self.links, self.processes = links, []
 
@@ -351,16 +353,30 @@ class ArduPilot(Backend):
                 *(link.name, _MAVLINK_PORTS[0] + _PORT_STEP * instance, process.log),
             )
 
+    def _reply(self, t: float, copy: int, text: bytes) -> None:
+        """Answer the packet of a copy, by what a link with faults lets through."""
+        link, line, faults = self.links[copy], self._lines[copy], self._vehicle.faults.links
+        if line is None and faults.fail("json"):
+            line = FaultyLine(faults, "json", copy)
+        elif line is not None and line.is_idle:
+            line = None
+        self._lines[copy] = line
+        texts = [text] if line is None else line.passed([text], t)
+        if texts:
+            link.reply(*texts)
+        else:
+            link.starve(t)
+
     def _encode(self, t: float, row: Sequence[float], copy: int) -> bytes:
         try:
             return encode_reply(t, row, self._optional.text(copy))
         except ValueError:
             raise ConfigError(
                 "must be finite",
-                field=f"state or IMU reading of vehicle {self._vehicle_name!r}, copy {copy}, at t = {t:g} s",
+                field=f"state or IMU reading of vehicle {self._vehicle.name!r}, copy {copy}, at t = {t:g} s",
                 remedy="check its motor, thrust curve, drag and IMU",
             ) from None
 
     def _note_failure(self, copy: int, t: float, problem: str, exit_status: int | None) -> None:
         autopilot = f"ArduPilot {self.instances[copy]}"
-        note_failure(self.failures, Failure(self._vehicle_name, autopilot, t, problem, exit_status))
+        note_failure(self.failures, Failure(self._vehicle.name, autopilot, t, problem, exit_status))

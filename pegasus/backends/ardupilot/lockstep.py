@@ -6,6 +6,10 @@ answered, once. Without a reply it repeats the packet with the same frame count.
 reply is answered once more, and the next packet is waited for a moment longer, because both replies may
 arrive. A restarted ArduPilot counts from 0 and sends from another port.
 
+Faults of the link keep this exact. A packet whose reply is lost or late stays unanswered until the next reply
+arrives, and no answer is waited for. Of several replies that arrive in one step, each is sent when the packet
+that answers the one before has come, so that none stays in the socket.
+
 Any program can send to the socket. Packets of a launched ArduPilot are accepted from any of its ports and
 from no other program; otherwise the first sender is accepted until it closes its port or is silent for
 `SILENCE_LIMIT`.
@@ -90,6 +94,9 @@ class JsonLink:
         self._reply = b""
         self._replied_at = -math.inf
         self._lost_at = math.inf
+        self._queue: list[bytes] = []
+        self.progress_at = -math.inf
+        """Wall time of its last reply [s]; a repetition does not count."""
         self._repeated = False
         self._settled_at = -math.inf
 
@@ -158,10 +165,25 @@ class JsonLink:
             if self._admits(sender):
                 self._take(packet.frame_count, packet.pwm, sender)
 
-    def reply(self, text: bytes) -> None:
-        """Answer the newest packet."""
-        self._reply, self._replied_at, self.owed = text, time.monotonic(), False
+    def reply(self, *texts: bytes) -> None:
+        """Answer the newest packet.
+
+        Args:
+            texts: The replies: one, or several that arrive late or twice. Each further one answers the packet
+                that follows from the one before.
+        """
+        text, *self._queue = texts
+        self._reply, self.owed = text, False
+        self._replied_at = self.progress_at = time.monotonic()
         self._send()
+
+    def starve(self, t: float) -> None:
+        """Leave the newest packet without an answer, because none arrives now.
+
+        Args:
+            t: Simulation time [s].
+        """
+        self._lost_at = min(self._lost_at, t)
 
     def fall_silent(self, t: float) -> None:
         """Record that an answer has timed out.
@@ -170,7 +192,7 @@ class JsonLink:
             t: Simulation time [s].
         """
         if self.contact is Contact.LOCKSTEP:
-            self._lost_at = t
+            self._lost_at = min(self._lost_at, t)
         self.contact = Contact.SILENT
 
     def end(self, t: float) -> None:
@@ -245,9 +267,13 @@ class JsonLink:
         # If both replies have arrived, one more packet follows.
         self._settled_at = time.monotonic() + _SETTLING if self._repeated else -math.inf
         self._repeated = False
+        if sender != self._peer or count < self.frame_count:
+            self._queue = []
         self.contact, self.owed, self._lost_at = Contact.LOCKSTEP, True, math.inf
         self._peer, self.frame_count = sender, count
         self._pwm = pwm if len(pwm) == CHANNEL_COUNT else pwm + _NO_OUTPUT[len(pwm) :]
+        if self._queue:
+            self.reply(*self._queue)
 
     def _send(self) -> None:
         assert self._peer is not None
@@ -351,14 +377,13 @@ class JsonLockstep:
         Args:
             t: Simulation time [s].
         """
-        limit = self._published + self._step_timeout
         # All compute at the same time: waiting for one after the other takes as long as the slowest.
         for link in self._links:
-            while link.waiting and limit - time.monotonic() > LONGEST_WAIT:
+            while link.waiting and self._time_left() > LONGEST_WAIT:
                 if not link.await_packet():
                     break
         while any(link.waiting or link.settling for link in self._links):
-            left = limit - time.monotonic()
+            left = self._time_left()
             # Read at least once: answers may have arrived while others were published to.
             came = self.receive(timeout=min(max(left, 0.0), _POLL_PERIOD))
             if left <= 0:
@@ -376,6 +401,14 @@ class JsonLockstep:
                 link.fall_silent(t)
             elif link.contact is Contact.SILENT:
                 self._check_processes(t)
+
+    def _time_left(self) -> float:
+        """Return the wall time for which answers are still waited for [s].
+
+        It begins anew with each of several late replies, so that their number does not matter.
+        """
+        begun = max(self._published, *(link.progress_at for link in self._links))
+        return begun + self._step_timeout - time.monotonic()
 
     def close(self) -> None:
         """Release the selector; links and programs belong to their owners."""
