@@ -84,6 +84,7 @@ class HilInstance:
         self._outgoing: list[bytes] = []
         self._sampled: dict[bytes, int] = {}
         self._starved = False
+        self._again: list[bytes] = []
         self.line: FaultyLine | None = None
         """Faults of the link to the autopilot; None if no message can be lost or late."""
         self._epoch: float | None = None
@@ -136,22 +137,30 @@ class HilInstance:
     def send(self, t: float) -> None:
         """Send the messages of this step.
 
-        A lost or late sensor message is not waited for, so that the simulation goes on.
+        A lost or late sensor message is not waited for, so that the simulation goes on. The copy of a doubled
+        one is sent in the next step, because PX4 does not answer if the newest sample in its queue has the
+        time of the one before.
 
         Args:
             t: Simulation time [s].
         """
         if self.line is not None:
-            self._outgoing = self.line.passed(self._outgoing, t)
-            self._starved = True
-            for data in self._outgoing:
+            outgoing, newest = self.line.passed(self._outgoing, t), None
+            for data in outgoing:
                 if (time_usec := self._sampled.pop(data, None)) is not None:
                     self._expect(time_usec)
-                    self._starved = False
+                    newest = data
+            self._starved = newest is None
+            self._outgoing, self._again = [*self._again, *outgoing], []
+            if newest is not None and outgoing.count(newest) > 1:
+                self._again.append(newest)
+                del self._outgoing[len(self._outgoing) - 1 - self._outgoing[::-1].index(newest)]
             while len(self._sampled) > _LATEST:
                 del self._sampled[next(iter(self._sampled))]
         else:
             self._starved = False
+            if self._again:
+                self._outgoing, self._again = [*self._again, *self._outgoing], []
         if self._outgoing:
             self.link.send_all(self._outgoing)
             self._outgoing.clear()
@@ -255,6 +264,7 @@ class HilInstance:
         self._sent.clear()
         self._sent_count = self._answered = 0
         self._interval, self._interval_count = 1, 0
+        self._again.clear()
 
 
 class HilLockstep:
