@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from pegasus.backends.ros2.commands import Commands
 from pegasus.backends.ros2.contents import Variances, state_contents
 from pegasus.backends.ros2.demand import Demand
+from pegasus.backends.ros2.estimates import estimate_contents
 from pegasus.backends.ros2.fault_topics import FaultTopics
 from pegasus.backends.ros2.frames import Frames
 from pegasus.backends.ros2.graph import MAX_DOMAIN, Node
@@ -161,7 +162,7 @@ class ROS2(Backend):
             for node, own in zip(self._nodes, names, strict=True):
                 owner = f"the body of {node.namespace}"
                 transport.claims.take(own.base_link, "frame", owner, field="frames.prefix", sole=True)
-            state = state_contents(vehicle, self.frames, self.variances)
+            state = state_contents(vehicle, self.frames, self.variances) + estimate_contents(vehicle)
             self._publications = Publications(vehicle, topics, names, state)
             self._commands = (
                 Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None

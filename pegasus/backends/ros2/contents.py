@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 _NO_ORIENTATION = (-1.0, *[0.0] * 8)
 """Covariance of an IMU that does not measure its orientation."""
 _LINEAR, _ANGULAR = np.arange(3), np.arange(3, 6)
-_STATE_RATE = 100.0
+STATE_RATE = 100.0
 """Default rate of the true state and of `/tf` [Hz]."""
 STATE_TOPICS = ("state/pose", "state/twist", "state/twist_inertial", "state/accel", "odom", TRANSFORMS)
 
 Numbers = Sequence[Sequence[float]]
-"""Numbers of N messages, each in the order of the message's fields."""
+"""Numbers of N messages, each in the order of the message's fields; none where there is no message."""
 
 
 class Content(NamedTuple):
@@ -63,7 +63,7 @@ class Content(NamedTuple):
     rate: float | None = None
     """Default rate [Hz]; None for every new reading or state."""
     stamp_count: int = 1
-    """Number of stamps, all of the same time."""
+    """Number of stamps, all of the same time; 0 if the numbers begin with them."""
 
 
 class SensorTopics(NamedTuple):
@@ -361,7 +361,7 @@ def state_contents(vehicle: "Multirotor", frames: Frames, variances: Variances) 
             ("header.stamp", "pose.pose", "twist.twist"),
             lambda state: _rows(pose(state), _body_twist(state)),
             RELIABLE,
-            _STATE_RATE,
+            STATE_RATE,
         ),
         _transforms(edges),
     ]
@@ -373,7 +373,7 @@ def _stamped(
     def make(names: FrameNames) -> Message:
         return message(f"geometry_msgs/msg/{kind}", header={"frame_id": getattr(names, frame)})
 
-    return Content(f"state/{topic}", make, ("header.stamp", field), numbers, RELIABLE, _STATE_RATE)
+    return Content(f"state/{topic}", make, ("header.stamp", field), numbers, RELIABLE, STATE_RATE)
 
 
 class _Edge(NamedTuple):
@@ -402,7 +402,7 @@ def _transforms(edges: Sequence[_Edge]) -> Content:
         (*(f"{path}.header.stamp" for path in paths), *(f"{path}.transform" for path in paths)),
         lambda state: _rows(*(edge.pose(state) for edge in edges)),
         RELIABLE,
-        _STATE_RATE,
+        STATE_RATE,
         stamp_count=len(edges),
     )
 

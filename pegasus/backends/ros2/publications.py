@@ -92,6 +92,8 @@ class Stream:
             rows = self._numbers(source)
             stamps = (seconds, nanoseconds) * self._stamp_count
             for i, publisher, template in self._matched:
+                if not rows[i]:
+                    continue
                 data = template.pack(*stamps, *rows[i])
                 if self._lines is None:
                     publisher.publish(data)
@@ -107,7 +109,7 @@ class Publications:
         vehicle: The vehicle.
         topics: Its topics.
         frames: Frame names of each copy.
-        state: Contents of the true state, by `state_contents`.
+        state: Contents of the true state, by `state_contents`, and of the estimate.
         images: Whether to publish images and point clouds.
         beside: Whether images are rendered beside the next steps, and published when they are ready.
 

@@ -14,6 +14,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.backends import ROS2
 from pegasus.backends.ros2.backend import ROS2 as SAME
 from pegasus.control import GeometricController, trajectories
+from pegasus.estimation import EKF
 from pegasus.sensors import IMU, Odometry, Rangefinder
 
 pytest.importorskip("cyclonedds")
@@ -89,6 +90,68 @@ def test_state_and_readings_are_true(peer, nothing_stays):  # noqa: ARG001
     clock = found["/clock"]["clock"]
     assert 7.0 <= clock["sec"] + clock["nanosec"] * 1e-9 <= now
     check_readings({name: found[f"/drone0/{name}"] for name in SENSORS}, witness)
+
+
+def test_the_estimate_beside_the_truth(peer, nothing_stays):  # noqa: ARG001
+    """An estimate in other axes, of another time, or with other covariances would mislead a node."""
+    kept = {}
+
+    class Estimates(Witness):
+        def record(self, simulation):
+            super().record(simulation)
+            filtered, estimate = iris.estimator.state, iris.estimator.estimate
+            if not np.isnan(estimate.received[0]):
+                kept[round(estimate.received[0] * 1e9)] = filtered.copy(), estimate
+
+    witness = Estimates()
+    backend = ROS2("drone0", control=False, transport=TRANSPORT)
+    flight = GeometricController(trajectories.circle(radius=2.0, height=3.0, speed=2.0))
+    topics = {"/drone0/odom": "Odometry", "/drone0/estimate": "Odometry"}
+    with Simulation("flat", observers=[witness], seed=4) as sim:
+        iris = Multirotor("iris", backends=[backend, flight], heading=0.7, estimator=EKF())
+        sim.add(iris)
+        sim.run(12.0)
+        listen(peer, topics)
+        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        found = seen(sim, peer, topics)
+        ignore(peer, topics)
+    message = found["/drone0/estimate"]
+    state, estimate = kept[stamp_of(message)]
+    true = witness.states["iris", stamp_of(message)]
+    assert message["header"]["frame_id"] == "map"
+    assert message["child_frame_id"] == "drone0/base_link"
+    pose, twist = message["pose"]["pose"], message["twist"]["twist"]
+    turn = Rotation.from_quat(state.orientation[0])
+    np.testing.assert_array_equal(xyz(pose["position"]), state.position[0])
+    np.testing.assert_array_equal(xyzw(pose["orientation"]), state.orientation[0])
+    velocity = turn.inv().apply(state.velocity[0])
+    np.testing.assert_allclose(xyz(twist["linear"]), velocity, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(xyz(twist["angular"]), state.angular_velocity[0])
+    # It is the estimate, near the truth but not the truth, and tells how far it may be off.
+    error = np.array(xyz(pose["position"])) - true.position[0]
+    assert 1e-4 < np.linalg.norm(error) < 3.0
+    sigma = np.concatenate((estimate.position_sigma[0], estimate.attitude_sigma[0]))
+    np.testing.assert_allclose(message["pose"]["covariance"], np.diag(sigma**2).ravel(), rtol=1e-12)
+    matrix = turn.as_matrix()
+    wanted = matrix.T @ np.diag(estimate.velocity_sigma[0] ** 2) @ matrix
+    covariance = np.reshape(message["twist"]["covariance"], (6, 6))
+    np.testing.assert_allclose(covariance[:3, :3], wanted, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(covariance[3:, 3:], np.eye(3) * 3.3937e-4**2 * 250.0, rtol=1e-12)
+
+
+def test_no_estimate_before_it_is_known(peer, nothing_stays):  # noqa: ARG001
+    """Numbers of a filter that has not found its attitude would be taken for an estimate."""
+    backend = ROS2("drone0", control=False, transport=TRANSPORT)
+    topics = {"/drone0/odom": "Odometry", "/drone0/estimate": "Odometry"}
+    with Simulation("flat", seed=4) as sim:
+        iris = Multirotor("iris", backends=[backend], estimator=EKF())
+        sim.add(iris)
+        listen(peer, topics)
+        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        seen(sim, peer, {"/drone0/odom": "Odometry"})
+        assert np.isnan(iris.estimate.position).all()
+        assert peer.ask("take", topic="/drone0/estimate") == []
+        ignore(peer, topics)
 
 
 def flat(topic, message):
