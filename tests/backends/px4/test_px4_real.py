@@ -3,7 +3,9 @@
 import logging
 import os
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from pegasus.backends.px4.program import PX4Program
 from pegasus.base.system import resource
 from pegasus.config.files import load_scenario, load_vehicle
 from pegasus.config.scenario import PX4Spec
+from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
 
 DIRECTORY = os.environ.get("PX4_DIR")
@@ -218,6 +221,69 @@ def test_without_gps(real, parts, parameters):
     assert max(errors) < 0.8
     # Above the optical flow's range the height is the barometer's, bent by the accelerometer's bias.
     assert max(high) == pytest.approx(5.0, abs=1.5)
+
+
+def test_a_square_where_north_is_not_y(real, tmp_path):
+    """PX4 would fly a turned square, or mistake its attitude, where true north is 9.8 degrees off y."""
+    world = tmp_path / "far.yaml"
+    world.write_text("{name: far, extends: flat, origin: {latitude: 70.0, longitude: 10.0, altitude: 50.0}}")
+    backend, recorder = real(square()), Recorder()
+    with Simulation(world, seed=1) as simulation:
+        vehicle = simulation.add(iris(backend, recorder, position=(400e3, 0.0, 0.1)))
+        fly_until(simulation, lambda: backend.armed[0], limit=30.0)
+        errors = []
+
+        def landed():
+            errors.append(vehicle.estimate.attitude_error[0])
+            return not backend.armed[0]
+
+        fly_until(simulation, landed, limit=60.0)
+    path = np.array(recorder.position)[:, 0] - [400e3, 0.0, 0.0]
+    for corner in [(-2.5, -2.5, 5.0), (2.5, -2.5, 5.0), (2.5, 2.5, 5.0), (-2.5, 2.5, 5.0)]:
+        assert distance(path, corner).min() < 0.5
+    assert np.degrees(np.nanmax(errors)) < 3.0
+
+
+def test_a_bad_link_in_flight(real):
+    """PX4 would hang, or lose lockstep, by samples that are lost, late or doubled."""
+    backend = real(HOVER, step_timeout=10.0)
+    with Simulation(seed=7) as simulation:
+        vehicle = simulation.add(iris(backend))
+        fly_until(simulation, lambda: vehicle.state.position[0, 2] > 4.0, limit=90.0)
+        simulation.run(duration=4.0)
+        place = vehicle.state.position[0].copy()
+        vehicle.inject(LinkDuplicate("mavlink", amount=0.3, duration=8.0))
+        vehicle.inject(LinkDelay("mavlink", amount=0.012, duration=8.0))
+        vehicle.inject(LinkLoss("mavlink", amount=0.05, duration=8.0))
+        for _ in simulation.stepping(10.0):
+            assert backend._instances[0].phase is Phase.LOCKSTEP
+        assert distance(vehicle.state.position, place).max() < 1.0
+        assert backend.armed[0]
+
+
+def test_failures_of_its_shell(real):
+    """What PX4's `failure` command asks for would not fail, or not end."""
+    backend = real(HOVER, step_timeout=10.0, parameters={"SYS_FAILURE_EN": 1})
+    with Simulation(seed=7) as simulation:
+        vehicle = simulation.add(iris(backend))
+        fly_until(simulation, lambda: vehicle.state.position[0, 2] > 4.0, limit=90.0)
+
+        def shell(*words):
+            binary = Path(DIRECTORY) / "build/px4_sitl_default/bin/px4-failure"
+            command = [binary, "--instance", str(backend.first_instance), *words]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT) as asked:
+                fly_until(simulation, lambda: asked.poll() is not None, limit=10.0)
+            simulation.run(duration=0.1)
+            return [injection.label for injection in vehicle.faults.acting]
+
+        for unit, kind, fault in (
+            ("gps", "off", "sensor_off gps"),
+            ("baro", "stuck", "sensor_stuck barometer"),
+            ("mag", "delayed", "sensor_delay magnetometer"),
+        ):
+            assert shell(unit, kind) == [fault]
+            assert shell(unit, "ok") == []
+        assert shell("motor", "off", "-i", "1") == ["motor_loss rotor 0"]
 
 
 def test_a_high_rate(real):
