@@ -17,8 +17,7 @@ class Growth:
 
     def __init__(self, center: Vector) -> None:
         self._center = np.asarray(center, dtype=np.float64)
-        self._limbs: list[tuple[Array, Array, Array, IntArray]] = []
-        self._limb_points = 0
+        self._limbs: list[tuple[Array, Array, int]] = []
         self._cards: list[tuple[Array, Array, Array, float, float, float]] = []
 
     def limb(self, line: Array, radius: ArrayLike, *, sides: int = 5) -> None:
@@ -30,26 +29,7 @@ class Growth:
             sides: Number of flat sides; shading is smooth.
         """
         reach = np.broadcast_to(np.asarray(radius, dtype=np.float64), len(line))
-        along = np.gradient(line, axis=0)
-        along /= np.sqrt((along * along).sum(axis=1, keepdims=True))
-        # A constant guide vector avoids twist.
-        guide = np.eye(3)[int(np.abs(along).max(axis=0).argmin())]
-        side = np.cross(guide, along)
-        side /= np.sqrt((side * side).sum(axis=1, keepdims=True))
-        other = np.cross(along, side)
-        angle = np.linspace(0.0, 2 * np.pi, sides + 1)[None, :, None]
-        normal = np.cos(angle) * side[:, None] + np.sin(angle) * other[:, None]
-        points = line[:, None] + reach[:, None, None] * normal
-        length = np.concatenate([[0.0], np.cumsum(np.sqrt((np.diff(line, axis=0) ** 2).sum(axis=1)))])
-        # Whole repeats of the bark texture avoid a seam.
-        around = max(round(2 * np.pi * float(reach.max())), 1)
-        u, v = np.linspace(0.0, around, sides + 1), length
-        uvs = np.stack(np.broadcast_arrays(u[None, :], v[:, None]), axis=-1)
-        first = (np.arange(len(line) - 1)[:, None] * (sides + 1) + np.arange(sides)).ravel()
-        quads = np.stack([first, first + 1, first + sides + 2, first + sides + 1], axis=1)
-        faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]) + self._limb_points
-        self._limbs.append((points.reshape(-1, 3), normal.reshape(-1, 3), uvs.reshape(-1, 2), faces))
-        self._limb_points += points.shape[0] * points.shape[1]
+        self._limbs.append((line, reach, sides))
 
     def card(
         self,
@@ -75,8 +55,21 @@ class Growth:
 
     def write_wood(self, site: Site, path: str, surface: Surface) -> None:
         """Write all limbs as one mesh."""
-        points, normals, uvs = (np.concatenate([limb[k] for limb in self._limbs]) for k in range(3))
-        faces = np.concatenate([limb[3] for limb in self._limbs])
+        corners = np.array([len(line) * (sides + 1) for line, _, sides in self._limbs])
+        triangles = np.array([2 * (len(line) - 1) * sides for line, _, sides in self._limbs])
+        corner, triangle = np.cumsum(corners) - corners, np.cumsum(triangles) - triangles
+        points, normals = np.empty((corners.sum(), 3)), np.empty((corners.sum(), 3))
+        uvs, faces = np.empty((corners.sum(), 2)), np.empty((triangles.sum(), 3), dtype=np.int64)
+        alike: dict[tuple[int, int], list[int]] = {}
+        for k, (line, _, sides) in enumerate(self._limbs):
+            alike.setdefault((len(line), sides), []).append(k)
+        # Limbs of one size are computed together: calls of NumPy per limb would take most of the time.
+        for (_, sides), members in alike.items():
+            lines, reaches = (np.stack([self._limbs[k][n] for k in members]) for n in (0, 1))
+            at = corner[members]
+            into = at[:, None] + np.arange(corners[members[0]])
+            points[into], normals[into], uvs[into], tube = _tubes(lines, reaches, sides)
+            faces[triangle[members][:, None] + np.arange(len(tube))] = tube + at[:, None, None]
         mesh(site.stage, path, points, faces, surface, uvs=uvs, normals=normals)
 
     def write_foliage(self, site: Site, path: str, surface: Surface, *, rows: int = 2) -> None:
@@ -125,6 +118,43 @@ class Growth:
             uvs=uvs.reshape(-1, 2),
             normals=normals.reshape(-1, 3),
         )
+
+
+def _tubes(lines: Array, reaches: Array, sides: int) -> tuple[Array, Array, Array, IntArray]:
+    """Return tubes around lines: points, normals and texture coordinates of each, and triangles of one.
+
+    Args:
+        lines: Points along the centre lines [m], shape (L, P, 3).
+        reaches: Radius at each point [m], shape (L, P).
+        sides: Number of flat sides.
+    """
+    count, length = lines.shape[:2]
+    along = np.gradient(lines, axis=1)
+    along /= np.sqrt((along * along).sum(axis=2, keepdims=True))
+    # A constant guide vector for each line avoids twist.
+    guide = np.eye(3)[np.abs(along).max(axis=1).argmin(axis=1)]
+    side = np.cross(guide[:, None], along)
+    side /= np.sqrt((side * side).sum(axis=2, keepdims=True))
+    other = np.cross(along, side)
+    angle = np.linspace(0.0, 2 * np.pi, sides + 1)[:, None]
+    normal = np.cos(angle) * side[:, :, None] + np.sin(angle) * other[:, :, None]
+    points = lines[:, :, None] + reaches[:, :, None, None] * normal
+    steps = np.sqrt((np.diff(lines, axis=1) ** 2).sum(axis=2))
+    uvs = np.zeros((count, length, sides + 1, 2))
+    # Whole repeats of the bark texture avoid a seam.
+    around = np.maximum(np.rint(2 * np.pi * reaches.max(axis=1)), 1.0)
+    uvs[..., 0] = np.linspace(0.0, around, sides + 1, axis=1)[:, None]
+    uvs[:, 1:, :, 1] = np.cumsum(steps, axis=1)[:, :, None]
+    first = (np.arange(length - 1)[:, None] * (sides + 1) + np.arange(sides)).ravel()
+    quads = np.stack([first, first + 1, first + sides + 2, first + sides + 1], axis=1)
+    faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    corners = length * (sides + 1)
+    return (
+        points.reshape(count, corners, 3),
+        normal.reshape(count, corners, 3),
+        uvs.reshape(count, corners, 2),
+        faces,
+    )
 
 
 def limb_line(

@@ -77,7 +77,7 @@ def write_images(finish: Finish, name: str, folder: Path, rng: np.random.Generat
         (images.roughness, maps.roughness),
         (images.normal, normal_map(maps.height, finish.side)),
     ):
-        Image.fromarray(_bytes(values)).save(folder / path, optimize=False, compress_level=6)
+        Image.fromarray(_bytes(values)).save(folder / path, optimize=False, compress_level=4)
     return images
 
 
