@@ -27,6 +27,8 @@ NUMBERS: dict[Any, Any] = {
     _TRIPLE: wp.vec3d,
 }
 _STRUCTS: dict[type, Any] = {}
+_LONGEST_UNROLLED = 3
+"""Longest loop that is written out: those over the stages of a step would make code that no cache holds."""
 
 
 _ROUNDS_LITERALS = tuple(int(part) for part in str(wp.config.version).split(".")[:2]) < (1, 13)
@@ -73,6 +75,25 @@ class _Literals(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
+class _Indices(ast.NodeTransformer):
+    """Tells the compiler that no index is below 0.
+
+    Warp counts negative indices from the end of an array: without this, each access to a row tests its index.
+    """
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        made = [part if isinstance(part, ast.Constant) else self._floored(part) for part in parts]
+        node.slice = ast.Tuple(made, ast.Load()) if isinstance(node.slice, ast.Tuple) else made[0]
+        return ast.fix_missing_locations(node)
+
+    def _floored(self, index: ast.expr) -> ast.expr:
+        largest = ast.Attribute(ast.Name("wp", ast.Load()), "max", ast.Load())
+        made = ast.Call(largest, [index, ast.Constant(0)], [])
+        return ast.copy_location(made, index)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Linking:
     """Module of Warp that functions are compiled into, and what stands in place of others there."""
@@ -111,6 +132,9 @@ def kernel_of(
     outer.__annotations__ = {name: _argument(hints[name], kinds) for name in arguments}
     # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
     linking.module.options |= {"enable_backward": gradients, "block_dim": 1}
+    if not gradients:
+        # The derivative of a loop that is not written out would be wrong.
+        linking.module.options["max_unroll"] = _LONGEST_UNROLLED
     kernel: Any = wp.Kernel(func=outer, key=title, module=linking.module)  # type: ignore[no-untyped-call]
     return kernel
 
@@ -140,9 +164,10 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
             raise TypeError(f"argument {name} of {function.__name__} has no annotation")
         copy.__annotations__[name] = _argument(hints[name], linking.kinds)
     copy.__module__ = function.__module__
-    made = wp.Function(
-        func=copy, key=key, namespace="", module=linking.module, code_transformers=[_Literals()]
-    )
+    rewriting: list[ast.NodeTransformer] = [_Literals()]
+    if not linking.gradients:
+        rewriting.append(_Indices())
+    made = wp.Function(func=copy, key=key, namespace="", module=linking.module, code_transformers=rewriting)
     return linking.module.functions.get(key, made)
 
 

@@ -51,7 +51,7 @@ def find_wrench(i: int, rows: PlantRows) -> None:
         rows.speed_middle[i, j] = rows.rotor_speed[i, j]
     x = rows.position[i] + rotate(q, offset)
     through_air = rows.velocity[i] + rotate(q, cross(w, offset)) - rows.wind[i]
-    lift, moment, power = rotors(i, rows, rows.rotor_speed[i], x, q, through_air, w)
+    lift, moment, power = rotors(i, rows, 2, x, q, through_air, w)
     resistance, damping = drag(i, rows, q, through_air, w)
     spin = spin_momentum(i, rows, rows.rotor_speed[i])
     rows.rotor_force[i] = rotate(q, lift)

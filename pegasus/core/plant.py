@@ -26,6 +26,7 @@ from pegasus.dynamics import plant, plant_rows
 from pegasus.dynamics.battery import BatteryRows, draw
 from pegasus.dynamics.driven_rotors import DrivenRows
 from pegasus.dynamics.ground_effect import FAR
+from pegasus.dynamics.rotor_wrenches import SeparateRows
 from pegasus.environment import Environment
 from pegasus.environment.turbulence import GustState
 
@@ -271,7 +272,7 @@ class Plant:
 @cache
 def _copy_columns() -> tuple[tuple[str, bool, Any], ...]:
     """Return name, being a table, and element of each column that has one row per copy."""
-    kinds = plant_rows.PlantRows, DrivenRows, BatteryRows, EnergyRows, GustState, FaultRows
+    kinds = plant_rows.PlantRows, DrivenRows, SeparateRows, BatteryRows, EnergyRows, GustState, FaultRows
     hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
     return tuple(
         (name, get_origin(hint) is Table, get_args(hint)[0])

@@ -16,13 +16,14 @@ from pegasus.base.generated_functions import written
 from pegasus.base.step_math import Column
 from pegasus.core.driven import hub_inertia
 from pegasus.core.dynamics_models import VehicleParameters
-from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve, driven_rotors, plant_rows
+from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve, driven_rotors, plant_rows, rotor_wrenches
 from pegasus.dynamics import plant as step
 from pegasus.dynamics.battery import NO_CELLS, BatteryRows, Cells
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.driven_rotors import NO_DRIVE, Drive, DrivenRows
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
+from pegasus.dynamics.rotor_wrenches import SeparateRows
 from pegasus.dynamics.thrust_curves import (
     NO_TABLES,
     PolynomialThrust,
@@ -67,6 +68,11 @@ _DRIVEN: dict[str, Law] = {
     "carry": driven_rotors.carry_driven,
 }
 """Functions of the step of vehicles with driven motors, by the names of those that they stand for."""
+_SEPARATE: dict[str, Law] = {
+    "turn_blades": rotor_wrenches.turn_all_blades,
+    "rotor_wrench": rotor_wrenches.found_wrench,
+}
+"""Those of vehicles with a custom law of the thrust curve."""
 _FIRST_CUSTOM = 100
 """Number of the first custom law of a simulation."""
 
@@ -139,6 +145,9 @@ def plant_kernel(custom: Custom, function: Callable[..., None] = step.advance) -
     if driven:
         kinds[DrivenRows] = kinds[plant_rows.PlantRows]
         replaced |= _DRIVEN
+    if any(role is ThrustCurve for role, _, _ in custom):
+        kinds[SeparateRows] = kinds[plant_rows.PlantRows]
+        replaced |= _SEPARATE
     return Kernel(function, replaced, kinds)
 
 
@@ -174,8 +183,12 @@ def _rows_with(custom: Custom) -> type:
     if not custom:
         return plant_rows.PlantRows
     fields = [(f"custom_{k}", Column[kind]) for k, (_, _, kind) in enumerate(custom)]  # type: ignore[valid-type]
-    base = DrivenRows if _driven(custom) else plant_rows.PlantRows
-    return make_dataclass("CustomRows", fields, bases=(base,))
+    bases: list[type] = []
+    if _driven(custom):
+        bases.append(DrivenRows)
+    if any(role is ThrustCurve for role, _, _ in custom):
+        bases.append(SeparateRows)
+    return make_dataclass("CustomRows", fields, bases=tuple(bases) or (plant_rows.PlantRows,))
 
 
 def _driven(custom: Custom) -> bool:
@@ -300,7 +313,14 @@ def _drive(
         return NO_DRIVE
     hub = hub_inertia(vehicle.layout, parameters.inertia, frame.rotor_inertia)
     x, y, z = inverse(hub).tolist()
-    return Drive(frame.motor, frame.rotor_inertia, _triple(x), _triple(y), _triple(z))
+    return Drive(
+        model=frame.motor,
+        by_inertia=1.0 / frame.rotor_inertia,
+        has_state=int(parameters.motor.has_state),
+        hub_x=_triple(x),
+        hub_y=_triple(y),
+        hub_z=_triple(z),
+    )
 
 
 def inverse(inertia: Array) -> Array:

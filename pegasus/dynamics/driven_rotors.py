@@ -13,9 +13,10 @@ with the inertia of the vehicle without that of its rotors about their axes, J -
 from dataclasses import dataclass
 
 from pegasus.base.step_math import Column, Real, Table, Vec3, dot, maximum, minimum, vector
-from pegasus.dynamics.plant import spin_momentum, times
+from pegasus.dynamics.plant import times
 from pegasus.dynamics.plant import turn_motors as turn_motors_by_law
 from pegasus.dynamics.plant_rows import PlantRows, Triple
+from pegasus.dynamics.rotor_wrenches import stage_speed
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,10 @@ class Drive:
 
     model: int
     """Number of the motor's law, 0 for vehicles whose motors give speeds."""
-    inertia: float
-    """Inertia of a rotor, its motor's included, about its axis [kg m^2]."""
+    by_inertia: float
+    """Inverse of the inertia of a rotor, its motor's included, about its axis [1/(kg m^2)]."""
+    has_state: int
+    """1 if the law has a state of its own."""
     hub_x: Triple
     """Rows of the inverse of the vehicle's inertia without that of its rotors about their axes
     [1/(kg m^2)]."""
@@ -33,7 +36,7 @@ class Drive:
     hub_z: Triple
 
 
-NO_DRIVE = Drive(0, 1.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+NO_DRIVE = Drive(0, 1.0, 0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 """Parameters of a vehicle whose motors give speeds."""
 
 
@@ -74,7 +77,8 @@ def turn_driven(i: int, rows: DrivenRows, dt: Real) -> None:
             rows.speed_last[i, j] = speed
             rows.motor_state_last[i, j] = rows.motor_state[i, j]
             rows.rotor_rate[i, j] = 0.0
-            rows.motor_rate[i, j] = Vec3(0.0, 0.0, 0.0)
+            if rows.driven[kind].has_state == 1:
+                rows.motor_rate[i, j] = Vec3(0.0, 0.0, 0.0)
     rows.electrical_power[i] = 0.0
 
 
@@ -93,35 +97,36 @@ def carry_driven(i: int, rows: DrivenRows, number: int, change: Vec3, spin: Vec3
     if model == 0:
         return spin
     count = rows.airframe[kind].rotor_count
-    inertia = rows.driven[kind].inertia
+    by_inertia = rows.driven[kind].by_inertia
+    has_state = rows.driven[kind].has_state
     weight = 1.0
     ahead = 0.5 * dt
     if number == 2 or number == 3:
         weight = 2.0
     if number == 3:
         ahead = dt
+    if number == 4:
+        ahead = dt / 6.0
     air_and_body = change
     power = 0.0
     for j in range(count):
-        speed = rows.speed_first[i, j]
-        if number == 2 or number == 3:
-            speed = rows.speed_middle[i, j]
-        if number == 4:
-            speed = rows.speed_last[i, j]
+        state = Vec3(0.0, 0.0, 0.0)
+        if has_state == 1:
+            state = rows.motor_state_last[i, j]
+        speed = stage_speed(i, rows, number, j)
         torque, rate, drawn = drive_torque(
-            rows, kind, model, speed, rows.motor_state_last[i, j], rows.limited_command[i, j], rows.voltage[i]
+            rows, kind, model, speed, state, rows.limited_command[i, j], rows.voltage[i]
         )
         turning = torque - rows.shaft_torque[i, j]
         rows.shaft_torque[i, j] = turning
         power += drawn
         air_and_body = air_and_body - rows.rotor_z[kind, j] * (rows.rotor_spin[kind, j] * turning)
-        total = rows.motor_rate[i, j] + rate * weight
-        rows.motor_rate[i, j] = total
-        start = rows.motor_state[i, j]
-        if number == 4:
-            rows.motor_state_last[i, j] = start + total * (dt / 6.0)
-        else:
-            rows.motor_state_last[i, j] = start + rate * ahead
+        if has_state == 1:
+            total = rows.motor_rate[i, j] + rate * weight
+            rows.motor_rate[i, j] = total
+            if number == 4:
+                rate = total
+            rows.motor_state_last[i, j] = rows.motor_state[i, j] + rate * ahead
     rows.electrical_power[i] = rows.electrical_power[i] + power * (weight / 6.0)
     body = times(
         vector(rows.driven[kind].hub_x),
@@ -129,18 +134,19 @@ def carry_driven(i: int, rows: DrivenRows, number: int, change: Vec3, spin: Vec3
         vector(rows.driven[kind].hub_z),
         air_and_body,
     )
+    turned = Vec3(0.0, 0.0, 0.0)
     for j in range(count):
-        along = rows.rotor_spin[kind, j] * dot(rows.rotor_z[kind, j], body)
-        rise = rows.shaft_torque[i, j] / inertia - along
+        axis = rows.rotor_z[kind, j]
+        sense = rows.rotor_spin[kind, j]
+        rise = rows.shaft_torque[i, j] * by_inertia - sense * dot(axis, body)
         summed = rows.rotor_rate[i, j] + rise * weight
         rows.rotor_rate[i, j] = summed
-        first = rows.speed_first[i, j]
         if number == 4:
-            rows.speed_last[i, j] = first + summed * (dt / 6.0)
-        elif number == 3:
-            rows.speed_last[i, j] = first + rise * ahead
+            rise = summed
+        speed = rows.speed_first[i, j] + rise * ahead
+        if number >= 3:
+            rows.speed_last[i, j] = speed
         else:
-            rows.speed_middle[i, j] = first + rise * ahead
-    if number >= 3:
-        return spin_momentum(i, rows, rows.speed_last[i])
-    return spin_momentum(i, rows, rows.speed_middle[i])
+            rows.speed_middle[i, j] = speed
+        turned += axis * (sense * speed)
+    return turned * rows.airframe[kind].rotor_inertia

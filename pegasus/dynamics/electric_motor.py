@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pegasus.base.components import require
-from pegasus.base.step_math import Real, Vec3, clamped, minimum, sqrt
+from pegasus.base.step_math import Real, Vec3, clamped, magnitude, minimum, sqrt
 from pegasus.dynamics.motors import DrivenMotor
 
 _CREEP = 0.01
@@ -21,12 +21,14 @@ class ElectricParameters:
     """Torque by current [N m/A], and back-EMF by speed [V s/rad]."""
     resistance: float
     """Resistance of windings and speed controller [ohm]."""
+    conductance: float
+    """Its inverse."""
     coulomb_friction: float
     """Friction that does not depend on the speed [N m]."""
     viscous_friction: float
     """Friction by speed [N m s/rad]."""
-    creep: float
-    """Speed below which the Coulomb friction falls to 0 [rad/s]."""
+    by_creep: float
+    """Inverse of the speed below which the Coulomb friction falls to 0 [s/rad]."""
     nominal_voltage: float
     """Voltage of the supply without a battery [V]."""
     full_speed: float
@@ -36,6 +38,8 @@ class ElectricParameters:
     proportional_gain: float
     """Gains of that controller [V s/rad] and [V/rad]."""
     integral_gain: float
+    by_gain: float
+    """Inverse of the proportional gain."""
     max_current: float
     """Largest current [A]."""
     regenerative: int
@@ -58,22 +62,27 @@ def electric_torque(
     wanted = sense * command
     turning = sense * speed
     rate = 0.0
-    applied = supply * minimum(wanted / p.full_speed, 1.0)
-    if p.closed_loop == 1:
+    applied = 0.0
+    if p.closed_loop == 0:
+        applied = supply * minimum(wanted / p.full_speed, 1.0)
+    else:
         error = wanted - turning
         asked = p.torque_constant * wanted + p.proportional_gain * error + sense * state[0]
         applied = clamped(asked, 0.0, supply)
         if wanted <= 0.0:
             applied = 0.0
-        rate = p.integral_gain * (error + (applied - asked) / p.proportional_gain)
-    half = 0.5 * (applied * p.voltage_gain - p.torque_constant * turning) / p.resistance
+        rate = p.integral_gain * (error + (applied - asked) * p.by_gain)
+    half = 0.5 * (applied * p.voltage_gain - p.torque_constant * turning) * p.conductance
     current = 2.0 * half
     if p.regenerative == 0:
-        current = half + sqrt(half * half + applied * p.voltage_offset / p.resistance)
+        rest = magnitude(half)
+        if p.voltage_offset > 0.0:
+            rest = sqrt(half * half + applied * p.voltage_offset * p.conductance)
+        current = half + rest
     if current > p.max_current or current < -p.max_current:
         current = clamped(current, -p.max_current, p.max_current)
         applied = clamped(p.resistance * current + p.torque_constant * turning, 0.0, applied)
-    friction = p.coulomb_friction * clamped(turning / p.creep, -1.0, 1.0) + p.viscous_friction * turning
+    friction = p.coulomb_friction * clamped(turning * p.by_creep, -1.0, 1.0) + p.viscous_friction * turning
     torque = p.torque_constant * current - friction
     return sense * torque, Vec3(sense * rate, 0.0, 0.0), applied * current
 
@@ -189,19 +198,26 @@ class ElectricMotor(DrivenMotor):
         return ElectricParameters(
             torque_constant=constant,
             resistance=self.resistance,
+            conductance=1.0 / self.resistance,
             coulomb_friction=constant * self.no_load_current,
             viscous_friction=self.viscous_friction,
-            creep=_CREEP * self.nominal_voltage / constant,
+            by_creep=constant / (_CREEP * self.nominal_voltage),
             nominal_voltage=self.nominal_voltage,
             full_speed=self.max_speed if math.isfinite(self.max_speed) else 1.0,
             closed_loop=int(self.speed_control == "closed_loop"),
             proportional_gain=self.proportional_gain or 1.0,
             integral_gain=self.integral_gain,
+            by_gain=1.0 / (self.proportional_gain or 1.0),
             max_current=self.max_current,
             regenerative=int(self.regenerative),
             voltage_gain=self.voltage_gain,
             voltage_offset=self.voltage_offset,
         )
+
+    @property
+    def has_state(self) -> bool:
+        """True with an integral part of the speed controller."""
+        return self.speed_control == "closed_loop" and self.integral_gain > 0
 
     def fastest_rate(self, inertia: float) -> float:
         """Return the rate of speed by back-EMF, controller and friction [1/s]."""
@@ -210,4 +226,4 @@ class ElectricMotor(DrivenMotor):
         if p.closed_loop == 1:
             stiffness += p.voltage_gain * p.proportional_gain
         slope = p.torque_constant * stiffness / p.resistance + p.viscous_friction
-        return (slope + p.coulomb_friction / p.creep) / inertia
+        return (slope + p.coulomb_friction * p.by_creep) / inertia

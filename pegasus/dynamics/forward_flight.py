@@ -19,11 +19,12 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.base.step_math import Real, Reals, Vec3, floor, length, magnitude, minimum, sqrt
+from pegasus.base.step_math import Real, Reals, Vec3, floor, magnitude, minimum, sqrt
 from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download, axial_inflow, disc_inflow
 from pegasus.dynamics.thrust_curves import PropellerThrust, signed_root
 
 _TURN = 2.0 * math.pi
+_PER_TURN = 1.0 / _TURN
 _SLOW = 1e-9
 """Travel of a blade tip [m/s] below which advance ratios are those of this travel."""
 _DENSITY = 50.0
@@ -43,6 +44,12 @@ class RotorParameters:
 
     diameter: float
     """Diameter [m]."""
+    area: float
+    """Fourth power of the diameter [m^4]."""
+    arm: float
+    """Diameter by 2 pi [m]."""
+    last: float
+    """Number of the last advance ratio along the axis in the tables."""
     coefficients: tuple[float, ...]
     """C_T and C_P side by side over evenly spaced advance ratios along the axis, from -2 on, and across it,
     which vary faster."""
@@ -120,32 +127,32 @@ def rotor_in_flight(
     p: RotorParameters, speed: Real, air_velocity: Vec3, air_density: Real
 ) -> tuple[Vec3, Vec3]:
     """Return force and torque of a rotor; see `RotorThrust`."""
-    turns = speed / _TURN
+    turns = speed * _PER_TURN
     travel = turns * p.diameter
     if magnitude(travel) < _SLOW:
         travel = _SLOW
+    pace = magnitude(travel)
     plane = air_velocity[0] * air_velocity[0] + air_velocity[1] * air_velocity[1]
     along = (air_velocity[2] / travel + DESCENT) * _DENSITY
     level = sqrt(plane)
-    across = level / (level + _HALF * magnitude(travel)) * _LAST_ACROSS
-    last = Real(length(p.coefficients) // _ROW) - 1.0
+    across = level / (level + _HALF * pace) * _LAST_ACROSS
     # The comparisons hold no value that is not a number, which would point outside the tables.
     if not along > 0.0:
         along = 0.0
-    if along > last:
-        along = last
+    along = minimum(along, p.last)
     if not across < _LAST_ACROSS:
         across = _LAST_ACROSS
-    i = int(minimum(floor(along), last - 1.0))
-    j = int(minimum(floor(across), _LAST_ACROSS - 1.0))
-    corner = i * _ROW + 2 * j
-    x = along - Real(i)
-    y = across - Real(j)
-    square = p.diameter * p.diameter
-    pressure = air_density * turns * magnitude(turns) * square * square
+    cell = minimum(floor(along), p.last - 1.0)
+    side = minimum(floor(across), _LAST_ACROSS - 1.0)
+    corner = int(cell) * _ROW + 2 * int(side)
+    if corner < 0:
+        corner = 0
+    x = along - cell
+    y = across - side
+    pressure = air_density * turns * magnitude(turns) * p.area
     thrust = pressure * between(p.coefficients, corner, x, y)
-    torque = pressure * between(p.coefficients, corner + 1, x, y) * (p.diameter / _TURN)
-    tip = 0.5 * _TURN * magnitude(travel)
+    torque = pressure * between(p.coefficients, corner + 1, x, y) * p.arm
+    tip = 0.5 * _TURN * pace
     # In-plane over tip speed by in-plane speed: r / (1 + r^2), which leaves nothing to a rotor at rest.
     share = tip / (tip * tip + plane)
     pull = -magnitude(thrust) * p.tilt * share
@@ -217,6 +224,9 @@ class RotorThrust(PropellerThrust):
         """Return the parameters of the law: tables over the advance ratios along and across the axis."""
         return RotorParameters(
             diameter=self.diameter,
+            area=self.diameter**4,
+            arm=self.diameter / _TURN,
+            last=float(len(self._table) - 1),
             coefficients=tuple(self._table.ravel().tolist()),
             rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),
             tilt=self.flapping + self.induced_drag,

@@ -119,6 +119,11 @@ class DrivenMotor(Motor):
         """Return the dataclass of numbers that the law takes; by default this one."""
         return self
 
+    @property
+    def has_state(self) -> bool:
+        """False if the law neither reads nor changes its state, whose integration is then left out."""
+        return True
+
     def fastest_rate(self, inertia: float) -> float:
         """Return the largest rate at which the law brings the speed to its goal [1/s]; 0 if not known.
 

@@ -32,8 +32,8 @@ from pegasus.dynamics.plant_rows import (
     PlantRows,
     drag_wrench,
     motor_response,
-    rotor_thrust,
 )
+from pegasus.dynamics.rotor_wrenches import air_at, rotor_wrench, stage_speed, turn_blades
 from pegasus.dynamics.surfaces import find_heights, ground_ratio
 
 FASTEST = 1e5
@@ -93,32 +93,15 @@ def spin_momentum(i: int, rows: PlantRows, speeds: Reals) -> Vec3:
     return total * rows.airframe[kind].rotor_inertia
 
 
-def air_at(i: int, rows: PlantRows, j: int, q: Quat, body_velocity: Vec3, w: Vec3) -> Vec3:
-    """Return the velocity of a rotor relative to the air, body frame [m/s].
-
-    Args:
-        i: Row of the vehicle.
-        rows: The rows.
-        j: Number of the rotor.
-        q: Attitude.
-        body_velocity: Velocity of the centre of mass relative to the air, body frame [m/s].
-        w: Angular velocity, body frame [rad/s].
-    """
-    air = body_velocity + cross(w, rows.rotor_position[rows.kind[i], j])
-    if rows.in_wake[i] == 1:
-        air = air - rotate_inverse(q, rows.wake[i, j])
-    return air
-
-
 def rotors(
-    i: int, rows: PlantRows, speeds: Reals, x: Vec3, q: Quat, through_air: Vec3, w: Vec3
+    i: int, rows: PlantRows, number: int, x: Vec3, q: Quat, through_air: Vec3, w: Vec3
 ) -> tuple[Vec3, Vec3, Real]:
     """Return force [N], torque about the centre of mass [N m] and shaft power [W] of the rotors, body frame.
 
     Args:
         i: Row of the vehicle.
         rows: The rows.
-        speeds: Rotor speeds [rad/s].
+        number: Number of the stage, 1 to 4, whose rotor speeds are taken.
         x: Centre of mass in the world [m].
         q: Attitude.
         through_air: Velocity of the centre of mass relative to the air, world [m/s].
@@ -132,25 +115,20 @@ def rotors(
     power = 0.0
     if frame.ground_effect != HELD:
         find_heights(i, rows, x, q)
+    turn_blades(i, rows, number, q, body_velocity, w)
     for j in range(frame.rotor_count):
+        speed = stage_speed(i, rows, number, j)
         arm = rows.rotor_position[kind, j]
         axis_x = rows.rotor_x[kind, j]
         axis_y = rows.rotor_y[kind, j]
         axis_z = rows.rotor_z[kind, j]
-        air = air_at(i, rows, j, q, body_velocity, w)
-        force = Vec3(0.0, 0.0, rows.held_thrust[i, j])
-        torque = Vec3(0.0, 0.0, rows.held_torque[i, j])
-        if frame.thrust_curve != HELD:
-            inflow = Vec3(dot(axis_x, air), dot(axis_y, air), dot(axis_z, air))
-            force, torque = rotor_thrust(
-                rows, kind, frame.thrust_curve, speeds[j], inflow, rows.air_density[i]
-            )
+        force, torque = rotor_wrench(i, rows, j, speed, q, body_velocity, w)
         force = force * rows.thrust_share[i, j]
         torque = torque * rows.torque_share[i, j]
         if frame.ground_effect != HELD:
             ratio = ground_ratio(i, rows, j, q, through_air, force[2])
             force = Vec3(force[0], force[1], force[2] * ratio)
-        power += torque[2] * speeds[j]
+        power += torque[2] * speed
         take_torque(i, rows, j, torque[2])
         pull = axis_x * force[0] + axis_y * force[1] + axis_z * force[2]
         total += pull
@@ -208,7 +186,7 @@ def body_momentum(frame: Airframe, w: Vec3) -> Vec3:
 def stage(
     i: int,
     rows: PlantRows,
-    speeds: Reals,
+    number: int,
     spin: Vec3,
     x: Vec3,
     q: Quat,
@@ -223,7 +201,7 @@ def stage(
     Args:
         i: Row of the vehicle.
         rows: The rows.
-        speeds: Rotor speeds at this stage [rad/s].
+        number: Number of the stage, 1 to 4.
         spin: Angular momentum of the rotors [N m s].
         x: Centre of mass in the world [m].
         q: Attitude.
@@ -233,21 +211,13 @@ def stage(
     frame = rows.airframe[rows.kind[i]]
     w = body_rate(frame, momentum - spin)
     through_air = v - rows.wind[i]
-    lift, moment, power = rotors(i, rows, speeds, x, q, through_air, w)
+    lift, moment, power = rotors(i, rows, number, x, q, through_air, w)
     resistance, damping = drag(i, rows, q, through_air, w)
     rotor_force = rotate(q, lift)
     drag_force = rotate(q, resistance)
     acceleration = (rotor_force + drag_force + rows.push[i]) * (1.0 / frame.mass) + rows.gravity[i]
     change = moment + damping + rows.twist[i] - cross(w, momentum)
     return w, acceleration, change, rotor_force, moment - cross(w, spin), drag_force, damping, power
-
-
-def mean(first: Vec3, second: Vec3, third: Vec3, last: Vec3) -> Vec3:
-    """Return the mean over the step of a vector at its stages."""
-    sixth = 1.0 / 6.0
-    third_part = 1.0 / 3.0
-    total = Vec3(0.0, 0.0, 0.0) + first * sixth
-    return total + second * third_part + third * third_part + last * sixth
 
 
 def moderate(velocity: Vec3, angular_velocity: Vec3) -> bool:
@@ -326,44 +296,74 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     momentum = body_momentum(frame, w) + before
     half = 0.5 * dt
 
-    w1, a1, m1, f1, t1, d1, r1, p1 = stage(i, rows, rows.speed_first[i], h1, x, q, v, momentum)
-    q1 = attitude_rate(q, w1)
-    va = v + a1 * half
-    qa = normalized(q + q1 * half)
-    xa = x + v * half
-    h2 = carry(i, rows, 1, m1, h2, dt)
-    w2, a2, m2, f2, t2, d2, r2, p2 = stage(
-        i, rows, rows.speed_middle[i], h2, xa, qa, va, momentum + m1 * half
-    )
-    q2 = attitude_rate(qa, w2)
-    vb = v + a2 * half
-    qb = normalized(q + q2 * half)
-    xb = x + va * half
-    h2 = carry(i, rows, 2, m2, h2, dt)
-    w3, a3, m3, f3, t3, d3, r3, p3 = stage(
-        i, rows, rows.speed_middle[i], h2, xb, qb, vb, momentum + m2 * half
-    )
-    q3 = attitude_rate(qb, w3)
-    vc = v + a3 * dt
-    qc = normalized(q + q3 * dt)
-    xc = x + vb * dt
-    h3 = carry(i, rows, 3, m3, h3, dt)
-    w4, a4, m4, f4, t4, d4, r4, p4 = stage(i, rows, rows.speed_last[i], h3, xc, qc, vc, momentum + m3 * dt)
-    q4 = attitude_rate(qc, w4)
-    h3 = carry(i, rows, 4, m4, h3, dt)
+    rotor_force = Vec3(0.0, 0.0, 0.0)
+    rotor_torque = Vec3(0.0, 0.0, 0.0)
+    drag_force = Vec3(0.0, 0.0, 0.0)
+    drag_torque = Vec3(0.0, 0.0, 0.0)
+    power = 0.0
+    stage_x = x
+    stage_q = q
+    stage_v = v
+    stage_momentum = momentum
+    spin = h1
+    middle_x = v
+    middle_v = v
+    middle_q = q
+    middle_momentum = momentum
+    sum_x = v
+    sum_v = v
+    sum_q = q
+    sum_momentum = momentum
+    for number in range(1, 5):
+        w, a, m, f, t, d, r, p = stage(i, rows, number, spin, stage_x, stage_q, stage_v, stage_momentum)
+        turn = attitude_rate(stage_q, w)
+        weight = 1.0 / 6.0
+        ahead = half
+        spin = h2
+        if number == 2 or number == 3:
+            weight = 1.0 / 3.0
+        if number >= 3:
+            ahead = dt
+            spin = h3
+        rotor_force = rotor_force + f * weight
+        rotor_torque = rotor_torque + t * weight
+        drag_force = drag_force + d * weight
+        drag_torque = drag_torque + r * weight
+        power = power + p * weight
+        if number == 1:
+            sum_x = stage_v
+            sum_v = a
+            sum_q = turn
+            sum_momentum = m
+        elif number == 2:
+            middle_x = stage_v
+            middle_v = a
+            middle_q = turn
+            middle_momentum = m
+        elif number == 3:
+            sum_x = sum_x + (middle_x + stage_v) * 2.0
+            sum_v = sum_v + (middle_v + a) * 2.0
+            sum_q = sum_q + (middle_q + turn) * 2.0
+            sum_momentum = sum_momentum + (middle_momentum + m) * 2.0
+        else:
+            sum_x = sum_x + stage_v
+            sum_v = sum_v + a
+            sum_q = sum_q + turn
+            sum_momentum = sum_momentum + m
+        spin = carry(i, rows, number, m, spin, dt)
+        stage_x = x + stage_v * ahead
+        stage_v = v + a * ahead
+        stage_q = normalized(q + turn * ahead)
+        stage_momentum = momentum + m * ahead
 
     s = dt / 6.0
-    x = x + (v + (va + vb) * 2.0 + vc) * s
-    v = v + (a1 + (a2 + a3) * 2.0 + a4) * s
-    q = normalized(q + (q1 + (q2 + q3) * 2.0 + q4) * s)
-    momentum = momentum + (m1 + (m2 + m3) * 2.0 + m4) * s
-    w = body_rate(frame, momentum - h3)
+    x = x + sum_x * s
+    v = v + sum_v * s
+    q = normalized(q + sum_q * s)
+    momentum = momentum + sum_momentum * s
+    w = body_rate(frame, momentum - spin)
 
-    rotor_force = mean(f1, f2, f3, f4)
-    rotor_torque = mean(t1, t2, t3, t4) - (h3 - before) * (1.0 / dt)
-    drag_force = mean(d1, d2, d3, d4)
-    drag_torque = mean(r1, r2, r3, r4)
-    power = mean(Vec3(p1, 0.0, 0.0), Vec3(p2, 0.0, 0.0), Vec3(p3, 0.0, 0.0), Vec3(p4, 0.0, 0.0))
+    rotor_torque = rotor_torque - (spin - before) * (1.0 / dt)
     force = rotor_force + drag_force + rows.push[i]
     torque = rotor_torque + drag_torque + rows.twist[i]
     load = force + rows.gravity[i] * frame.mass
@@ -371,7 +371,7 @@ def integrate(i: int, rows: PlantRows, dt: Real) -> None:
     rows.rotor_torque[i] = rotor_torque
     rows.drag_force[i] = drag_force
     rows.drag_torque[i] = drag_torque
-    rows.shaft_power[i] = power[0]
+    rows.shaft_power[i] = power
     rows.force[i] = force
     rows.torque[i] = torque
     rows.load[i] = load

@@ -29,6 +29,7 @@ from pegasus.dynamics import (
     plant,
 )
 from pegasus.dynamics.plant_rows import MotionRows, PlantRows
+from pegasus.dynamics.thrust_curves import QuadraticCoefficients, quadratic_thrust
 from pegasus.environment import Environment, InverseSquareGravity
 
 LAG = FirstOrderMotor(time_constant_up=0.02, time_constant_down=0.04, max_speed=900.0, min_speed=-100.0)
@@ -358,6 +359,26 @@ def test_a_custom_thrust_curve_answers_with_a_force_off_the_axis():
     pushed, _ = hovered(thrust_curve=Sideways(side=1e-4))
     assert pushed.velocity[0, 0] < plain.velocity[0, 0] - 0.05
     assert np.abs(pushed.angular_velocity - plain.angular_velocity).max() > 0.01
+
+
+def repeated(
+    p: QuadraticCoefficients, speed: Real, air_velocity: Vec3, air_density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return what the shipped law does."""
+    return quadratic_thrust(p, speed, air_velocity, air_density)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated(QuadraticThrust):
+    law: ClassVar[Any] = staticmethod(repeated)
+
+
+def test_a_custom_thrust_curve_flies_in_the_bits_of_the_same_shipped_one():
+    """If this fails, forces found before they are added up, as for custom curves, are not those added at once."""
+    custom, _ = hovered(thrust_curve=Repeated(thrust_constant=8e-6, moment_ratio=0.05))
+    shipped, _ = hovered(thrust_curve=QUADRATIC)
+    for name in ("position", "orientation", "velocity", "angular_velocity", "rotor_speed"):
+        np.testing.assert_array_equal(getattr(custom, name), getattr(shipped, name))
 
 
 def test_a_custom_drag_sees_the_rotor_speeds_and_a_numpy_one_is_held():
