@@ -26,7 +26,9 @@ from pegasus.faults import (
 
 NO_DRAG = LinearDrag(coefficients=(0.0, 0.0, 0.0))
 FORCE = 8.54858e-6
-"""Thrust constant of the X500 and the Typhoon H [N s^2]."""
+"""Thrust constant of PX4's models of the X500 and the Typhoon H [N s^2]."""
+STILL = QuadraticThrust(thrust_constant=FORCE, moment_ratio=0.016)
+"""The same thrust in a climb and in a fall, so that oracles have closed forms."""
 
 
 def gravity(vehicle):
@@ -42,7 +44,7 @@ def at_speed(sim, vehicle, steps=200):
 @contextlib.contextmanager
 def hovering(*, steps=200, drag=NO_DRAG, **kwargs):
     """Give a simulation and an X500 at rest whose rotors carry its weight; its arms are even."""
-    with flying(model="x500", sensors={}, drag=drag, **kwargs) as (sim, vehicle):
+    with flying(model="x500", sensors={}, drag=drag, thrust_curve=STILL, **kwargs) as (sim, vehicle):
         driver = vehicle.backends[0]
         driver.speed = np.sqrt(vehicle.mass * gravity(vehicle) / 4 / FORCE)
         driver.answer[...] = driver.speed
@@ -58,7 +60,8 @@ def test_a_hexarotor_hovers_on_four_rotors_when_one_motor_and_its_opposite_are_a
     helicopter rotor degradation and failure).
     """
     backend = Constant(500.0)
-    with flying(model="typhoon_h", backends=[backend], sensors={}, drag=NO_DRAG) as (sim, vehicle):
+    equipment = {"sensors": {}, "drag": NO_DRAG, "thrust_curve": STILL}
+    with flying(model="typhoon_h", backends=[backend], **equipment) as (sim, vehicle):
         arm = vehicle.layout.position - vehicle.center_of_mass
         rows = np.array([np.ones(6), arm[:, 1], -arm[:, 0], vehicle.layout.spin])
         weight = vehicle.mass * gravity(vehicle)
