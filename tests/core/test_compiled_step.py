@@ -374,7 +374,7 @@ class Repeated(QuadraticThrust):
 
 
 def test_a_custom_thrust_curve_flies_in_the_bits_of_the_same_shipped_one():
-    """If this fails, forces of custom curves, found before they are added, are not those added at once."""
+    """If this fails, forces found before they are added up are not those that are added at once."""
     custom, _ = hovered(thrust_curve=Repeated(thrust_constant=8e-6, moment_ratio=0.05))
     shipped, _ = hovered(thrust_curve=QUADRATIC)
     for name in ("position", "orientation", "velocity", "angular_velocity", "rotor_speed"):
