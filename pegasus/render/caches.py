@@ -44,10 +44,6 @@ class RayChunk:
     """Index of the first pixel."""
     count: int
     """Number of pixels."""
-    axis: Array
-    """Unit vector along the middle of the rays, optical frame, shape (3,)."""
-    angle: float
-    """Largest angle between a ray and the axis [rad]."""
 
 
 class LensRays:
@@ -75,7 +71,7 @@ class LensRays:
         count = -(-height // rows)
         count = min(count + count % 2, height)
         edges = [height * k // count * width for k in range(count + 1)]
-        self.chunks = [self._chunk(a, b) for a, b in pairwise(edges)]
+        self.chunks = [RayChunk(a, b - a) for a, b in pairwise(edges)]
         """The rows of the image in nearly equal parts, shared out among threads."""
 
     @property
@@ -85,18 +81,6 @@ class LensRays:
             resolution = (self.width, self.height)
             self._corners = _directions(self._lens, resolution, 0.0, self.width + 1, self.height + 1)
         return self._corners
-
-    def _chunk(self, first: int, end: int) -> RayChunk:
-        directions = self.centers[first:end]
-        directions = directions[np.isfinite(directions[:, 0])]
-        axis = directions.sum(axis=0)
-        length = float(np.sqrt(axis @ axis))
-        if length < 1e-6:
-            return RayChunk(first, end - first, np.array([0.0, 0.0, 1.0]), np.pi)
-        axis = axis / length
-        angle = float(np.arccos(np.clip((directions @ axis).min(), -1.0, 1.0)))
-        # Rays of several samples reach half a pixel beyond the centres.
-        return RayChunk(first, end - first, axis, angle + self.cone)
 
 
 class LensRayCache:

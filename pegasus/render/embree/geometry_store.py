@@ -23,6 +23,11 @@ from pegasus.render.textures import decoding_table
 from pegasus.scene.scene import Geometry, Instance, Scene
 
 _FLAT = 1e-15
+_BOX_COUNT = 32
+_NO_BOXES = np.zeros((0, 2, 3), np.float32)
+
+BOX = wp.types.matrix(shape=(2, 3), dtype=wp.float32)
+"""Kernel type of a box: its lower and its upper corner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,9 @@ class Prototype:
     """Bounding radius about `center` [m]."""
     first_face: int
     """Index of its first triangle among those of all prototypes."""
+    boxes: npt.NDArray[np.float32]
+    """Lower and upper corners of boxes around its parts, in the frame of the scene [m], shape (B, 2, 3);
+    none of the world."""
 
 
 class GeometryStore:
@@ -114,7 +122,7 @@ class GeometryStore:
         drawn.sort(key=lambda part: self.materials.lets_through(part[2]))
         first_face, first_thin = self._face_count, self._thin_count
         if not drawn:
-            return Prototype(None, np.zeros(3), 0.0, first_face)
+            return Prototype(None, np.zeros(3), 0.0, first_face, _NO_BOXES)
         low, high = _bounds([(item, geometry) for item, geometry, _ in drawn])
         center = (low + high) / 2
         vertex_count = sum(len(geometry.vertices) for _, geometry, _ in drawn)
@@ -155,7 +163,8 @@ class GeometryStore:
         self._part_count += len(drawn)
         embree = self._embree.mesh(points, faces, opaque_count=opaque_count, first_see_through=first_thin)
         radius = float(np.sqrt((points.astype(np.float64) ** 2).sum(axis=1).max()))
-        return Prototype(embree, center, radius, first_face)
+        boxes = _NO_BOXES if entities is not None else _part_boxes(points, faces) + center.astype(np.float32)
+        return Prototype(embree, center, radius, first_face, boxes)
 
     def _share(self, geometry: Geometry) -> tuple[int, int]:
         """Return the first vertex row of a geometry, and the offset from there to its colours."""
@@ -219,6 +228,23 @@ def _upright(item: Instance, geometry: Geometry) -> tuple[Instance, Geometry]:
 def _placed(item: Instance, geometry: Geometry) -> Array:
     matrix = np.asarray(item.transform, dtype=np.float64)
     return row_product(geometry.vertices.astype(np.float64), matrix[:3, :3].T) + matrix[:3, 3]
+
+
+def _part_boxes(points: npt.NDArray[np.float32], faces: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+    """Return boxes around groups of triangles, halved along the longest side, shape (B, 2, 3)."""
+    corners = points[faces]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    middles = low + high
+    parts = [np.arange(len(faces))]
+    while len(parts) < min(_BOX_COUNT, len(faces)):
+        halves = []
+        for part in parts:
+            places = middles[part]
+            axis = int(np.argmax(places.max(axis=0) - places.min(axis=0)))
+            ordered = part[np.argsort(places[:, axis], kind="stable")]
+            halves += [half for half in np.array_split(ordered, 2) if len(half)]
+        parts = halves
+    return np.stack([[low[part].min(axis=0), high[part].max(axis=0)] for part in parts])
 
 
 def _bounds(drawn: list[tuple[Instance, Geometry]]) -> tuple[Array, Array]:

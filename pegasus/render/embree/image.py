@@ -9,7 +9,6 @@ from pegasus.core.renderer import Images, View
 from pegasus.render.caches import LensRays, RayChunk
 from pegasus.render.embree.geometry_store import device_array
 from pegasus.render.embree.lighting import Floats, Lighting
-from pegasus.render.embree.moving_objects import Beam
 from pegasus.render.embree.ray_kernels import launch_groups, turn_rays
 from pegasus.render.embree.tracer import Hits, Rays, Tracer
 
@@ -118,13 +117,11 @@ class ImageTask:
                 device_array(directions, wp.vec3d),
             ],
         )
-        beam = Beam(self._origin[0], self._rotation @ chunk.axis, chunk.angle)
         return Rays(
             self._origin,
             directions,
             start=self._near,
             end=self._far,
-            beam=beam,
             coherent=True,
             width=self._lens.width,
         )

@@ -1,32 +1,22 @@
 """Moving objects: poses and bounding spheres for kernels."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import warp as wp
 
-from pegasus.base.arrays import Array, BoolArray, IntArray
+from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import inverse_transform
-from pegasus.render.embree.geometry_store import Prototype
+from pegasus.render.embree.geometry_store import BOX, Prototype, device_array
 
 CLUSTER = 8
 """Number of objects per bounding sphere of a cluster."""
 
 Rows = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Beam:
-    """Cone that contains a bundle of rays."""
-
-    origin: Array
-    """Origins [m], shape (3,)."""
-    axis: Array
-    """Unit vector along its middle, shape (3,)."""
-    angle: float
-    """Largest angle of a ray to the axis [rad]."""
 
 
 class MovingObjects:
@@ -38,7 +28,10 @@ class MovingObjects:
         self._poses: Array = np.zeros((0, 4, 4))
         self._inverse: Array = np.zeros((0, 4, 4))
         self._entities: list[int] = []
-        self._groups: list[tuple[Prototype, Rows, Array]] = []
+        self.prototypes: list[Prototype] = []
+        """Prototypes of the objects that have geometry, each once."""
+        self._balls: list[Array] = []
+        self._members: list[Rows] = []
 
     @property
     def paths(self) -> Collection[str]:
@@ -93,22 +86,29 @@ class MovingObjects:
             entities,
         )
 
-    def groups(self, beam: Beam | None) -> list[tuple[Prototype, Rows, Array]]:
-        """Return each prototype with the rows of its objects and their bounding spheres, shape (k, 4).
+    @cached_property
+    def arguments(self) -> list[Any]:
+        """Arguments of kernels that look for objects, shape (K, 4) to (P + 1, 3).
 
-        Args:
-            beam: Objects outside of it can be omitted; None for all objects.
+        Bounding spheres, those of one prototype in succession; spheres around each `CLUSTER` of these; their
+        number in a cluster; rows of the objects in `tables`; boxes around parts of the prototypes; and the
+        first object, cluster and box of each prototype.
         """
-        if beam is None:
-            return self._groups
-        kept = []
-        for prototype, rows, balls in self._groups:
-            seen = _within(balls, beam)
-            if seen.all():
-                kept.append((prototype, rows, balls))
-            elif seen.any():
-                kept.append((prototype, rows[seen], balls[seen]))
-        return kept
+        boxes = [prototype.boxes for prototype in self.prototypes]
+        clusters = [clusters_of(balls) for balls in self._balls]
+        lengths = [
+            [len(balls), len(some), len(parts)]
+            for balls, some, parts in zip(self._balls, clusters, boxes, strict=True)
+        ]
+        spans = np.cumsum([[0, 0, 0], *lengths], axis=0, dtype=np.int32)
+        return [
+            device_array(np.concatenate(self._balls), wp.vec4d),
+            device_array(np.concatenate(clusters), wp.vec4d),
+            CLUSTER,
+            device_array(np.concatenate(self._members), wp.int32),
+            device_array(np.concatenate(boxes), BOX),
+            device_array(spans, wp.vec3i),
+        ]
 
     def _find(self, paths: Iterable[str]) -> list[int]:
         try:
@@ -122,7 +122,8 @@ class MovingObjects:
         for row, prototype in enumerate(self._prototypes):
             if prototype.embree is not None:
                 members.setdefault(id(prototype), []).append(row)
-        self._groups = []
+        self.prototypes, self._balls, self._members = [], [], []
+        self.__dict__.pop("arguments", None)
         for rows in members.values():
             prototype = self._prototypes[rows[0]]
             poses = self._poses[rows]
@@ -130,7 +131,9 @@ class MovingObjects:
             balls[:, :3] = poses[:, :3, :3] @ prototype.center + poses[:, :3, 3]
             balls[:, 3] = prototype.radius
             order = _near_by_near(balls[:, :3])
-            self._groups.append((prototype, np.array(rows, dtype=np.int32)[order] + 1, balls[order]))
+            self.prototypes.append(prototype)
+            self._balls.append(balls[order])
+            self._members.append(np.array(rows, dtype=np.int32)[order] + 1)
 
 
 def clusters_of(balls: Array) -> Array:
@@ -161,15 +164,3 @@ def _near_by_near(points: Array) -> IntArray:
         for axis in range(3):
             code |= (cells[:, axis] >> bit & 1) << (3 * bit + axis)
     return np.argsort(code, kind="stable")
-
-
-def _within(balls: Array, beam: Beam) -> BoolArray:
-    """Return which spheres may intersect a cone."""
-    way = balls[:, :3] - beam.origin
-    distance = np.sqrt((way * way).sum(axis=1))
-    radius = balls[:, 3] * 1.01 + 1e-6 * distance
-    outside = distance > radius
-    safe = np.maximum(distance, 1e-12)
-    angle = np.arccos(np.minimum(np.maximum(way @ beam.axis / safe, -1.0), 1.0))
-    touched: BoolArray = ~outside | (angle - np.arcsin(np.minimum(radius / safe, 1.0)) <= beam.angle + 1e-3)
-    return touched

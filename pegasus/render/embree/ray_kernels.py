@@ -77,6 +77,43 @@ def write_short_ray(
         limits[i] = -1.0
 
 
+_BOUND = """
+    typedef float Four __attribute__((vector_size(16)));
+    const Four none = {};
+    Four ends[4] = {none + 3.0e38f, none - 3.0e38f, none + 3.0e38f, none - 3.0e38f};
+    for (int i = first; i < end; ++i) {
+        if (!(limits.data[i] > 0.0f)) continue;
+        const auto &place = short_origins.data[i], &way = short_directions.data[i];
+        const Four from = {place[0], place[1], place[2], 0.0f}, along = {way[0], way[1], way[2], 0.0f};
+        ends[0] = from < ends[0] ? from : ends[0];
+        ends[1] = from > ends[1] ? from : ends[1];
+        ends[2] = along < ends[2] ? along : ends[2];
+        ends[3] = along > ends[3] ? along : ends[3];
+    }
+    for (int k = 0; k < 3; ++k) {
+        // Origins were rounded.
+        const float error = 1.0e-5f + 2.0e-7f * wp::max(wp::abs(ends[0][k]), wp::abs(ends[1][k]));
+        ranges.data[4 * group][k] = ends[0][k] - error;
+        ranges.data[4 * group + 1][k] = ends[1][k] + error;
+        ranges.data[4 * group + 2][k] = ends[2][k] - 1.0e-6f;
+        ranges.data[4 * group + 3][k] = ends[3][k] + 1.0e-6f;
+    }
+"""
+
+
+@wp.func_native(_BOUND)
+def bound_group(
+    group: wp.int32,
+    first: wp.int32,
+    end: wp.int32,
+    short_origins: wp.array(dtype=wp.vec3f),
+    short_directions: wp.array(dtype=wp.vec3f),
+    limits: wp.array(dtype=wp.float32),
+    ranges: wp.array(dtype=wp.vec3f),
+):
+    """Write the lower and the upper ends of the origins and directions of a group of rays."""
+
+
 @wp.kernel
 def hand_over(
     origins: wp.array(dtype=wp.vec3d),
@@ -89,10 +126,16 @@ def hand_over(
     short_origins: wp.array(dtype=wp.vec3f),
     short_directions: wp.array(dtype=wp.vec3f),
     limits: wp.array(dtype=wp.float32),
+    ranges: wp.array(dtype=wp.vec3f),
 ):
-    """Write rays in Embree's form: from `start` to `end`, or to `reach` unless that is empty."""
+    """Write rays in Embree's form: from `start` to `end`, or to `reach` unless that is empty.
+
+    `ranges` gets the lower and the upper ends of origins, then of directions, of each group, unless it is
+    empty.
+    """
     first_ray = wp.tid() * GROUP
-    for i in range(first_ray, wp.min(first_ray + GROUP, directions.shape[0])):
+    last = wp.min(first_ray + GROUP, directions.shape[0])
+    for i in range(first_ray, last):
         limit = wp.float32(end - start)
         if reach.shape[0] > 0:
             limit = wp.float32(wp.float64(reach[i]) - start)
@@ -107,140 +150,8 @@ def hand_over(
             short_directions,
             limits,
         )
-
-
-@wp.func
-def meets(origin: wp.vec3d, direction: wp.vec3d, ball: wp.vec4d, limit: wp.float32) -> wp.bool:
-    """Return whether a ray intersects a bounding sphere."""
-    toward = wp.vec3f(wp.vec3d(ball[0], ball[1], ball[2]) - origin)
-    d = wp.vec3f(direction)
-    along = wp.dot(toward, d)
-    aside = toward - d * along
-    radius = wp.float32(ball[3]) * 1.001 + 1.0e-6 * wp.abs(along)
-    return wp.dot(aside, aside) < radius * radius and along > -radius and along - radius < limit
-
-
-@wp.kernel
-def count_meetings(
-    origins: wp.array(dtype=wp.vec3d),
-    origin_step: wp.int32,
-    directions: wp.array(dtype=wp.vec3d),
-    limits: wp.array(dtype=wp.float32),
-    begin: wp.float64,
-    balls: wp.array(dtype=wp.vec4d),
-    clusters: wp.array(dtype=wp.vec4d),
-    size: wp.int32,
-    counts: wp.array(dtype=wp.int32),
-):
-    """Count the bounding spheres that each ray intersects; each cluster of spheres has a common one."""
-    first_ray = wp.tid() * GROUP
-    for i in range(first_ray, wp.min(first_ray + GROUP, counts.shape[0])):
-        count = wp.int32(0)
-        limit = limits[i] + wp.float32(begin)
-        if limits[i] > 0.0:
-            origin = origins[i * origin_step]
-            direction = directions[i]
-            for c in range(clusters.shape[0]):
-                if meets(origin, direction, clusters[c], limit):
-                    for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
-                        if meets(origin, direction, balls[k], limit):
-                            count += 1
-        counts[i] = count
-
-
-@wp.kernel
-def enter_objects(
-    origins: wp.array(dtype=wp.vec3d),
-    origin_step: wp.int32,
-    directions: wp.array(dtype=wp.vec3d),
-    limits: wp.array(dtype=wp.float32),
-    begin: wp.float64,
-    balls: wp.array(dtype=wp.vec4d),
-    clusters: wp.array(dtype=wp.vec4d),
-    size: wp.int32,
-    rows: wp.array(dtype=wp.int32),
-    ends: wp.array(dtype=wp.int32),
-    object_inverse: wp.array(dtype=wp.mat33d),
-    object_offset: wp.array(dtype=wp.vec3d),
-    short_origins: wp.array(dtype=wp.vec3f),
-    short_directions: wp.array(dtype=wp.vec3f),
-    short_limits: wp.array(dtype=wp.float32),
-    starts: wp.array(dtype=wp.float32),
-    items: wp.array(dtype=wp.int32),
-):
-    """Write each ray, starting at the bounding sphere, in the frames of the objects that it may hit."""
-    first_ray = wp.tid() * GROUP
-    for i in range(first_ray, wp.min(first_ray + GROUP, ends.shape[0])):
-        place = wp.int32(0)
-        if i > 0:
-            place = ends[i - 1]
-        if place == ends[i]:
-            continue
-        origin = origins[i * origin_step]
-        direction = directions[i]
-        limit = limits[i] + wp.float32(begin)
-        for c in range(clusters.shape[0]):
-            if meets(origin, direction, clusters[c], limit):
-                for k in range(c * size, wp.min((c + 1) * size, balls.shape[0])):
-                    if meets(origin, direction, balls[k], limit):
-                        row = rows[k]
-                        ball = balls[k]
-                        along = wp.dot(wp.vec3d(ball[0], ball[1], ball[2]) - origin, direction)
-                        start = wp.float64(wp.float32(wp.max(along - ball[3] * wp.float64(1.01), begin)))
-                        entry = object_inverse[row] * (origin + direction * start) + object_offset[row]
-                        short_origins[place] = wp.vec3f(entry)
-                        short_directions[place] = wp.vec3f(object_inverse[row] * direction)
-                        starts[place] = wp.float32(start - begin)
-                        short_limits[place] = limits[i] - starts[place]
-                        items[place] = row
-                        place += 1
-
-
-@wp.kernel
-def keep_nearest(
-    ends: wp.array(dtype=wp.int32),
-    first_face: wp.int32,
-    found_limits: wp.array(dtype=wp.float32),
-    found_faces: wp.array(dtype=wp.int32),
-    found_u: wp.array(dtype=wp.float32),
-    found_v: wp.array(dtype=wp.float32),
-    starts: wp.array(dtype=wp.float32),
-    found_items: wp.array(dtype=wp.int32),
-    limits: wp.array(dtype=wp.float32),
-    faces: wp.array(dtype=wp.int32),
-    u: wp.array(dtype=wp.float32),
-    v: wp.array(dtype=wp.float32),
-    items: wp.array(dtype=wp.int32),
-):
-    """Replace hits by hits of moving objects where these are nearer."""
-    first_ray = wp.tid() * GROUP
-    for i in range(first_ray, wp.min(first_ray + GROUP, limits.shape[0])):
-        place = wp.int32(0)
-        if i > 0:
-            place = ends[i - 1]
-        for k in range(place, ends[i]):
-            if found_faces[k] >= 0 and found_limits[k] + starts[k] < limits[i]:
-                limits[i] = found_limits[k] + starts[k]
-                faces[i] = first_face + found_faces[k]
-                u[i] = found_u[k]
-                v[i] = found_v[k]
-                items[i] = found_items[k]
-
-
-@wp.kernel
-def dim(
-    ends: wp.array(dtype=wp.int32),
-    passing: wp.array(dtype=wp.float32),
-    light: wp.array(dtype=wp.float32),
-):
-    """Multiply the transmittance of rays by that of moving objects."""
-    first_ray = wp.tid() * GROUP
-    for i in range(first_ray, wp.min(first_ray + GROUP, light.shape[0])):
-        place = wp.int32(0)
-        if i > 0:
-            place = ends[i - 1]
-        for k in range(place, ends[i]):
-            light[i] = light[i] * passing[k]
+    if ranges.shape[0] > 0:
+        bound_group(wp.tid(), first_ray, last, short_origins, short_directions, limits, ranges)
 
 
 @wp.kernel

@@ -1,23 +1,27 @@
 """Ray tracing of the static scene and of moving objects."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import warp as wp
 
 from pegasus.base.arrays import Array, IntArray
+from pegasus.render.embree import object_kernels
 from pegasus.render.embree import ray_kernels as kernels
 from pegasus.render.embree.geometry_store import GeometryStore, Prototype, device_array
-from pegasus.render.embree.moving_objects import CLUSTER, Beam, MovingObjects, clusters_of
+from pegasus.render.embree.moving_objects import MovingObjects
 from pegasus.render.embree.ray_kernels import launch_groups
 from pegasus.render.embree.surface_kernels import find_distance, find_surface
 from pegasus.render.embree.surface_tables import Surface
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
+
+_Entered: TypeAlias = tuple[Any, Floats, Floats, Floats, Floats, Any]
 
 _DARK = 0.004
 _NONE = np.zeros(0, np.float32)
@@ -39,8 +43,6 @@ class Rays:
     """Maximum distance of each ray [m], shape (K,), instead of `end`."""
     before: Array | None = None
     """Distance that the light has travelled before [m], shape (K,)."""
-    beam: Beam | None = None
-    """Cone that contains all rays, if known."""
     coherent: bool = False
     """Whether neighbouring rays are nearly parallel."""
     width: int = 0
@@ -108,7 +110,7 @@ class Tracer:
     @property
     def is_static(self) -> bool:
         """Whether there are no objects."""
-        return not self._objects.groups(None)
+        return not self._objects.prototypes
 
     def refresh(self) -> None:
         """Update the poses of objects."""
@@ -126,7 +128,7 @@ class Tracer:
             normals: Whether to compute normals.
             shading: Whether to compute all inputs of the lighting.
         """
-        origins, directions, limits = self._hand_over(rays)
+        origins, directions, limits, ranges = self._hand_over(rays)
         passed = _NONE if rays.before is None else rays.before.astype(np.float32)
         assert self.world.embree is not None
         faces, u, v = self.world.embree.nearest(
@@ -145,7 +147,7 @@ class Tracer:
             device_array(values, kind)
             for values, kind in ((limits, wp.float32), (faces, wp.int32), (u, wp.float32), (v, wp.float32))
         ]
-        items = self._keep_objects(rays, cone, found)
+        items = self._keep_objects(rays, ranges, cone, found)
         hits = empty_hits(rays.count, normals=normals or shading, textured=shading)
         lines = [self.tables, rays.device_origins, rays.step, rays.device_directions, rays.start]
         which = device_array(items, wp.int32)
@@ -169,24 +171,22 @@ class Tracer:
 
     def transmit(self, rays: Rays) -> Floats:
         """Return the transmittance along rays, shape (K,)."""
-        origins, directions, limits = self._hand_over(rays)
+        origins, directions, limits, ranges = self._hand_over(rays)
         assert self.world.embree is not None
         light = self.world.embree.shine(
             self.tables, origins, directions, limits, coherent=rays.coherent, dark=_DARK
         )
+        if self.is_static:
+            return light
         reach = device_array(np.where(light > 0.0, limits, np.float32(-1.0)), wp.float32)
-        for prototype, rows, balls in self._objects.groups(rays.beam):
-            entered = self._enter(rays, reach, rows, balls)
-            if entered is None:
-                continue
+        for prototype, entered in self._met(rays, ranges, reach):
             which, origins, directions, short, _, _ = entered
             assert prototype.embree is not None
-            origins -= prototype.center.astype(np.float32)
             passing = prototype.embree.shine(
                 self.tables, origins, directions, short, coherent=rays.coherent, dark=_DARK
             )
             launch_groups(
-                kernels.dim,
+                object_kernels.dim,
                 rays.count,
                 [which, device_array(passing, wp.float32), device_array(light, wp.float32)],
             )
@@ -215,18 +215,14 @@ class Tracer:
             ],
         )
         before = passed if rays.before is None else passed + rays.before[rows]
-        return Rays(origins, directions, reach=reach, before=before, beam=None), passed
+        return Rays(origins, directions, reach=reach, before=before), passed
 
-    def _keep_objects(self, rays: Rays, cone: float, found: list[Any]) -> Ints:
+    def _keep_objects(self, rays: Rays, ranges: Any, cone: float, found: list[Any]) -> Ints:
         """Replace hits by nearer ones on objects; return the rows of these objects, if any."""
         items = np.zeros(0, np.int32)
-        for prototype, rows, balls in self._objects.groups(rays.beam):
-            entered = self._enter(rays, found[0], rows, balls)
-            if entered is None:
-                continue
+        for prototype, entered in self._met(rays, ranges, found[0]):
             ends, origins, directions, short, starts, which = entered
             assert prototype.embree is not None
-            origins -= prototype.center.astype(np.float32)
             met = prototype.embree.nearest(
                 self.tables,
                 origins,
@@ -239,7 +235,7 @@ class Tracer:
             )
             items = items if len(items) else np.zeros(rays.count, np.int32)
             launch_groups(
-                kernels.keep_nearest,
+                object_kernels.keep_nearest,
                 rays.count,
                 [
                     ends,
@@ -256,9 +252,14 @@ class Tracer:
             )
         return items
 
-    def _hand_over(self, rays: Rays) -> tuple[Floats, Floats, Floats]:
-        """Return rays for Embree: origins relative to the world's centre, directions, lengths."""
+    def _hand_over(self, rays: Rays) -> tuple[Floats, Floats, Floats, Any]:
+        """Return rays for Embree: origins relative to the world's centre, directions and lengths.
+
+        With them come the ranges of `find_prototypes`, empty where there are no objects.
+        """
         count = rays.count
+        group_count = 0 if self.is_static else -(-count // kernels.GROUP)
+        ranges = device_array(np.empty((4 * group_count, 3), np.float32), wp.vec3f)
         origins, directions = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
         limits = np.empty(count, np.float32)
         launch_groups(
@@ -275,16 +276,36 @@ class Tracer:
                 device_array(origins, wp.vec3f),
                 device_array(directions, wp.vec3f),
                 device_array(limits, wp.float32),
+                ranges,
             ],
         )
-        return origins, directions, limits
+        return origins, directions, limits, ranges
 
-    def _enter(
-        self, rays: Rays, limits: Any, rows: Ints, balls: Array
-    ) -> tuple[Any, Floats, Floats, Floats, Floats, Any] | None:
+    def _met(self, rays: Rays, ranges: Any, limits: Any) -> Iterator[tuple[Prototype, _Entered]]:
+        """Yield the prototypes that rays may hit, with the rays in the frames of their objects."""
+        prototypes = self._objects.prototypes
+        if not prototypes:
+            return
+        objects = [
+            *self._objects.arguments,
+            self.tables.object_inverse,
+            self.tables.object_offset,
+            wp.vec3d(*self.world.center),
+            ranges,
+        ]
+        met = np.zeros(len(prototypes), np.uint8)
+        inputs = [limits, *objects, device_array(met, wp.uint8)]
+        wp.launch(object_kernels.find_prototypes, 1, inputs=inputs, device="cpu")
+        for kind in np.flatnonzero(met).tolist():
+            entered = self._enter(rays, limits, [*objects, kind], prototypes[kind])
+            if entered is not None:
+                yield prototypes[kind], entered
+
+    def _enter(self, rays: Rays, limits: Any, objects: list[Any], prototype: Prototype) -> _Entered | None:
         """Return rays in the frames of objects that they may hit, None if there are none.
 
-        Rays keep their order; `ends` holds the cumulative number of rays.
+        Origins are relative to the prototype's centre. Rays keep their order; `ends` holds the cumulative
+        number of rays.
         """
         common = [
             rays.device_origins,
@@ -292,16 +313,11 @@ class Tracer:
             rays.device_directions,
             limits,
             rays.start,
-            device_array(balls, wp.vec4d),
-            device_array(clusters_of(balls), wp.vec4d),
-            CLUSTER,
+            *objects,
         ]
         counts = np.empty(rays.count, np.int32)
-        launch_groups(
-            kernels.count_meetings,
-            rays.count,
-            [*common, device_array(counts, wp.int32)],
-        )
+        inputs = [*common, device_array(counts, wp.int32)]
+        launch_groups(object_kernels.count_meetings, rays.count, inputs)
         ends = np.cumsum(counts, dtype=np.int32)
         total = int(ends[-1]) if len(ends) else 0
         if not total:
@@ -312,14 +328,12 @@ class Tracer:
         device_ends = device_array(ends, wp.int32)
         device_which = device_array(which, wp.int32)
         launch_groups(
-            kernels.enter_objects,
+            object_kernels.enter_objects,
             rays.count,
             [
                 *common,
-                device_array(rows, wp.int32),
+                wp.vec3d(*prototype.center),
                 device_ends,
-                self.tables.object_inverse,
-                self.tables.object_offset,
                 device_array(origins, wp.vec3f),
                 device_array(directions, wp.vec3f),
                 device_array(short, wp.float32),

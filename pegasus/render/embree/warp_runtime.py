@@ -22,6 +22,7 @@ def load_kernels() -> None:
             lamp_choice,
             lamp_kernels,
             light_kernels,
+            object_kernels,
             packet_kernels,
             ray_kernels,
             return_kernels,
@@ -33,6 +34,7 @@ def load_kernels() -> None:
             for module in (
                 packet_kernels,
                 ray_kernels,
+                object_kernels,
                 surface_kernels,
                 return_kernels,
                 lamp_kernels,
