@@ -20,7 +20,7 @@ from pegasus import Multirotor, Simulation, start_host
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.control import GeometricController, trajectories
 from pegasus.control.trajectories import Point, Trajectory
-from pegasus.dynamics import IdealMotor, LinearDrag
+from pegasus.dynamics import IdealMotor, LinearDrag, QuadraticThrust
 from pegasus.scene import Scene
 
 Vec3 = tuple[float, float, float]
@@ -32,6 +32,7 @@ PUBLISHED_GAINS = {"p": 10.0, "d": 8.5, "i": 1.5, "R": 3.5, "w": 0.5}
 """Gains of the published controller: forces [N] and torques [N m] by errors, for the Iris of 1.5 kg."""
 MASS, INERTIA = 1.5, (0.029125, 0.029125, 0.055225)
 MAX_SPEED = 1100.0
+PUBLISHED_CURVE = QuadraticThrust(thrust_constant=8.54858e-6, moment_ratio=0.06)
 COLORS = ("#1f77b4", "#d62728")
 
 
@@ -161,7 +162,7 @@ def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
 
     Args:
         as_published: Whether to start in the air with a reference that moves from the first step, ideal
-            motors and no drag; otherwise from the ground, with the Iris's motors and drag.
+            motors, its thrust curve and no drag; otherwise from the ground, as the Iris is.
         rate: Physics steps per second [Hz].
     """
     watch = Watch()
@@ -176,6 +177,7 @@ def fly(*, as_published: bool, rate: float = 500.0) -> Flight:
                 backends=[backend],
                 sensors={},
                 motor=IdealMotor(max_speed=MAX_SPEED) if as_published else None,
+                thrust_curve=PUBLISHED_CURVE if as_published else None,
                 drag=LinearDrag(coefficients=(0.0, 0.0, 0.0)) if as_published else None,
             )
             for k, backend in enumerate(backends)
@@ -335,7 +337,7 @@ def report(name: str, flight: Flight) -> None:
     print(
         f"{name}: error in the swerve at most {largest:.3f} m (RMS {rms:.3f} m), anywhere {overall:.3f} m; "
         f"{flight.separation:.2f} m apart at least, {flight.contacts} contacts, tilt {flight.tilt:.0f} deg, "
-        f"rotors at most at {flight.rotor_speed:.0f} of {MAX_SPEED:.0f} rad/s"
+        f"rotors at most at {flight.rotor_speed:.0f} rad/s"
     )
 
 
