@@ -160,8 +160,10 @@ class Multirotor:
                 estimator = build_estimator(spec.estimator)
         except ConfigError as error:
             raise error.within(file=file) from None
-        monitor = {} if self.battery is None else build_sensors({"battery": {"model": "battery_monitor"}})
-        self.sensors = SensorSuite({**monitor, **sensors, **(extra_sensors or {})})
+        fitted = {**sensors, **(extra_sensors or {})}
+        if self.battery is not None and "battery" not in fitted:
+            fitted |= build_sensors({"battery": {"model": "battery_monitor"}})
+        self.sensors = SensorSuite(fitted)
         if estimator is not None:
             require_instance(Estimator, "estimator", estimator)
         self.estimator = estimator

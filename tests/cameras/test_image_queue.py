@@ -21,6 +21,7 @@ from pegasus.cameras import (
 )
 from pegasus.core.renderer import NOTHING
 from pegasus.core.visuals import Visuals
+from tests.flyers import PLAIN_IRIS
 
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 NOISY = Imaging(full_well=500.0, read_noise=0.05)
@@ -53,7 +54,7 @@ class GatedRenderer(BareRenderer):
 def flying(lag, renderer):
     sim = Simulation("flat", renderer=renderer, seed=3)
     camera = Camera(rate_hz=25.0, resolution=(32, 24), imaging=NOISY, lag=lag)
-    return sim, sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors={"front": camera}))
+    return sim, sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 2.0), sensors={"front": camera}))
 
 
 def added(sim, iris, queue, steps):
@@ -94,7 +95,7 @@ def test_scans_are_cast_beside_the_steps(lag):
     renderer.cast = watched
     lidar = Lidar(rate_hz=25.0, pattern=Raster(column_count=12, row_count=5), lag=lag)
     with Simulation("flat", renderer=renderer, seed=3) as sim:
-        iris = sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors={"roof": lidar}))
+        iris = sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 2.0), sensors={"roof": lidar}))
         queue = ImageQueue(received.append)
         for _ in range(9):
             sim.step()
@@ -262,7 +263,7 @@ def recorded(path, lag):
     renderer = BareRenderer(planes=(GROUND, WALL))
     recorder = McapRecorder(path, images=True)
     with Simulation("flat", renderer=renderer, seed=2, observers=[recorder]) as sim:
-        sim.add(Multirotor("iris", position=(0, 0, 2.0), sensors=sensors))
+        sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 2.0), sensors=sensors))
         sim.step(95)
     with path.open("rb") as file:
         messages = make_reader(file, validate_crcs=True).iter_messages()

@@ -93,6 +93,6 @@ def test_reading_by_its_class():
         with pytest.raises(ConfigError, match="is given by a, b; name one of them"):
             vehicle.reading(GpsReading)
         with pytest.raises(
-            ConfigError, match=r"sensor 'c'.* has not been given; .* sensors are battery, imu, a, b$"
+            ConfigError, match=r"sensor 'c'.* has not been given; .* sensors are imu, a, b, battery$"
         ):
             vehicle.reading(GpsReading, "c")

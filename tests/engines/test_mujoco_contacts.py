@@ -469,7 +469,7 @@ class Landing(Backend):
 
 def landings(chosen):
     """Return the paths of vehicles that land in one world."""
-    kinds = [("iris", 780.0), ("x500", 850.0), ("crazyflie", 2350.0), ("typhoon_h", 750.0), ("iris", 790.0)]
+    kinds = [("iris", 520.0), ("x500", 850.0), ("crazyflie", 2350.0), ("typhoon_h", 670.0), ("iris", 525.0)]
     path = []
     with Simulation("flat") as sim:
         for k in chosen:

@@ -15,6 +15,7 @@ from pegasus.panel import CameraMode, Viewpoint
 from pegasus.panel.pilot_part import PilotInput, gamepad_positions, stick_positions, stick_response
 from pegasus.panel.view_part import viewpoint
 from pegasus.recording.reader import read_log
+from tests.flyers import PLAIN_IRIS
 
 
 @pytest.fixture
@@ -396,7 +397,7 @@ def test_battery(flat):
     )
     assert shown.charge < 0.95 * full.charge
     assert shown.voltage < full.voltage
-    flat.session.add(Multirotor("iris", name="other", position=(3, 0, 0.1)))
+    flat.session.add(Multirotor(PLAIN_IRIS, name="other", position=(3, 0, 0.1)))
     flat.view.follow("other")
     assert flat.telemetry.battery is None
 
