@@ -5,8 +5,9 @@
 An Iris flies a circle with a camera of 640x480 at 30 Hz, each image of which is consumed. The row of each
 case gives the speed as a multiple of real time, the share of steps that came more than two periods after the
 one before, the longest such gap, the images per second, how long after its instant an image was delivered, in
-simulated time, and the processor time of all threads per image. The machine should do nothing else; where it
-does, the processor time tells best how many cores the case needs.
+simulated time, and the processor time of all threads per image; the first rows hold that of images of the
+same flight, rendered without steps between them. The machine should do nothing else; where it does, the
+processor time tells best how many cores the case needs.
 """
 
 import sys
@@ -23,11 +24,45 @@ from pegasus.control import GeometricController, trajectories
 RATE = 250.0
 WARM_UP = 1.0
 """Simulated time before measurement [s]; the first image computes the light of its world."""
+ALONE = 20
+"""Images rendered without steps between them."""
 CASES: dict[str, tuple[str, ...]] = {
     "no camera": (),
     "depth, segmentation": ("depth", "semantic"),
     "rgb": ("rgb",),
 }
+
+
+def fly(sim: Simulation, outputs: tuple[str, ...]) -> Multirotor:
+    """Add an Iris that flies a circle, with a camera if it has outputs, and return it."""
+    camera = Camera(rate_hz=30.0, resolution=(640, 480), outputs=outputs) if outputs else None
+    controller = GeometricController(trajectories.circle(radius=5.0, height=3.0, speed=3.0))
+    return sim.add(
+        Multirotor(
+            "iris",
+            position=(0, 0, 2.0),
+            backends=[controller],
+            extra_sensors={"front": camera} if camera else {},
+        )
+    )
+
+
+def alone(world: str, outputs: tuple[str, ...]) -> str:
+    """Return the processor times of images of a flight, rendered after it one by one."""
+    readings: list[CameraReading] = []
+    with Simulation(world, seed=1, rate=RATE) as sim:
+        iris = fly(sim, outputs)
+        while sim.time < WARM_UP + ALONE / 30.0:
+            sim.step()
+            readings += [new for new in iris.new_readings.values() if isinstance(new, CameraReading)]
+        times = []
+        for reading in readings[-ALONE - 1 :]:
+            began = time.process_time()
+            for output in outputs:
+                reading.image(output)
+            times.append(time.process_time() - began)
+    times = times[1:]
+    return f"processor {1e3 * np.median(times):5.1f} ms/image, shortest {1e3 * min(times):5.1f} ms"
 
 
 def measure(world: str, outputs: tuple[str, ...], seconds: float, speed: float | None) -> str:
@@ -39,17 +74,10 @@ def measure(world: str, outputs: tuple[str, ...], seconds: float, speed: float |
         seconds: Simulated time [s].
         speed: Speed limit [times real time]; unlimited if None.
     """
-    camera = Camera(rate_hz=30.0, resolution=(640, 480), outputs=outputs) if outputs else None
     delays: list[float] = []
     started: list[float] = []
     with Simulation(world, seed=1, rate=RATE) as sim:
-        flight = trajectories.circle(radius=5.0, height=3.0, speed=3.0)
-        extra = {"front": camera} if camera else {}
-        iris = sim.add(
-            Multirotor(
-                "iris", position=(0, 0, 2.0), backends=[GeometricController(flight)], extra_sensors=extra
-            )
-        )
+        iris = fly(sim, outputs)
 
         def deliver(made: tuple[float, Any]) -> None:
             delays.append(sim.time - made[0])
@@ -83,7 +111,11 @@ def measure(world: str, outputs: tuple[str, ...], seconds: float, speed: float |
 
 
 def main(world: str, seconds: float) -> None:
-    """Print a row for each case, at real time and as fast as possible."""
+    """Print a row for each case: without steps, at real time, and as fast as possible."""
+    print("without steps")
+    for title, outputs in CASES.items():
+        if outputs:
+            print(f"  {title:20s}{alone(world, outputs)}", flush=True)
     for speed in (1.0, None):
         print("at real time" if speed else "as fast as possible")
         for title, outputs in CASES.items():

@@ -87,6 +87,7 @@ class AnalyticRenderer:
 
     def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         self.cast_count += 1
+        origins = np.repeat(origins, len(directions) // max(len(origins), 1), axis=0)
         distance, entity, _, normal = self._trace(origins, directions, max_range)
         return Returns(distance, normal, entity, np.where(entity == NOTHING, NOTHING, 0).astype(np.int32))
 
