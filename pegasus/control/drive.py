@@ -14,13 +14,11 @@ from pegasus.base.step_math import Column, Real, Table, Vec3, interpolate, lengt
 from pegasus.control.mission_step import FLY, IDLE, START
 from pegasus.control.mixing import Mixing, allocate
 from pegasus.dynamics import ThrustCurve
+from pegasus.dynamics.propeller_curve import NO_TABLES, PropellerTables, propeller_speed
 from pegasus.dynamics.thrust_curves import (
-    NO_TABLES,
     PolynomialThrust,
-    PropellerTables,
     QuadraticCoefficients,
     polynomial_speed,
-    propeller_speed,
     quadratic_speed,
 )
 

@@ -23,13 +23,12 @@ from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadra
 from pegasus.dynamics.driven_rotors import NO_DRIVE, Drive, DrivenRows
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
+from pegasus.dynamics.propeller_curve import NO_TABLES, propeller_thrust
 from pegasus.dynamics.rotor_wrenches import SeparateRows
 from pegasus.dynamics.thrust_curves import (
-    NO_TABLES,
     PolynomialThrust,
     QuadraticCoefficients,
     polynomial_thrust,
-    propeller_thrust,
     quadratic_thrust,
 )
 

@@ -10,7 +10,8 @@ from pegasus.dynamics.electric_motor import ElectricMotor
 from pegasus.dynamics.forward_flight import RotorThrust
 from pegasus.dynamics.ground_effect import GroundEffect
 from pegasus.dynamics.motors import DrivenMotor, FirstOrderMotor, IdealMotor, Motor
-from pegasus.dynamics.thrust_curves import PolynomialThrust, PropellerThrust, QuadraticThrust, ThrustCurve
+from pegasus.dynamics.propeller_curve import PropellerThrust
+from pegasus.dynamics.thrust_curves import PolynomialThrust, QuadraticThrust, ThrustCurve
 
 MOTORS: Registry[Motor] = Registry(
     "motor model",

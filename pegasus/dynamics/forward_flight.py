@@ -20,8 +20,9 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.step_math import Real, Reals, Vec3, floor, magnitude, minimum, sqrt
+from pegasus.dynamics.propeller_curve import PropellerThrust
 from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download, axial_inflow, disc_inflow
-from pegasus.dynamics.thrust_curves import PropellerThrust, signed_root
+from pegasus.dynamics.thrust_curves import signed_root
 
 _TURN = 2.0 * math.pi
 _PER_TURN = 1.0 / _TURN

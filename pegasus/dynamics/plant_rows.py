@@ -15,12 +15,11 @@ from pegasus.base.step_math import (
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources
 from pegasus.dynamics.motors import FirstOrderMotor, IdealMotor, first_order_motor, ideal_motor
+from pegasus.dynamics.propeller_curve import PropellerTables, propeller_thrust
 from pegasus.dynamics.thrust_curves import (
     PolynomialThrust,
-    PropellerTables,
     QuadraticCoefficients,
     polynomial_thrust,
-    propeller_thrust,
     quadratic_thrust,
 )
 

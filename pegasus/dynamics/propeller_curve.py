@@ -1,0 +1,220 @@
+"""Thrust curve of a propeller: coefficients of thrust and power over the advance ratio."""
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from pegasus.base.components import require
+from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, minimum
+from pegasus.dynamics.propeller_files import read_propeller
+from pegasus.dynamics.rotor_states import Coefficients, after_download, continued, disc_inflow
+from pegasus.dynamics.thrust_curves import ThrustCurve, signed_root
+
+_TURN = 2.0 * math.pi
+_MOST_PARTS = 4096
+_SLOW = 1e-9
+"""Travel of a blade tip [m/s] below which the advance ratio is that of this travel."""
+
+
+@dataclass(frozen=True)
+class PropellerTables:
+    """Parameters of `propeller_thrust`."""
+
+    diameter: float
+    """Diameter [m]."""
+    advance_ratio: tuple[float, ...]
+    """Rising advance ratios of the tables."""
+    thrust_coefficient: tuple[float, ...]
+    """C_T there."""
+    power_coefficient: tuple[float, ...]
+    """C_P there."""
+    first: tuple[float, ...]
+    """Interval of the tables in which each of equal parts of their range begins."""
+    parts: float
+    """Parts by unit of advance ratio."""
+    rest_thrust: float
+    """C_T at rest."""
+
+
+def propeller_tables(diameter: float, made: Coefficients) -> PropellerTables:
+    """Return the parameters of `propeller_thrust`, with parts that hold one point of the tables at most.
+
+    Args:
+        diameter: Diameter [m].
+        made: Coefficients over the advance ratio.
+    """
+    ratios = made.advance_ratio
+    span, nearest = ratios[-1] - ratios[0], min(b - a for a, b in pairwise(ratios))
+    require(
+        nearest * _MOST_PARTS >= span,
+        "advance_ratio",
+        nearest,
+        f"must be at least {span / _MOST_PARTS:.2g} apart, 1/{_MOST_PARTS} of the range of the table",
+    )
+    count = math.ceil(span / nearest)
+    edges = ratios[0] + span / count * np.arange(count)
+    first = np.clip(np.searchsorted(ratios, edges, side="right") - 1, 0, len(ratios) - 2)
+    return PropellerTables(
+        diameter=diameter,
+        advance_ratio=ratios,
+        thrust_coefficient=made.thrust,
+        power_coefficient=made.power,
+        first=tuple(map(float, first.tolist())),
+        parts=count / span,
+        rest_thrust=interpolate(0.0, ratios, made.thrust),
+    )
+
+
+NO_TABLES = propeller_tables(1.0, Coefficients((0.0, 1.0), (1.0, 1.0), (1.0, 1.0)))
+"""Parameters of a vehicle with another thrust curve."""
+
+
+def interval_of_ratio(p: PropellerTables, ratio: Real) -> int:
+    """Return the number of the interval of the tables that holds an advance ratio within their range."""
+    part = (ratio - p.advance_ratio[0]) * p.parts
+    # The comparison holds no value that is not a number, which would point outside the tables.
+    if not part > 0.0:
+        part = 0.0
+    k = int(p.first[int(minimum(part, Real(length(p.first) - 1)))])
+    if k < length(p.advance_ratio) - 2 and ratio >= p.advance_ratio[k + 1]:
+        k = k + 1
+    return k
+
+
+def propeller_thrust(
+    p: PropellerTables, speed: Real, air_velocity: Vec3, air_density: Real
+) -> tuple[Vec3, Vec3]:
+    """Return T = C_T rho n^2 D^4 and Q = C_P rho n^2 D^5 / (2 pi), n = w / (2 pi)."""
+    turns = speed / _TURN
+    travel = turns * p.diameter
+    if magnitude(travel) < _SLOW:
+        travel = _SLOW
+    ratio = air_velocity[2] / travel
+    square = p.diameter * p.diameter
+    pressure = air_density * turns * magnitude(turns) * square * square
+    last = length(p.advance_ratio) - 1
+    ratio = minimum(maximum(ratio, p.advance_ratio[0]), p.advance_ratio[last])
+    k = interval_of_ratio(p, ratio)
+    share = (ratio - p.advance_ratio[k]) / (p.advance_ratio[k + 1] - p.advance_ratio[k])
+    thrust = pressure * (
+        p.thrust_coefficient[k] + share * (p.thrust_coefficient[k + 1] - p.thrust_coefficient[k])
+    )
+    power = p.power_coefficient[k] + share * (p.power_coefficient[k + 1] - p.power_coefficient[k])
+    torque = pressure * power * (p.diameter / _TURN)
+    return Vec3(0.0, 0.0, thrust), Vec3(0.0, 0.0, torque)
+
+
+def propeller_speed(p: PropellerTables, thrust: Real, air_density: Real) -> Real:
+    """Return the speed in closed form: in still air the coefficients do not depend on it."""
+    square = p.diameter * p.diameter
+    return _TURN * signed_root(thrust / (air_density * p.rest_thrust * square * square))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropellerThrust(ThrustCurve):
+    """Propeller by its coefficients: T = C_T rho n^2 D^4 and Q = C_P rho n^2 D^5 / (2 pi), n = w / (2 pi).
+
+    The coefficients are constant (AirSim technical report, sec. 3.1), or tables over the advance ratio
+    J = v / (n D), as wind tunnels publish them, interpolated linearly: given here, or read from a file of the
+    propeller database of the University of Illinois. Beyond their ends they are held, or continued by
+    momentum theory through the vortex-ring state and as a windmill; see `pegasus.dynamics.rotor_states`.
+    """
+
+    law: ClassVar[Any] = staticmethod(propeller_thrust)
+    inverse_law: ClassVar[Any] = staticmethod(propeller_speed)
+
+    diameter: float
+    """Diameter D [m]."""
+    thrust_coefficient: float | tuple[float, ...] | None = None
+    """C_T, or its values at `advance_ratio`."""
+    power_coefficient: float | tuple[float, ...] | None = None
+    """C_P, or its values at `advance_ratio`."""
+    advance_ratio: tuple[float, ...] | None = None
+    """Rising advance ratios J of the tables; left out when the coefficients are constant."""
+    file: str | None = None
+    """File of the UIUC database, `J CT CP eta`, in place of the coefficients."""
+    static_file: str | None = None
+    """File of the UIUC database of the same propeller at rest, `RPM CT CP`."""
+    beyond: Literal["held", "momentum"] | None = None
+    """How tables go on beyond their ends; `momentum` for those of a file when None, else `held`."""
+    download: float = 0.0
+    """Part of the thrust in hover that the wake takes back on the airframe below the rotor."""
+    _coefficients: Coefficients = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require(self.diameter > 0, "diameter", self.diameter, "must be above 0 m")
+        require(0 <= self.download < 1, "download", self.download, "must be at least 0 and below 1")
+        object.__setattr__(self, "_coefficients", self._read())
+
+    def _read(self) -> Coefficients:
+        beyond = self._way_beyond()
+        given = self.thrust_coefficient, self.power_coefficient, self.advance_ratio
+        if self.file is not None:
+            require(
+                given == (None, None, None),
+                "file",
+                self.file,
+                "must not be given together with coefficients",
+                "leave out thrust_coefficient, power_coefficient and advance_ratio, or the file; in a file "
+                "that extends another, make them null",
+            )
+            measured = read_propeller(self.file, self.static_file)
+        else:
+            require(self.static_file is None, "static_file", self.static_file, "needs file as well")
+            measured = self._given()
+        if beyond == "held":
+            return measured
+        tables = self.file is not None or self.advance_ratio is not None
+        require(tables, "beyond", beyond, "needs tables over the advance ratio")
+        require(measured.advance_ratio[0] == 0.0, "advance_ratio", self.advance_ratio, "must start at 0")
+        for ratio, thrust, power in zip(measured.advance_ratio, measured.thrust, measured.power, strict=True):
+            require(
+                power >= ratio * thrust,
+                "power_coefficient",
+                power,
+                f"must be at least J C_T = {ratio * thrust:.4g} at J = {ratio:g}, an efficiency of 1",
+            )
+        return continued(measured)
+
+    def _way_beyond(self) -> str:
+        beyond = self.beyond or ("held" if self.file is None else "momentum")
+        require(beyond in ("held", "momentum"), "beyond", beyond, "must be held or momentum")
+        return beyond
+
+    def _given(self) -> Coefficients:
+        given_thrust, given_power, given = self.thrust_coefficient, self.power_coefficient, self.advance_ratio
+        require(given_thrust is not None, "thrust_coefficient", given_thrust, "must be given, or a file")
+        require(given_power is not None, "power_coefficient", given_power, "must be given, or a file")
+        lengths = {len(c) if isinstance(c, tuple) else 0 for c in (given_thrust, given_power, given or 0)}
+        require(
+            len(lengths) == 1 and 1 not in lengths,
+            "advance_ratio",
+            given,
+            "both coefficients must be numbers, or tables as long as advance_ratio (two values at least)",
+        )
+        if given is not None:
+            rising = all(a < b for a, b in pairwise(given))
+            require(rising, "advance_ratio", given, "must rise from value to value")
+
+        def table(values: Any) -> tuple[float, ...]:
+            return values if isinstance(values, tuple) else (values, values)
+
+        # A constant is a table of two equal values.
+        ratios = (0.0, 1.0) if given is None else given
+        made = Coefficients(ratios, table(given_thrust), table(given_power))
+        thrust, power = (interpolate(0.0, ratios, values) for values in (made.thrust, made.power))
+        require(thrust > 0, "thrust_coefficient", given_thrust, "must be above 0 at rest")
+        require(power >= 0, "power_coefficient", given_power, "must not be below 0 at rest")
+        return made
+
+    def parameters(self) -> Any:
+        """Return the parameters of the law."""
+        made = self._coefficients
+        thrust = made.thrust
+        if self.download > 0:
+            pairs = zip(made.advance_ratio, thrust, strict=True)
+            thrust = tuple(after_download(c, disc_inflow(j, c), self.download) for j, c in pairs)
+        return propeller_tables(self.diameter, Coefficients(made.advance_ratio, thrust, made.power))
