@@ -17,7 +17,7 @@ STEP = wp.constant(4)
 SPAN = wp.constant(128)
 """Number of points of one task: Warp copies all arguments for each."""
 SMALL = wp.constant(wp.float32(0.06))
-CLOSE = wp.constant(wp.float32(0.0625))
+CLOSE = wp.constant(wp.float32(0.125))
 """Part of the squared reach of a point within which others take over its choice."""
 GLOSS = wp.constant(wp.float32(10.0))
 RANKS = wp.constant(3)
