@@ -13,7 +13,7 @@ from PIL import Image
 
 from pegasus.render import RenderObject
 from pegasus.render.embree.renderer import EmbreeRenderer
-from pegasus.scene.scene import Entity, Geometry, Light, Scene, Texture
+from pegasus.scene.scene import Entity, Light, Scene, Texture
 
 GROUND: dict[str, Any] = {"diffuse_color": (0.6, 0.4, 0.2), **LAMBERT}
 GOLDEN = Path(__file__).parent / "data" / "embree_golden.png"
@@ -95,34 +95,6 @@ def test_shadows_lie_where_geometry_puts_them(renderer: EmbreeRenderer) -> None:
         assert dark[ground & (aside < -0.01)].all()
         assert not dark[ground & (aside > 0.01)].any()
         assert (ground & (aside < -0.01)).sum() > 20
-
-
-def corrugated(side: float, width: float, slope: float) -> Geometry:
-    """Return a square in x and y of strips that rise and fall along x in turn."""
-    count = round(side / width)
-    x = (np.arange(count + 1) - count / 2) * width
-    z = np.where(np.arange(count + 1) % 2, slope * width, 0.0)
-    points, normals, faces = [], [], []
-    for k in range(count):
-        rise = (z[k + 1] - z[k]) / width
-        points += [(x[j], y, z[j]) for y in (-side / 2, side / 2) for j in (k, k + 1)]
-        normals += [np.array([-rise, 0.0, 1.0]) / math.hypot(rise, 1.0)] * 4
-        faces += [(4 * k, 4 * k + 1, 4 * k + 3), (4 * k, 4 * k + 3, 4 * k + 2)]
-    return Geometry(np.array(points, np.float32), np.array(faces, np.uint32), np.array(normals, np.float32))
-
-
-def test_shadows_end_at_the_right_pixel_of_corrugated_ground(renderer: EmbreeRenderer) -> None:
-    """Pixels on other strips than their neighbours would be lit or dark like these beside a shadow's edge."""
-    world = scene(
-        ("ground", corrugated(12.0, 0.12, 0.4), GROUND, np.eye(4)),
-        ("roof", quad(8.0), GROUND, at((-4.0, 0.0, 8.0))),
-        lights=[sun((0.0, 0.0, 1.0))],
-    )
-    lit = radiance(renderer, world)[..., 1] > 0.0
-    rays = world_rays(DOWN)
-    x = rays[..., 0] * 5 / -rays[..., 2]
-    assert not lit[x < -0.02].any()
-    assert lit[x > 0.02].all()
 
 
 def test_a_moving_thing_receives_shadows(renderer: EmbreeRenderer) -> None:

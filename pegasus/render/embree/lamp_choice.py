@@ -17,8 +17,6 @@ STEP = wp.constant(4)
 SPAN = wp.constant(128)
 """Number of points of one task: Warp copies all arguments for each."""
 SMALL = wp.constant(wp.float32(0.06))
-CLOSE = wp.constant(wp.float32(0.125))
-"""Part of the squared reach of a point within which others take over its choice."""
 GLOSS = wp.constant(wp.float32(10.0))
 RANKS = wp.constant(3)
 Names = wp.types.vector(length=3, dtype=wp.int32)
@@ -174,31 +172,6 @@ def between_rows(
     return True
 
 
-@wp.func
-def copy_close(
-    materials: wp.array(dtype=SurfaceMaterial),
-    lights: Lights,
-    origins: wp.array(dtype=wp.vec3d),
-    origin_step: wp.int32,
-    directions: wp.array(dtype=wp.vec3d),
-    surface: Surface,
-    choice: Choice,
-    i: wp.int32,
-    point: wp.vec3f,
-    a: wp.int32,
-) -> wp.bool:
-    """Take over the choice of another point if it is close on a similar surface."""
-    if surface.material[a] < 0 or not level(surface, i, a):
-        return False
-    if materials[surface.material[a]].passes != materials[surface.material[i]].passes:
-        return False
-    place = place_of(lights, origins, origin_step, directions, surface, a)
-    if wp.length_sq(point - place) > CLOSE * choice.reach[a]:
-        return False
-    interpolate(choice, i, a, a, 0.0)
-    return True
-
-
 @wp.kernel
 def choose_lamps(
     materials: wp.array(dtype=SurfaceMaterial),
@@ -216,8 +189,7 @@ def choose_lamps(
     Two points that have nearly the same normal, are close to each other relative to the distances of all
     lamps and choose the same lamps determine the points between them: these choose the same lamps, and their
     sums are interpolated, with a relative error of some SMALL^2. Rows 0, STEP, 2 STEP, ... and the last one
-    come first; then, if `between` is 1, the others, whose points may lie between points above and below. At
-    the edges of surfaces a point takes over the choice of one close to it.
+    come first; then, if `between` is 1, the others, whose points may lie between points above and below.
     """
     groups = (width + GROUP - 1) / GROUP
     last = choice.rest.shape[0] / width - 1
@@ -231,22 +203,19 @@ def choose_lamps(
     column = wp.tid() % groups * GROUP
     first = row * width + column
     end = row * width + wp.min(column + GROUP, width)
-    # The reference point, and the last point that is written.
     known = wp.int32(-1)
-    written = first - 1
     place = wp.vec3f(0.0, 0.0, 0.0)
     for i in range(first, end):
         if surface.material[i] < 0:
             known = -1
-            written = i
             for slot in range(choice.lamps.shape[1]):
                 choice.lamps[i, slot] = -1
         else:
             point = place_of(lights, origins, origin_step, directions, surface, i)
-            a = i - row % STEP * width
-            b = i + (below - row) * width
             done = wp.bool(False)
             if between != 0:
+                a = i - row % STEP * width
+                b = i + (below - row) * width
                 done = between_rows(
                     materials,
                     lights,
@@ -272,50 +241,16 @@ def choose_lamps(
                         level(surface, i + 1, known) and wp.length_sq(after - place) < choice.reach[known]
                     )
             if not open_still:
-                copied = wp.bool(False)
                 if not done:
-                    if near:
-                        copied = copy_close(
-                            materials,
-                            lights,
-                            origins,
-                            origin_step,
-                            directions,
-                            surface,
-                            choice,
-                            i,
-                            point,
-                            known,
-                        )
-                    if not copied and between != 0:
-                        copied = copy_close(
-                            materials, lights, origins, origin_step, directions, surface, choice, i, point, a
-                        )
-                        if not copied:
-                            copied = copy_close(
-                                materials,
-                                lights,
-                                origins,
-                                origin_step,
-                                directions,
-                                surface,
-                                choice,
-                                i,
-                                point,
-                                b,
-                            )
-                    if not copied:
-                        choose_at(materials, lights, surface, i, point, wp.vec3f(directions[i]), choice)
+                    choose_at(materials, lights, surface, i, point, wp.vec3f(directions[i]), choice)
                 if near:
                     same = same_lamps(choice, i, known)
-                    for k in range(written + 1, i):
+                    for k in range(known + 1, i):
                         if same:
                             along = wp.float32(k - known) / wp.float32(i - known)
                             interpolate(choice, k, known, i, along)
                         else:
                             inner = place_of(lights, origins, origin_step, directions, surface, k)
                             choose_at(materials, lights, surface, k, inner, wp.vec3f(directions[k]), choice)
-                written = i
-                if not copied:
-                    known = i
-                    place = point
+                known = i
+                place = point

@@ -151,17 +151,8 @@ class Lighting:
             device_array(counts, wp.int32),
             device_array(picks, wp.int32),
         ]
-        for turn in range(shadow_kernels.ROUNDS if rays.width else 1):
-            inputs = [
-                tracer.tables.materials,
-                choice,
-                rays.device_directions,
-                hits.surface,
-                cone,
-                rays.width,
-                turn,
-                *tables,
-            ]
+        for others in (0, 1) if rays.width else (0,):
+            inputs = [tracer.tables.materials, choice, hits.surface, cone, rays.width, others, *tables]
             wp.launch(shadow_kernels.select_rays, 1, inputs=inputs, device="cpu")
             self._cast_shadows(tracer, rays, hits, choice, picks[: counts[-1]], visible, jitter)
         return visible

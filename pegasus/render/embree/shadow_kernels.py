@@ -9,143 +9,78 @@ from pegasus.render.embree.surface_tables import Surface, SurfaceMaterial
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
-ROUNDS = 3
-"""Number of rounds of shadow rays of an image."""
-
 _SELECT = """
     const int total = marks.shape[0], slots = choice.lamps.shape[1], lamps = counts.shape[0] - 1;
     const int columns = width > 0 ? width : total, rows = total / columns;
-    const int* const chosen = choice.lamps.data;
-    const int *const material = surface.material.data, *const entity = surface.entity.data;
-    const float* const normal = (const float*)surface.normal.data;
-    const float* const facing = (const float*)surface.facing.data;
-    const double *const distance = surface.distance.data, *const direction = (const double*)directions.data;
-    float* const shown = visible.data;
-    int* const count_of = counts.data;
-    unsigned char* const marked = marks.data;
-    const auto product = [=](const float* all, int i, int k) {
-        const float *a = all + 3 * i, *b = all + 3 * k;
-        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    const int* chosen = choice.lamps.data;
+    const auto level = [&](int i, int k) {
+        return wp::dot(surface.normal.data[i], surface.normal.data[k]) > 0.98f
+            && wp::dot(surface.facing.data[i], surface.facing.data[k]) > 0.98f;
     };
-    // Whether two points lie on a surface without a step or bend between them.
-    const auto beside = [=](int i, int k) {
-        if (material[k] < 0) return false;
-        const double here = distance[i], step = wp::abs(distance[k] - here);
-        if (step > 0.25 * here) return false;
-        if (product(facing, i, k) <= 0.98f || product(normal, i, k) <= 0.98f) return false;
-        if (step <= 0.02 * here) return true;
-        double above = 0.0;
-        for (int j = 0; j < 3; ++j)
-            above += facing[3 * i + j] * (direction[3 * k + j] * distance[k] - direction[3 * i + j] * here);
-        return wp::abs(above) <= 0.002 * here;
+    // Whether there is no step or bend between two points.
+    const auto beside = [&](int i, int k) {
+        const double step = surface.distance.data[k] - surface.distance.data[i];
+        if (surface.material.data[k] < 0) return false;
+        return wp::abs(step) <= 0.02 * surface.distance.data[i] && level(i, k);
     };
-    // Whether two points are close to each other on an uneven object.
-    const auto together = [=](int i, int k) {
-        return material[k] == material[i] && entity[k] == entity[i]
-            && wp::abs(distance[k] - distance[i]) <= 0.02 * distance[i];
+    const auto leaf = [&](int k) {
+        return surface.material.data[k] >= 0 && materials.data[surface.material.data[k]].passes > 0.0f;
     };
-    const auto leaf = [&](int k) { return material[k] >= 0 && materials.data[material[k]].passes > 0.0f; };
-    // Whether shadows in the crown of a tree are finer than a pixel.
-    const auto distant_leaf = [&](int k) { return leaf(k) && cone * distance[k] > 0.02; };
-    const auto seen_by = [=](int k, int lamp) {
+    const auto seen_by = [&](int k, int lamp) {
         for (int slot = 0; slot < slots; ++slot)
-            if (chosen[k * slots + slot] == lamp) return shown[k * slots + slot];
+            if (chosen[k * slots + slot] == lamp) return visible.data[k * slots + slot];
         return -1.0f;
     };
-    const auto cast = [=](int i, int slot) {
-        marked[i] |= (unsigned char)(1 << slot);
-        ++count_of[chosen[i * slots + slot]];
-    };
-    // Take over what points with the same lamps see of these, or cast.
-    const auto settle = [=](int i, const int* around, int count) {
-        for (int slot = 0; slot < slots && chosen[i * slots + slot] >= 0; ++slot) {
-            float sum = 0.0f, low = 1.0f, high = 0.0f;
-            for (int k = 0; k < count; ++k) {
-                const float part = shown[around[k] * slots + slot];
-                sum += part;
-                low = wp::min(low, part);
-                high = wp::max(high, part);
-            }
-            if (high - low < 0.01f) shown[i * slots + slot] = sum / (float)(count);
-            else cast(i, slot);
-        }
-    };
-    for (int k = 0; k <= lamps; ++k) count_of[k] = 0;
-    const int step = width > 0 && turn < 2 ? 2 : 1, side = 4 * step;
+    for (int k = 0; k <= lamps; ++k) counts.data[k] = 0;
+    const int step = width > 0 && others == 0 ? 2 : 1, side = 4 * step;
     for (int row = 0; row < rows; row += step) for (int column = 0; column < columns; column += step) {
         const int i = row * columns + column;
-        marked[i] = 0;
-        if (chosen[i * slots] < 0) continue;
-        const int odd = row % 2 + column % 2;
-        int own = width > 0 && odd != 0 ? 2 : 0;
-        if (width > 0 && odd == 0 && (row + column) / 2 % 2 != 0 && distant_leaf(i)) own = 1;
-        if (turn != own) continue;
-        if (turn == 0) {
-            for (int slot = 0; slot < slots && chosen[i * slots + slot] >= 0; ++slot) cast(i, slot);
-            continue;
-        }
-        // Points around that have rays already, the nearest first.
-        int around[6], count = 0;
-        const auto ask = [&](int across, int down) {
-            const int x = column + across, y = row + down;
-            if (x >= 0 && x < columns && y >= 0 && y < rows) around[count++] = y * columns + x;
-        };
-        const int nearest = turn == 2 && odd == 1 ? 2 : 4, right = column % 2, lower = row % 2;
-        if (turn == 1) {
-            ask(-2, 0); ask(2, 0); ask(0, -2); ask(0, 2);
-        } else if (odd == 2) {
-            ask(-1, -1); ask(1, 1); ask(1, -1); ask(-1, 1);
-        } else {
-            ask(-right, -lower); ask(right, lower);
-        }
-        bool alike = count == nearest, equal = true;
-        for (int k = 0; k < count && alike; ++k) {
-            alike = beside(i, around[k]);
-            for (int slot = 0; slot < slots; ++slot)
-                equal = equal && chosen[around[k] * slots + slot] == chosen[i * slots + slot];
-        }
-        // Mostly all of them have chosen the same lamps.
-        if (alike && equal) {
-            settle(i, around, count);
-            continue;
-        }
-        const bool crown = !alike && distant_leaf(i);
-        // The shadows of an only lamp, such as the sun, have the most contrast.
-        const int needed = alike || crown || slots > 1 ? 2 : 3;
-        int kept = 0;
-        const auto keep = [&](int first) {
-            for (int k = first; k < count; ++k) {
-                const int j = around[k];
-                if (crown ? leaf(j) && wp::abs(distance[j] - distance[i]) <= 1.0
-                        : alike || (slots > 1 && together(i, j)) || beside(i, j)) around[kept++] = j;
-            }
-        };
-        keep(0);
-        if (nearest == 2 && kept < needed && !crown) {
-            count = kept;
-            ask(-right - 2 * lower, -lower - 2 * right);
-            ask(right + 2 * lower, lower + 2 * right);
-            ask(right - 2 * lower, lower - 2 * right);
-            ask(-right + 2 * lower, -lower + 2 * right);
-            keep(kept);
-        }
-        for (int slot = 0; slot < slots && chosen[i * slots + slot] >= 0; ++slot) {
+        marks.data[i] = 0;
+        const bool alone = width == 0 || (row % 2 == 0 && column % 2 == 0);
+        if (alone == (others != 0) || chosen[i * slots] < 0) continue;
+        const int across = column % 2, down = row % 2 * columns;
+        const int corners[4] = {i - across - down, i + across + down, i + across - down, i - across + down};
+        const int distinct = across != 0 && down != 0 ? 4 : 2;
+        const bool bounded = !alone && column + across < columns && i + across + down < total;
+        bool alike = bounded;
+        for (int k = 0; k < distinct; ++k) alike = alike && beside(i, corners[k]);
+        // Shadows in the crown of a tree are finer than such pixels.
+        const bool crown = bounded && !alike && leaf(i) && cone * surface.distance.data[i] > 0.02;
+        for (int slot = 0; slot < slots; ++slot) {
             const int lamp = chosen[i * slots + slot];
-            float sum = 0.0f, low = 1.0f, high = 0.0f;
-            int agreed = 0;
-            for (int k = 0; k < kept; ++k) {
-                const int there = around[k] * slots + slot;
-                const float part = chosen[there] == lamp ? shown[there] : seen_by(around[k], lamp);
-                if (part < 0.0f) continue;
-                sum += part;
-                low = wp::min(low, part);
-                high = wp::max(high, part);
-                ++agreed;
+            if (lamp < 0) break;
+            if (crown) {
+                float sum = 0.0f;
+                int count = 0;
+                for (int k = 0; k < distinct; ++k) {
+                    const int j = corners[k];
+                    if (!leaf(j)) continue;
+                    const float part = seen_by(j, lamp);
+                    const double step = surface.distance.data[j] - surface.distance.data[i];
+                    if (part < 0.0f || wp::abs(step) > 1.0) continue;
+                    sum += part;
+                    ++count;
+                }
+                if (count >= 2) {
+                    visible.data[i * slots + slot] = sum / (float)(count);
+                    continue;
+                }
             }
-            if (agreed >= needed && (crown || high - low < 0.01f))
-                shown[i * slots + slot] = sum / (float)(agreed);
-            else
-                cast(i, slot);
+            if (alike) {
+                float sum = 0.0f, low = 1.0f, high = 0.0f;
+                for (int k = 0; k < distinct; ++k) {
+                    const float part = seen_by(corners[k], lamp);
+                    sum += part;
+                    low = wp::min(low, part);
+                    high = wp::max(high, part);
+                }
+                if (low >= 0.0f && high - low < 0.01f) {
+                    visible.data[i * slots + slot] = sum / (float)(distinct);
+                    continue;
+                }
+            }
+            marks.data[i] |= (unsigned char)(1 << slot);
+            ++counts.data[lamp];
         }
     }
     int start = 0;
@@ -170,11 +105,10 @@ _SELECT = """
 def select(
     materials: wp.array(dtype=SurfaceMaterial),
     choice: Choice,
-    directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
     cone: wp.float32,
     width: wp.int32,
-    turn: wp.int32,
+    others: wp.int32,
     visible: wp.array2d(dtype=wp.float32),
     marks: wp.array(dtype=wp.uint8),
     counts: wp.array(dtype=wp.int32),
@@ -187,11 +121,10 @@ def select(
 def select_rays(
     materials: wp.array(dtype=SurfaceMaterial),
     choice: Choice,
-    directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
     cone: wp.float32,
     width: wp.int32,
-    turn: wp.int32,
+    others: wp.int32,
     visible: wp.array2d(dtype=wp.float32),
     marks: wp.array(dtype=wp.uint8),
     counts: wp.array(dtype=wp.int32),
@@ -199,18 +132,16 @@ def select_rays(
 ):
     """List the shadow rays of points: index of the point times the number of slots, plus the slot.
 
-    In round 0 these are all rays of the points in even rows and columns of an image, of all points if the
-    width is 0. Round 1 has half of these points where they are leaves whose pixel is wider than 2 cm, and
-    round 2 the points in odd rows or columns. Points of these rounds cast only if points around them do not
-    agree: at least two with rays and no step or bend between them, or close to each other on one object,
-    that have chosen a lamp and see as much of it, which becomes the visible part there. In scenes of one lamp
-    three are needed at edges, and objects do not count. Such leaves take over
-    the mean of at least two others, less than a metre nearer or farther.
+    If `others` is 0 these are all rays of the points in even rows and columns of an image, of all points if
+    the width is 0. If it is 1 these are the rays of the other points, unless their neighbours agree, two or
+    four points that have cast rays: there is no step or bend between them, and they have chosen a lamp and
+    see as much of it, which becomes the visible part there. Leaves whose pixel is wider than 2 cm take over
+    the mean of at least two such points that are leaves, less than a metre nearer or farther.
 
     Rays to the same lamp follow each other, and those of a tile of the image; `counts` holds the end of each
     lamp's rays, the last row the number of all. `marks` is working memory for each point.
     """
-    select(materials, choice, directions, surface, cone, width, turn, visible, marks, counts, picks)
+    select(materials, choice, surface, cone, width, others, visible, marks, counts, picks)
 
 
 _LEAVE = """
