@@ -18,6 +18,7 @@ from pegasus.config.files import load_world
 from pegasus.control import GeometricController, trajectories
 from pegasus.worlds import GENERATORS, make_world
 from pegasus.worlds.check import check_world
+from tests.flyers import PLAIN_IRIS
 from tests.stage_validation import complaints
 
 NAMES = sorted(path.stem for path in resource("config", "worlds").glob("*.yaml"))
@@ -109,7 +110,7 @@ def test_an_iris_flies_through_it_at_full_speed(simulation: Simulation) -> None:
         points=tuple(dense), speed=FULL_SPEED, thrust=1.7, jerk=30.0, ground=ground
     )
     controller = GeometricController(path, relative=False)
-    iris = simulation.add(Multirotor("iris", position=points[0], backends=[controller], sensors={}))
+    iris = simulation.add(Multirotor(PLAIN_IRIS, position=points[0], backends=[controller], sensors={}))
     flown, wanted, fastest, touched = [], [], 0.0, False
     for _ in simulation.stepping(duration=path.duration):
         flown.append(iris.state.position[0].copy())

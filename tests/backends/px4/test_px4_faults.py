@@ -237,7 +237,7 @@ def test_answers_to_every_nth_sample(fly, every):
 
 def test_an_autopilot_that_is_started_again(fly):
     """A restarted PX4 would get a clock that does not begin at zero, or the former outputs be used."""
-    flown = fly(f"--silent 120 --fault close@{AT}s:50", end=3.0, back=True)
+    flown = fly(f"--silent 120 --fault close@{AT}s:50", end=5.0, back=True)
     assert len(flown.warnings) == 1
     assert "is gone" in flown.warnings[0]
     assert flown.phase is Phase.LOCKSTEP
@@ -246,8 +246,8 @@ def test_an_autopilot_that_is_started_again(fly):
     rest = np.flatnonzero((commands[FIRST_BAD_STEP:] == 0).all(axis=1))
     assert rest[0] == pytest.approx(HOLD * 250, abs=2)
     # It arms half a second after it connects, or as soon as the vehicle is at rest: it falls from 1.1 m, and
-    # rocks on its skids for 0.6 s.
-    assert 0.5 < flown.said["ARMED"] < 2.0
+    # rocks on its skids for a second.
+    assert 0.5 < flown.said["ARMED"] < 2.5
     assert flown.armed
     assert (commands[-50:] > 0).all()
 
