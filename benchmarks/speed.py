@@ -247,14 +247,19 @@ _ERRONEOUS_IMU = {
     "accelerometer": {"misalignment_sigma": 0.01, "temperature_bias_sigma": 1e-3},
     "vibration": {"in_plane": 5e-6, "blade_passage": 1e-6},
 }
+_PLAIN = {
+    "thrust_curve": {"model": "quadratic", "thrust_constant": 1.5886e-5, "moment_ratio": 0.016334},
+    "battery": None,
+}
 VEHICLES: dict[str, dict[str, Any]] = {
+    "as shipped": {name: load_vehicle("iris")[0].model_dump()[name] for name in _PLAIN},
     "IMU with errors": {"sensors": _SENSORS | {"imu": _ERRONEOUS_IMU}},
     "electric": {"motor": _ELECTRIC},
     "propeller": {"thrust_curve": _PROPELLER},
     "rotor": {"thrust_curve": _ROTOR},
     "electric, rotor": {"motor": _ELECTRIC, "thrust_curve": _ROTOR},
 }
-"""Changes of the Iris."""
+"""Changes of an Iris with a quadratic thrust curve and without a battery."""
 
 
 def report_models(count: int) -> None:
@@ -263,7 +268,7 @@ def report_models(count: int) -> None:
     Args:
         count: Number of copies.
     """
-    iris = load_vehicle("iris")[0].model_dump()
+    iris = load_vehicle("iris")[0].model_dump() | _PLAIN
     flown: dict[str, tuple[Any, Any]] = {name: (wind, {}) for name, wind in WINDS.items()}
     flown |= {name: (_MEAN, change) for name, change in VEHICLES.items()}
     flown["electric, rotor, dryden"] = WINDS["dryden"], VEHICLES["electric, rotor"]
