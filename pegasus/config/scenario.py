@@ -243,7 +243,7 @@ class JammerSpec(StrictModel):
     radius: Positive
     """Distance within which receivers lose lock, in line of sight [m]."""
     shielded_by_world: bool = False
-    """Whether the scene and vehicles weaken it where they stand between it and a receiver."""
+    """Whether the signal is weakened where the scene or a vehicle blocks the line of sight to a receiver."""
     obstruction_loss: NotNegative = 13.4
     """Loss without line of sight [dB]."""
 

@@ -139,7 +139,7 @@ class PropellerThrust(ThrustCurve):
     static_file: str | None = None
     """File of the UIUC database of the same propeller at rest, `RPM CT CP`."""
     beyond: Literal["held", "momentum"] | None = None
-    """How tables go on beyond their ends; `momentum` for those of a file when None, else `held`."""
+    """Continuation of the tables beyond their ends; by default `momentum` for a file, `held` otherwise."""
     download: float = 0.0
     """Part of the thrust in hover that the wake takes back on the airframe below the rotor."""
     _coefficients: Coefficients = field(init=False, repr=False, compare=False)

@@ -169,8 +169,7 @@ class Flight:
         # A vehicle that flies on estimates may reach the ground later than planned.
         last = simulation.time + (_LATE_LANDING if self.spec.duration is None else 0.0)
         while simulation.time < last and any(m.landing and not m.finished for m in self._missions()):
-            for _ in simulation.stepping(_AFTER_MISSION, speed=speed):
-                pass
+            simulation.run(_AFTER_MISSION, speed=speed)
             if simulation.playback is Playback.STOPPED:
                 return
         if progress is not None:

@@ -50,7 +50,7 @@ class Reception:
     used: IntArray
     """Satellites in use, shape (N,)."""
     lost: BoolArray
-    """Whether there are too few for a solution, shape (N,)."""
+    """True where too few satellites are in use for a solution, shape (N,)."""
 
 
 def satellite_directions(latitude: float, longitude: float, t: float) -> Array:

@@ -50,6 +50,15 @@ def interrupted(folder, instant, *arguments, **options):
     )
 
 
+def flown_with(folder, backend):
+    """Run a scenario with the class `A` of a module as its backend."""
+    (folder / "own.py").write_text(backend)
+    (folder / "s.yaml").write_text(
+        "{name: s, world: flat, vehicles: [{model: iris, backends: [{model: own:A}]}]}"
+    )
+    return interrupted(folder, -1, "run", "s.yaml")
+
+
 @pytest.fixture(scope="module")
 def event_count(tmp_path_factory):
     """Number of audit events of an undisturbed run."""
@@ -73,31 +82,25 @@ def test_any_instant(tmp_path, event_count, part):
 
 def test_swallowed_by_an_import(tmp_path):
     """A library that turns Ctrl-C during its import into another error would hide the interrupt."""
-    (tmp_path / "own.py").write_text(
+    ended = flown_with(
+        tmp_path,
         "import signal\ntry:\n    signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt:\n"
         "    raise ImportError('a part of the library') from None\n"
         "import time\nfrom dataclasses import dataclass\nfrom pegasus import Backend\n"
-        "@dataclass\nclass A(Backend):\n    def __post_init__(self):\n        time.sleep(60.0)\n"
+        "@dataclass\nclass A(Backend):\n    def __post_init__(self):\n        time.sleep(60.0)\n",
     )
-    (tmp_path / "s.yaml").write_text(
-        "{name: s, world: flat, vehicles: [{model: iris, backends: [{model: own:A}]}]}"
-    )
-    ended = interrupted(tmp_path, -1, "run", "s.yaml")
     assert (ended.returncode, ended.stderr) == (130, "")
 
 
 def test_swallowed_by_a_destructor(tmp_path):
     """A destructor or a callback of a weak reference during Ctrl-C would hide the interrupt."""
-    (tmp_path / "own.py").write_text(
+    ended = flown_with(
+        tmp_path,
         "import signal\nimport time\nfrom dataclasses import dataclass\nfrom pegasus import Backend\n"
         "class Interrupting:\n    def __del__(self):\n        signal.raise_signal(signal.SIGINT)\n"
         "@dataclass\nclass A(Backend):\n    def __post_init__(self):\n"
-        "        Interrupting()\n        time.sleep(30.0)\n"
+        "        Interrupting()\n        time.sleep(30.0)\n",
     )
-    (tmp_path / "s.yaml").write_text(
-        "{name: s, world: flat, vehicles: [{model: iris, backends: [{model: own:A}]}]}"
-    )
-    ended = interrupted(tmp_path, -1, "run", "s.yaml")
     assert (ended.returncode, ended.stderr) in ((130, ""), (130, "pegasus: interrupted\n"))
 
 

@@ -84,6 +84,7 @@ class HilInstance:
         self._outgoing: list[bytes] = []
         self._sampled: dict[bytes, int] = {}
         self._starved = False
+        # Copies of doubled messages, for the next step.
         self._again: list[bytes] = []
         self.line: FaultyLine | None = None
         """Faults of the link to the autopilot; None if no message can be lost or late."""
@@ -144,6 +145,7 @@ class HilInstance:
         Args:
             t: Simulation time [s].
         """
+        again, self._again = self._again, []
         if self.line is not None:
             outgoing, newest = self.line.passed(self._outgoing, t), None
             for data in outgoing:
@@ -151,16 +153,15 @@ class HilInstance:
                     self._expect(time_usec)
                     newest = data
             self._starved = newest is None
-            self._outgoing, self._again = [*self._again, *outgoing], []
             if newest is not None and outgoing.count(newest) > 1:
-                self._again.append(newest)
-                del self._outgoing[len(self._outgoing) - 1 - self._outgoing[::-1].index(newest)]
+                self._again = [newest]
+                del outgoing[max(k for k, data in enumerate(outgoing) if data == newest)]
+            self._outgoing = outgoing
             while len(self._sampled) > _LATEST:
                 del self._sampled[next(iter(self._sampled))]
         else:
             self._starved = False
-            if self._again:
-                self._outgoing, self._again = [*self._again, *self._outgoing], []
+        self._outgoing[:0] = again
         if self._outgoing:
             self.link.send_all(self._outgoing)
             self._outgoing.clear()

@@ -109,7 +109,7 @@ class Tracer:
 
     @property
     def is_static(self) -> bool:
-        """Whether there are no objects."""
+        """True if the scene has no moving objects."""
         return not self._objects.prototypes
 
     def refresh(self) -> None:

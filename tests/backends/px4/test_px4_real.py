@@ -262,7 +262,7 @@ def test_a_bad_link_in_flight(real):
 
 
 def test_failures_of_its_shell(real):
-    """What PX4's `failure` command asks for would not fail, or not end."""
+    """PX4's `failure` command would not start a failure, or not end it."""
     backend = real(HOVER, step_timeout=10.0, parameters={"SYS_FAILURE_EN": 1})
     with Simulation(seed=7) as simulation:
         vehicle = simulation.add(iris(backend))
