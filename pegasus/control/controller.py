@@ -220,9 +220,10 @@ class Controller(Backend):
                 value=self._max_speed,
                 remedy="raise it or the thrust, or lower the mass",
             )
+        inertia = vehicle.parameters[0].rotor_inertia
+        lag = vehicle.motor.time_constant(float(hover_speed[0, 0]), float(torque[0, 0]), inertia)
         for k, own in enumerate(self._own):
-            turning = self._angular_acceleration(weight, k)
-            own.derive(tuning_of(vehicle.motor, float(hover_speed[0, 0]), turning))
+            own.derive(tuning_of(lag, self._angular_acceleration(weight, k)))
         law, parts = type(self).law, (self._curve, self.allocation.mixing)
         self._step = None if law is None else ControlStep(law, self._own, *parts, self._limits)
         self.columns: dict[str, Array] = {} if self._step is None else self._step.columns

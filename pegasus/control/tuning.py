@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from pegasus.dynamics import Motor
-
 _INDICES = (2.5, 2.0, 2.0, 2.0)
 """Stability indices of Manabe's standard form, from the slowest to the fastest (Manabe 1998)."""
 
@@ -52,7 +50,7 @@ class Tuning:
     """Angular acceleration planned to stop at a heading [rad/s^2]."""
 
 
-def tuning_of(motor: Motor, hover_speed: float, available: tuple[float, float, float]) -> Tuning:
+def tuning_of(lag: float | None, available: tuple[float, float, float]) -> Tuning:
     """Return gains by the coefficient diagram method, with the motors' lag in the loop.
 
     Horizontal position is a chain of motor lag, attitude and motion, whose characteristic polynomial is
@@ -68,11 +66,10 @@ def tuning_of(motor: Motor, hover_speed: float, available: tuple[float, float, f
     acceleration back to the same end).
 
     Args:
-        motor: The motors.
-        hover_speed: Rotor speed in hover [rad/s].
+        lag: Time constant of the motors about hover [s]; 0.025 s is assumed if it is not known.
         available: Angular acceleration about each axis that the rotors have in hover [rad/s^2].
     """
-    lag = motor_lag(motor, hover_speed)
+    lag = _USUAL_LAG if lag is None else lag
     first, second, third, fourth = _INDICES
     rate = 1.0 / (fourth * _LAG)
     attitude = rate * rate / third
@@ -91,18 +88,3 @@ def tuning_of(motor: Motor, hover_speed: float, available: tuple[float, float, f
         tilt_acceleration=max(_TILT_SHARE * min(available[:2]), 0.5),
         yaw_acceleration=max(min(_YAW_SHARE * available[2], _MOST_YAW_ACCELERATION), 0.05),
     )
-
-
-def motor_lag(motor: Motor, speed: float) -> float:
-    """Return the time constant of a motor about a rotor speed [s].
-
-    It is the larger of `time_constant_up` and `time_constant_down`; 0.025 s is assumed of a motor without
-    them.
-
-    Args:
-        motor: The motor.
-        speed: Rotor speed [rad/s].
-    """
-    constants = [getattr(motor, name, None) for name in ("time_constant_up", "time_constant_down")]
-    known = [float(value) for value in constants if value is not None]
-    return max(known, default=_USUAL_LAG)

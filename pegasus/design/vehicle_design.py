@@ -70,8 +70,7 @@ class VehicleDesign:
 
     Raises:
         ConfigError: If a value is out of range, the parts weigh more than the vehicle, propellers overlap,
-        the
-            rotors cannot control the vehicle, or it cannot hover.
+            the rotors cannot control the vehicle, or it cannot hover.
     """
 
     name: str

@@ -71,9 +71,14 @@ def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
         ("hover", f"{speed:.1f} rad/s, {force:.3f} N and {torque:.4f} N m per rotor"),
         ("shaft power in hover", f"{layout.count * torque * speed:.1f} W"),
     ]
+    motor, inertia = vehicle.motor, vehicle.parameters[0].rotor_inertia
+    if (lag := motor.time_constant(speed, torque, inertia)) is not None:
+        rows.append(("motor lag in hover", f"{1e3 * lag:.0f} ms"))
     if vehicle.battery is not None:
-        time = vehicle.battery.battery.endurance(layout.count * torque * speed)
-        rows.append(("hover time", f"{time / 60:.1f} min"))
+        battery, drawn = vehicle.battery.battery, motor.electrical_power(speed, torque)
+        power = layout.count * (torque * speed / battery.efficiency if drawn is None else drawn)
+        rows.append(("power of the motors in hover", f"{power:.1f} W"))
+        rows.append(("hover time", f"{battery.endurance(power) / 60:.1f} min"))
     if np.isfinite(vehicle.motor.max_speed):
         fastest = np.full((1, 1), vehicle.motor.max_speed)
         most = float(curve.thrust(fastest, still, density)[0][0, 0]) * upward

@@ -274,18 +274,19 @@ class Battery:
             return charge, cell_voltage(charge)
         return np.array(self.state_of_charge), np.array(self.cell_voltages)
 
-    def endurance(self, shaft_power: float) -> float:
-        """Return the endurance at a constant power of the rotors [s].
+    def endurance(self, motor_power: float) -> float:
+        """Return the endurance at a constant power of the motors [s].
 
         The integral of capacity over current, from the initial charge down to the first of a thousand steps
         at which the voltage is below the cut-off voltage.
 
         Args:
-            shaft_power: Torque times speed of all rotors together [W].
+            motor_power: Power that all motors draw together [W]: their shaft power divided by `efficiency`,
+                or that of electric motors.
         """
         charge = np.linspace(self.charge, 0.0, 1001)
         open_voltage = self.cell_count * np.interp(charge, *self.curve())
-        power = shaft_power / self.efficiency + self.avionics_power
+        power = motor_power + self.avionics_power
         current = np.array([load_current(power, u, self.resistance) for u in open_voltage.tolist()])
         enough = open_voltage - self.resistance * current >= self.cell_count * self.cutoff_voltage
         last = len(charge) if enough.all() else int(enough.argmin())

@@ -219,6 +219,33 @@ class ElectricMotor(DrivenMotor):
         """True with an integral part of the speed controller."""
         return self.speed_control == "closed_loop" and self.integral_gain > 0
 
+    def time_constant(self, speed: float, torque: float, inertia: float) -> float:
+        """Return the time constant of small changes of the rotor speed [s].
+
+        J w' = M - Q is linearised about the steady speed, with a torque of the air that grows with w^2. A
+        controller of the speed is taken without its integral, and limits of voltage and current as far off.
+        """
+        p = self.parameters()
+        current, applied = self._steady(speed, torque)
+        stiffness = p.torque_constant * current
+        if p.closed_loop == 1:
+            stiffness += p.proportional_gain * (p.voltage_gain * current + p.voltage_offset)
+        rest = 2.0 * p.resistance * current - (p.voltage_gain * applied - p.torque_constant * speed)
+        damping = p.torque_constant * stiffness / rest + p.viscous_friction + 2.0 * torque / speed
+        return inertia / damping
+
+    def electrical_power(self, speed: float, torque: float) -> float:
+        """Return voltage times current at a steady speed [W]."""
+        current, applied = self._steady(speed, torque)
+        return current * applied
+
+    def _steady(self, speed: float, torque: float) -> tuple[float, float]:
+        """Return current [A] and applied voltage [V] that hold a speed against a torque of the air."""
+        p = self.parameters()
+        current = (torque + p.coulomb_friction + p.viscous_friction * speed) / p.torque_constant
+        needed = p.resistance * current + p.torque_constant * speed
+        return current, current * needed / (p.voltage_offset + p.voltage_gain * current)
+
     def fastest_rate(self, inertia: float) -> float:
         """Return the rate of speed by back-EMF, controller and friction [1/s]."""
         p = self.parameters()

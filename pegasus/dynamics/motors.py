@@ -35,6 +35,25 @@ class Motor:
         require(self.max_speed > 0, "max_speed", self.max_speed, "must be above 0 rad/s")
         require(self.min_speed < self.max_speed, "min_speed", self.min_speed, "must be below max_speed")
 
+    def time_constant(self, speed: float, torque: float, inertia: float) -> float | None:
+        """Return the time constant of small changes of the rotor speed [s]; None if it is not known.
+
+        Args:
+            speed: Steady rotor speed [rad/s].
+            torque: Torque of the air at that speed [N m].
+            inertia: Inertia of motor and propeller [kg m^2].
+        """
+        return None
+
+    def electrical_power(self, speed: float, torque: float) -> float | None:
+        """Return the power drawn from the supply [W]; None for the shaft power by the battery's efficiency.
+
+        Args:
+            speed: Steady rotor speed [rad/s].
+            torque: Torque of the air at that speed [N m].
+        """
+        return None
+
     def step(self, speed: Array, command: Array, dt: float) -> Array:
         """Return the rotor speed after dt [rad/s], shape (N, R).
 
@@ -94,6 +113,10 @@ class FirstOrderMotor(Motor):
         for name in ("time_constant_up", "time_constant_down"):
             value = getattr(self, name)
             require(value > 0, name, value, "must be above 0 s", "use model ideal for a motor without lag")
+
+    def time_constant(self, speed: float, torque: float, inertia: float) -> float:
+        """Return the larger of `time_constant_up` and `time_constant_down` [s]."""
+        return max(self.time_constant_up, self.time_constant_down)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,9 @@ def test_a_file_gives_the_battery_and_its_sheet_the_time(tmp_path):
     assert vehicle.sensors["battery"].rate_hz == 10.0
     rows = dict(vehicle_sheet(file))
     shaft = float(rows["shaft power in hover"].split()[0])
-    assert float(rows["hover time"].split()[0]) == pytest.approx(pack().endurance(shaft) / 60, abs=0.06)
+    assert float(rows["hover time"].split()[0]) == pytest.approx(
+        pack().endurance(shaft / 0.75) / 60, abs=0.06
+    )
     # Some 74 W h minus what stays below the cut-off, for 4/3 of the power.
     assert float(rows["hover time"].split()[0]) == pytest.approx(74 / (shaft / 0.75) * 60, rel=0.1)
     file.write_text(yaml.safe_dump(IRIS | {"battery": battery | {"capacity": -1}}))

@@ -70,3 +70,19 @@ def test_figures_of_the_file(sheet):
     assert rows["sensor eye"].startswith("GPS at ")
     assert "sensor imu" not in rows
     assert rows["rotor 1"] == "(-0.125, 0.219, 0.023) m, ccw"
+
+
+def test_electric_motors_draw_their_own_power(sheet):
+    """The hover time of electric motors would be that of an efficiency, their lag that of other motors."""
+    kind = {"model": "electric", "kv": 920, "resistance": 0.12, "no_load_current": 0.5, "inertia": 1.0e-5}
+    drive = {"speed_control": "open_loop", "nominal_voltage": 11.1, "max_speed": 718}
+    rows = sheet(motor=kind | drive, propeller={"diameter": 0.254, "inertia": 3.0e-5})
+    speed, _, torque = numbers(rows["hover"])
+    constant = 30.0 / (math.pi * 920)
+    current = torque / constant + 0.5
+    power = 4 * current * (0.12 * current + constant * speed)
+    assert numbers(rows["power of the motors in hover"])[0] == pytest.approx(power, rel=5e-3)
+    damping = constant**2 / 0.12 + 2 * torque / speed
+    assert numbers(rows["motor lag in hover"])[0] == pytest.approx(1e3 * 4.0e-5 / damping, abs=0.6)
+    shaft, usual = numbers(rows["shaft power in hover"])[0], sheet()
+    assert numbers(usual["power of the motors in hover"])[0] == pytest.approx(shaft / 0.75, rel=5e-3)

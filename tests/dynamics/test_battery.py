@@ -92,7 +92,7 @@ def test_time_of_a_constant_discharge():
             assert state.current[0] == pytest.approx(current, rel=1e-12)
     # To the period with which the charge moves on.
     assert steps * DT == pytest.approx(expected, abs=0.041)
-    assert cell.endurance(74.0) == pytest.approx(expected, rel=1e-9)
+    assert cell.endurance(100.0) == pytest.approx(expected, rel=1e-9)
 
 
 def test_energy_is_conserved():
@@ -121,7 +121,7 @@ def test_endurance_is_that_of_a_flight():
     while not state.empty[0]:
         drawn(state, 100.0)
         steps += 10
-    assert steps * DT == pytest.approx(cell.endurance(100.0), rel=5e-3, abs=0.1)
+    assert steps * DT == pytest.approx(cell.endurance(100.0 / cell.efficiency), rel=5e-3, abs=0.1)
     assert cell.endurance(1e6) == 0.0
 
 

@@ -84,6 +84,36 @@ def test_closed_loop_applies_back_emf_and_gain_within_the_supply():
     assert at(motor, 0.0, 900.0)[0] == pytest.approx(0.01 * 12.0 / 0.1)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"no_load_current": 0.4, "viscous_friction": 2e-6, "voltage_gain": 0.9},
+        {"voltage_offset": 0.05},
+        {"regenerative": True, "inertia": 1e-5},
+        {"speed_control": "closed_loop", "proportional_gain": 0.02},
+        {"speed_control": "closed_loop", "proportional_gain": 0.005, "voltage_offset": 0.05},
+    ],
+)
+def test_linear_response_and_power_are_those_of_the_law(more):
+    """A wrong lag would mistune controllers, a wrong power the hover time of a sheet."""
+    motor = ElectricMotor(**PLAIN | more)
+    load, inertia, speed = 1e-7, 4e-5, 500.0
+
+    def acceleration(speed, command):
+        return (at(motor, speed, command)[0] - load * speed**2) / inertia
+
+    # The command that holds the speed, by bisection.
+    low, high = 0.0, 1000.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if acceleration(speed, middle) < 0.0 else (low, middle)
+    slope = (acceleration(speed + 0.01, low) - acceleration(speed - 0.01, low)) / 0.02
+    torque = load * speed**2
+    assert motor.time_constant(speed, torque, inertia) == pytest.approx(-1.0 / slope, rel=1e-4)
+    assert motor.electrical_power(speed, torque) == pytest.approx(at(motor, speed, low)[2], rel=1e-9)
+
+
 def test_integral_does_not_wind_up():
     """An integral that rises while the voltage is at its limit would overshoot for seconds."""
     motor = ElectricMotor(**PLAIN, **CLOSED)
