@@ -9,7 +9,7 @@ from pegasus import ConfigError
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.backends.mavlink.link import Link
 from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
-from pegasus.backends.px4.lockstep import HilInstance, Phase
+from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.core.link_state import FaultyLine
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
 

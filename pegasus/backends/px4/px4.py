@@ -24,8 +24,9 @@ from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.backends.px4.failures import FailureListener
 from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
 from pegasus.backends.px4.hil import SensorMessages, rc_message
+from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.backends.px4.hil_sensors import HilSensors
-from pegasus.backends.px4.lockstep import HilInstance, HilLockstep, Phase
+from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.backends.px4.program import (
     HIL_PORT,
     PAYLOAD_PORT,

@@ -27,7 +27,7 @@ from px4_rig import (
 
 from pegasus import Simulation
 from pegasus.backends import PX4
-from pegasus.backends.px4.lockstep import Phase
+from pegasus.backends.px4.hil_instance import Phase
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 MISSION = "--mission hover --ready 0.5 --height 1"

@@ -14,7 +14,8 @@ from pegasus.backends import PX4
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.backends.mavlink.link import UdpLink
 from pegasus.backends.mavlink.messages import HilGps, HilSensor, HilStateQuaternion, RcChannels
-from pegasus.backends.px4.lockstep import HilInstance, HilLockstep
+from pegasus.backends.px4.hil_instance import HilInstance
+from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.base.system import resource
 from pegasus.dynamics import IdealMotor
 

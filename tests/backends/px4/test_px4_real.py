@@ -15,7 +15,7 @@ from px4_rig import Recorder, datagrams, distance, fly_until, free_instance, iri
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import PX4, GuidedPX4
 from pegasus.backends.mavlink.ports import bind_udp
-from pegasus.backends.px4.lockstep import Phase
+from pegasus.backends.px4.hil_instance import Phase
 from pegasus.backends.px4.program import PX4Program
 from pegasus.base.system import resource
 from pegasus.config.files import load_scenario, load_vehicle
