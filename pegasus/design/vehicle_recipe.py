@@ -321,10 +321,15 @@ def _thrust(design: VehicleDesign) -> str:
     return f"""\
 # C_T = {propeller.thrust_coefficient:.4g} ({thrust}), C_P = {propeller.power_coefficient:.4g} ({power}):
 # fits to static data of the UIUC propeller database; nine of ten propellers lie within 20 % and 42 %.
-# thrust_constant = C_T rho D^4 / (2 pi)^2 with rho = 1.225 kg/m^3; moment_ratio = C_P D / (2 pi C_T).\
+# Over the advance ratio J = v / (n D) by the medians of that database, up to where there is no thrust.\
 {pair if design.arm_count < len(design.rotors) else ""}
-thrust_curve: {{model: quadratic, thrust_constant: {propeller.thrust_constant:.5g}, \
-moment_ratio: {propeller.moment_ratio:.4g}}}"""
+thrust_curve:
+  model: propeller
+  diameter: {propeller.diameter:.4g}
+  advance_ratio: [{_numbers(propeller.advance_ratios, 4)}]
+  thrust_coefficient: [{_numbers(propeller.thrust_coefficients)}]
+  power_coefficient: [{_numbers(propeller.power_coefficients)}]
+  beyond: momentum"""
 
 
 def _battery(design: VehicleDesign) -> str:

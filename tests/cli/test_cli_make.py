@@ -44,7 +44,7 @@ def test_a_vehicle_is_made(pegasus, tmp_path):
     assert yaml.safe_load(text)["mass"] == 1.5
     for formula in (
         "K = 60 / (2 pi kV)",
-        "C_T rho D^4 / (2 pi)^2",
+        "0.1865 (p/D)^0.607",
         "J / (K^2 / R + 2 q w_h)",
         "UIUC",
         "m L^2",

@@ -2,9 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
+import yaml
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.system import resource
 from pegasus.design import Propeller
 
 # Static C_T and C_P of the UIUC propeller database, means over the upper half of the measured speeds.
@@ -125,3 +128,29 @@ def test_wrong_designations_are_refused(text, message):
     with pytest.raises(ConfigError) as caught:
         Propeller.parse(text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "vehicle"),
+    [("10x4.7SF", "iris"), ("11x4.7SF", "x500"), ("9x5", "octorotor"), ("5x4x3", "racer")],
+)
+def test_fall_with_the_advance_ratio_is_measured(name, vehicle):
+    """A designed vehicle would climb without losing thrust, or lose what no propeller of its size does.
+
+    The tables in the files of these vehicles are UIUC's measurements of such propellers.
+    """
+    curve = yaml.safe_load(resource("config", "vehicles", f"{vehicle}.yaml").read_text())["thrust_curve"]
+    propeller = Propeller.parse(name)
+    made = (propeller.thrust_coefficients, propeller.power_coefficients)
+    for known, ours in zip((curve["thrust_coefficient"], curve["power_coefficient"]), made, strict=True):
+        for ratio, value in zip(curve["advance_ratio"], known, strict=True):
+            if ratio > 0.75 * propeller.advance_ratios[-1]:
+                continue
+            estimate = np.interp(ratio, propeller.advance_ratios, ours)
+            assert abs(estimate / ours[0] - value / known[0]) < 0.22, ratio
+
+
+def test_power_that_would_make_energy_is_refused():
+    """A propeller of an efficiency above 1 would be written, and its file be refused later."""
+    with pytest.raises(ConfigError, match=r"power_coefficient = 0\.02: must be at least .* exceed 1"):
+        Propeller(diameter=0.3, pitch=0.3, measured_thrust_coefficient=0.12, measured_power_coefficient=0.02)
