@@ -1,5 +1,6 @@
 """Faults of a vehicle's links: which messages are lost, late or sent twice."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,8 @@ class LinkState:
     def __init__(self) -> None:
         self._acting: dict[str, list[Injection]] = {}
         self._keys: dict[str, int] = {}
+        # Messages that have had a draw, by link, copy and channel: a fault that comes again draws anew.
+        self._drawn: Counter[tuple[str, int, int]] = Counter()
 
     def reset(self, seed: int, vehicle: str) -> None:
         """Begin anew without faults.
@@ -31,6 +34,7 @@ class LinkState:
             vehicle: Name of the vehicle.
         """
         self._acting = {}
+        self._drawn.clear()
         self._keys = {link: draw_key(stream(seed, vehicle, "link", link)) for link in LINKS}
 
     def take(self, acting: "Sequence[Injection]") -> None:
@@ -69,16 +73,16 @@ class LinkState:
                     found[fault.kind] = 1.0 - (1.0 - found[fault.kind]) * (1.0 - amount)
         return found
 
-    def draw(self, link: str, copy: int, number: int, channel: int) -> tuple[float, float]:
-        """Return two numbers between 0 and 1 of a message.
+    def draw(self, link: str, copy: int, channel: int) -> tuple[float, float]:
+        """Return two numbers between 0 and 1 of the next message.
 
         Args:
             link: One of `LINKS`.
             copy: Index of the copy.
-            number: Number of the message.
             channel: Number of the topic, whose messages have numbers of their own.
         """
-        key = self._keys.get(link, 0)
+        self._drawn[link, copy, channel] += 1
+        key, number = self._keys.get(link, 0), self._drawn[link, copy, channel]
         a, b, _, _ = philox(Word(key), Word(number & 0xFFFFFFFF), Word(copy), Word(channel), Word(2))
         return uniform(a), uniform(b)
 
@@ -95,7 +99,6 @@ class FaultyLine:
 
     def __init__(self, state: LinkState, link: str, copy: int, channel: int = 0) -> None:
         self._state, self._link, self._copy, self._channel = state, link, copy, channel
-        self._number = 0
         self._waiting: list[tuple[float, Any]] = []
 
     @property
@@ -114,8 +117,7 @@ class FaultyLine:
         """
         values = self._state.values(self._link, self._copy)
         for message in messages:
-            self._number += 1
-            lost, doubled = self._state.draw(self._link, self._copy, self._number, self._channel)
+            lost, doubled = self._state.draw(self._link, self._copy, self._channel)
             if lost < values["loss"]:
                 continue
             copies = 2 if doubled < values["duplicate"] else 1

@@ -130,6 +130,24 @@ def test_a_share_of_messages_is_lost():
         assert 640 < len(flown.link.times) - 20 < 760
 
 
+def test_a_fault_that_comes_again_loses_other_messages():
+    """Each outage would repeat the first one message by message, or a reset would not repeat the flight."""
+    with flying(backends=[PX4(500.0)]) as (sim, vehicle):
+        flown = Flown(vehicle)
+        vehicle.inject(LinkLoss("mavlink", amount=0.3, start=0.08, end=0.48))
+        vehicle.inject(LinkLoss("mavlink", amount=0.3, start=0.88, end=1.28))
+        flown.run(380)
+        steps = np.round(np.array(flown.link.times) / (PERIOD * 1e6)).astype(int) - 1
+        lost = np.setdiff1d(np.arange(400), steps)
+        first, second = lost[lost < 200] - 20, lost[lost >= 200] - 220
+        assert min(len(first), len(second)) > 15
+        assert not np.array_equal(first, second)
+        sim.reset()
+        again = Flown(vehicle)
+        again.run(380)
+        assert again.link.times == flown.link.times
+
+
 def test_late_messages_arrive_in_order_after_the_delay():
     """Messages that overtake others, or arrive early, would not come through a slow link."""
     with flying(backends=[PX4(500.0)]) as (_, vehicle):
