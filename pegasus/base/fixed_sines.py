@@ -3,7 +3,7 @@
 The last bits of a C library's sine differ with the processor: it uses fused operations where there are some.
 """
 
-from pegasus.base.step_math import Real, wrapped
+from pegasus.base.step_types import Real, wrapped
 
 
 def sine_ratio(square: Real) -> Real:

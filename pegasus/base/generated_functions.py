@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pegasus.base.step_math import BUILTINS
+from pegasus.base.step_types import BUILTINS
 
 
 def digest(*functions: Callable[..., Any]) -> str:

@@ -13,7 +13,20 @@ import warp as wp
 
 from pegasus.base.components import annotations_of
 from pegasus.base.generated_functions import digest, written
-from pegasus.base.step_math import BUILTINS, Column, Mat33, Quat, Reals, Table, Vec3, Word, length, sqrt
+from pegasus.base.step_types import (
+    BUILTINS,
+    Column,
+    Mat33,
+    Quat,
+    Reals,
+    Table,
+    Vec3,
+    Word,
+    bits_of,
+    length,
+    number_of,
+    sqrt,
+)
 
 _TRIPLE = tuple[float, float, float]
 NUMBERS: dict[Any, Any] = {
@@ -141,8 +154,7 @@ def kernel_of(
 
 def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
     """Return the function of Warp for a step function, made with all that it calls if it is new."""
-    if function is length:
-        function = _table_length
+    function = _STAND_INS.get(function, function)
     key = f"{function.__module__}.{function.__qualname__}".replace(".", "_").replace("<locals>", "local")
     if key in linking.module.functions:
         return linking.module.functions[key]
@@ -173,6 +185,22 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
 
 def _table_length(values: Reals) -> int:
     return values.shape[0]  # type: ignore[attr-defined, no-any-return]
+
+
+def _bits_of(x: float) -> Word:
+    return wp.cast(x, wp.uint64)  # type: ignore[no-any-return]
+
+
+def _number_of(bits: Word) -> float:
+    return wp.cast(bits, wp.float64)  # type: ignore[no-any-return]
+
+
+_STAND_INS: dict[Callable[..., Any], Callable[..., Any]] = {
+    length: _table_length,
+    bits_of: _bits_of,
+    number_of: _number_of,
+}
+"""Functions of Warp in place of step functions that only Python can run."""
 
 
 def _differentiable_root(x: float) -> float:

@@ -87,7 +87,10 @@ def first_order_motor(
     tau = p.time_constant_down
     if magnitude(command) > magnitude(speed):
         tau = p.time_constant_up
-    return command + (speed - command) * exp(-dt / tau), state
+    left = 1.0
+    if dt > 0.0:
+        left = exp(-dt / tau)
+    return command + (speed - command) * left, state
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,211 @@
+"""Elementary functions by arithmetic and roots alone, with the same bits on every processor.
+
+Those of C libraries differ in their last bits: they use fused operations where a processor has some. The
+polynomials are short, and compiled code holds them without a call.
+"""
+
+import math
+
+from pegasus.base.step_types import (
+    Real,
+    Word,
+    bits_of,
+    floor,
+    magnitude,
+    maximum,
+    minimum,
+    number_of,
+    sqrt,
+)
+
+_INFINITE, _UNDEFINED = math.inf, math.nan
+_PI, _HALF_PI, _QUARTER_PI = math.pi, math.pi / 2.0, math.pi / 4.0
+_BY_HALF_PI = 2.0 / math.pi
+_HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
+"""Parts of pi / 2 of 33 bits, the last one of all that remain."""
+_BY_LN_2, _HALF_LN_2 = 1.4426950408889634, 0.5 * math.log(2.0)
+_LN_2_HIGH, _LN_2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+"""Parts of the logarithm of 2; the first has 33 bits."""
+_ROOT_2 = math.sqrt(2.0)
+_NARROW = 0.4
+"""Slope up to which the series of the arc tangent is used."""
+_BIAS = 1023.0
+_MANTISSA, _UNIT_EXPONENT = Word(52), Word(1 << 52)
+_LEAST, _GREATEST, _SCALE = 2.0**-1000, 2.0**1000, 2.0**100
+
+
+def exp(x: Real) -> Real:
+    """Return the exponential to 1e-16 of it; infinite where it is too large.
+
+    exp(k ln 2 + r) = 2^k (1 + r + r^2 q(r)) with |r| <= ln(2) / 2; the polynomial q is exact to 2e-17.
+    """
+    r = x
+    first = 1.0
+    second = 1.0
+    # Not for a value that is not a number, which has no exponent.
+    if magnitude(x) > _HALF_LN_2:
+        near = minimum(maximum(x, -760.0), 720.0)
+        k = floor(near * _BY_LN_2 + 0.5)
+        r = near - k * _LN_2_HIGH - k * _LN_2_LOW
+        # In two factors, which alone are neither 0 nor infinite.
+        half = floor(0.5 * k)
+        first = _power_of_2(half)
+        second = _power_of_2(k - half)
+    s = r * r
+    f = s * s
+    q = (0.5 + r * 0.16666666666666669) + s * (0.04166666666662413 + r * 0.008333333333330062)
+    q += f * ((0.0013888888917213717 + r * 0.00019841269863053618)
+              + s * (2.4801521295954376e-05 + r * 2.7557268459997064e-06)
+              + f * (2.7620088445409746e-07 + r * 2.510038549551032e-08))  # fmt: skip
+    return (1.0 + (r + s * q)) * first * second
+
+
+def _power_of_2(k: Real) -> Real:
+    """Return 2^k of a whole number from -1022 to 1023."""
+    return number_of(Word(int(k + _BIAS)) * _UNIT_EXPONENT)
+
+
+def log(x: Real) -> Real:
+    """Return the natural logarithm to 1e-16 of it; minus infinity at 0, NaN below it.
+
+    log(2^k (1 + f)) with 1 + f between the roots of 1/2 and 2 by s = f / (2 + f): log(1 + f) = 2 artanh(s).
+    Source: e_log.c of FDLIBM (Sun Microsystems 1993).
+    """
+    inner = x
+    shift = 0.0
+    if not x < _GREATEST:
+        if not x < _INFINITE:
+            return x
+        inner = x * (1.0 / _SCALE)
+        shift = 100.0
+    elif x < _LEAST:
+        if x < 0.0:
+            return _UNDEFINED
+        if x == 0.0:
+            return -_INFINITE
+        inner = x * _SCALE
+        shift = -100.0
+    k = Real(bits_of(inner) >> _MANTISSA) - _BIAS
+    mantissa = inner * _power_of_2(-k)
+    if mantissa > _ROOT_2:
+        mantissa = 0.5 * mantissa
+        k += 1.0
+    k += shift
+    f = mantissa - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (0.3999999999940942 + w * (0.22222198432149784 + w * 0.15313837699209373))
+    odd = 0.2857142874366239 + w * (0.1818357216161805 + w * 0.14798198605116586)
+    series = even + z * (0.6666666666666735 + w * odd)
+    half = 0.5 * f * f
+    return k * _LN_2_HIGH - ((half - (s * (half + series) + k * _LN_2_LOW)) - f)
+
+
+def power(base: Real, exponent: Real) -> Real:
+    """Return a power; NaN for a negative base and an exponent that is not whole.
+
+    Its relative error is 2e-16 times the magnitude of exponent log(base), at least 2e-16.
+    """
+    if exponent == 0.0 or base == 1.0:
+        return 1.0
+    size = exp(exponent * log(magnitude(base)))
+    if base < 0.0:
+        if floor(exponent) != exponent:
+            return _UNDEFINED
+        if floor(0.5 * exponent) != 0.5 * exponent:
+            return -size
+    return size
+
+
+def _quadrant(x: Real) -> tuple[Real, Real, Real]:
+    """Return the nearest multiple of pi / 2 as a number from 0 to 3, and sine and cosine of what remains.
+
+    Source: k_sin.c and k_cos.c of FDLIBM (Sun Microsystems 1993), for a remainder of at most pi / 4.
+    """
+    r = x
+    quadrant = 0.0
+    if magnitude(x) > _QUARTER_PI:
+        k = floor(x * _BY_HALF_PI + 0.5)
+        r = x - k * _HALF_PI_1 - k * _HALF_PI_2 - k * _HALF_PI_3
+        quadrant = k - 4.0 * floor(0.25 * k)
+    z = r * r
+    w = z * z
+    sine = (0.008333333333322490 + z * -0.00019841269829857949) + w * (
+        (2.7557313707070068e-06 + z * -2.5050760253406863e-08) + w * 1.58969099521155010e-10
+    )
+    cosine = (0.0416666666666666019 + z * -0.00138888888888741096) + w * (
+        (2.48015872894767294e-05 + z * -2.75573143513906633e-07)
+        + w * (2.08757232129817483e-09 + z * -1.13596475577881948e-11))  # fmt: skip
+    return quadrant, r + r * z * (-0.16666666666666632 + z * sine), 1.0 - (0.5 * z - w * cosine)
+
+
+def sin(x: Real) -> Real:
+    """Return the sine of an angle [rad], to 2e-16 up to a million; NaN of an infinite one."""
+    quadrant, sine, cosine = _quadrant(x)
+    if quadrant == 0.0:
+        return sine
+    if quadrant == 1.0:
+        return cosine
+    if quadrant == 2.0:
+        return -sine
+    return -cosine
+
+
+def cos(x: Real) -> Real:
+    """Return the cosine of an angle [rad], to 2e-16 up to a million; NaN of an infinite one."""
+    quadrant, sine, cosine = _quadrant(x)
+    if quadrant == 0.0:
+        return cosine
+    if quadrant == 1.0:
+        return -sine
+    if quadrant == 2.0:
+        return -cosine
+    return sine
+
+
+def tan(x: Real) -> Real:
+    """Return the tangent of an angle [rad]; NaN of an infinite one."""
+    quadrant, sine, cosine = _quadrant(x)
+    if quadrant == 1.0 or quadrant == 3.0:
+        return -cosine / sine
+    return sine / cosine
+
+
+def atan2(y: Real, x: Real) -> Real:
+    """Return the angle of a point (x, y) [rad], 0 at the origin.
+
+    Source: the series of s_atan.c of FDLIBM (Sun Microsystems 1993).
+    """
+    if x != x or y != y:
+        return _UNDEFINED
+    wide = magnitude(x)
+    high = magnitude(y)
+    larger = maximum(wide, high)
+    if larger == 0.0:
+        return 0.0
+    ratio = minimum(wide, high) / larger
+    angle = 0.0
+    if ratio > _NARROW:
+        ratio = (ratio - 1.0) / (ratio + 1.0)
+        angle = _QUARTER_PI
+    z = ratio * ratio
+    w = z * z
+    even = 0.04976877994615932 + w * 0.016285820115365782
+    even = 0.09090887133436507 + w * (0.06661073137387531 + w * even)
+    even = z * (0.3333333333333293 + w * (0.14285714272503466 + w * even))
+    odd = 0.058335701337905735 + w * 0.036531572744216916
+    odd = w * (0.19999999999876483 + w * (0.11111110405462356 + w * (0.0769187620504483 + w * odd)))
+    angle += ratio - ratio * (even - odd)
+    if high > wide:
+        angle = _HALF_PI - angle
+    if x < 0.0:
+        angle = _PI - angle
+    if y < 0.0:
+        return -angle
+    return angle
+
+
+def asin(x: Real) -> Real:
+    """Return the arc sine [rad]; NaN beyond -1 to 1."""
+    return atan2(x, sqrt((1.0 - x) * (1.0 + x)))
