@@ -19,22 +19,26 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.base.step_math import Real, Reals, Vec3, floor, magnitude, minimum, sqrt
+from pegasus.base.step_math import Real, Reals, Vec3, magnitude, minimum
 from pegasus.dynamics.propeller_curve import PropellerThrust
 from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download, axial_inflow, disc_inflow
 from pegasus.dynamics.thrust_curves import signed_root
 
 _TURN = 2.0 * math.pi
-_PER_TURN = 1.0 / _TURN
-_SLOW = 1e-9
-"""Travel of a blade tip [m/s] below which advance ratios are those of this travel."""
+_SLOW = 3e-9
+"""Speed of a blade tip [m/s] below which advance ratios are those of this speed."""
 _DENSITY = 50.0
 """Points of the tables per unit of the advance ratio along the axis."""
-_ACROSS = 13
-"""Points of the tables across the axis, evenly spaced in mu / (mu + 0.3), which is 1 at the last."""
-_LAST_ACROSS = 12.0
-_HALF = 0.3
+_ACROSS = 21
+"""Points of the tables across the axis, evenly spaced in mu^2 / (mu^2 + 0.25), which is 1 at the last: the
+coefficients are smooth in mu^2."""
+_LAST_ACROSS, _LAST_SIDE = 20.0, 19
+_HALF = 0.5
 """Advance ratio mu across the axis in the middle of the tables."""
+_HALF_TIP = (_HALF / math.pi) ** 2
+"""Its square with speeds by that of the tip, pi n D."""
+_BY_RATIO, _FIRST = math.pi * _DENSITY, DESCENT * _DENSITY
+"""Points of the tables per speed along the axis by that of the tip, and those up to a ratio of 0."""
 _ROW = 2 * _ACROSS
 """Values of the tables for one advance ratio along the axis."""
 
@@ -43,17 +47,15 @@ _ROW = 2 * _ACROSS
 class RotorParameters:
     """Parameters of `rotor_in_flight`."""
 
-    diameter: float
-    """Diameter [m]."""
-    area: float
-    """Fourth power of the diameter [m^4]."""
-    arm: float
-    """Diameter by 2 pi [m]."""
-    last: float
+    radius: float
+    """Radius [m]."""
+    pressure: float
+    """Thrust by C_T, air density and squared speed, D^4 / (2 pi)^2 [m^4]."""
+    last: int
     """Number of the last advance ratio along the axis in the tables."""
     coefficients: tuple[float, ...]
-    """C_T and C_P side by side over evenly spaced advance ratios along the axis, from -2 on, and across it,
-    which vary faster."""
+    """C_T and C_P D / (2 pi) side by side over evenly spaced advance ratios along the axis, from -2 on, and
+    across it, which vary faster."""
     rest_thrust: float
     """C_T at rest."""
     tilt: float
@@ -99,7 +101,7 @@ def flow_through(ratio: Array, across: Array, flows: Array, thrust: Array) -> Ar
 
 
 def over_ratios(made: Coefficients, download: float) -> Array:
-    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 13, 2).
+    """Return C_T and C_P over the advance ratios along the axis and across it, shape (K, 21, 2).
 
     Args:
         made: Coefficients in axial flight.
@@ -112,7 +114,7 @@ def over_ratios(made: Coefficients, download: float) -> Array:
     flows, thrust, power = flows[rising], np.array(made.thrust)[rising], np.array(made.power)[rising]
     along = np.arange(round(-DESCENT * _DENSITY), math.floor(ratios[-1] * _DENSITY) + 1) / _DENSITY
     share = np.arange(_ACROSS) / _LAST_ACROSS
-    rising_across = _HALF * share / np.maximum(1.0 - share, 1e-9)
+    rising_across = _HALF * np.sqrt(share / np.maximum(1.0 - share, 1e-15))
     ratio, across = (grid.ravel() for grid in np.meshgrid(along, rising_across, indexing="ij"))
     found = flow_through(ratio, across, flows, thrust).reshape(len(along), _ACROSS)
     tables = np.stack([np.interp(found, flows, thrust), np.interp(found, flows, power)], axis=-1)
@@ -128,34 +130,35 @@ def rotor_in_flight(
     p: RotorParameters, speed: Real, air_velocity: Vec3, air_density: Real
 ) -> tuple[Vec3, Vec3]:
     """Return force and torque of a rotor; see `RotorThrust`."""
-    turns = speed * _PER_TURN
-    travel = turns * p.diameter
-    if magnitude(travel) < _SLOW:
-        travel = _SLOW
-    pace = magnitude(travel)
+    tip = speed * p.radius
+    if magnitude(tip) < _SLOW:
+        tip = _SLOW
+    square = tip * tip
     plane = air_velocity[0] * air_velocity[0] + air_velocity[1] * air_velocity[1]
-    along = (air_velocity[2] / travel + DESCENT) * _DENSITY
-    level = sqrt(plane)
-    across = level / (level + _HALF * pace) * _LAST_ACROSS
+    along = _BY_RATIO * air_velocity[2] / tip + _FIRST
+    across = _LAST_ACROSS * plane / (plane + _HALF_TIP * square)
     # The comparisons hold no value that is not a number, which would point outside the tables.
     if not along > 0.0:
         along = 0.0
-    along = minimum(along, p.last)
-    if not across < _LAST_ACROSS:
-        across = _LAST_ACROSS
-    cell = minimum(floor(along), p.last - 1.0)
-    side = minimum(floor(across), _LAST_ACROSS - 1.0)
-    corner = int(cell) * _ROW + 2 * int(side)
+    along = minimum(along, Real(p.last))
+    if not across > 0.0:
+        across = 0.0
+    cell = int(along)
+    if cell >= p.last:
+        cell = p.last - 1
+    side = int(across)
+    if side > _LAST_SIDE:
+        side = _LAST_SIDE
+    corner = cell * _ROW + 2 * side
     if corner < 0:
         corner = 0
-    x = along - cell
-    y = across - side
-    pressure = air_density * turns * magnitude(turns) * p.area
+    x = along - Real(cell)
+    y = across - Real(side)
+    pressure = air_density * p.pressure * (speed * magnitude(speed))
     thrust = pressure * between(p.coefficients, corner, x, y)
-    torque = pressure * between(p.coefficients, corner + 1, x, y) * p.arm
-    tip = 0.5 * _TURN * pace
+    torque = pressure * between(p.coefficients, corner + 1, x, y)
     # In-plane over tip speed by in-plane speed: r / (1 + r^2), which leaves nothing to a rotor at rest.
-    share = tip / (tip * tip + plane)
+    share = magnitude(tip) / (square + plane)
     pull = -magnitude(thrust) * p.tilt * share
     bend = p.moment * share
     force = Vec3(pull * air_velocity[0], pull * air_velocity[1], thrust)
@@ -171,8 +174,7 @@ def between(values: Reals, corner: int, x: Real, y: Real) -> Real:
 
 def speed_at_rest(p: RotorParameters, thrust: Real, air_density: Real) -> Real:
     """Return the speed that gives a thrust in still air."""
-    square = p.diameter * p.diameter
-    return _TURN * signed_root(thrust / (air_density * p.rest_thrust * square * square))
+    return signed_root(thrust / (air_density * p.rest_thrust * p.pressure))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,11 +226,10 @@ class RotorThrust(PropellerThrust):
     def parameters(self) -> RotorParameters:
         """Return the parameters of the law: tables over the advance ratios along and across the axis."""
         return RotorParameters(
-            diameter=self.diameter,
-            area=self.diameter**4,
-            arm=self.diameter / _TURN,
-            last=float(len(self._table) - 1),
-            coefficients=tuple(self._table.ravel().tolist()),
+            radius=self.diameter / 2.0,
+            pressure=self.diameter**4 / _TURN**2,
+            last=len(self._table) - 1,
+            coefficients=tuple((self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),
             rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),
             tilt=self.flapping + self.induced_drag,
             moment=self.hub_stiffness * self.flapping,

@@ -56,7 +56,13 @@ def rotor_wrench(
         w: Angular velocity, body frame [rad/s].
     """
     kind = rows.kind[i]
-    model = rows.airframe[kind].thrust_curve
+    return wrench_of_law(i, rows, j, kind, rows.airframe[kind].thrust_curve, speed, q, body_velocity, w)
+
+
+def wrench_of_law(
+    i: int, rows: PlantRows, j: int, kind: int, model: int, speed: Real, q: Quat, body_velocity: Vec3, w: Vec3
+) -> tuple[Vec3, Vec3]:
+    """Return force and torque of a rotor as `rotor_wrench`, given the vehicle's kind and its law of thrust."""
     if model == HELD:
         return Vec3(0.0, 0.0, rows.held_thrust[i, j]), Vec3(0.0, 0.0, rows.held_torque[i, j])
     air = air_at(i, rows, j, q, body_velocity, w)
@@ -64,10 +70,6 @@ def rotor_wrench(
         dot(rows.rotor_x[kind, j], air), dot(rows.rotor_y[kind, j], air), dot(rows.rotor_z[kind, j], air)
     )
     return rotor_thrust(rows, kind, model, speed, inflow, rows.air_density[i])
-
-
-wrench_of_law = rotor_wrench
-"""A name that is not replaced."""
 
 
 @dataclass
@@ -81,9 +83,11 @@ class SeparateRows(PlantRows):
 
 def turn_all_blades(i: int, rows: SeparateRows, number: int, q: Quat, body_velocity: Vec3, w: Vec3) -> None:
     """Set the forces and torques of all rotors at a stage."""
-    for j in range(rows.airframe[rows.kind[i]].rotor_count):
+    kind = rows.kind[i]
+    model = rows.airframe[kind].thrust_curve
+    for j in range(rows.airframe[kind].rotor_count):
         speed = stage_speed(i, rows, number, j)
-        force, torque = wrench_of_law(i, rows, j, speed, q, body_velocity, w)
+        force, torque = wrench_of_law(i, rows, j, kind, model, speed, q, body_velocity, w)
         rows.blade_force[i, j] = force
         rows.blade_torque[i, j] = torque
 

@@ -64,17 +64,17 @@ def test_axial_flight_is_that_of_the_propeller(climb):
     np.testing.assert_allclose(found[1], expected[1], atol=0.01 * 0.09)
 
 
-@pytest.mark.parametrize("velocity", [(3.0, 0.0), (6.0, 1.0), (12.0, 2.0), (20.0, 0.0)])
-def test_thrust_in_forward_flight_fulfils_momentum_theory(velocity):
+@pytest.mark.parametrize("climb", [0.0, 1.0, 2.0])
+def test_thrust_in_forward_flight_fulfils_momentum_theory(climb):
     """The thrust must be that of the blades at the flow which this thrust itself induces."""
-    level, climb = velocity
-    force, _ = at(ROTOR, level, 0.0, climb)
-    hover = force[2] / (2 * RHO * AREA)
-    induced = brentq(lambda v: v**2 * (level**2 + (climb + v) ** 2) - hover**2, 0.0, 30.0)
-    # In axial flight the same flow has the same thrust coefficient.
-    flow = climb + induced
-    inflow = brentq(lambda v: v + axial_induced(v) - flow, -15.5, 15.0)
-    assert force[2] == pytest.approx(at(AXIAL, 0.0, 0.0, inflow)[0][2], rel=0.015)
+    for level in np.linspace(1.0, 24.0, 24).tolist():
+        force, _ = at(ROTOR, level, 0.0, climb)
+        hover = force[2] / (2 * RHO * AREA)
+        induced = brentq(lambda v, u=level, h=hover: v**2 * (u**2 + (climb + v) ** 2) - h**2, 0.0, 30.0)
+        # In axial flight the same flow has the same thrust coefficient.
+        flow = climb + induced
+        inflow = brentq(lambda v, f=flow: v + axial_induced(v) - f, -15.5, 15.0)
+        assert force[2] == pytest.approx(at(AXIAL, 0.0, 0.0, inflow)[0][2], rel=0.007)
 
 
 def axial_induced(climb):
