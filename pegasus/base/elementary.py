@@ -31,6 +31,9 @@ _NARROW = 0.4
 """Slope up to which the series of the arc tangent is used."""
 _BIAS = 1023.0
 _MANTISSA, _UNIT_EXPONENT = Word(52), Word(1 << 52)
+_HALF, _UNIT_HALF = Word(32), Word(1 << 32)
+_CUBE_SEED = 1430186707.0
+"""Upper half of the bits of x^(-1/3), and a third of that of x."""
 _LEAST, _GREATEST, _SCALE = 2.0**-1000, 2.0**1000, 2.0**100
 
 
@@ -116,6 +119,18 @@ def power(base: Real, exponent: Real) -> Real:
         if floor(0.5 * exponent) != 0.5 * exponent:
             return -size
     return size
+
+
+def inverse_cube_root(x: Real) -> Real:
+    """Return x^(-1/3) of a number above 1e-300, to 4e-16 of it.
+
+    A guess from its bits, off by at most 4 %, and twice the series of (1 - r)^(-1/3) with r = 1 - x y^3.
+    """
+    y = number_of(Word(int(_CUBE_SEED - Real(bits_of(x) >> _HALF) / 3.0)) * _UNIT_HALF)
+    for _ in range(2):
+        r = 1.0 - x * y * y * y
+        y = y + y * r * (0.3333333333333333 + r * (0.2222222222222222 + r * 0.1728395061728395))
+    return y
 
 
 def _quadrant(x: Real) -> tuple[Real, Real, Real]:

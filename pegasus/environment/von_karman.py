@@ -120,9 +120,9 @@ def von_karman(
     before = across_output(x0, x1, x2)
     theta = travelled / length_h
     theta_w = travelled / length_w
-    roll = PI * travelled / (4.0 * span)
+    roll = 0.25 * travelled * (PI / span)
     roll_decay = exp(-roll)
-    roll_noise = settled(roll)
+    roll_noise = settled(roll_decay)
     if count == 0:
         # The first state is drawn from the stationary distribution: all of the past is forgotten.
         theta = 1e3

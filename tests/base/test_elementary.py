@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from pegasus.base.elementary import inverse_cube_root
 from pegasus.base.row_map import RowMap
 from pegasus.base.step_math import Real, asin, atan2, cos, exp, log, power, sin, tan
 from pegasus.base.step_types import BUILTINS, floor, sqrt
@@ -43,6 +44,14 @@ def test_angles_and_powers_are_those_of_the_c_library():
     for base, exponent in zip(NEAR_ONE, ANGLES, strict=True):
         bound = 2e-16 * (2.0 + abs(exponent * math.log(base)))
         assert power(base, exponent) == pytest.approx(math.pow(base, exponent), rel=bound)
+
+
+def test_inverse_cube_root():
+    """The air would roll vehicles too much or too little."""
+    for x in SIZES:
+        assert inverse_cube_root(x) == pytest.approx(1.0 / x ** (1.0 / 3.0), rel=1e-13)
+    for x in NEAR_ONE:
+        assert x * inverse_cube_root(x) ** 3 == pytest.approx(1.0, rel=2e-15)
 
 
 def test_angles_of_a_million_turns_keep_their_digits():

@@ -14,7 +14,14 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Column, Real, Vec3
 from pegasus.environment import ConstantWind, DrydenWind, LogWind, SumWind, VonKarmanWind
 from pegasus.environment import von_karman as rational
-from pegasus.environment.turbulence import GustRows, TurbulenceParameters, dryden, scales
+from pegasus.environment.turbulence import (
+    GustRows,
+    TurbulenceParameters,
+    dryden,
+    inverse_fifth_root,
+    roll_intensity,
+    scales,
+)
 from pegasus.environment.turbulent_wind import Turbulence
 from pegasus.environment.von_karman import von_karman
 
@@ -188,6 +195,23 @@ def test_scales_at_low_altitude(feet: float, expected: tuple[float, ...]) -> Non
     got = scales(turbulence.gust_parameters(turbulence), feet * FOOT)
     lengths = tuple(FOOT * value for value in expected[:2])
     np.testing.assert_allclose(got, (*lengths, *(10.0 * value for value in expected[2:])), rtol=1e-12)
+
+
+def test_fifth_root_of_the_scales() -> None:
+    """Turbulence would depend on the height otherwise than by the power of the figures."""
+    for x in np.linspace(0.18, 1.0, 501).tolist():
+        assert inverse_fifth_root(x) == pytest.approx(x**-0.2, rel=1e-15)
+
+
+@pytest.mark.parametrize(("length", "span"), [(3.0, 0.3), (60.0, 0.8), (533.0, 5.0)])
+def test_intensity_of_the_roll_rate(length: float, span: float) -> None:
+    """A vehicle would be rolled by other gusts than those of the standard."""
+    slowest, fastest = 1e-9, 1e6
+    rates = np.geomspace(slowest, fastest, 20001)
+    spectrum = 4.0 / length * 0.8 * (math.pi * length / (4 * span)) ** (1 / 3)
+    spectrum = spectrum / (1 + (4 * span * rates / math.pi) ** 2)
+    variance = np.trapezoid(spectrum * rates, np.log(rates))
+    assert roll_intensity(2.0, length, span) == pytest.approx(math.sqrt(variance), rel=1e-5)
 
 
 def test_scales_above_the_lowest_layer() -> None:
