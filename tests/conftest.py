@@ -4,7 +4,7 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +44,10 @@ LONG = (
 gc.set_threshold(50_000, 20, 50)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Set a new cache for each run, shared by its workers: worlds, textures and kernels are made once."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
-    folder.mkdir(exist_ok=True)
-    before = os.environ.get("PEGASUS_CACHE_DIR")
-    os.environ["PEGASUS_CACHE_DIR"] = str(folder)
-    yield folder
-    if before is None:
-        del os.environ["PEGASUS_CACHE_DIR"]
-    else:
-        os.environ["PEGASUS_CACHE_DIR"] = before
+@pytest.fixture(scope="session")
+def cache() -> Path:
+    """Return the cache of this run, shared by its workers: worlds, textures and kernels are made once."""
+    return Path(os.environ["PEGASUS_CACHE_DIR"])
 
 
 @pytest.fixture
@@ -114,6 +105,18 @@ def pytest_configure(config: pytest.Config) -> None:
             f"PEGASUS_REQUIRE: {', '.join(sorted(unknown))}: must be among {', '.join(REQUIRABLE)},"
             " separated by commas"
         )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Set the cache of this run before files are imported: Warp keeps the folder that is set at its start."""
+    config = session.config
+    if hasattr(config, "workerinput"):
+        return
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    folder = config._tmp_path_factory.mktemp("cache", numbered=False)
+    patch.setenv("PEGASUS_CACHE_DIR", str(folder))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
