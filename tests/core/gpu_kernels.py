@@ -25,7 +25,7 @@ def kept(function, *arguments):
 
 
 compiler.kernel_of = kept
-with Simulation("hills", observers=[EnergyAudit()]) as sim:
+with Simulation("flat", observers=[EnergyAudit()]) as sim:
     law = GeometricController([{"takeoff": {"height": 2.0}}])
     sim.add(Multirotor("iris", sensors=SENSORS, backends=[law]))
     pilot = GuidedController()
