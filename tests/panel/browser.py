@@ -4,8 +4,6 @@ import base64
 import json
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
 import time
 import urllib.request
@@ -16,6 +14,8 @@ from typing import Any
 
 from websockets.sync.client import ClientConnection, connect
 
+from pegasus.backends.mavlink.process import AutopilotProcess
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """Path of Chromium; None if it is not installed."""
 
@@ -25,13 +25,25 @@ PICTURES = Path(os.environ.get("PEGASUS_SCREENSHOTS") or Path(__file__).parents[
 LIMIT = 60.0
 """Longest wait for anything that a page is to do [s]; a machine under load takes long."""
 
-_FRAME_PAUSE = 300.0
-"""Pause between two frames that a page draws [ms]; software would draw 60 frames/s on all cores."""
+_FRAME_PAUSE = 1000.0
+"""Pause between two frames of the 3D view [ms]; software would draw 60 frames/s on all cores."""
 
+# The loop of the 3D view asks for its own function again and again; animations of buttons do not wait for it.
 _SLOW_FRAMES = f"""(() => {{
-    const draw = window.requestAnimationFrame.bind(window);
-    window.requestAnimationFrame = f => setTimeout(() => draw(f), {_FRAME_PAUSE});
-    window.cancelAnimationFrame = clearTimeout;
+    const draw = window.requestAnimationFrame.bind(window), waiting = new Map(), known = new WeakSet();
+    let count = 0;
+    window.requestAnimationFrame = f => {{
+        const id = ++count;
+        const go = () => {{ window.cancelAnimationFrame(id); draw(f); }};
+        waiting.set(id, [go, setTimeout(go, known.has(f) ? {_FRAME_PAUSE} : 0)]);
+        known.add(f);
+        return id;
+    }};
+    window.cancelAnimationFrame = id => {{ clearTimeout(waiting.get(id)?.[1]); waiting.delete(id); }};
+    window.drawFrame = () => new Promise(done => {{
+        [...waiting.values()].forEach(([go]) => go());
+        draw(done);
+    }});
 }})()"""
 
 _FLAGS = (
@@ -64,16 +76,18 @@ class Page:
     def __init__(self, address: str, *, size: tuple[int, int] = (720, 440)) -> None:
         assert CHROMIUM is not None
         self._profile = tempfile.TemporaryDirectory(prefix="pegasus-chromium-", ignore_cleanup_errors=True)
-        # A process group of its own, so that all of its processes can be ended together.
-        self._process = subprocess.Popen(
+        # It ends with this process, even if that is killed.
+        self._process = AutopilotProcess(
             [CHROMIUM, *_FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            environment={},
+            directory=Path(self._profile.name),
+            log=Path(self._profile.name, "log"),
+            name="Chromium",
         )
         self._count = 0
         self._socket: ClientConnection | None = None
         try:
+            self._process.start()
             self._socket = connect(self._debugger(), max_size=None, open_timeout=LIMIT)
             self.ask(
                 "Emulation.setDeviceMetricsOverride",
@@ -186,8 +200,8 @@ class Page:
         self.ask("Page.reload")
 
     def picture(self) -> bytes:
-        """Return a PNG image of the page after its next two frames."""
-        frames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        """Return a PNG image of the page after two more frames."""
+        frames = "drawFrame().then(drawFrame)"
         self.ask("Runtime.evaluate", expression=frames, awaitPromise=True, returnByValue=True)
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
@@ -200,16 +214,7 @@ class Page:
         """End the browser with all of its processes, and delete its profile."""
         if self._socket is not None:
             self._socket.close()
-        for sent, limit in ((signal.SIGTERM, 10.0), (signal.SIGKILL, None)):
-            try:
-                os.killpg(self._process.pid, sent)
-            except ProcessLookupError:
-                break
-            try:
-                self._process.wait(limit)
-            except subprocess.TimeoutExpired:
-                continue
-        self._process.wait()
+        self._process.stop(timeout=10.0)
         self._profile.cleanup()
 
     def __enter__(self) -> "Page":

@@ -80,9 +80,9 @@ def test_choose_fly_and_watch(address):
         page.close_notices()
         empty = canvas(page)
         page.choose("World", "flat")
-        page.choose("World", "courtyard")
+        page.choose("World", "box_room")
         page.press("Load")
-        page.wait_for_text("courtyard is loaded", "courtyard: stopped")
+        page.wait_for_text("box_room is loaded", "box_room: stopped")
         settled(page, differs_from=empty)
         page.keep("world")
 
@@ -102,12 +102,12 @@ def test_choose_fly_and_watch(address):
         page.keep("standing")
 
         page.press("Play")
-        page.wait_for_text("courtyard: playing")
+        page.wait_for_text("box_room: playing")
         page.press("Hover")
         wait_for(lambda: height(page) > 1.0, what="a vehicle above 1 m")
         wait_for(lambda: changed(canvas(page), standing) > 0.01, what="a vehicle that has left its place")
         page.press("Pause")
-        page.wait_for_text("courtyard: paused")
+        page.wait_for_text("box_room: paused")
         paused_at = simulated_time(page)
         aloft = settled(page)
         page.keep("flying")
@@ -116,7 +116,7 @@ def test_choose_fly_and_watch(address):
         assert simulated_time(page) == paused_at > 0.0
 
         page.press("Reset")
-        page.wait_for_text("courtyard: paused, 0.0 s")
+        page.wait_for_text("box_room: paused, 0.0 s")
         wait_for(lambda: height(page) < 0.3, what="a vehicle back on the ground")
         page.press("Remove")
         page.wait_for_text("iris is removed", "There are no vehicles.")
