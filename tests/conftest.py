@@ -109,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Set the cache of this run before files are imported: Warp keeps the folder that is set at its start."""
+    """Set caches before test files are imported: Warp keeps the folder that is set at its start."""
     config = session.config
     if hasattr(config, "workerinput"):
         return
@@ -117,6 +117,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.add_cleanup(patch.undo)
     folder = config._tmp_path_factory.mktemp("cache", numbered=False)
     patch.setenv("PEGASUS_CACHE_DIR", str(folder))
+    # Some containers forbid to keep compiled modules: each process that a test starts would compile all.
+    patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
