@@ -282,7 +282,16 @@ PACKAGES = sorted(
 )
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_any_package_can_be_imported_first(package):
+def test_any_package_can_be_imported_first():
     """A circular import would fail in a script that imports one of the packages first."""
-    subprocess.run([sys.executable, "-c", f"import {package}"], check=True, timeout=60)
+    assert len(PACKAGES) > 20
+    # Libraries stay loaded, but each package finds none of Pegasus.
+    code = f"""
+import importlib, sys
+for package in {PACKAGES}:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pegasus"]:
+        del sys.modules[name]
+    importlib.import_module(package)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT)
+    assert ended.returncode == 0, ended.stderr
