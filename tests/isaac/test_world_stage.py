@@ -37,7 +37,7 @@ def fleet(simulation, **sensors):
 def test_a_world_that_nothing_needs_is_not_read(isaac, reads, version):
     """Thousands of meshes would be copied while Kit's window is frozen."""
     isaac(version)
-    with Simulation("courtyard", engine="isaac", rate=250) as simulation:
+    with Simulation("box_room", engine="isaac", rate=250) as simulation:
         camera = Camera(rate_hz=25.0, resolution=(16, 12), outputs=("rgb", "depth"))
         iris = fleet(simulation, front=camera)
         assert np.isfinite(iris.readings["front"].image("rgb", 0)).all()
@@ -48,7 +48,7 @@ def test_a_world_that_nothing_needs_is_not_read(isaac, reads, version):
 def test_labels_are_read_without_geometry(isaac, reads):
     """Segmentation and lidar labels would cause triangles to be read."""
     isaac()
-    with Simulation("courtyard", engine="isaac", rate=250) as simulation:
+    with Simulation("box_room", engine="isaac", rate=250) as simulation:
         camera = Camera(rate_hz=25.0, resolution=(16, 12), outputs=("semantic_segmentation",))
         iris = fleet(simulation, front=camera, top=Lidar(rate_hz=10.0))
         assert len(np.unique(iris.readings["front"].image("semantic_segmentation", 0))) >= 2
@@ -59,7 +59,7 @@ def test_labels_are_read_without_geometry(isaac, reads):
 def test_a_renderer_of_its_own_reads_all(isaac, reads):
     """Embree would not get the triangles of the stage."""
     isaac()
-    with Simulation("courtyard", engine="isaac", rate=250, renderer="embree") as simulation:
+    with Simulation("box_room", engine="isaac", rate=250, renderer="embree") as simulation:
         camera = Camera(rate_hz=25.0, resolution=(16, 12), outputs=("depth",))
         iris = fleet(simulation, front=camera)
         assert np.isfinite(iris.readings["front"].image("depth", 0)).any()
@@ -106,7 +106,7 @@ def test_the_window_reads_in_the_background(window, monkeypatch):
 def test_the_window_begins_before_it_is_asked(window, reads, renderer, sensors, read):
     """The first Embree image or lidar scan would wait for the whole translation in Kit's thread."""
     session = window().extension.session
-    session.exchange(lambda: Simulation("courtyard", rate=250, renderer=renderer))
+    session.exchange(lambda: Simulation("box_room", rate=250, renderer=renderer))
     session.add(Multirotor("iris", position=(0.0, 0.0, 1.5), extra_sensors=sensors))
     scene = session.simulation.scene
     for _ in range(3000):
