@@ -72,6 +72,9 @@ class Backend:
     takes_feedback: bool = False
     """True if `publish` gets the state by the vehicle's estimator, where it has one, and not the true one."""
 
+    estimates: bool = False
+    """True if it reports state estimates from its start on, in `estimate`."""
+
     run_folder: Path | None = None
     """Folder of the files of the run, None if none are kept; set before `start`."""
 

@@ -152,6 +152,8 @@ class Estimate:
     """Velocity in the world [m/s], shape (N, 3)."""
     orientation: Array
     """Attitude, unit quaternions xyzw, shape (N, 4)."""
+    angular_velocity: Array
+    """Angular velocity in the body frame [rad/s], shape (N, 3)."""
     position_error: Array
     """Estimated less true position [m], shape (N, 3)."""
     velocity_error: Array
@@ -162,7 +164,8 @@ class Estimate:
     @classmethod
     def unknown(cls, count: int) -> "Estimate":
         """Return the estimates of autopilots that have not sent anything yet."""
-        return cls(*(np.full((count, *shape), math.nan) for shape in ((), (3,), (3,), (4,), (3,), (3,), ())))
+        shapes: tuple[tuple[int, ...], ...] = ((), (3,), (3,), (4,), (3,), (3,), (3,), ())
+        return cls(*(np.full((count, *shape), math.nan) for shape in shapes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,7 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
         columns["position"].copy(),
         columns["velocity"].copy(),
         columns["orientation"].copy(),
+        columns["angular_velocity"].copy(),
         columns["position"] - true.position,
         columns["velocity"] - true.velocity,
         2.0 * np.arccos(np.minimum(overlap, 1.0)),

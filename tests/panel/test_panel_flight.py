@@ -353,6 +353,7 @@ class Believer(GeometricController):
         self.estimate.position[...] = state.position + np.array([1.0, 0.0, 0.0])
         self.estimate.velocity[...] = state.velocity
         self.estimate.orientation[...] = quaternion_from_euler(0.0, 0.0, 0.1)
+        self.estimate.angular_velocity[...] = state.angular_velocity
         self.estimate.position_error[...] = 1.0, 0.0, 0.0
         self.estimate.velocity_error[...] = 0.0
         self.estimate.attitude_error[...] = 0.1

@@ -107,6 +107,7 @@ class ArduPilot(Backend):
 
     drives = True
     maps_outputs = True
+    estimates = True
 
     def __post_init__(self) -> None:
         fits = self.instance is None or 0 <= self.instance < _INSTANCE_LIMIT

@@ -118,6 +118,7 @@ class EstimateListener:
         elif type(message) is AttitudeQuaternion:
             w, x, y, z = other_attitude(message.q2, message.q3, message.q4, message.q1)
             estimate.orientation[row] = attitude = line.heading_axes.reverse.attitude((x, y, z, w))
+            estimate.angular_velocity[row] = message.rollspeed, -message.pitchspeed, -message.yawspeed
             # q and -q are the same attitude.
             true = state.orientation[row].tolist()
             overlap = abs(sum(a * b for a, b in zip(attitude, true, strict=True)))

@@ -99,6 +99,7 @@ class PX4(Backend):
 
     drives = True
     maps_outputs = True
+    estimates = True
 
     def __post_init__(self) -> None:
         for name in ("step_timeout", "hold_time", "start_timeout"):

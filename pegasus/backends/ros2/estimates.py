@@ -1,4 +1,4 @@
-"""Content of the topic of a vehicle's own state estimate (REP 103, REP 105)."""
+"""Content of the topic of a vehicle's state estimate (REP 103, REP 105)."""
 
 import math
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from pegasus.backends.ros2.messages import Message, message
 from pegasus.backends.ros2.publications import stamp_of
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion, rotate_inverse
-from pegasus.core.state import VehicleState
+from pegasus.core.state import Estimate, VehicleState
 from pegasus.estimation import FilterEstimate
 from pegasus.sensors import IMU
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def estimate_contents(vehicle: "Multirotor") -> list[Content]:
-    """Return the topic of the estimate of a vehicle's estimator; none without one.
+    """Return the topic of a vehicle's state estimate, by its autopilot or its estimator; none without one.
 
-    Copies whose state is not known yet send nothing. The stamp is the time of the estimate.
+    A copy sends nothing until its state is known, and each estimate once. The stamp is the time of the
+    estimate. Covariances of an estimate without standard deviations, as of autopilots, are zero: unknown.
     """
-    estimator = vehicle.estimator
-    if estimator is None:
+    driver, estimator = vehicle.backends.driver, vehicle.estimator
+    if estimator is None and (driver is None or not driver.estimates):
         return []
-    imu = next(sensor for sensor in vehicle.sensors.values() if isinstance(sensor, IMU))
-    rate_variance = imu.gyroscope.noise_density**2 * imu.rate_hz
+    sent = np.full(vehicle.count, math.nan)
 
     def make(frames: FrameNames) -> Message:
         return message(
@@ -37,31 +37,50 @@ def estimate_contents(vehicle: "Multirotor") -> list[Content]:
         )
 
     def numbers(_: VehicleState) -> Numbers:
-        state, estimate = estimator.state, estimator.estimate
-        turn = matrix_from_quaternion(state.orientation)
-        pose, twist = np.zeros((2, len(turn), 6, 6))
-        if isinstance(estimate, FilterEstimate):
-            pose[:, :3, :3] = _diagonals(estimate.position_sigma)
-            pose[:, 3:, 3:] = _diagonals(estimate.attitude_sigma)
-            twist[:, :3, :3] = turn.swapaxes(1, 2) @ _diagonals(estimate.velocity_sigma) @ turn
-            twist[:, 3:, 3:] = rate_variance * np.eye(3)
+        estimate = vehicle.estimate
+        if estimate is None:
+            return [[]] * vehicle.count
+        turn = matrix_from_quaternion(estimate.orientation)
+        pose, twist = _covariances(vehicle, estimate, turn)
         rows = np.concatenate(
             (
-                state.position,
-                state.orientation,
+                estimate.position,
+                estimate.orientation,
                 pose.reshape(-1, 36),
-                rotate_inverse(turn, state.velocity),
-                state.angular_velocity,
+                rotate_inverse(turn, estimate.velocity),
+                estimate.angular_velocity,
                 twist.reshape(-1, 36),
             ),
             axis=1,
-        ).tolist()
-        # The time of a state that is not known yet is NaN.
+        )
+        due = np.isfinite(rows).all(axis=1) & (estimate.received != sent)
+        sent[due] = estimate.received[due]
         times = estimate.received.tolist()
-        return [[] if math.isnan(t) else [*stamp_of(t), *row] for t, row in zip(times, rows, strict=True)]
+        return [
+            [*stamp_of(t), *row] if new else []
+            for t, row, new in zip(times, rows.tolist(), due.tolist(), strict=True)
+        ]
 
     fields = ("header.stamp", "pose.pose", "pose.covariance", "twist.twist", "twist.covariance")
     return [Content("estimate", make, fields, numbers, RELIABLE, STATE_RATE, stamp_count=0)]
+
+
+def _covariances(vehicle: "Multirotor", estimate: Estimate, turn: Array) -> tuple[Array, Array]:
+    """Return the covariances of pose and twist, each of shape (N, 6, 6); zero if unknown.
+
+    Args:
+        vehicle: The vehicle.
+        estimate: Its estimate.
+        turn: Estimated orientations, shape (N, 3, 3).
+    """
+    pose, twist = np.zeros((2, len(turn), 6, 6))
+    if isinstance(estimate, FilterEstimate):
+        imu = next(sensor for sensor in vehicle.sensors.values() if isinstance(sensor, IMU))
+        pose[:, :3, :3] = _diagonals(estimate.position_sigma)
+        pose[:, 3:, 3:] = _diagonals(estimate.attitude_sigma)
+        twist[:, :3, :3] = turn.swapaxes(1, 2) @ _diagonals(estimate.velocity_sigma) @ turn
+        twist[:, 3:, 3:] = imu.gyroscope.noise_density**2 * imu.rate_hz * np.eye(3)
+    return pose, twist
 
 
 def _diagonals(sigma: Array) -> Array:

@@ -11,6 +11,7 @@ from mcap.writer import CompressionType, Writer
 
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.contents import STATE_TOPICS, state_contents
+from pegasus.backends.ros2.estimates import estimate_contents
 from pegasus.backends.ros2.graph import Publisher, QoS, Subscription
 from pegasus.backends.ros2.messages import definition, type_hash, typestore
 from pegasus.backends.ros2.names import Claims, copy_namespaces, default_namespace, full_topic
@@ -130,12 +131,12 @@ class RosbagRecorder:
         rate = recorded_rate(self._options.rate_hz, vehicle.physics_rate)
         topics = Topics(
             [_BagNode(bag, namespace) for namespace in namespaces],
-            dict.fromkeys(STATE_TOPICS, TopicOptions(rate_hz=rate)),
+            dict.fromkeys((*STATE_TOPICS, "estimate"), TopicOptions(rate_hz=rate)),
             physics_rate=vehicle.physics_rate,
             claims=Claims([]),
         )
         frames = [backend.frames.names(namespace) for namespace in namespaces]
-        state = state_contents(vehicle, backend.frames, backend.variances)
+        state = state_contents(vehicle, backend.frames, backend.variances) + estimate_contents(vehicle)
         # The bag's own times are those of the step that writes, so that equal runs give equal bags.
         return Publications(vehicle, topics, frames, state, images=self._images, beside=False)
 

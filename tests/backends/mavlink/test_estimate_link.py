@@ -92,6 +92,7 @@ def state():
     state.position[...] = START
     state.orientation[...] = Rotation.random(2, random_state=2).as_quat()
     state.velocity[...] = rng.normal(size=(2, 3))
+    state.angular_velocity[...] = rng.normal(size=(2, 3))
     return state
 
 
@@ -101,7 +102,7 @@ def words(state, row, start=START):
     velocity = ENU_TO_NED.apply(state.velocity[row])
     x, y, z, w = (ENU_TO_NED * Rotation.from_quat(state.orientation[row]) * FLU_TO_FRD).as_quat()
     return (
-        AttitudeQuaternion(7, w, x, y, z, 0.0, 0.0, 0.0),
+        AttitudeQuaternion(7, w, x, y, z, *FLU_TO_FRD.apply(state.angular_velocity[row])),
         LocalPositionNed(7, north, east, down, *velocity),
     )
 
@@ -120,6 +121,7 @@ def test_an_estimate_that_is_right_has_no_error(listener, mouths, state):
     np.testing.assert_allclose(found.velocity, state.velocity, atol=1e-6)
     same = np.abs((found.orientation * state.orientation).sum(axis=1))
     np.testing.assert_allclose(same, 1.0, atol=1e-7)
+    np.testing.assert_allclose(found.angular_velocity, state.angular_velocity, atol=1e-6)
     np.testing.assert_allclose(found.position_error, 0.0, atol=2e-6)
     np.testing.assert_allclose(found.velocity_error, 0.0, atol=1e-6)
     # The cosine of half an angle has lost half its digits of 24 bits.

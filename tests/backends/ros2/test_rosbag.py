@@ -1,17 +1,21 @@
 """Tests of rosbag2 bags, read by an independent reader, and of their metadata."""
 
 import mcap.records
+import numpy as np
 import pytest
 import yaml
 from mcap.exceptions import EndOfFile
 from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
+from scipy.spatial.transform import Rotation
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
 from pegasus.backends.ros2.rosbag import RosbagRecorder
 from pegasus.cameras import Camera
 from pegasus.control import GeometricController, trajectories
+from pegasus.core.state import Estimate
+from pegasus.estimation import EKF
 
 decoder = pytest.importorskip("mcap_ros2.decoder", reason="needs mcap-ros2-support")
 
@@ -135,6 +139,86 @@ def test_metadata_is_that_of_the_file(bag):
         (profile,) = yaml.safe_load(offered)
         assert (profile["reliability"], profile["durability"]) == (reliability, durability)
         assert profile["history"] == 1
+
+
+class Autopilot(GeometricController):
+    """A pilot with estimates of its own: of copy 0 each fifth step from 0.5 s on, of copy 1 never."""
+
+    estimates = True
+
+    def __init__(self, trajectory):
+        super().__init__(trajectory)
+        self.given = {}
+
+    def start(self):
+        super().start()
+        self.estimate = Estimate.unknown(2)
+
+    def publish(self, t, state, readings):
+        super().publish(t, state, readings)
+        # Its position comes before its attitude.
+        step = round(t * 250)
+        if t >= 0.4 and step % 5 == 0:
+            self.estimate.received[0], self.estimate.position[0] = t, state.position[0] + 1.0
+            self.estimate.velocity[0] = state.velocity[0] + [0.0, 0.1, 0.0]
+        if t >= 0.5 and step % 5 == 0:
+            self.estimate.orientation[0] = Rotation.from_euler("z", 0.3 + t).as_quat()
+            self.estimate.angular_velocity[0] = 0.1, 0.2, t
+            self.given[round(t * 1e9)] = [getattr(self.estimate, name)[0].copy() for name in NAMES]
+
+
+NAMES = ("position", "orientation", "velocity", "angular_velocity")
+
+
+def numbers_of(message):
+    """Return the numbers of an odometry and its covariances."""
+    pose, twist = message.pose.pose, message.twist.twist
+    parts = [[getattr(part, axis) for axis in "xyz"] for part in (pose.position, twist.linear, twist.angular)]
+    turn = [getattr(pose.orientation, axis) for axis in "xyzw"]
+    return parts[0], turn, parts[1], parts[2], message.pose.covariance, message.twist.covariance
+
+
+def test_a_bag_has_the_estimates_of_an_autopilot(tmp_path):
+    """A bag of a flight with PX4 or ArduPilot would not tell what it believed, or tell it twice."""
+    pilot = Autopilot(trajectories.circle(radius=2.0, height=3.0, speed=2.0))
+    with Simulation("flat", observers=[RosbagRecorder(tmp_path / "bag")]) as sim:
+        sim.add(Multirotor("iris", count=2, backends=[pilot]))
+        sim.run(3.0)
+    found = messages(tmp_path / "bag", "/iris0/estimate")
+    assert messages(tmp_path / "bag", "/iris1/estimate") == []
+    stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for _, m in found]
+    # Each estimate once, although the topic is twice as fast.
+    assert stamps == sorted(pilot.given)
+    for stamp, (_, message) in zip(stamps, found, strict=True):
+        position, orientation, velocity, rates = pilot.given[stamp]
+        given = numbers_of(message)
+        assert (message.header.frame_id, message.child_frame_id) == ("map", "iris0/base_link")
+        assert given[0] == position.tolist()
+        assert given[1] == orientation.tolist()
+        body = Rotation.from_quat(orientation).inv().apply(velocity)
+        np.testing.assert_allclose(given[2], body, rtol=1e-12, atol=1e-12)
+        assert given[3] == rates.tolist()
+        # Unknown.
+        assert not np.any(given[4])
+        assert not np.any(given[5])
+
+
+def test_a_bag_has_the_estimates_of_an_estimator(tmp_path):
+    """A bag would lack what the vehicle flew on, or its covariances."""
+    flight = GeometricController(trajectories.hold(height=2.0))
+    with Simulation("flat", seed=2, observers=[RosbagRecorder(tmp_path / "bag", state_rate=50.0)]) as sim:
+        iris = sim.add(Multirotor("iris", backends=[flight], estimator=EKF()))
+        sim.run(6.0)
+        last = iris.estimate
+    found = messages(tmp_path / "bag", "/iris/estimate")
+    assert len(found) > 200
+    stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for _, m in found]
+    assert set(np.diff(stamps)) == {20_000_000}
+    position, _, _, _, covariance, twist = numbers_of(found[-1][1])
+    assert np.linalg.norm(np.array(position) - last.position[0]) < 0.05
+    sigma = np.concatenate((last.position_sigma[0], last.attitude_sigma[0]))
+    np.testing.assert_allclose(np.sqrt(np.diag(np.reshape(covariance, (6, 6)))), sigma, rtol=0.05)
+    assert np.all(np.diag(np.reshape(twist, (6, 6))) > 0)
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):
