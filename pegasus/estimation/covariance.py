@@ -159,6 +159,13 @@ def forget(i: int, rows: FilterRows, state: int, variance: Real) -> None:
     rows.covariance[i, state * n + state] = variance
 
 
+def tie(i: int, rows: FilterRows, a: int, b: int, covariance: Real) -> None:
+    """Set the covariance of two states."""
+    n = rows.p[0].size
+    rows.covariance[i, a * n + b] = covariance
+    rows.covariance[i, b * n + a] = covariance
+
+
 def sloped(i: int, rows: FilterRows, k: int, n: int, h: Gradient) -> Real:
     """Return row k of the covariance times a gradient."""
     first = k * n

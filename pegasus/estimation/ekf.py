@@ -18,6 +18,7 @@ from pegasus.core.state import Estimate, VehicleState
 from pegasus.environment.geodesy import local_from_geodetic
 from pegasus.estimation.filter_rows import (
     ALIGNING,
+    ANCHORS,
     DISTANCE,
     FIELD,
     FIX,
@@ -32,7 +33,8 @@ from pegasus.estimation.filter_rows import (
 )
 from pegasus.estimation.filter_step import estimate_state
 from pegasus.estimation.published import FilterEstimate, filter_estimate, present_spreads
-from pegasus.estimation.sources import Source, filter_parameters, parameters_of, sources_of
+from pegasus.estimation.sensor_errors import gps_shares, parameters_of
+from pegasus.estimation.sources import Source, filter_parameters, sources_of
 from pegasus.sensors.barometer import BarometerReading
 from pegasus.sensors.gps import FIX_3D, GPS, GpsReading
 from pegasus.sensors.imu import ImuReading
@@ -40,6 +42,7 @@ from pegasus.sensors.magnetometer import MagnetometerReading
 from pegasus.sensors.odometry import OdometryReading
 from pegasus.sensors.optical_flow import OpticalFlowReading
 from pegasus.sensors.rangefinder import RangeReading
+from pegasus.sensors.uwb import UwbReading
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -61,7 +64,7 @@ _SIGNALS = {
 }
 """Numbers for all copies, which change from step to step."""
 _SHARED = (
-    *("p", "origin", "gps", "barometer", "magnetometer", "ground", "range", "flow", "pose"),
+    *("p", "origin", "gps", "barometer", "magnetometer", "ground", "range", "flow", "pose", "uwb", "anchor"),
     *("dt", "due", "age", "passed", *_SIGNALS),
 )
 """Columns that do not have one row for each copy."""
@@ -73,11 +76,11 @@ class EKF(Estimator):
     """Error-state extended Kalman filter of N vehicles.
 
     Readings of the IMU drive a strapdown navigation; GPS, barometer, magnetometer, a rangefinder that looks
-    down, optical flow and odometry correct its errors and those of the sensors, which are states as well
-    (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics for the error-state Kalman filter"). The filter
-    is as late as the latest of these readings; its state is carried on to the present by the readings of the
-    IMU since then. Noise and drift of the sensors are those that the vehicle's file gives; their iron,
-    mounting and latency are known to it.
+    down, optical flow, odometry and distances to anchors correct its errors and those of the sensors, which
+    are states as well (Hector 2012, sec. 3.4; Sola 2017, "Quaternion kinematics for the error-state Kalman
+    filter"). The filter is as late as the latest of these readings; its state is carried on to the present by
+    the readings of the IMU since then. Noise and drift of the sensors are those that the vehicle's file
+    gives; their iron, mounting and latency are known to it.
     """
 
     sensors: tuple[str, ...] | None = None
@@ -144,7 +147,8 @@ class EKF(Estimator):
         n, slots = vehicle.count, self.parameters.lag + 1
         widths = {"rate": slots, "force": slots, "error": size, "covariance": size * size, "cross": size,
                   "gain": size, "nis": SOURCE_COUNT, "used_count": SOURCE_COUNT,
-                  "rejected_count": SOURCE_COUNT}  # fmt: skip
+                  "rejected_count": SOURCE_COUNT, "uwb_distance": len(self._given["anchor"]),
+                  "uwb_valid": len(self._given["anchor"])}  # fmt: skip
         self.columns: dict[str, Array] = {
             **{name: np.zeros(1, dtype=kind) for name, kind in _SIGNALS.items()},
             "dt": np.zeros(slots),
@@ -340,9 +344,13 @@ class EKF(Estimator):
             )
             columns["gps_velocity"][...] = reading.velocity
             columns["gps_valid"][...] = reading.fix_type >= FIX_3D
-            spread = columns["gps_spread"]
-            spread[:, 0] = spread[:, 1] = np.maximum(reading.eph - sensor.eph, 0.0)
-            spread[:, 2] = np.maximum(reading.epv - sensor.epv, 0.0)
+            shares, accuracy = gps_shares(sensor, reading.fix_type)
+            before = columns["gps_share"]
+            # Of float and fixed ambiguities, and without, the errors are different ones.
+            columns["gps_changed"][...] = ((shares != before) & (before > 0)).any(axis=1)
+            before[...] = shares
+            stated = np.stack([reading.eph, reading.eph, reading.epv], axis=1)
+            columns["gps_spread"][...] = np.maximum(stated - accuracy, 0.0)
         elif source.number == PRESSURE:
             assert isinstance(reading, BarometerReading)
             columns["pressure"][...] = reading.pressure
@@ -366,3 +374,6 @@ class EKF(Estimator):
             resets = int(reading.reset_count.max())
             columns["pose_reset"][0] = resets > self._pose_resets
             self._pose_resets = resets
+        elif source.number == ANCHORS:
+            assert isinstance(reading, UwbReading)
+            columns["uwb_distance"][...], columns["uwb_valid"][...] = reading.distance, reading.valid

@@ -12,9 +12,9 @@ ATTITUDE, VELOCITY, POSITION, RATE_BIAS, FORCE_BIAS, CORE = 0, 3, 6, 9, 12, 15
 The error is true less estimated. That of the attitude is a rotation vector in the world [rad]: the true
 rotation is exp(error) times the estimated one. The biases are in the body frame.
 """
-FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, REST = 0, 1, 2, 3, 4, 5, 6
+FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS, REST = 0, 1, 2, 3, 4, 5, 6, 7
 """Sources of measurements; `REST` is the knowledge that a vehicle stands until its filter is ready."""
-SOURCE_COUNT = 7
+SOURCE_COUNT = 8
 ALIGNING, WAITING, READY = 0, 1, 2
 """Phases: at rest for the first attitude, without a first position, and estimating."""
 
@@ -66,7 +66,7 @@ class GpsErrors:
     first: int
     """First of six states: errors of position [m], then of velocity [m/s]."""
     scale: Vec3
-    """Stationary standard deviation of the position error [m]; the others are for 1 m."""
+    """Stationary standard deviation of the states of the position error; the others are for 1."""
     covariance: float
     variance: float
     """Stationary covariance [m^2/s] and variance of the velocity error [m^2/s^2]."""
@@ -192,6 +192,18 @@ class PoseErrors:
     """Variances of the white noise [m^2], [rad^2], [m^2/s^2]."""
 
 
+@dataclass(frozen=True)
+class UwbErrors:
+    """Place and noise of an ultra-wideband tag."""
+
+    place: Vec3
+    """Position in the body frame [m]."""
+    count: int
+    """Number of anchors."""
+    variance: float
+    """Variance of the noise on a distance [m^2]."""
+
+
 @dataclass
 class FilterRows:
     """Columns of the filters of the copies of a vehicle; parameters and signals have one row for all."""
@@ -206,6 +218,9 @@ class FilterRows:
     range: Column[RangeErrors]
     flow: Column[FlowErrors]
     pose: Column[PoseErrors]
+    uwb: Column[UwbErrors]
+    anchor: Column[Vec3]
+    """Positions of the anchors in the world [m]; one row each."""
     newest: Column[int]
     """Slot of the newest reading of the IMU."""
     oldest: Column[int]
@@ -272,9 +287,11 @@ class FilterRows:
     gps_position: Column[Vec3]
     gps_velocity: Column[Vec3]
     gps_valid: Column[int]
+    gps_share: Column[Vec3]
+    gps_changed: Column[int]
     gps_spread: Column[Vec3]
-    """Solution of the GPS: position [m], velocity in local axes [m/s], 1 for a full fix, further deviation of
-    the position [m]."""
+    """Solution of the GPS: position [m], velocity in local axes [m/s], 1 for a full fix, errors by the states
+    of its errors, 1 if these are others than before, further deviation of the position [m]."""
     pressure: Column[Real]
     """Pressure by the barometer [Pa]."""
     field: Column[Vec3]
@@ -303,6 +320,9 @@ class FilterRows:
     """Newest orientation by odometry."""
     pivot: Column[Vec3]
     """Position about which its frame rotates [m]."""
+    uwb_distance: Table[Real]
+    uwb_valid: Table[int]
+    """Distances to the anchors [m], and 1 for those that were measured."""
     nis: Table[Real]
     """Normalized innovation squared of the last reading of each source, and NaN before."""
     used_count: Table[int]

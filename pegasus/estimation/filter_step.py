@@ -1,9 +1,10 @@
 """Step of the error-state filter: first attitude at rest, prediction, measurements and present state."""
 
 from pegasus.base.step_math import Quat, Real, Vec3, cross, dot, norm, normalized, sqrt
-from pegasus.estimation.covariance import forget
+from pegasus.estimation.covariance import forget, tie
 from pegasus.estimation.filter_rows import (
     ALIGNING,
+    ANCHORS,
     ATTITUDE,
     DISTANCE,
     FIELD,
@@ -23,11 +24,13 @@ from pegasus.estimation.filter_rows import (
 )
 from pegasus.estimation.measurements import (
     advance_magnetometer,
+    forget_gps,
     gate_of,
     use_barometer,
     use_gps,
     use_magnetometer,
     use_rest,
+    use_uwb,
 )
 from pegasus.estimation.relative import heading_of, use_flow, use_pose, use_range
 from pegasus.estimation.strapdown import (
@@ -87,6 +90,8 @@ def measure(i: int, rows: FilterRows) -> None:
         use_flow(i, rows)
     if rows.due[POSE] == 1:
         use_pose(i, rows)
+    if rows.due[ANCHORS] == 1 and rows.phase[i] == READY:
+        use_uwb(i, rows)
     if rows.due[FIX] == 1:
         use_gps(i, rows)
     placed = rows.used_count[i, FIX] > 0 or rows.used_count[i, POSE] > 0
@@ -239,13 +244,7 @@ def start(i: int, rows: FilterRows, q: Quat, r: Vec3, v: Vec3) -> None:
         rows.covariance[i, (RATE_BIAS + k) * n + RATE_BIAS + k] = p.rate_bias_variance
         rows.covariance[i, (FORCE_BIAS + k) * n + FORCE_BIAS + k] = p.force_bias_variance
     if p.used[FIX] > 0.0:
-        e = rows.gps[0]
-        for k in range(3):
-            a = e.first + k
-            square = e.scale[k] * e.scale[k]
-            rows.covariance[i, a * n + a] = square
-            tie(i, rows, a, a + 3, square * e.covariance)
-            rows.covariance[i, (a + 3) * n + a + 3] = square * e.variance
+        forget_gps(i, rows)
     if p.used[PRESSURE] > 0.0:
         forget(i, rows, rows.barometer[0].first, rows.barometer[0].variance)
     if p.used[FIELD] > 0.0:
@@ -264,13 +263,6 @@ def start(i: int, rows: FilterRows, q: Quat, r: Vec3, v: Vec3) -> None:
             forget(i, rows, g.first, p.position_variance[2] + g.variance)
             tie(i, rows, g.first, POSITION + 2, p.position_variance[2])
     rows.phase[i] = WAITING
-
-
-def tie(i: int, rows: FilterRows, a: int, b: int, covariance: Real) -> None:
-    """Set the covariance of two states."""
-    n = rows.p[0].size
-    rows.covariance[i, a * n + b] = covariance
-    rows.covariance[i, b * n + a] = covariance
 
 
 def rotated_axis(q: Quat, k: int) -> Vec3:

@@ -1,10 +1,10 @@
-"""Measurements of position, velocity, height and heading: GPS, barometer and magnetometer."""
+"""Measurements in the world: GPS, barometer, magnetometer and distances to anchors."""
 
-from pegasus.base.step_math import Real, Vec3, cross, dot, rotate, rotate_inverse
+from pegasus.base.step_math import Real, Vec3, cross, dot, maximum, norm, rotate, rotate_inverse
 from pegasus.environment.atmosphere import AtmosphereParameters, pressure_altitude_at
 from pegasus.environment.geodesy import convergence, level_turn
-from pegasus.estimation.covariance import Gradient, markov, observe
-from pegasus.estimation.filter_rows import FIELD, FIX, PRESSURE, REST, FilterRows
+from pegasus.estimation.covariance import Gradient, forget, markov, observe, tie
+from pegasus.estimation.filter_rows import ANCHORS, FIELD, FIX, PRESSURE, REST, FilterRows
 
 _EARTH_RADIUS = 6_356_766.0
 """Radius of the Earth in the standard atmosphere's conversion of altitudes [m]."""
@@ -26,6 +26,19 @@ def gate_of(i: int, rows: FilterRows, source: int) -> Real:
     if rows.used_count[i, source] == 0:
         return 1e300
     return rows.p[0].gate
+
+
+def forget_gps(i: int, rows: FilterRows) -> None:
+    """Begin the errors of a GPS anew, as stationary ones."""
+    e = rows.gps[0]
+    for axis in range(3):
+        a = e.first + axis
+        square = e.scale[axis] * e.scale[axis]
+        forget(i, rows, a, square)
+        forget(i, rows, a + 3, square * e.variance)
+        tie(i, rows, a, a + 3, square * e.covariance)
+        rows.error[i, a] = 0.0
+        rows.error[i, a + 3] = 0.0
 
 
 def advance_gps(i: int, rows: FilterRows) -> None:
@@ -59,6 +72,8 @@ def use_gps(i: int, rows: FilterRows) -> None:
     e = rows.gps[0]
     for _ in range(rows.passed[FIX]):
         advance_gps(i, rows)
+    if rows.gps_changed[i] == 1:
+        forget_gps(i, rows)
     if rows.gps_valid[i] == 0:
         return
     none = Vec3(0.0, 0.0, 0.0)
@@ -72,13 +87,14 @@ def use_gps(i: int, rows: FilterRows) -> None:
         along = unit(axis)
         state = e.first + axis
         spread = rows.gps_spread[i][axis]
-        expected = rows.r[i][axis] - age * rows.v[i][axis] + rows.error[i, state]
-        h = Gradient(none, along * (-age), along, state, 1.0, -1, 0.0)
+        share = rows.gps_share[i][axis]
+        expected = rows.r[i][axis] - age * rows.v[i][axis] + share * rows.error[i, state]
+        h = Gradient(none, along * (-age), along, state, share, -1, 0.0)
         variance = e.position_variance[axis] + spread * spread
         total += observe(i, rows, FIX, rows.gps_position[i][axis] - expected, h, variance, gate)
         state = e.first + 3 + axis
-        expected = rows.v[i][axis] + rows.error[i, state]
-        h = Gradient(none, along, none, state, 1.0, -1, 0.0)
+        expected = rows.v[i][axis] + share * rows.error[i, state]
+        h = Gradient(none, along, none, state, share, -1, 0.0)
         variance = e.velocity_variance[axis] + 0.01 * spread * spread
         total += observe(i, rows, FIX, velocity[axis] - expected, h, variance, gate)
     rows.nis[i, FIX] = total
@@ -141,6 +157,27 @@ def advance_magnetometer(i: int, rows: FilterRows) -> None:
     for _ in range(rows.passed[FIELD]):
         for axis in range(3):
             markov(i, rows, e.first + axis, e.phi, e.drive)
+
+
+def use_uwb(i: int, rows: FilterRows) -> None:
+    """Correct the state by distances to anchors, each within the gate, as hidden ones are too long."""
+    e = rows.uwb[0]
+    age = rows.age[ANCHORS]
+    total = 0.0
+    measured = 0.0
+    for k in range(e.count):
+        if rows.uwb_valid[i, k] == 1:
+            arm = rotate(rows.q[i], e.place)
+            away = rows.r[i] - rows.v[i] * age + arm - rows.anchor[k]
+            distance = maximum(norm(away), 1e-3)
+            along = away * (1.0 / distance)
+            h = Gradient(cross(arm, along), along * (-age), along, -1, 0.0, -1, 0.0)
+            innovation = rows.uwb_distance[i, k] - distance
+            total += observe(i, rows, ANCHORS, innovation, h, e.variance, rows.p[0].gate)
+            measured += 1.0
+    if measured > 0.0:
+        # As of all anchors, also where the distances to some are missing.
+        rows.nis[i, ANCHORS] = total * Real(e.count) / measured
 
 
 def use_rest(i: int, rows: FilterRows) -> None:

@@ -11,6 +11,7 @@ from pegasus.base.step_math import Real, Vec3, cross, maximum, rotate, rotate_in
 from pegasus.core.state import Estimate, VehicleState
 from pegasus.estimation.filter_rows import (
     ALIGNING,
+    ANCHORS,
     ATTITUDE,
     DISTANCE,
     FIELD,
@@ -57,6 +58,8 @@ class FilterEstimate(Estimate):
     """That of the optical flow, 2 numbers, shape (N,)."""
     odometry_nis: Array
     """That of the odometry, 9 numbers, shape (N,)."""
+    uwb_nis: Array
+    """That of the distances to anchors, as many numbers as anchors, shape (N,)."""
 
 
 def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
@@ -84,7 +87,7 @@ def filter_estimate(source: "EKF", true: VehicleState) -> FilterEstimate:
         columns["attitude_sigma"].copy(),
         columns["rate_bias"].copy(),
         columns["force_bias"].copy(),
-        *(nis[:, number].copy() for number in (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE)),
+        *(nis[:, number].copy() for number in (FIX, PRESSURE, FIELD, DISTANCE, FLOW, POSE, ANCHORS)),
     )
     if unknown.any():
         for values in vars(made).values():

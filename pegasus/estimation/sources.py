@@ -1,21 +1,17 @@
-"""Sensors of an estimator: their errors as parameters of the filter, and their readings by time."""
+"""Sensors of an estimator: those that it uses, their readings by time, and the numbers of its filter."""
 
 import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Vec3, normalized
 from pegasus.core.sensor import Reading, Sensor
-from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
-from pegasus.environment.geodesy import Geodetic
-from pegasus.environment.gravity import STANDARD_GRAVITY
 from pegasus.estimation.filter_rows import (
+    ANCHORS,
     CORE,
     DISTANCE,
     FIELD,
@@ -24,24 +20,16 @@ from pegasus.estimation.filter_rows import (
     POSE,
     PRESSURE,
     SOURCE_COUNT,
-    BarometerErrors,
     FilterParameters,
-    FlowErrors,
-    GpsErrors,
-    GroundModel,
-    MagnetometerErrors,
-    PoseErrors,
-    RangeErrors,
 )
 from pegasus.sensors.barometer import Barometer
 from pegasus.sensors.gps import GPS
-from pegasus.sensors.gps_errors import error_coefficients, error_covariance
 from pegasus.sensors.imu import IMU
 from pegasus.sensors.magnetometer import Magnetometer
-from pegasus.sensors.noise import gauss_markov_coefficients, noise_of_sigma
 from pegasus.sensors.odometry import Odometry
 from pegasus.sensors.optical_flow import OpticalFlow
 from pegasus.sensors.rangefinder import Rangefinder
+from pegasus.sensors.uwb import UWB
 
 if TYPE_CHECKING:
     from pegasus.core.multirotor import Multirotor
@@ -53,8 +41,10 @@ KINDS: Mapping[type[Sensor], tuple[int, int, int]] = {
     Rangefinder: (DISTANCE, 1, 0),
     OpticalFlow: (FLOW, 2, 0),
     Odometry: (POSE, 9, 4),
+    UWB: (ANCHORS, 1, 0),
 }
-"""Source of each class of sensors, the numbers in a reading, and those of its errors that are states."""
+"""Source of each class of sensors, the numbers in a reading (of `UWB` for each anchor), and those of its
+errors that are states."""
 
 UNKNOWN_POSITION = 1e3
 """Standard deviation of a position before the first fix [m]."""
@@ -155,7 +145,10 @@ def sources_of(vehicle: "Multirotor", names: tuple[str, ...] | None) -> tuple[st
     sources, size = [], CORE
     for kind, (number, freedom, states) in KINDS.items():
         if kind in found:
-            sources.append(Source(found[kind], sensors[found[kind]], number, freedom, size))
+            sensor = sensors[found[kind]]
+            if isinstance(sensor, UWB):
+                freedom *= len(sensor.anchors)
+            sources.append(Source(found[kind], sensor, number, freedom, size))
             size += states
     imu = sensors[found[IMU]]
     assert isinstance(imu, IMU)
@@ -173,88 +166,6 @@ def _lacking(what: str, line: str, sensors: Mapping[str, Sensor]) -> ConfigError
         field="estimator",
         value=f"sensors {', '.join(sensors) or 'none'}",
         remedy=f"add the sensor, such as {line}",
-    )
-
-
-def gps_errors(sensor: GPS, first: int) -> GpsErrors:
-    """Return the errors of a GPS as parameters of the filter.
-
-    Args:
-        sensor: The GPS.
-        first: First state of its errors.
-    """
-    times = sensor.position_correlation_time, sensor.velocity_correlation_time
-    covariance, variance = error_covariance(*times)[1].tolist()
-    (keep, coupling), (_, keep_velocity) = error_coefficients(*times, dt=1 / sensor.rate_hz)[0].tolist()
-    (own, shared), (_, drive) = error_coefficients(*times, dt=1 / sensor.rate_hz)[1].tolist()
-    return GpsErrors(
-        first=first,
-        scale=Vec3(*sensor.position_error_sigma),
-        covariance=covariance,
-        variance=variance,
-        keep_position=keep,
-        coupling=coupling,
-        keep_velocity=keep_velocity,
-        drive_position=own * own + shared * shared,
-        drive_shared=shared * drive,
-        drive_velocity=drive * drive,
-        position_variance=_squares(sensor.position_noise_density, sensor.rate_hz),
-        velocity_variance=_squares(sensor.velocity_noise_density, sensor.rate_hz),
-    )
-
-
-def _squares(density: tuple[float, float, float], rate: float) -> Vec3:
-    """Return the variances of white noise of a density at a rate."""
-    x, y, z = (value * value * rate for value in density)
-    return Vec3(x, y, z)
-
-
-def barometer_errors(sensor: Barometer, first: int, altitude: float) -> BarometerErrors:
-    """Return the errors of a barometer as parameters of the filter.
-
-    A relative error of the pressure p is one of the altitude of -R T / g times it, by the hydrostatic law.
-
-    Args:
-        sensor: The barometer.
-        first: State of its drift.
-        altitude: Altitude of the world's origin above mean sea level [m].
-    """
-    standard = UsStandardAtmosphere1976()
-    air = standard.air(np.array([altitude]))
-    scale = GAS_CONSTANT * float(air.temperature[0]) / STANDARD_GRAVITY
-    noise = noise_of_sigma(
-        sensor.noise_density, sensor.drift_sigma, sensor.drift_correlation_time, rate_hz=sensor.rate_hz
-    )
-    return BarometerErrors(
-        first=first,
-        standard=standard.parameters,
-        origin_altitude=altitude,
-        phi=noise.phi,
-        drive=(noise.drive * scale) ** 2,
-        variance=(noise.bias_sigma * scale) ** 2,
-        white_variance=(noise.white_sigma * scale / float(air.pressure[0])) ** 2,
-    )
-
-
-def magnetometer_errors(sensor: Magnetometer, first: int) -> MagnetometerErrors:
-    """Return the errors of a magnetometer as parameters of the filter.
-
-    Args:
-        sensor: The magnetometer.
-        first: First state of its bias.
-    """
-    given = sensor.parameters()
-    iron, noise = given["iron"], given["noise"]
-    return MagnetometerErrors(
-        first=first,
-        soft_x=iron.soft_x,
-        soft_y=iron.soft_y,
-        soft_z=iron.soft_z,
-        hard=iron.hard,
-        phi=noise.phi,
-        drive=noise.drive**2,
-        variance=noise.bias_sigma**2 + noise.turn_on_bias**2,
-        white_variance=noise.white_sigma**2,
     )
 
 
@@ -317,88 +228,3 @@ def lag_of(imu: IMU, sources: list[Source]) -> int:
     """
     latency = max((float(getattr(source.sensor, "latency", 0.0)) for source in sources), default=0.0)
     return math.ceil(latency * imu.rate_hz - 1e-9)
-
-
-def range_errors(sensor: Rangefinder) -> RangeErrors:
-    """Return place and errors of a rangefinder as parameters of the filter.
-
-    Args:
-        sensor: The rangefinder.
-    """
-    x, y, z = sensor.direction
-    length = math.sqrt(x * x + y * y + z * z)
-    return RangeErrors(
-        place=Vec3(*sensor.position),
-        direction=Vec3(x / length, y / length, z / length),
-        half_cone=0.5 * sensor.cone_angle,
-        period=1.0 / sensor.rate_hz,
-        least=sensor.min_range,
-        most=sensor.max_range,
-        noise=sensor.noise_sigma,
-        proportional=sensor.proportional_noise,
-    )
-
-
-def flow_errors(sensor: OpticalFlow) -> FlowErrors:
-    """Return place and errors of a camera of optical flow as parameters of the filter.
-
-    Args:
-        sensor: The sensor.
-    """
-    return FlowErrors(
-        place=Vec3(*sensor.position),
-        least=sensor.min_range,
-        most=sensor.max_range,
-        variance=sensor.flow_noise_density**2 + sensor.rate_noise_density**2,
-        distance_variance=sensor.distance_noise_sigma**2,
-    )
-
-
-def pose_errors(sensor: Odometry, first: int) -> PoseErrors:
-    """Return the errors of an odometry as parameters of the filter.
-
-    Args:
-        sensor: The odometry.
-        first: First state of its errors.
-    """
-    phi, drive = gauss_markov_coefficients(
-        1.0, correlation_time=sensor.drift_correlation_time, dt=1 / sensor.rate_hz
-    )
-    variances = [sigma * sigma for sigma in sensor.position_drift_sigma]
-    yaw = sensor.yaw_drift_sigma**2
-    return PoseErrors(
-        first=first,
-        phi=phi,
-        drive=Vec3(*(variance * drive * drive for variance in variances)),
-        yaw_drive=yaw * drive * drive,
-        variance=Vec3(*variances),
-        yaw_variance=yaw,
-        position_variance=sensor.position_noise_density**2 * sensor.rate_hz,
-        orientation_variance=sensor.orientation_noise_density**2 * sensor.rate_hz,
-        velocity_variance=sensor.velocity_noise_density**2 * sensor.rate_hz,
-    )
-
-
-def parameters_of(sources: list[Source], origin: Geodetic, ground: GroundModel) -> dict[str, Any]:
-    """Return the columns of the errors of the sensors, one row each.
-
-    Args:
-        sources: The sensors.
-        origin: Geographic position of the world's origin.
-        ground: Ground below the vehicle.
-    """
-    found: dict[type[Sensor], tuple[Any, int]] = {kind: (kind(), 0) for kind in KINDS}
-    for source in sources:
-        kind = next(kind for kind in KINDS if isinstance(source.sensor, kind))
-        found[kind] = source.sensor, source.first
-    columns = {
-        "origin": origin,
-        "gps": gps_errors(*found[GPS]),
-        "barometer": barometer_errors(*found[Barometer], origin.altitude),
-        "magnetometer": magnetometer_errors(*found[Magnetometer]),
-        "ground": ground,
-        "range": range_errors(found[Rangefinder][0]),
-        "flow": flow_errors(found[OpticalFlow][0]),
-        "pose": pose_errors(*found[Odometry]),
-    }
-    return {name: [value] for name, value in columns.items()}
