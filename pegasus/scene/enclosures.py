@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, IntArray
 from pegasus.scene.scene import Instance, Scene
 
 _AXES = np.concatenate([np.eye(3), -np.eye(3)])
@@ -37,6 +37,9 @@ class Enclosures:
         self._middle = (placed[..., :3] @ drawn[:, 0, :, None])[..., 0] + placed[..., 3]
         self._half = (np.abs(placed[..., :3]) @ drawn[:, 1, :, None])[..., 0]
         self._kept: dict[int, _Triangles] = {}
+        # No triangle of the instance is above or below points nearer than `clearance` to `passed` in x and y.
+        self._passed = np.zeros((len(placed), 2))
+        self._clearance = np.zeros(len(placed))
 
     def around(self, point: Array) -> str | None:
         """Return the path of an instance that encloses a point, or None.
@@ -47,9 +50,14 @@ class Enclosures:
             point: The point in the scene's frame [m], shape (3,).
         """
         near = (np.abs(point - self._middle) < self._half).all(axis=1)
+        near &= (np.abs(point[:2] - self._passed) >= self._clearance[:, None]).any(axis=1)
         for index in np.flatnonzero(near).tolist():
             item = self._scene.instances[index]
-            if _inside(self._triangles(index, item), item.transform[:3, 3] - point):
+            triangles, offset = self._triangles(index, item), item.transform[:3, 3] - point
+            column = _crossed(triangles, offset, 2)
+            if not len(column):
+                self._passed[index], self._clearance[index] = point[:2], _clearance(triangles, offset)
+            elif _inside(triangles, offset, column):
                 return item.path
         return None
 
@@ -79,23 +87,45 @@ def _box(vertices: npt.NDArray[np.float32]) -> Array:
     return np.array([(low + high) / 2, (high - low) / 2])
 
 
-def _inside(placed: _Triangles, offset: Array) -> bool:
-    """Return whether rays from a point along all six axes meet the back of a triangle first.
+def _crossed(placed: _Triangles, offset: Array, axis: int) -> IntArray:
+    """Return the triangles that a line through a point along an axis may meet.
+
+    Args:
+        placed: The triangles.
+        offset: Their origin, seen from the point [m], shape (3,).
+        axis: Number of the axis.
+    """
+    # Their corners lie on both sides of the point along the other axes.
+    one, two = (
+        (placed.high[other] > -offset[other]) & (placed.low[other] <= -offset[other])
+        for other in (axis - 1, axis - 2)
+    )
+    return np.flatnonzero(one & two)
+
+
+def _clearance(placed: _Triangles, offset: Array) -> float:
+    """Return how far a point can move in x and in y before a triangle may be above or below it [m].
 
     Args:
         placed: The triangles.
         offset: Their origin, seen from the point [m], shape (3,).
     """
+    gaps = [np.maximum(placed.low[axis] + offset[axis], -offset[axis] - placed.high[axis]) for axis in (0, 1)]
+    # A little less, for the rounding.
+    return 0.999999 * float(np.maximum(*gaps).min(initial=np.inf))
 
-    def split(axis: int) -> BoolArray:
-        """Return which triangles have corners on both sides of the point along an axis."""
-        both: BoolArray = (placed.high[axis] > -offset[axis]) & (placed.low[axis] <= -offset[axis])
-        return both
 
+def _inside(placed: _Triangles, offset: Array, column: IntArray) -> bool:
+    """Return whether rays from a point along all six axes meet the back of a triangle first.
+
+    Args:
+        placed: The triangles.
+        offset: Their origin, seen from the point [m], shape (3,).
+        column: Those that rays along z may meet.
+    """
     # Most points are below the open sky, so that the first ray is the only one.
     for axis in (2, 1, 0):
-        # Other triangles do not meet the line along the axis.
-        met = np.flatnonzero(split(axis - 1) & split(axis - 2))
+        met = column if axis == 2 else _crossed(placed, offset, axis)
         triangles = placed.corners[placed.faces[met]] + offset
         if not len(triangles) or not all(_meets_back(triangles, way) for way in _AXES[axis::3]):
             return False
