@@ -131,6 +131,22 @@ class Launch:
             self._set(values)
         self._run()
 
+    def move(self, arrays: Mapping[str, Any], count: int) -> None:
+        """Let the next calls run over other arrays, on the CPU; the caller keeps them alive.
+
+        Args:
+            arrays: Arrays in place of those of the rows, of the same types: numbers only.
+            count: Number of rows.
+        """
+        self._rows.exchange(arrays)
+        self._command.set_dim(count)
+        if self._packed is None:
+            self._command.set_param_at_index(0, self._rows.structure)
+            return
+        self._packed.argument_0 = self._rows.structure._ctype
+        bounds, forward = self._command.params[0], self._command.hooks.forward
+        self._run = functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
+
     def _set(self, values: tuple[float, ...]) -> None:
         for k, value in enumerate(values):
             if self._packed is None:
@@ -213,6 +229,12 @@ class Rows:
                 setattr(self.adjoint, name, made.grad)
             if device != "cpu" and not structures:
                 self._copies.append((values, made))
+
+    def exchange(self, arrays: Mapping[str, Any]) -> None:
+        """Read and write other arrays of numbers of the same types, on the CPU; the caller keeps them."""
+        self._arrays, self._kept = {}, []
+        for name, (_, dimensions) in _columns_of(self._kind).items():
+            _share(getattr(self.structure._ctype, name), arrays[name], dimensions)
 
     @functools.cached_property
     def python(self) -> Any:

@@ -208,7 +208,7 @@ class ScanCapture:
 
     def _echoes(self, copy: int, rays: Array, hits: Returns) -> ScanReturns:
         """Return the echoes of rays with directions of shape (C R, 3)."""
-        from pegasus.base.compiler import Rows, shared_kernel
+        from pegasus.base.row_calls import run_rows
 
         lidar, count = self._lidar, len(rays)
         # The seed was drawn when the scan was due, so that noise does not depend on when rays are cast.
@@ -219,26 +219,21 @@ class ScanCapture:
         unused, unknown = np.zeros(0), np.zeros(1, np.int32)
         reflectance = lidar.reflectances.known(self.visuals.materials)
         reach, power, entity = np.empty(count), np.empty(count), np.empty(count, np.int32)
-        rows = Rows(
-            EchoRows,
-            {
-                "direction": rays,
-                "surface_normal": hits.normal,
-                "true_distance": hits.distance,
-                "material": hits.material,
-                "hit_entity": hits.entity,
-                "reflectance": reflectance,
-                "unknown": unknown,
-                "deviate": generator.standard_normal(count) if noisy else unused,
-                "chance": generator.random(count) if lossy else unused,
-                "reach": reach,
-                "power": power,
-                "entity": entity,
-            },
-        )
-        launch = shared_kernel(find_echoes).launch(
-            rows,
-            -(-count // BLOCK),
+        arrays = {
+            "direction": rays,
+            "surface_normal": hits.normal,
+            "true_distance": hits.distance,
+            "material": hits.material,
+            "hit_entity": hits.entity,
+            "reflectance": reflectance,
+            "unknown": unknown,
+            "deviate": generator.standard_normal(count) if noisy else unused,
+            "chance": generator.random(count) if lossy else unused,
+            "reach": reach,
+            "power": power,
+            "entity": entity,
+        }
+        values = (
             count,
             len(reflectance) - 1,
             lidar.min_range,
@@ -254,10 +249,10 @@ class ScanCapture:
             int(lossy),
             np.inf,
         )
-        launch()
+        run_rows(find_echoes, EchoRows, arrays, -(-count // BLOCK), *values)
         if unknown[0]:
             reflectance[:] = self._reflectance(hits.material)
-            launch()
+            run_rows(find_echoes, EchoRows, arrays, -(-count // BLOCK), *values)
         grid = lidar.shape[::-1]
         return ScanReturns(reach.reshape(grid).T, power.reshape(grid).T, entity.reshape(grid).T)
 
@@ -269,7 +264,7 @@ def points_of(scan: LidarScan, world_directions: Array) -> PointCloud:
         scan: The scan.
         world_directions: Unit directions of its rays in the world, shape (C, R, 3).
     """
-    from pegasus.base.compiler import Rows, shared_kernel
+    from pegasus.base.row_calls import run_rows
 
     rings, columns = scan.range.shape
     reach = _by_column(scan.range, np.float64)
@@ -284,27 +279,24 @@ def points_of(scan: LidarScan, world_directions: Array) -> PointCloud:
         time_offset=np.empty(count),
         entity=np.empty(count, np.int32),
     )
-    rows = Rows(
-        PointRows,
-        {
-            "reach": reach,
-            "power": _by_column(scan.intensity, np.float64),
-            "entity": _by_column(scan.entity, np.int32),
-            "direction": _by_column(scan.directions, np.float64).reshape(-1, 3),
-            "world_direction": np.ascontiguousarray(world_directions).reshape(-1, 3),
-            "place": np.ascontiguousarray(scan.position),
-            "delay": scan.time_offset,
-            "point": cloud.points,
-            "world_point": cloud.world_points,
-            "point_reach": cloud.range,
-            "point_power": cloud.intensity,
-            "point_ring": cloud.ring,
-            "point_column": cloud.column,
-            "point_delay": cloud.time_offset,
-            "point_entity": cloud.entity,
-        },
-    )
-    shared_kernel(write_points).launch(rows, 1, columns, rings)()
+    arrays = {
+        "reach": reach,
+        "power": _by_column(scan.intensity, np.float64),
+        "entity": _by_column(scan.entity, np.int32),
+        "direction": _by_column(scan.directions, np.float64).reshape(-1, 3),
+        "world_direction": np.ascontiguousarray(world_directions).reshape(-1, 3),
+        "place": np.ascontiguousarray(scan.position),
+        "delay": scan.time_offset,
+        "point": cloud.points,
+        "world_point": cloud.world_points,
+        "point_reach": cloud.range,
+        "point_power": cloud.intensity,
+        "point_ring": cloud.ring,
+        "point_column": cloud.column,
+        "point_delay": cloud.time_offset,
+        "point_entity": cloud.entity,
+    }
+    run_rows(write_points, PointRows, arrays, 1, columns, rings)
     return cloud
 
 
@@ -329,7 +321,7 @@ def aim_columns(
     Returns:
         Positions, shape (C, 3), rotations sensor to world, shape (C, 3, 3), and directions, shape (C, R, 3).
     """
-    from pegasus.base.compiler import Rows, shared_kernel
+    from pegasus.base.row_calls import run_rows
 
     stamps = history.stamps
     position = np.array([each[copy] for each in history.position], dtype=np.float64)
@@ -342,20 +334,17 @@ def aim_columns(
     first[0], first[-1] = 0, len(times)
     columns, rings = directions.shape[:2]
     place, rotation, world = np.empty((columns, 3)), np.empty((columns, 3, 3)), np.empty((columns, rings, 3))
-    rows = Rows(
-        AimRows,
-        {
-            "stamp": np.ascontiguousarray(stamps, dtype=np.float64),
-            "body_position": position,
-            "body_orientation": orientation,
-            "first": first,
-            "firing": times,
-            "local": np.ascontiguousarray(directions, dtype=np.float64).reshape(-1, 3),
-            "place": place,
-            "attitude": rotation,
-            "direction": world.reshape(-1, 3),
-        },
-    )
+    arrays = {
+        "stamp": np.ascontiguousarray(stamps, dtype=np.float64),
+        "body_position": position,
+        "body_orientation": orientation,
+        "first": first,
+        "firing": times,
+        "local": np.ascontiguousarray(directions, dtype=np.float64).reshape(-1, 3),
+        "place": place,
+        "attitude": rotation,
+        "direction": world.reshape(-1, 3),
+    }
     values = *mount[0].tolist(), *mount[1].tolist()
-    shared_kernel(aim).launch(rows, len(stamps) - 1, rings, *values)()
+    run_rows(aim, AimRows, arrays, len(stamps) - 1, rings, *values)
     return place, rotation, world

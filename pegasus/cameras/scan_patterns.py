@@ -150,15 +150,15 @@ class Rosette(ScanPattern):
             start: Time at which the scan begins [s].
             duration: Duration of the scan [s].
         """
-        from pegasus.base.compiler import Rows, shared_kernel
+        from pegasus.base.row_calls import run_rows
 
         count = self.point_count
         directions = np.empty((count, 3))
         angles = [
             angle for speed in self.prism_speeds for angle in (speed * start, speed * (duration / count))
         ]
-        rows = Rows(RosetteRows, {"direction": directions})
-        shared_kernel(trace_rosette).launch(rows, -(-count // BLOCK), count, self.fov / 4, *angles)()
+        arrays = {"direction": directions}
+        run_rows(trace_rosette, RosetteRows, arrays, -(-count // BLOCK), count, self.fov / 4, *angles)
         return directions[:, None]
 
 
