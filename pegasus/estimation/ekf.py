@@ -94,6 +94,9 @@ class EKF(Estimator):
     """Standard deviation of the height of the ground after a metre of way, which grows with its root [m]."""
     gate: float = 5.0
     """Innovation in standard deviations beyond which a measured number is not used."""
+    gps_reset_time: float = 7.0
+    """Time for which the horizontal position by GPS must be beyond the gate until the filter takes it over,
+    if neither odometry nor anchors give one; infinite for never [s]."""
     vibration_noise_density: float = 0.0
     """Density of the noise on the accelerometer beyond its own, such as by vibration [m/s^2/sqrt(Hz)]."""
     flown: bool = True
@@ -105,6 +108,7 @@ class EKF(Estimator):
         for name, unit in (("rest_time", "s"), ("gate", "standard deviations")):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
+        require(self.gps_reset_time > 0, "gps_reset_time", self.gps_reset_time, "must be above 0 s")
         for name in ("ground_roughness", "vibration_noise_density"):
             value = getattr(self, name)
             require(0 <= value < math.inf, name, value, "must be at least 0 and finite")
@@ -138,6 +142,7 @@ class EKF(Estimator):
             self.sources,
             size,
             gate=self.gate,
+            gps_reset_time=self.gps_reset_time,
             known=self.start == "known",
             rest_time=self.rest_time,
             vibration=self.vibration_noise_density,

@@ -55,6 +55,8 @@ class FilterParameters:
     """Largest difference of the specific force of a vehicle at rest to gravity [m/s^2]."""
     gate: float
     """Square of the gate of innovations, in standard deviations; infinite for none."""
+    gps_refusals: int
+    """Solutions of GPS beyond the gate, in a row, after which the position is begun anew; 0 for never."""
     position_variance: Vec3
     """Variance of the position at the start [m^2]."""
 
@@ -292,6 +294,8 @@ class FilterRows:
     gps_spread: Column[Vec3]
     """Solution of the GPS: position [m], velocity in local axes [m/s], 1 for a full fix, errors by the states
     of its errors, 1 if these are others than before, further deviation of the position [m]."""
+    gps_refusals: Column[int]
+    """Solutions in a row whose horizontal position was beyond the gate."""
     pressure: Column[Real]
     """Pressure by the barometer [Pa]."""
     field: Column[Vec3]

@@ -4,10 +4,12 @@ from pegasus.base.step_math import Real, Vec3, cross, dot, maximum, norm, rotate
 from pegasus.environment.atmosphere import AtmosphereParameters, pressure_altitude_at
 from pegasus.environment.geodesy import convergence, level_turn
 from pegasus.estimation.covariance import Gradient, forget, markov, observe, tie
-from pegasus.estimation.filter_rows import ANCHORS, FIELD, FIX, PRESSURE, REST, FilterRows
+from pegasus.estimation.filter_rows import ANCHORS, FIELD, FIX, POSITION, PRESSURE, REST, FilterRows
 
 _EARTH_RADIUS = 6_356_766.0
 """Radius of the Earth in the standard atmosphere's conversion of altitudes [m]."""
+_ANY_POSITION = 1e6
+"""Variance of a horizontal position that is begun anew [m^2]."""
 _STANDSTILL = 1e-4
 """Variance of the velocity of a vehicle that stands [m^2/s^2]."""
 
@@ -83,6 +85,7 @@ def use_gps(i: int, rows: FilterRows) -> None:
     velocity = level_turn(rows.gps_velocity[i], cosine, -sine)
     gate = gate_of(i, rows, FIX)
     total = 0.0
+    beyond = 0
     for axis in range(3):
         along = unit(axis)
         state = e.first + axis
@@ -91,13 +94,23 @@ def use_gps(i: int, rows: FilterRows) -> None:
         expected = rows.r[i][axis] - age * rows.v[i][axis] + share * rows.error[i, state]
         h = Gradient(none, along * (-age), along, state, share, -1, 0.0)
         variance = e.position_variance[axis] + spread * spread
-        total += observe(i, rows, FIX, rows.gps_position[i][axis] - expected, h, variance, gate)
+        square = observe(i, rows, FIX, rows.gps_position[i][axis] - expected, h, variance, gate)
+        if axis < 2 and not square <= gate:
+            beyond = 1
+        total += square
         state = e.first + 3 + axis
         expected = rows.v[i][axis] + share * rows.error[i, state]
         h = Gradient(none, along, none, state, share, -1, 0.0)
         variance = e.velocity_variance[axis] + 0.01 * spread * spread
         total += observe(i, rows, FIX, velocity[axis] - expected, h, variance, gate)
     rows.nis[i, FIX] = total
+    rows.gps_refusals[i] = beyond * (rows.gps_refusals[i] + 1)
+    if beyond == 1 and rows.gps_refusals[i] == rows.p[0].gps_refusals:
+        # The receiver stays elsewhere: the next solution gives the position.
+        rows.gps_refusals[i] = 0
+        forget_gps(i, rows)
+        for axis in range(2):
+            forget(i, rows, POSITION + axis, _ANY_POSITION)
 
 
 def altitude_of(p: AtmosphereParameters, pressure: Real) -> Real:

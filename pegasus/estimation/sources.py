@@ -175,6 +175,7 @@ def filter_parameters(
     size: int,
     *,
     gate: float,
+    gps_reset_time: float,
     known: bool,
     rest_time: float,
     vibration: float,
@@ -186,6 +187,7 @@ def filter_parameters(
         sources: The other sensors.
         size: Number of states.
         gate: Gate of innovations [standard deviations].
+        gps_reset_time: Time beyond the gate after which GPS gives the position anew [s].
         known: Whether it starts from the true state.
         rest_time: Time at rest for the first attitude [s].
         vibration: Density of further white noise of the accelerometer [m/s^2/sqrt(Hz)].
@@ -193,6 +195,9 @@ def filter_parameters(
     gyroscope, accelerometer = (m.at_rate(imu.rate_hz) for m in (imu.gyroscope, imu.accelerometer))
     numbers = [source.number for source in sources]
     free = FIX in numbers and not known
+    # Odometry or anchors would be right where GPS is not.
+    alone = POSE not in numbers and ANCHORS not in numbers and math.isfinite(gps_reset_time)
+    rate = next((source.sensor.rate_hz for source in sources if source.number == FIX), 0.0)
     position = UNKNOWN_POSITION if free else KNOWN_POSITION
     rests = {
         name: 5.0 * noise.white_sigma + 3.0 * (noise.bias_sigma + noise.turn_on_bias) + _MARGINS[name]
@@ -215,6 +220,7 @@ def filter_parameters(
         rest_rate=rests["rate"],
         rest_force=rests["force"] + 5.0 * vibration * math.sqrt(imu.rate_hz),
         gate=gate * gate,
+        gps_refusals=math.ceil(gps_reset_time * rate) if alone else 0,
         position_variance=Vec3(*[position * position] * 3),
     )
 

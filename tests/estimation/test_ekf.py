@@ -1,5 +1,7 @@
 """Tests of flights on estimates: waiting for the filter, resets, faults, mounting, and bad input."""
 
+import math
+
 import numpy as np
 import pytest
 import yaml
@@ -10,7 +12,7 @@ from pegasus.config.files import load_world
 from pegasus.control import CascadedPIDController, GeometricController, GuidedController, trajectories
 from pegasus.estimation import EKF, Consistency, FilterEstimate
 from pegasus.estimation.filter_rows import FIX
-from pegasus.faults import GpsLoss
+from pegasus.faults import GpsJump, GpsLoss
 from pegasus.sensors import GPS, IMU, Accelerometer, Barometer, Gyroscope, Magnetometer
 
 
@@ -249,6 +251,7 @@ def test_named_sensors_are_those_that_it_uses():
         ("rest_time", 0.0),
         ("gate", -1.0),
         ("gate", float("nan")),
+        ("gps_reset_time", 0.0),
         ("vibration_noise_density", -0.1),
         ("ground_roughness", float("inf")),
     ],
@@ -266,3 +269,25 @@ def test_one_estimator_belongs_to_one_vehicle():
         simulation.add(Multirotor("iris", estimator=shared))
         with pytest.raises(ConfigError, match="already belongs"):
             simulation.add(Multirotor("iris", estimator=shared, position=(5.0, 0.0, 0.1)))
+
+
+@pytest.mark.parametrize("reset_time", [7.0, math.inf])
+def test_a_receiver_that_stays_elsewhere_is_followed_after_the_reset_time(flight, reset_time):
+    """A jump would be flown at once, or the receiver be left out for the rest of the flight."""
+    simulation, vehicle = flight(estimator=EKF(gps_reset_time=reset_time), seed=4)
+    simulation.run(14.0)
+    vehicle.inject(GpsJump(offset=(30.0, -20.0, 0.0), start=14.0, end=34.0))
+
+    def off():
+        return vehicle.estimate.position_error[0, :2]
+
+    before = off()
+    simulation.run(6.5)
+    np.testing.assert_allclose(off(), before, atol=1.5)
+    simulation.run(2.5)
+    jumped = [30.0, -20.0] if math.isfinite(reset_time) else [0.0, 0.0]
+    np.testing.assert_allclose(off(), np.add(before, jumped), atol=3.0)
+    # The vehicle flies to where it believes the course to be, and back when the jump has ended.
+    simulation.run(20.0)
+    np.testing.assert_allclose(off(), before, atol=3.0)
+    assert vehicle.estimate.position_sigma[0, :2].max() < 3.0
