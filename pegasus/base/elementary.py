@@ -40,7 +40,7 @@ _LEAST, _GREATEST, _SCALE = 2.0**-1000, 2.0**1000, 2.0**100
 def exp(x: Real) -> Real:
     """Return the exponential to 1e-16 of it; infinite where it is too large.
 
-    exp(k ln 2 + r) = 2^k (1 + r + r^2 q(r)) with |r| <= ln(2) / 2; the polynomial q is exact to 2e-17.
+    exp(k ln 2 + r) = 2^k exp(r) with |r| <= ln(2) / 2.
     """
     r = x
     first = 1.0
@@ -54,13 +54,25 @@ def exp(x: Real) -> Real:
         half = floor(0.5 * k)
         first = _power_of_2(half)
         second = _power_of_2(k - half)
+    return (1.0 + _grown(r)) * first * second
+
+
+def _grown(r: Real) -> Real:
+    """Return exp(r) - 1 = r + r^2 q(r) with |r| <= ln(2) / 2; the polynomial q is exact to 2e-17."""
     s = r * r
     f = s * s
     q = (0.5 + r * 0.16666666666666669) + s * (0.04166666666662413 + r * 0.008333333333330062)
     q += f * ((0.0013888888917213717 + r * 0.00019841269863053618)
               + s * (2.4801521295954376e-05 + r * 2.7557268459997064e-06)
               + f * (2.7620088445409746e-07 + r * 2.510038549551032e-08))  # fmt: skip
-    return (1.0 + (r + s * q)) * first * second
+    return r + s * q
+
+
+def expm1(x: Real) -> Real:
+    """Return exp(x) - 1 to 3e-16 of it, also near 0."""
+    if magnitude(x) > _HALF_LN_2:
+        return exp(x) - 1.0
+    return _grown(x)
 
 
 def _power_of_2(k: Real) -> Real:

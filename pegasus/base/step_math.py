@@ -5,7 +5,7 @@ functions, arithmetic, `if`, and `for` over a `range`. Python runs it as it stan
 compiles the same source with NVIDIA Warp in double precision, with the same bits. Arguments are annotated.
 """
 
-from pegasus.base.elementary import asin, atan2, cos, exp, log, power, sin, tan
+from pegasus.base.elementary import asin, atan2, cos, exp, expm1, log, power, sin, tan
 from pegasus.base.step_types import (
     TURN,
     Column,
@@ -44,6 +44,7 @@ __all__ = [
     "cross",
     "dot",
     "exp",
+    "expm1",
     "floor",
     "interpolate",
     "interval",

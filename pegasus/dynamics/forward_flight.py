@@ -93,7 +93,7 @@ def flow_through(ratio: Array, across: Array, flows: Array, thrust: Array) -> Ar
         square = 2.0 / math.pi * np.interp(middle, flows, thrust)
         hover = np.sqrt(np.maximum(square, 1e-12))
         axial = np.array([axial_inflow(j, h) for j, h in zip(ratio[~climbs], hover[~climbs], strict=True)])
-        induced = square / np.maximum(np.hypot(across, middle), 1e-12)
+        induced = square / np.maximum(np.sqrt(across**2 + middle**2), 1e-12)
         induced[~climbs] = axial * level_inflow(across[~climbs], hover[~climbs]) / hover[~climbs]
         more = ratio + induced > middle
         low, high = np.where(more, middle, low), np.where(more, high, middle)

@@ -62,7 +62,7 @@ def rotor_wrench(
 def wrench_of_law(
     i: int, rows: PlantRows, j: int, kind: int, model: int, speed: Real, q: Quat, body_velocity: Vec3, w: Vec3
 ) -> tuple[Vec3, Vec3]:
-    """Return force and torque of a rotor as `rotor_wrench`, given the kind and its law of thrust."""
+    """Return force and torque of a rotor as `rotor_wrench`, given the vehicle's kind and thrust law."""
     if model == HELD:
         return Vec3(0.0, 0.0, rows.held_thrust[i, j]), Vec3(0.0, 0.0, rows.held_torque[i, j])
     air = air_at(i, rows, j, q, body_velocity, w)

@@ -12,7 +12,7 @@ from pygeomag.wmm.wmm_2025 import WMM_2025
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.row_map import RowMap
-from pegasus.base.step_math import Reals, Vec3, floor
+from pegasus.base.step_math import Reals, Vec3, cos, floor, sin
 from pegasus.environment.geodesy import EARTH_RADIUS, Geodetic, convergence, geodetic_at, level_turn, map_axes
 
 
@@ -184,9 +184,9 @@ def dipole_parameters(model: TiltedDipole, origin: Geodetic) -> DipoleParameters
     pole, place = math.radians(model.pole_latitude), math.radians(origin.latitude)
     turn = math.radians(model.pole_longitude - origin.longitude)
     axis = Vec3(
-        math.cos(pole) * math.sin(turn),
-        math.sin(pole) * math.cos(place) - math.cos(pole) * math.sin(place) * math.cos(turn),
-        math.sin(pole) * math.sin(place) + math.cos(pole) * math.cos(place) * math.cos(turn),
+        cos(pole) * sin(turn),
+        sin(pole) * cos(place) - cos(pole) * sin(place) * cos(turn),
+        sin(pole) * sin(place) + cos(pole) * cos(place) * cos(turn),
     )
     radius = model.earth_radius
     return DipoleParameters(axis, model.equatorial_field, radius, radius + origin.altitude)

@@ -30,7 +30,8 @@ _LOW, _MEDIUM = 1000.0, 2000.0
 """Heights [ft] below which the turbulence is that of the wind, and above which that of the table."""
 _LOWEST = 10.0
 ROOT_2, _ROOT_3 = math.sqrt(2.0), math.sqrt(3.0)
-_ROLL = PI * math.sqrt(0.1) * math.pow(PI / 4.0, 1.0 / 6.0)
+_ROLL = 0.9542558980759803
+"""pi (0.1)^(1/2) (pi / 4)^(1/6)."""
 
 
 @dataclass(frozen=True, eq=False)

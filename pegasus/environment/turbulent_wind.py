@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasus.base.components import require, require_vector
 from pegasus.base.random_numbers import draw_key
+from pegasus.base.step_math import log
 from pegasus.environment.turbulence import FOOT, TurbulenceParameters, dryden
 from pegasus.environment.von_karman import von_karman
 from pegasus.environment.wind import Wind, WindParameters, wind_at
@@ -111,7 +112,7 @@ def exceeded_intensities(exceedance: float) -> tuple[float, ...]:
     """
     k = next(k for k in range(1, len(_EXCEEDANCES)) if exceedance >= _EXCEEDANCES[k])
     above, below = _EXCEEDANCES[k - 1], _EXCEEDANCES[k]
-    share = math.log(above / exceedance) / math.log(above / below)
+    share = log(above / exceedance) / log(above / below)
     rows = zip(_INTENSITIES[k - 1], _INTENSITIES[k], strict=True)
     return tuple(FOOT * (first + share * (second - first)) for first, second in rows)
 

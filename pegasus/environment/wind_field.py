@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
 from pegasus.base.errors import ConfigError
-from pegasus.base.step_math import Real, Reals, Vec3, clamped, floor, interval, length
+from pegasus.base.step_math import Real, Reals, Vec3, clamped, cos, floor, interval, length, sin
 from pegasus.environment.wind import Wind
 from pegasus.environment.wind_field_file import read_wind_field
 
@@ -213,8 +213,8 @@ class WindField(Wind):
             repeated=self.after_end == "repeat",
             outside=_CALM if self.outside == "calm" else _HOLD,
             offset=self.offset,
-            cosine=math.cos(self.heading),
-            sine=math.sin(self.heading),
+            cosine=cos(self.heading),
+            sine=sin(self.heading),
         )
 
     @property

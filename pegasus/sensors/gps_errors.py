@@ -7,7 +7,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.components import require, require_vector
-from pegasus.base.step_math import Real, Vec3
+from pegasus.base.step_math import Real, Vec3, exp, expm1
 
 
 def error_covariance(position_time: float, velocity_time: float) -> Array:
@@ -41,8 +41,8 @@ def error_coefficients(position_time: float, velocity_time: float, *, dt: float)
     a, b = 1 / position_time, 1 / velocity_time
     # (exp(-b dt) - exp(-a dt)) / (a - b), which goes to dt exp(-a dt) where both time constants are equal.
     gap = (a - b) * dt
-    coupling = math.exp(-a * dt) * dt * (math.expm1(gap) / gap if gap else 1.0)
-    transition = np.array([[math.exp(-a * dt), coupling], [0.0, math.exp(-b * dt)]])
+    coupling = exp(-a * dt) * dt * (expm1(gap) / gap if gap else 1.0)
+    transition = np.array([[exp(-a * dt), coupling], [0.0, exp(-b * dt)]])
     stationary = error_covariance(position_time, velocity_time)
     noise = stationary - row_product(row_product(transition, stationary), transition.T)
     # Square root with the velocity first, whose noise is the larger for short steps.
@@ -61,7 +61,7 @@ def settling(t: float, *, initial: float, final: float, time_constant: float) ->
         final: Final value.
         time_constant: Time constant [s].
     """
-    return final + (initial - final) * math.exp(-t / time_constant)
+    return final + (initial - final) * exp(-t / time_constant)
 
 
 @dataclass(frozen=True)

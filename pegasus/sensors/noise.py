@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from pegasus.base.components import require
-from pegasus.base.step_math import Vec3
+from pegasus.base.step_math import Vec3, exp, expm1
 
 
 def white_noise_sigma(noise_density: float, *, rate_hz: float) -> float:
@@ -42,8 +42,8 @@ def gauss_markov_coefficients(sigma: float, *, correlation_time: float, dt: floa
         correlation_time: Time constant tau [s].
         dt: Sampling interval [s].
     """
-    phi = math.exp(-dt / correlation_time)
-    return phi, sigma * math.sqrt(-math.expm1(-2 * dt / correlation_time))
+    phi = exp(-dt / correlation_time)
+    return phi, sigma * math.sqrt(-expm1(-2 * dt / correlation_time))
 
 
 @dataclass(frozen=True)

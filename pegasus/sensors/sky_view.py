@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray, sum_along
 from pegasus.base.components import require
+from pegasus.base.step_math import cos, sin
 
 _EARTH_RADIUS, _ORBIT_RADIUS = 6_378_137.0, 26_559_700.0
 _INCLINATION = math.radians(55.0)
@@ -71,14 +72,14 @@ def satellite_directions(latitude: float, longitude: float, t: float) -> Array:
         node = plane * math.pi / 3 - _EARTH_RATE * t
         for slot in range(4):
             angle = slot * math.pi / 2 + plane * math.pi / 12 + 2 * _EARTH_RATE * t
-            x, y = math.cos(angle), math.sin(angle) * math.cos(_INCLINATION)
+            x, y = cos(angle), sin(angle) * cos(_INCLINATION)
             turn = node - lam
             # Axes of the meridian of the receiver: outwards, east, north pole.
-            out = _ORBIT_RADIUS * (x * math.cos(turn) - y * math.sin(turn))
-            east = _ORBIT_RADIUS * (x * math.sin(turn) + y * math.cos(turn))
-            pole = _ORBIT_RADIUS * math.sin(angle) * math.sin(_INCLINATION)
-            up = out * math.cos(phi) + pole * math.sin(phi) - _EARTH_RADIUS
-            north = pole * math.cos(phi) - out * math.sin(phi)
+            out = _ORBIT_RADIUS * (x * cos(turn) - y * sin(turn))
+            east = _ORBIT_RADIUS * (x * sin(turn) + y * cos(turn))
+            pole = _ORBIT_RADIUS * sin(angle) * sin(_INCLINATION)
+            up = out * cos(phi) + pole * sin(phi) - _EARTH_RADIUS
+            north = pole * cos(phi) - out * sin(phi)
             size = math.sqrt(east * east + north * north + up * up)
             rows.append((east / size, north / size, up / size))
     return np.array(rows)
@@ -98,7 +99,7 @@ def reception(view: SkyView, directions: Array, position: Array, cast: Cast) -> 
         position: Positions in the world [m], shape (N, 3).
         cast: Rays into the scene, up to `reach`.
     """
-    above = directions[directions[:, 2] > math.sin(view.elevation_mask)]
+    above = directions[directions[:, 2] > sin(view.elevation_mask)]
     count, seen = len(position), len(above)
     bias, growth, used = np.zeros((count, 3)), np.ones((count, 3)), np.full(count, seen)
     best, solvable = _open_sky(above.tobytes())

@@ -9,6 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.frames import rotate
+from pegasus.base.step_math import log
 from pegasus.core.sensor import NoiseBlock, Reading, Sensor
 from pegasus.core.state import VehicleState
 
@@ -85,7 +86,7 @@ class UWB(Sensor):
         self._normals = NoiseBlock(self.rngs, (len(self.anchors), 5))
         # Half the sum of two squared normal numbers is exponentially distributed, and above -log(p) with the
         # probability p.
-        self._limits = [-math.log(p) if p > 0 else math.inf for p in (self.dropout, self.nlos_dropout)]
+        self._limits = [-log(p) if p > 0 else math.inf for p in (self.dropout, self.nlos_dropout)]
 
     def measure(self, state: VehicleState, t: float) -> UwbReading:
         """Return the distances; the vehicle must be in a simulation.

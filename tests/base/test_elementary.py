@@ -8,7 +8,7 @@ import pytest
 
 from pegasus.base.elementary import inverse_cube_root
 from pegasus.base.row_map import RowMap
-from pegasus.base.step_math import Real, asin, atan2, cos, exp, log, power, sin, tan
+from pegasus.base.step_math import Real, asin, atan2, cos, exp, expm1, log, power, sin, tan
 from pegasus.base.step_types import BUILTINS, floor, sqrt
 
 RNG = np.random.default_rng(0)
@@ -23,6 +23,7 @@ EDGES = [0.0, 5e-324, 1.7e308, math.inf, -math.inf, math.nan]
     ("function", "exact", "places", "bound"),
     [
         (exp, math.exp, [*SMALL, *RNG.uniform(-700.0, 700.0, 2000).tolist()], 1.5),
+        (expm1, math.expm1, [*SMALL, *RNG.uniform(-40.0, 40.0, 2000).tolist()], 2.5),
         (log, math.log, [*SIZES, *NEAR_ONE], 1.5),
         (sin, math.sin, [*SMALL, *ANGLES], 2.0),
         (cos, math.cos, [*SMALL, *ANGLES], 2.0),
