@@ -15,9 +15,9 @@ CHOICES = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "GLIBC_TUNABLES")
 
 
 def digests(**variables: str) -> dict[str, str]:
-    """Return the digests of `flight_digest` as another processor would compute them."""
+    """Return the digests of `processor_flight` as another processor would compute them."""
     environment = {k: v for k, v in os.environ.items() if k not in CHOICES} | variables
-    script = Path(__file__).with_name("flight_digest.py")
+    script = Path(__file__).with_name("processor_flight.py")
     done = subprocess.run(
         [sys.executable, script], env=environment, capture_output=True, text=True, timeout=300, check=True
     )
