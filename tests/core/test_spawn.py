@@ -38,6 +38,18 @@ def test_places_of_vehicles_to_come():
         simulation.add(exact)
 
 
+def test_more_vehicles_than_spawn_points():
+    """Vehicles added one by one would leave a spawn point free, or stand in each other once all are taken."""
+    with Simulation("box_room") as simulation:
+        points = [point.position[:2] for point in simulation.world.spawn_points]
+        added = [simulation.add(Multirotor("iris", sensors={})) for _ in range(len(points) + 3)]
+        places = np.array([vehicle.state.position[0, :2] for vehicle in added])
+        np.testing.assert_allclose(places[: len(points)], points)
+        gaps = np.linalg.norm(places[:, None] - places, axis=2) + 10.0 * np.eye(len(added))
+        assert gaps.min() > 2 * added[0].start.radius
+        assert len(simulation.engine.contacts().body) == 0
+
+
 def test_a_wall_beside_a_spawn_point():
     """Copies would stand in a wall, or behind it."""
     with Simulation("box_room") as simulation:

@@ -520,7 +520,7 @@ def test_looking_ahead_for_collisions_changes_no_bit(seed, monkeypatch):
         engine, ids = engine_with(ground(), wall, bodies=bodies)
         set_motion(engine, ids, velocity=velocity, angular_velocity=spin)
         contact_count, rows = 0, []
-        for _ in range(400):
+        for _ in range(250):
             engine.step(0.004)
             contact_count += len(engine.contacts().body)
             rows.append(state_of(engine, len(starts)).position.copy())

@@ -153,7 +153,7 @@ def test_vehicles_without_a_position_start_free_and_on_the_ground(simulation: Si
     simulation.add(Multirotor("iris", count=7))
     simulation.add(Multirotor("heavy_octorotor"))
     simulation.add(Multirotor("crazyflie", count=30))
-    for _ in points:
+    for _ in range(2):
         simulation.add(Multirotor("iris"))
     assert len(simulation.engine.contacts().body) == 0
     bodies = simulation.vehicles.bodies
