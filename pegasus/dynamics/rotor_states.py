@@ -9,6 +9,7 @@ measurements through the vortex-ring state (eq. 2.96 there).
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pegasus.base.step_math import Real, maximum, sqrt
 
@@ -78,6 +79,7 @@ class Coefficients:
     """C_P there."""
 
 
+@lru_cache(maxsize=32)
 def continued(measured: Coefficients) -> Coefficients:
     """Return coefficients from rest on, continued into descent and beyond the last advance ratio.
 

@@ -74,7 +74,8 @@ def vehicle_scene(spec: VehicleSpec, source: Path) -> Scene:
         ConfigError: If its USD file does not exist or cannot be translated.
     """
     if spec.usd is None:
-        return _drawn_scene(_Drawing(repr(spec), spec))
+        text = repr((spec.name, spec.body, spec.propeller, spec.rotors))
+        return _drawn_scene(_Drawing(text, spec))
     stage = open_stage(_model_file(spec, source))
     root = stage.GetDefaultPrim()
     scene = translate(stage, root=str(root.GetPath()) if root else "/")
@@ -88,7 +89,7 @@ def vehicle_scene(spec: VehicleSpec, source: Path) -> Scene:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """A vehicle without a USD file, compared by its text: its fields hold mappings, which have no hash."""
+    """A vehicle without a USD file, compared by the text of what is drawn of it."""
 
     text: str
     spec: VehicleSpec = field(compare=False)
@@ -96,7 +97,7 @@ class _Drawing:
 
 @lru_cache(maxsize=32)
 def _drawn_scene(drawing: _Drawing) -> Scene:
-    """Return a drawn airframe; equal vehicles share it, since drawing takes most of the time to make one."""
+    """Return a drawn airframe; vehicles that look the same share it, since drawing takes long."""
     stage = build_vehicle_stage(drawing.spec)
     return translate(stage, root=str(stage.GetDefaultPrim().GetPath()))
 

@@ -175,6 +175,30 @@ def test_the_hull_is_convex_and_holds_the_vehicle(fields: dict[str, object]) -> 
     assert np.einsum("fi,fvi->fv", normals, blades[None] - a[:, None]).max() < 0.02
 
 
+def test_vehicles_that_look_the_same_share_their_drawing() -> None:
+    """A sweep over masses or motors would draw its vehicle again for each flight."""
+    scene = vehicle_scene(ring(), HERE)
+    heavy = ring(mass=3.0, inertia=(0.03, 0.03, 0.05), center_of_mass=(0.01, 0.0, 0.0), battery=None)
+    assert vehicle_scene(heavy, HERE) is scene
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"rotors": {"count": 6, "radius": 0.31}},
+        {"rotors": {"count": 6, "radius": 0.3, "first_direction": "cw"}},
+        {"propeller": {"diameter": 0.2}},
+        {"propeller": {"blade_count": 3}},
+        {"body": {"size": (0.2, 0.1, 0.05)}},
+    ],
+)
+def test_vehicles_that_look_otherwise_are_drawn(fields: dict[str, object]) -> None:
+    """A vehicle would be seen, and collide, as another one that was drawn before."""
+    first, other = (drawn(vehicle_scene(spec, HERE)) for spec in (ring(), ring(**fields)))
+    assert first.shape != other.shape or np.abs(first - other).max() > 1e-4
+    assert vehicle_scene(ring(name="named"), HERE).instances[0].path.startswith("/named/")
+
+
 def test_it_rests_on_a_rectangle() -> None:
     """A vehicle on the ground would rock on a point or an edge."""
     collider = vehicle_scene(ring(), HERE).colliders[0]
