@@ -155,7 +155,16 @@ class EmbreeRenderer:
         # Two parts for each thread share out the work; packets are the same for any number of threads.
         step = min(max(-(-count // (2 * self._threads)), _SMALLEST_CAST), _LARGEST_CAST)
         if tracer.is_static:
-            static = StaticCast(tracer, origins, directions, max_range, width=width, tile=tile)
+            static = StaticCast(
+                tracer.tables,
+                tracer.world,
+                origins,
+                directions,
+                end=max_range,
+                coherent=width > 0,
+                width=width,
+                tile=tile,
+            )
             step = -(-step // static.block) * static.block
             for _ in self._pool.map(lambda first: static.cast(first, step), range(0, count, step)):
                 pass

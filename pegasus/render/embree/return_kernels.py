@@ -1,11 +1,11 @@
 # Kernels are in the language of Warp, which the type checker cannot follow.
 # mypy: ignore-errors
-"""Warp kernel that casts rays into a scene without moving objects, from rays to returns in one pass."""
+"""Warp kernel that casts rays into a scene without moving objects, from rays to hits in one pass."""
 
 import warp as wp
 
 from pegasus.render.embree.packet_kernels import INTERSECT
-from pegasus.render.embree.surface_kernels import SURFACES
+from pegasus.render.embree.surface_kernels import DISTANCES, SURFACES
 from pegasus.render.embree.surface_tables import Tables
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
@@ -34,7 +34,6 @@ _RETURNS = f"""
     faces.data = (int*)(v.data + block);
     struct {{ int shape[1]; const float* data; }} passed = {{{{0}}, nullptr}};
     struct {{ int shape[1]; const int* data; }} items = {{{{0}}, nullptr}};
-    const float cone = 0.0f;
     struct Starts {{
         const Long* first;
         int begin, share;
@@ -47,42 +46,48 @@ _RETURNS = f"""
         const bool exists = direction[0] * direction[0] + direction[1] * direction[1]
             + direction[2] * direction[2] > 0.5;
         for (int k = 0; k < 3; ++k) {{
-            near_origin[k] = exists ? (float)(origin[k] - center[k]) : 0.0f;
+            near_origin[k] = exists ? (float)(origin[k] - center[k] + direction[k] * start_at) : 0.0f;
             near_direction[k] = exists ? (float)(direction[k]) : (k == 2 ? 1.0f : 0.0f);
         }}
-        limits.data[i] = exists ? end : -1.0f;
+        limits.data[i] = exists ? reach : -1.0f;
     }}
     {{
         const auto &origins = near_origins, &directions = near_directions;
         const int first_packet = 0, packets = block / 8;
-        const float start = 0.0f;
+        const float start = (float)(start_at);
         [&]() {{
             {INTERSECT}
         }}();
     }}
-    {{
-        const auto& origins = starts;
-        const int origin_step = 1, first = 0, end = total, with_texture = 0;
-        const double start = 0.0;
-        struct {{ const Long* data; }} directions = {{lines}};
+    const auto& origins = starts;
+    const int origin_step = 1, first = 0, end = total;
+    const double start = start_at;
+    struct {{ const Long* data; }} directions = {{lines}};
+    struct {{ double* data; }} distances = {{(double*)distances_at + begin}};
+    struct {{ int* data; }} materials = {{(int*)materials_at + begin}};
+    decltype(materials) entities = {{(int*)entities_at + begin}};
+    Long* normals = (Long*)normals_at + begin;
+    if (normals_at == 0) {{
+        {DISTANCES}
+    }} else {{
+        const int with_texture = 0;
         struct {{
-            struct {{ double* data; }} distance;
-            struct {{ int* data; }} material, entity;
+            decltype(distances) distance;
+            decltype(materials) material, entity;
             struct {{ Short* data; }} facing, normal, tint;
             struct {{ wp::vec_t<2, float>* data; }} uv;
             struct {{ float* data; }} footprint, opacity;
             struct {{ wp::vec_t<4, float>* data; }} tangent;
         }} out = {{}};
-        out.distance.data = (double*)distances_at + begin;
-        out.material.data = (int*)materials_at + begin;
-        out.entity.data = (int*)entities_at + begin;
+        out.distance = distances;
+        out.material = materials;
+        out.entity = entities;
         out.facing = {{faced.data}};
         out.normal = {{shaded.data}};
         {SURFACES}
+        for (int i = 0; i < total; ++i)
+            for (int k = 0; k < 3; ++k) normals[i][k] = (double)(shaded.data[i][k]);
     }}
-    Long* normals = (Long*)normals_at + begin;
-    for (int i = 0; i < total; ++i)
-        for (int k = 0; k < 3; ++k) normals[i][k] = (double)(shaded.data[i][k]);
 """
 
 
@@ -102,7 +107,9 @@ def write_returns(
     origins_at: wp.uint64,
     directions_at: wp.uint64,
     center: wp.vec3d,
-    end: wp.float32,
+    start_at: wp.float64,
+    reach: wp.float32,
+    cone: wp.float32,
     distances_at: wp.uint64,
     normals_at: wp.uint64,
     entities_at: wp.uint64,
@@ -130,7 +137,9 @@ def find_returns(
     origins_at: wp.uint64,
     directions_at: wp.uint64,
     center: wp.vec3d,
-    end: wp.float32,
+    start_at: wp.float64,
+    reach: wp.float32,
+    cone: wp.float32,
     distances_at: wp.uint64,
     normals_at: wp.uint64,
     entities_at: wp.uint64,
@@ -142,8 +151,9 @@ def find_returns(
     """Cast blocks of `block` rays, from the ray `first` on up to the ray `count`, and write their hits.
 
     A block is a whole number of packets, and of rows of packets if the rays are rows of an image. `share`
-    neighbouring rays have one origin. Arrays are given by their addresses: an array object of Warp costs
-    20 microseconds.
+    neighbouring rays have one origin; a ray begins `start_at` from there and has the length `reach`. Arrays
+    are given by their addresses, because an array object of Warp costs 20 microseconds; without that of the
+    normals these are not computed.
     """
     begin = first + wp.tid() * block
     write_returns(
@@ -161,7 +171,9 @@ def find_returns(
         origins_at,
         directions_at,
         center,
-        end,
+        start_at,
+        reach,
+        cone,
         distances_at,
         normals_at,
         entities_at,

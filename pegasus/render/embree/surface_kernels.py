@@ -80,7 +80,7 @@ _FACET = """
     };
 """
 
-_DISTANCES = f"""{_FACET}
+DISTANCES = f"""{_FACET}
     for (int i = first; i < end; ++i) {{
         ask_ahead(i, false, false);
         const int face = faces.data[i];
@@ -95,6 +95,7 @@ _DISTANCES = f"""{_FACET}
         entities.data[i] = entity;
     }}
 """
+"""Native code of `write_distances`."""
 
 SURFACES = f"""{OPACITY}{_FACET}
     typedef wp::vec_t<3, float> Three;
@@ -226,7 +227,7 @@ SURFACES = f"""{OPACITY}{_FACET}
 """Native code of `write_surfaces`."""
 
 
-@wp.func_native(_DISTANCES)
+@wp.func_native(DISTANCES)
 def write_distances(
     tables: Tables,
     origins: wp.array(dtype=wp.vec3d),

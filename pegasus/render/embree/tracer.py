@@ -15,6 +15,7 @@ from pegasus.render.embree import ray_kernels as kernels
 from pegasus.render.embree.geometry_store import GeometryStore, Prototype, device_array
 from pegasus.render.embree.moving_objects import MovingObjects
 from pegasus.render.embree.ray_kernels import launch_groups
+from pegasus.render.embree.static_cast import StaticCast
 from pegasus.render.embree.surface_kernels import find_distance, find_surface
 from pegasus.render.embree.surface_tables import Surface
 
@@ -128,6 +129,8 @@ class Tracer:
             normals: Whether to compute normals.
             shading: Whether to compute all inputs of the lighting.
         """
+        if self.is_static and rays.reach is None and rays.before is None and not (normals or shading):
+            return self._distances(rays, cone)
         origins, directions, limits, ranges = self._hand_over(rays)
         passed = _NONE if rays.before is None else rays.before.astype(np.float32)
         assert self.world.embree is not None
@@ -167,6 +170,26 @@ class Tracer:
             hits.surface,
         ]
         launch_groups(find_surface, rays.count, inputs)
+        return hits
+
+    def _distances(self, rays: Rays, cone: float) -> Hits:
+        """Return the nearest hits of rays in a scene without moving objects, without normals."""
+        cast = StaticCast(
+            self.tables,
+            self.world,
+            rays.origins,
+            rays.directions,
+            start=rays.start,
+            end=rays.end,
+            cone=cone,
+            coherent=rays.coherent,
+            width=rays.width,
+            tile=rays.tile,
+            normals=False,
+        )
+        cast.cast(0, rays.count)
+        hits = empty_hits(0, normals=False, textured=False)
+        hits.distance, _, hits.entity, hits.material = cast.returns
         return hits
 
     def transmit(self, rays: Rays) -> Floats:
