@@ -109,6 +109,9 @@ class Actuation:
             velocity = rotate_inverse(state.rotation, state.velocity - columns["wind"])
             if self._centers is not None:
                 velocity = velocity + cross(state.angular_velocity, self._centers)
+            if columns["gust_step"][0]:
+                rate = rotate_inverse(state.rotation, columns["gust_rate"])
+                velocity = velocity - cross(rate, vehicle.layout.position.mean(axis=0))
             # All copies are in wakes, or none is.
             if columns["in_wake"][0]:
                 velocity = velocity - rotate_inverse(state.rotation[:, None], columns["wake"]).mean(axis=1)

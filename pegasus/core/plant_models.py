@@ -296,6 +296,7 @@ def _airframe(vehicle: "Multirotor", parameters: VehicleParameters, custom: Cust
         rotor_count=vehicle.rotor_count,
         rotor_inertia=parameters.rotor_inertia,
         rotor_radius=vehicle.spec.propeller.diameter / 2,
+        rotor_center=_triple(vehicle.layout.position.mean(axis=0).tolist()),
         span=vehicle.layout.span,
         motor=motor,
         thrust_curve=curve,

@@ -49,7 +49,7 @@ class RotorWinds:
         last: "RotorWinds | None" = None,
     ) -> None:
         self._vehicles, self._columns, self._environment = vehicles, columns, environment
-        self._jets = int(jets_used)
+        self._jets, self._varies = int(jets_used), 0
         self._count = sum(vehicle.count for vehicle in vehicles)
         self._moment = np.zeros(1)
         self._wind: Wind | None = None
@@ -71,7 +71,7 @@ class RotorWinds:
             self._prepare(wind, dt)
         if self._launch is not None:
             self._moment[0] = t
-            self._launch(dt, self._jets)
+            self._launch(dt, self._jets, self._varies)
 
     def _prepare(self, wind: Wind, dt: float) -> None:
         """Prepare the launch for a wind."""
@@ -88,7 +88,8 @@ class RotorWinds:
             self._launch = None
             self._columns["in_wake"][...] = self._jets
             return
-        self._columns["in_wake"][...] = 1
+        self._varies = int(local is not None)
+        self._columns["in_wake"][...] = max(self._jets, self._varies)
         self._columns["wake"][...] = 0.0
         from pegasus.base.compiler import Rows  # Warp is loaded with the first step.
 
@@ -104,7 +105,7 @@ class RotorWinds:
             "gust_parameters": [gusts],
             "moment": self._moment,
         }
-        self._launch = kernel.launch(Rows(kind, columns), self._count, dt, self._jets)
+        self._launch = kernel.launch(Rows(kind, columns), self._count, dt, self._jets, self._varies)
 
     def _tables(self, key: int | None) -> dict[str, Array]:
         """Return what belongs to the kinds of vehicles, and the keys of the random numbers of all copies."""

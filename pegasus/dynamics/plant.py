@@ -24,6 +24,7 @@ from pegasus.base.step_math import (
     normalized,
     rotate,
     rotate_inverse,
+    vector,
 )
 from pegasus.dynamics.plant_rows import (
     HELD,
@@ -33,7 +34,13 @@ from pegasus.dynamics.plant_rows import (
     drag_wrench,
     motor_response,
 )
-from pegasus.dynamics.rotor_wrenches import air_at, rotor_wrench, stage_speed, turn_blades
+from pegasus.dynamics.rotor_wrenches import (
+    air_at,
+    motion_in_air,
+    rotor_wrench,
+    stage_speed,
+    turn_blades,
+)
 from pegasus.dynamics.surfaces import find_heights, ground_ratio
 
 FASTEST = 1e5
@@ -109,20 +116,20 @@ def rotors(
     """
     kind = rows.kind[i]
     frame = rows.airframe[kind]
-    body_velocity = rotate_inverse(q, through_air)
+    body_velocity, turning = motion_in_air(i, rows, q, through_air, w)
     total = Vec3(0.0, 0.0, 0.0)
     moment = Vec3(0.0, 0.0, 0.0)
     power = 0.0
     if frame.ground_effect != HELD:
         find_heights(i, rows, x, q)
-    turn_blades(i, rows, number, q, body_velocity, w)
+    turn_blades(i, rows, number, q, body_velocity, turning)
     for j in range(frame.rotor_count):
         speed = stage_speed(i, rows, number, j)
         arm = rows.rotor_position[kind, j]
         axis_x = rows.rotor_x[kind, j]
         axis_y = rows.rotor_y[kind, j]
         axis_z = rows.rotor_z[kind, j]
-        force, torque = rotor_wrench(i, rows, j, speed, q, body_velocity, w)
+        force, torque = rotor_wrench(i, rows, j, speed, q, body_velocity, turning)
         force = force * rows.thrust_share[i, j]
         torque = torque * rows.torque_share[i, j]
         if frame.ground_effect != HELD:
@@ -145,6 +152,8 @@ def drag(i: int, rows: PlantRows, q: Quat, through_air: Vec3, w: Vec3) -> tuple[
     if frame.drag == HELD:
         return rows.held_drag_force[i], rows.held_drag_torque[i]
     air = rotate_inverse(q, through_air)
+    if rows.gust_step[i] != 0:
+        air = air - cross(rotate_inverse(q, rows.gust_rate[i]), vector(frame.rotor_center))
     if rows.in_wake[i] == 1:
         mean = Vec3(0.0, 0.0, 0.0)
         for j in range(frame.rotor_count):
@@ -238,9 +247,10 @@ def foresee(i: int, rows: PlantRows, dt: Real) -> None:
     offset = Vec3(frame.center_of_mass[0], frame.center_of_mass[1], frame.center_of_mass[2])
     q = rows.orientation[i]
     w = rows.angular_velocity[i]
-    body_velocity = rotate_inverse(q, rows.velocity[i] - rows.wind[i]) + cross(w, offset)
+    through_air, turning = motion_in_air(i, rows, q, rows.velocity[i] - rows.wind[i], w)
+    body_velocity = through_air + cross(w, offset)
     for j in range(frame.rotor_count):
-        rows.inflow[i, j] = dot(rows.rotor_z[rows.kind[i], j], air_at(i, rows, j, q, body_velocity, w))
+        rows.inflow[i, j] = dot(rows.rotor_z[rows.kind[i], j], air_at(i, rows, j, q, body_velocity, turning))
 
 
 def fault_of(force: Vec3, torque: Vec3, velocity: Vec3, angular_velocity: Vec3) -> int:

@@ -58,6 +58,8 @@ class Airframe:
     """Inertia of a rotor about its axis [kg m^2]."""
     rotor_radius: float
     """Radius of the rotors [m]."""
+    rotor_center: Triple
+    """Mean of the rotors' centres in the body frame [m]."""
     span: float
     """Largest distance of two rotors [m]."""
     motor: int
@@ -138,6 +140,10 @@ class PlantRows(WrenchRows):
     """Voltage of the battery under load [V], 0 without one."""
     wind: Column[Vec3]
     """Velocity of the air in the world, held over the step [m/s]."""
+    gust_step: Column[int]
+    """Number of steps of the turbulence, 0 without any."""
+    gust_rate: Column[Vec3]
+    """Angular velocity of the air about the body's origin by turbulence, world, held [rad/s]."""
     air_density: Column[Real]
     """Air density, held over the step [kg/m^3]."""
     gravity: Column[Vec3]

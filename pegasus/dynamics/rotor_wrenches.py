@@ -7,7 +7,7 @@ begin with the next rotor while the operations of one, which wait for each other
 
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Quat, Real, Table, Vec3, cross, dot, rotate_inverse
+from pegasus.base.step_math import Quat, Real, Table, Vec3, cross, dot, rotate_inverse, vector
 from pegasus.dynamics.plant_rows import HELD, PlantRows, rotor_thrust
 
 
@@ -20,6 +20,24 @@ def stage_speed(i: int, rows: PlantRows, number: int, j: int) -> Real:
     return rows.speed_middle[i, j]
 
 
+def motion_in_air(i: int, rows: PlantRows, q: Quat, through_air: Vec3, w: Vec3) -> tuple[Vec3, Vec3]:
+    """Return velocity [m/s] and angular velocity [rad/s] of a vehicle relative to the air, body frame.
+
+    Args:
+        i: Row of the vehicle.
+        rows: The rows.
+        q: Attitude.
+        through_air: Velocity of the centre of mass relative to the air at the body's origin, world [m/s].
+        w: Angular velocity, body frame [rad/s].
+    """
+    velocity = rotate_inverse(q, through_air)
+    if rows.gust_step[i] == 0:
+        return velocity, w
+    rate = rotate_inverse(q, rows.gust_rate[i])
+    offset = vector(rows.airframe[rows.kind[i]].center_of_mass)
+    return velocity - cross(rate, offset), w - rate
+
+
 def air_at(i: int, rows: PlantRows, j: int, q: Quat, body_velocity: Vec3, w: Vec3) -> Vec3:
     """Return the velocity of a rotor relative to the air, body frame [m/s].
 
@@ -29,7 +47,7 @@ def air_at(i: int, rows: PlantRows, j: int, q: Quat, body_velocity: Vec3, w: Vec
         j: Number of the rotor.
         q: Attitude.
         body_velocity: Velocity of the centre of mass relative to the air, body frame [m/s].
-        w: Angular velocity, body frame [rad/s].
+        w: Angular velocity relative to the air, body frame [rad/s].
     """
     air = body_velocity + cross(w, rows.rotor_position[rows.kind[i], j])
     if rows.in_wake[i] == 1:
@@ -53,7 +71,7 @@ def rotor_wrench(
         speed: Rotor speed [rad/s].
         q: Attitude.
         body_velocity: Velocity of the centre of mass relative to the air, body frame [m/s].
-        w: Angular velocity, body frame [rad/s].
+        w: Angular velocity relative to the air, body frame [rad/s].
     """
     kind = rows.kind[i]
     return wrench_of_law(i, rows, j, kind, rows.airframe[kind].thrust_curve, speed, q, body_velocity, w)

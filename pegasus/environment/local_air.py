@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, cross, rotate
+from pegasus.base.step_math import Column, Quat, Real, Table, Vec3, rotate
 from pegasus.environment.turbulence import GustRows, TurbulenceParameters
 from pegasus.environment.wind import WindParameters
 
@@ -46,28 +46,29 @@ def local_gust(
     rows.gust_velocity[i] = Vec3(0.0, 0.0, 0.0)
 
 
-def local_air(i: int, rows: LocalAirRows, dt: Real, jets: int) -> None:
-    """Set the velocity of the air at a vehicle and at its rotors beyond it.
+def local_air(i: int, rows: LocalAirRows, dt: Real, jets: int, varies: int) -> None:
+    """Advance the turbulence at a vehicle, and set the velocity of the air at its rotors beyond that there.
 
     Args:
         i: Row of the vehicle.
         rows: The rows; `wind` holds the mean wind.
         dt: Length of the step [s].
         jets: 1 if the jets of other vehicles are in `wake` already, 0 to overwrite it.
+        varies: 1 if the wind varies over the vehicle, 0 to leave `wake` as it is.
     """
     kind = rows.kind[i]
-    t = rows.moment[0]
-    q = rows.orientation[i]
     position = rows.position[i]
     height = position[2] - rows.gust_parameters[0].ground
     through_air = rows.velocity[i] - rows.wind[i]
     local_gust(i, rows, rows.gust_parameters[0], rows.widths[kind], height, through_air, dt)
     rows.wind[i] = rows.wind[i] + rows.gust_velocity[i]
-    rate = rows.gust_rate[i]
-    here = local_wind(rows.local_parameters[0], position, t)
-    for j in range(rows.rotor_counts[kind]):
-        arm = rotate(q, rows.rotor_place[kind, j])
-        change = local_wind(rows.local_parameters[0], position + arm, t) - here + cross(rate, arm)
-        if jets == 1:
-            change = rows.wake[i, j] + change
-        rows.wake[i, j] = change
+    if varies == 1:
+        t = rows.moment[0]
+        q = rows.orientation[i]
+        here = local_wind(rows.local_parameters[0], position, t)
+        for j in range(rows.rotor_counts[kind]):
+            arm = rotate(q, rows.rotor_place[kind, j])
+            change = local_wind(rows.local_parameters[0], position + arm, t) - here
+            if jets == 1:
+                change = rows.wake[i, j] + change
+            rows.wake[i, j] = change

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
+from pegasus.base import frames
 from pegasus.base.compiler import Rows
 from pegasus.base.step_math import Real, Reals, Vec3, exp, maximum, minimum
 from pegasus.core.plant import Plant
@@ -82,6 +83,8 @@ def scattered(seed):
     columns["command"][...] = rng.uniform(-200, 1200, columns["command"].shape)
     columns["wake"][...] = rng.normal(size=columns["wake"].shape)
     columns["in_wake"][::3] = 1
+    columns["gust_rate"][...] = rng.normal(size=columns["gust_rate"].shape)
+    columns["gust_step"][::2] = 1
     columns["ground_offset"][...] = columns["position"][:, None, 2] - rng.uniform(0.05, 0.5)
     return made, vehicles
 
@@ -105,6 +108,34 @@ def test_python_and_the_compiled_step_give_the_same_bits():
     for name, values in compiled.columns.items():
         np.testing.assert_array_equal(values, plain.columns[name], err_msg=name)
     assert np.abs(compiled.columns["force"]).min() > 0
+
+
+def test_gust_rate_is_that_of_a_turning_body_of_air():
+    """Rotors and drag would not feel the gradients p, q and r over the airframe, or about another point."""
+    made = []
+    for turning in (True, False):
+        plant_of_air, vehicles = scattered(2)
+        columns = plant_of_air.columns
+        columns["gust_step"][...], columns["in_wake"][...] = int(turning), int(not turning)
+        first = 0
+        for vehicle in vehicles:
+            rows = slice(first, first + vehicle.count)
+            first += vehicle.count
+            rotation = frames.matrix_from_quaternion(columns["orientation"][rows])
+            arms = np.einsum("nij,rj->nri", rotation, vehicle.layout.position)
+            wake = np.cross(columns["gust_rate"][rows][:, None], arms)
+            columns["wake"][rows, : vehicle.rotor_count] = wake
+        # So short that the arms do not turn.
+        plant_of_air.advance(1e-9)
+        made.append(columns)
+    turned, blown = made
+    for name in ("rotor_force", "drag_force", "drag_torque", "rotor_torque"):
+        np.testing.assert_allclose(turned[name], blown[name], rtol=1e-6, atol=1e-6, err_msg=name)
+    still, _ = scattered(2)
+    still.columns["gust_step"][...] = still.columns["in_wake"][...] = 0
+    still.advance(1e-9)
+    for name in ("rotor_force", "drag_force"):
+        assert (np.abs(still.columns[name] - turned[name]).max(axis=1) > 1e-3).any()
 
 
 def test_python_and_the_compiled_energy_balance_give_the_same_bits():
