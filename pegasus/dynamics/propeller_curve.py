@@ -23,14 +23,20 @@ _SLOW = 1e-9
 class PropellerTables:
     """Parameters of `propeller_thrust`."""
 
-    diameter: float
-    """Diameter [m]."""
+    radius_by_pi: float
+    """Diameter by 2 pi [m]."""
+    pressure: float
+    """Thrust by C_T, air density and squared speed, D^4 / (2 pi)^2 [m^4]."""
     advance_ratio: tuple[float, ...]
     """Rising advance ratios of the tables."""
-    thrust_coefficient: tuple[float, ...]
+    thrust: tuple[float, ...]
     """C_T there."""
-    power_coefficient: tuple[float, ...]
-    """C_P there."""
+    thrust_slope: tuple[float, ...]
+    """Its slope from there to the next advance ratio."""
+    torque: tuple[float, ...]
+    """C_P D / (2 pi) there [m]."""
+    torque_slope: tuple[float, ...]
+    """Its slope from there to the next advance ratio [m]."""
     first: tuple[float, ...]
     """Interval of the tables in which each of equal parts of their range begins."""
     parts: float
@@ -57,11 +63,16 @@ def propeller_tables(diameter: float, made: Coefficients) -> PropellerTables:
     count = math.ceil(span / nearest)
     edges = ratios[0] + span / count * np.arange(count)
     first = np.clip(np.searchsorted(ratios, edges, side="right") - 1, 0, len(ratios) - 2)
+    arm = diameter / _TURN
+    torque = arm * np.array(made.power)
     return PropellerTables(
-        diameter=diameter,
+        radius_by_pi=arm,
+        pressure=diameter**4 / _TURN**2,
         advance_ratio=ratios,
-        thrust_coefficient=made.thrust,
-        power_coefficient=made.power,
+        thrust=made.thrust,
+        thrust_slope=tuple((np.diff(made.thrust) / np.diff(ratios)).tolist()),
+        torque=tuple(torque.tolist()),
+        torque_slope=tuple((np.diff(torque) / np.diff(ratios)).tolist()),
         first=tuple(map(float, first.tolist())),
         parts=count / span,
         rest_thrust=interpolate(0.0, ratios, made.thrust),
@@ -88,29 +99,23 @@ def propeller_thrust(
     p: PropellerTables, speed: Real, air_velocity: Vec3, air_density: Real
 ) -> tuple[Vec3, Vec3]:
     """Return T = C_T rho n^2 D^4 and Q = C_P rho n^2 D^5 / (2 pi), n = w / (2 pi)."""
-    turns = speed / _TURN
-    travel = turns * p.diameter
+    travel = speed * p.radius_by_pi
     if magnitude(travel) < _SLOW:
         travel = _SLOW
     ratio = air_velocity[2] / travel
-    square = p.diameter * p.diameter
-    pressure = air_density * turns * magnitude(turns) * square * square
     last = length(p.advance_ratio) - 1
     ratio = minimum(maximum(ratio, p.advance_ratio[0]), p.advance_ratio[last])
     k = interval_of_ratio(p, ratio)
-    share = (ratio - p.advance_ratio[k]) / (p.advance_ratio[k + 1] - p.advance_ratio[k])
-    thrust = pressure * (
-        p.thrust_coefficient[k] + share * (p.thrust_coefficient[k + 1] - p.thrust_coefficient[k])
-    )
-    power = p.power_coefficient[k] + share * (p.power_coefficient[k + 1] - p.power_coefficient[k])
-    torque = pressure * power * (p.diameter / _TURN)
+    beyond = ratio - p.advance_ratio[k]
+    pressure = air_density * p.pressure * (speed * magnitude(speed))
+    thrust = pressure * (p.thrust[k] + beyond * p.thrust_slope[k])
+    torque = pressure * (p.torque[k] + beyond * p.torque_slope[k])
     return Vec3(0.0, 0.0, thrust), Vec3(0.0, 0.0, torque)
 
 
 def propeller_speed(p: PropellerTables, thrust: Real, air_density: Real) -> Real:
     """Return the speed in closed form: in still air the coefficients do not depend on it."""
-    square = p.diameter * p.diameter
-    return _TURN * signed_root(thrust / (air_density * p.rest_thrust * square * square))
+    return signed_root(thrust / (air_density * p.rest_thrust * p.pressure))
 
 
 @dataclass(frozen=True, kw_only=True)
