@@ -142,10 +142,10 @@ def digests(kernels):
 
 def test_neither_company_nor_the_processor_changes_a_bit():
     """Sums by a linear algebra library would depend on the processor and on the number of copies."""
-    found = [digests(kernels) for kernels in ("Nehalem", "Haswell", None)]
+    found = [digests(kernels) for kernels in ("Nehalem", None)]
     for by_company in found[0].values():
         assert len(set(by_company.values())) == 1, found
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
 def test_n_copies_fly_like_n_vehicles():
