@@ -181,6 +181,30 @@ def sloped(i: int, rows: FilterRows, k: int, n: int, h: Gradient) -> Real:
     return value
 
 
+def innovation_variance(i: int, rows: FilterRows, h: Gradient, variance: Real) -> Real:
+    """Return the variance of an innovation, and write the covariances of all states with it to `cross`.
+
+    Args:
+        i: Number of the row.
+        rows: Columns.
+        h: Gradient of the expected value.
+        variance: Variance of the noise.
+    """
+    n = rows.p[0].size
+    for k in range(n):
+        rows.cross[i, k] = sloped(i, rows, k, n, h)
+    expected = variance
+    for k in range(3):
+        expected += h.attitude[k] * rows.cross[i, ATTITUDE + k]
+        expected += h.velocity[k] * rows.cross[i, VELOCITY + k]
+        expected += h.position[k] * rows.cross[i, POSITION + k]
+    if h.state >= 0:
+        expected += h.slope * rows.cross[i, h.state]
+    if h.other_state >= 0:
+        expected += h.other_slope * rows.cross[i, h.other_state]
+    return expected
+
+
 def observe(
     i: int, rows: FilterRows, source: int, innovation: Real, h: Gradient, variance: Real, gate: Real
 ) -> Real:
@@ -199,17 +223,7 @@ def observe(
         gate: Largest square of the innovation over its standard deviation.
     """
     n = rows.p[0].size
-    for k in range(n):
-        rows.cross[i, k] = sloped(i, rows, k, n, h)
-    expected = variance
-    for k in range(3):
-        expected += h.attitude[k] * rows.cross[i, ATTITUDE + k]
-        expected += h.velocity[k] * rows.cross[i, VELOCITY + k]
-        expected += h.position[k] * rows.cross[i, POSITION + k]
-    if h.state >= 0:
-        expected += h.slope * rows.cross[i, h.state]
-    if h.other_state >= 0:
-        expected += h.other_slope * rows.cross[i, h.other_state]
+    expected = innovation_variance(i, rows, h, variance)
     square = innovation * innovation / expected
     # Not-a-number is no measurement either.
     if not square <= gate:

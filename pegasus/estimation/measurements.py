@@ -1,15 +1,17 @@
 """Measurements in the world: GPS, barometer, magnetometer and distances to anchors."""
 
-from pegasus.base.step_math import Real, Vec3, cross, dot, maximum, norm, rotate, rotate_inverse
+from pegasus.base.step_math import Real, Vec3, cross, dot, maximum, norm, rotate, rotate_inverse, sqrt
 from pegasus.environment.atmosphere import AtmosphereParameters, pressure_altitude_at
 from pegasus.environment.geodesy import convergence, level_turn
-from pegasus.estimation.covariance import Gradient, forget, markov, observe, tie
+from pegasus.estimation.covariance import Gradient, forget, innovation_variance, markov, observe, tie
 from pegasus.estimation.filter_rows import ANCHORS, FIELD, FIX, POSITION, PRESSURE, REST, FilterRows
 
 _EARTH_RADIUS = 6_356_766.0
 """Radius of the Earth in the standard atmosphere's conversion of altitudes [m]."""
 _ANY_POSITION = 1e6
 """Variance of a horizontal position that is begun anew [m^2]."""
+_DOUBTED = 2.0
+"""Innovation of a distance to an anchor, in standard deviations, beyond which its influence grows no more."""
 _STANDSTILL = 1e-4
 """Variance of the velocity of a vehicle that stands [m^2/s^2]."""
 
@@ -173,7 +175,12 @@ def advance_magnetometer(i: int, rows: FilterRows) -> None:
 
 
 def use_uwb(i: int, rows: FilterRows) -> None:
-    """Correct the state by distances to anchors, each within the gate, as hidden ones are too long."""
+    """Correct the state by distances to anchors, of which those to hidden anchors are too long.
+
+    There is no gate: it would shut out right distances once wrong ones have led the state away. Instead the
+    variance of a large innovation is raised, so that its influence is bounded. Source: Huber 1964, "Robust
+    estimation of a location parameter".
+    """
     e = rows.uwb[0]
     age = rows.age[ANCHORS]
     total = 0.0
@@ -186,7 +193,11 @@ def use_uwb(i: int, rows: FilterRows) -> None:
             along = away * (1.0 / distance)
             h = Gradient(cross(arm, along), along * (-age), along, -1, 0.0, -1, 0.0)
             innovation = rows.uwb_distance[i, k] - distance
-            total += observe(i, rows, ANCHORS, innovation, h, e.variance, rows.p[0].gate)
+            square = innovation * innovation
+            expected = innovation_variance(i, rows, h, e.variance)
+            variance = e.variance + maximum(sqrt(square * expected) / _DOUBTED - expected, 0.0)
+            observe(i, rows, ANCHORS, innovation, h, variance, 1e300)
+            total += square / expected
             measured += 1.0
     if measured > 0.0:
         # As of all anchors, also where the distances to some are missing.
