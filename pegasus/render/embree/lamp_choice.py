@@ -4,29 +4,19 @@
 
 import warp as wp
 
-from pegasus.render.embree.irradiance_kernels import Probes, Volume, ambient_toward, probes_at
+from pegasus.render.embree.irradiance_kernels import IRRADIANCE, Volume
 from pegasus.render.embree.lamp_kernels import Lamp
-from pegasus.render.embree.lamp_ranking import rank_lamps
-from pegasus.render.embree.reflection import SkyLight, luminance
+from pegasus.render.embree.lamp_ranking import RANKING
+from pegasus.render.embree.reflection import EIGHT, SkyLight
 from pegasus.render.embree.surface_tables import Surface, SurfaceMaterial
 
 wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
-GROUP = wp.constant(64)
-STEP = wp.constant(4)
 SPAN = wp.constant(128)
 """Number of points of one task: Warp copies all arguments for each."""
-SMALL = wp.constant(wp.float32(0.06))
-GLOSS = wp.constant(wp.float32(10.0))
-RANKS = wp.constant(3)
-Names = wp.types.vector(length=3, dtype=wp.int32)
 
-
-@wp.func
-def level(surface: Surface, i: wp.int32, k: wp.int32) -> wp.bool:
-    """Return whether the normals of two points have nearly the same direction."""
-    bend = wp.min(wp.dot(surface.normal[i], surface.normal[k]), wp.dot(surface.facing[i], surface.facing[k]))
-    return bend > 0.98
+RANKS = 3
+"""Largest number of lamps chosen for a point."""
 
 
 @wp.struct
@@ -54,122 +44,143 @@ class Choice:
     reach: wp.array(dtype=wp.float32)
 
 
-@wp.func
-def place_of(
+_CHOOSE = f"""{EIGHT}{IRRADIANCE}{RANKING}
+    const float small = 0.06f, gloss = 10.0f;
+    const int total = choice.rest.shape[0], slots = choice.lamps.shape[1];
+    int* chosen = choice.lamps.data;
+    typedef wp::vec_t<3, float> Vector;
+    typedef float Place[3];
+    // Points from `start` on, relative to the middle of the lamps.
+    int start = 0;
+    Place places[64];
+    const auto& number = surface.material.data;
+    // Whether the normals of two points have nearly the same direction.
+    const auto level = [&](int i, int k) {{
+        return wp::dot(surface.normal.data[i], surface.normal.data[k]) > 0.98f
+            && wp::dot(surface.facing.data[i], surface.facing.data[k]) > 0.98f;
+    }};
+    const auto same_lamps = [&](int i, int k) {{
+        const int *one = chosen + i * slots, *other = chosen + k * slots;
+        bool same = true;
+        for (int slot = 0; slot < slots; ++slot) same = same && one[slot] == other[slot];
+        return same;
+    }};
+    const auto apart = [](const Place& a, const Place& b) {{
+        const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+        return x * x + y * y + z * z;
+    }};
+    const auto passes_of = [&](int i) {{ return materials.data[number[i]].passes; }};
+    const auto choose_at = [&](int i) {{
+        const Place& point = places[i - start];
+        const Vector &normal = surface.normal.data[i], &facing = surface.facing.data[i];
+        const auto& direction = directions.data[i];
+        const float passes = passes_of(i);
+        float v[3], mirrored_way[3], slope = 0.0f;
+        for (int k = 0; k < 3; ++k) {{
+            v[k] = (float)(direction[k]);
+            slope += v[k] * normal[k];
+        }}
+        for (int k = 0; k < 3; ++k) mirrored_way[k] = v[k] - normal[k] * (2.0f * slope);
+        Probes probes = {{}};
+        if (volume.spacing > 0.0f) probes = probes_at(point, facing.c);
+        const Ranking ranking = rank_lamps(probes, point, normal.c, facing.c, passes, mirrored_way, gloss);
+        const float* sum = ranking.total;
+        float nearest = ranking.nearest, rest[3] = {{sum[0], sum[1], sum[2]}};
+        // As close to each other as probes must be to differ little.
+        const float close = 0.5f * volume.spacing / small;
+        if (volume.spacing > 0.0f) nearest = wp::min(nearest, close * close);
+        // Lamps with a small contribution are not traced.
+        const float least_value = 0.02f * (0.2126f * sum[0] + 0.7152f * sum[1] + 0.0722f * sum[2]);
+        int names[3];
+        for (int slot = 0; slot < 3; ++slot) {{
+            const float value = ranking.values[slot];
+            names[slot] = value > 0.0f && value >= least_value ? ranking.names[slot] : -1;
+            if (names[slot] < 0) continue;
+            const Vector& strength = lights.lamps.data[names[slot]].strength;
+            for (int k = 0; k < 3; ++k) rest[k] -= strength[k] * ranking.shares[slot];
+        }}
+        // Sorted by index, so that neighbours with the same lamps have them in the same slots.
+        for (int round = 0; round < 2; ++round) for (int slot = 0; slot < 2; ++slot) {{
+            const int before = names[slot], after = names[slot + 1];
+            if (after < 0 || (before >= 0 && after >= before)) continue;
+            names[slot] = after;
+            names[slot + 1] = before;
+        }}
+        for (int slot = 0; slot < slots; ++slot) chosen[i * slots + slot] = names[slot];
+        Four onto = ambient_toward(probes, normal.c);
+        if (passes > 0.0f) {{
+            const float back[3] = {{-normal[0], -normal[1], -normal[2]}};
+            onto += ambient_toward(probes, back) * passes;
+        }}
+        const Four around = ambient_toward(probes, mirrored_way);
+        for (int k = 0; k < 3; ++k) choice.rest.data[i][k] = wp::max(rest[k], 0.0f) + onto[k];
+        for (int k = 0; k < 4; ++k) choice.around.data[i][k] = around[k];
+        choice.reach.data[i] = small * small * nearest;
+    }};
+    const auto interpolate = [&](int i, int a, int b, float part) {{
+        for (int slot = 0; slot < slots; ++slot) chosen[i * slots + slot] = chosen[a * slots + slot];
+        choice.rest.data[i] = choice.rest.data[a] * (1.0f - part) + choice.rest.data[b] * part;
+        choice.around.data[i] = choice.around.data[a] * (1.0f - part) + choice.around.data[b] * part;
+        choice.reach.data[i] = choice.reach.data[a];
+    }};
+    // Choose for the points between two of a row, first for the one halfway if these chose different lamps.
+    const auto fill = [&](int from, int to) {{
+        int ends[16], open = 0;
+        for (ends[open++] = to; open > 0;) {{
+            const int end = ends[open - 1];
+            if (end - from < 2 || same_lamps(from, end)) {{
+                for (int k = from + 1; k < end; ++k)
+                    interpolate(k, from, end, (float)(k - from) / (float)(end - from));
+                from = end;
+                --open;
+                continue;
+            }}
+            const int middle = (from + end) / 2;
+            choose_at(middle);
+            ends[open++] = middle;
+        }}
+    }};
+    for (int end; start < total; start = end) {{
+        end = wp::min(start + 64, (start / width + 1) * width);
+        for (int i = start; i < end; ++i) for (int k = 0; k < 3; ++k) {{
+            const double along = directions.data[i][k] * surface.distance.data[i];
+            places[i - start][k] = (float)(origins.data[i * origin_step][k] + along - lights.middle[k]);
+        }}
+        int known = -1;
+        bool near = false;
+        const auto near_known = [&](int i) {{
+            return number[i] >= 0 && level(i, known)
+                && apart(places[i - start], places[known - start]) < choice.reach.data[known];
+        }};
+        for (int i = start; i < end; ++i) {{
+            if (number[i] < 0) {{
+                near = false;
+                for (int slot = 0; slot < slots; ++slot) chosen[i * slots + slot] = -1;
+                continue;
+            }}
+            // The last point near the known one ends the interval.
+            if (near && i + 1 < end && near_known(i + 1)) continue;
+            choose_at(i);
+            if (near) fill(known, i);
+            known = i;
+            near = i + 1 < end && near_known(i + 1);
+        }}
+    }}
+"""
+
+
+@wp.func_native(_CHOOSE)
+def choose(
+    materials: wp.array(dtype=SurfaceMaterial),
     lights: Lights,
+    width: wp.int32,
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
     directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
-    i: wp.int32,
-) -> wp.vec3f:
-    """Return a surface point relative to the middle of the lamps."""
-    return wp.vec3f(origins[i * origin_step] + directions[i] * surface.distance[i] - lights.middle)
-
-
-@wp.func
-def choose_at(
-    materials: wp.array(dtype=SurfaceMaterial),
-    lights: Lights,
-    surface: Surface,
-    i: wp.int32,
-    point: wp.vec3f,
-    v: wp.vec3f,
     choice: Choice,
 ):
-    """Write the choice of a point, and return its lamps."""
-    normal = surface.normal[i]
-    facing = surface.facing[i]
-    passes = materials[surface.material[i]].passes
-    mirrored_way = v - normal * (2.0 * wp.dot(normal, v))
-    probes = Probes(0.0)
-    if lights.volume.spacing > 0.0:
-        probes = probes_at(lights.volume, point, facing)
-    ranking = rank_lamps(
-        lights.columns, lights.volume, probes, point, normal, facing, passes, mirrored_way, GLOSS
-    )
-    total = wp.vec3f(ranking[6], ranking[7], ranking[8])
-    nearest = ranking[9]
-    if lights.volume.spacing > 0.0:
-        # As close to each other as probes must be to differ little.
-        close = 0.5 * lights.volume.spacing / SMALL
-        nearest = wp.min(nearest, close * close)
-    # Lamps with a small contribution are not traced.
-    names = Names(-1)
-    rest = total
-    least = 0.02 * luminance(total)
-    for slot in range(RANKS):
-        if ranking[3 + slot] > 0.0 and ranking[3 + slot] >= least:
-            names[slot] = wp.int32(ranking[slot])
-            rest -= lights.lamps[names[slot]].strength * ranking[10 + slot]
-    # Sorted by index, so that neighbours with the same lamps have them in the same slots.
-    for _ in range(RANKS - 1):
-        for slot in range(RANKS - 1):
-            before = names[slot]
-            after = names[slot + 1]
-            if after >= 0 and (before < 0 or after < before):
-                names[slot] = after
-                names[slot + 1] = before
-    rest = wp.max(rest, wp.vec3f(0.0, 0.0, 0.0))
-    onto = ambient_toward(lights.volume, lights.sky, probes, normal)
-    if passes > 0.0:
-        onto += ambient_toward(lights.volume, lights.sky, probes, -normal) * passes
-    for slot in range(choice.lamps.shape[1]):
-        choice.lamps[i, slot] = names[slot]
-    choice.rest[i] = rest + wp.vec3f(onto[0], onto[1], onto[2])
-    choice.around[i] = ambient_toward(lights.volume, lights.sky, probes, mirrored_way)
-    choice.reach[i] = SMALL * SMALL * nearest
-
-
-@wp.func
-def same_lamps(choice: Choice, i: wp.int32, k: wp.int32) -> wp.bool:
-    """Return whether two points have chosen the same lamps."""
-    same = wp.bool(True)
-    for slot in range(choice.lamps.shape[1]):
-        if choice.lamps[i, slot] != choice.lamps[k, slot]:
-            same = False
-    return same
-
-
-@wp.func
-def interpolate(choice: Choice, i: wp.int32, a: wp.int32, b: wp.int32, part: wp.float32):
-    """Write the choice of a point between two others that have chosen the same lamps."""
-    for slot in range(choice.lamps.shape[1]):
-        choice.lamps[i, slot] = choice.lamps[a, slot]
-    choice.rest[i] = choice.rest[a] * (1.0 - part) + choice.rest[b] * part
-    choice.around[i] = choice.around[a] * (1.0 - part) + choice.around[b] * part
-    choice.reach[i] = choice.reach[a]
-
-
-@wp.func
-def between_rows(
-    materials: wp.array(dtype=SurfaceMaterial),
-    lights: Lights,
-    origins: wp.array(dtype=wp.vec3d),
-    origin_step: wp.int32,
-    directions: wp.array(dtype=wp.vec3d),
-    surface: Surface,
-    choice: Choice,
-    i: wp.int32,
-    point: wp.vec3f,
-    a: wp.int32,
-    b: wp.int32,
-    part: wp.float32,
-) -> wp.bool:
-    """Write the choice of a point between one above and one below if these determine it."""
-    if surface.material[a] < 0 or surface.material[b] < 0 or not same_lamps(choice, a, b):
-        return False
-    passes = materials[surface.material[i]].passes
-    if materials[surface.material[a]].passes != passes or materials[surface.material[b]].passes != passes:
-        return False
-    if not level(surface, i, a) or not level(surface, a, b):
-        return False
-    one = place_of(lights, origins, origin_step, directions, surface, a)
-    two = place_of(lights, origins, origin_step, directions, surface, b)
-    if wp.max(wp.length_sq(point - one), wp.length_sq(two - one)) > choice.reach[a]:
-        return False
-    interpolate(choice, i, a, b, part)
-    return True
+    """Do the work of `choose_lamps`."""
 
 
 @wp.kernel
@@ -177,80 +188,16 @@ def choose_lamps(
     materials: wp.array(dtype=SurfaceMaterial),
     lights: Lights,
     width: wp.int32,
-    between: wp.int32,
     origins: wp.array(dtype=wp.vec3d),
     origin_step: wp.int32,
     directions: wp.array(dtype=wp.vec3d),
     surface: Surface,
     choice: Choice,
 ):
-    """Choose the lamps with the strongest light at the points of some rows, and sum up all other light.
+    """Choose the lamps with the strongest light at points in rows of an image, and sum up all other light.
 
     Two points that have nearly the same normal, are close to each other relative to the distances of all
     lamps and choose the same lamps determine the points between them: these choose the same lamps, and their
-    sums are interpolated, with a relative error of some SMALL^2. Rows 0, STEP, 2 STEP, ... and the last one
-    come first; then, if `between` is 1, the others, whose points may lie between points above and below.
+    sums are interpolated, with a relative error of some 0.4 %.
     """
-    groups = (width + GROUP - 1) / GROUP
-    last = choice.rest.shape[0] / width - 1
-    row = wp.tid() / groups
-    if between == 0:
-        row = wp.min(row * STEP, last)
-    below = wp.min((row / STEP + 1) * STEP, last)
-    if between != 0 and (row % STEP == 0 or row == last):
-        return
-    part = wp.float32(row % STEP) / wp.float32(wp.max(below - row + row % STEP, 1))
-    column = wp.tid() % groups * GROUP
-    first = row * width + column
-    end = row * width + wp.min(column + GROUP, width)
-    known = wp.int32(-1)
-    place = wp.vec3f(0.0, 0.0, 0.0)
-    for i in range(first, end):
-        if surface.material[i] < 0:
-            known = -1
-            for slot in range(choice.lamps.shape[1]):
-                choice.lamps[i, slot] = -1
-        else:
-            point = place_of(lights, origins, origin_step, directions, surface, i)
-            done = wp.bool(False)
-            if between != 0:
-                a = i - row % STEP * width
-                b = i + (below - row) * width
-                done = between_rows(
-                    materials,
-                    lights,
-                    origins,
-                    origin_step,
-                    directions,
-                    surface,
-                    choice,
-                    i,
-                    point,
-                    a,
-                    b,
-                    part,
-                )
-            # The last point near the reference point ends the interval.
-            near = wp.bool(False)
-            open_still = wp.bool(False)
-            if known >= 0 and level(surface, i, known):
-                near = wp.length_sq(point - place) < choice.reach[known]
-                if near and not done and i + 1 < end and surface.material[i + 1] >= 0:
-                    after = place_of(lights, origins, origin_step, directions, surface, i + 1)
-                    open_still = (
-                        level(surface, i + 1, known) and wp.length_sq(after - place) < choice.reach[known]
-                    )
-            if not open_still:
-                if not done:
-                    choose_at(materials, lights, surface, i, point, wp.vec3f(directions[i]), choice)
-                if near:
-                    same = same_lamps(choice, i, known)
-                    for k in range(known + 1, i):
-                        if same:
-                            along = wp.float32(k - known) / wp.float32(i - known)
-                            interpolate(choice, k, known, i, along)
-                        else:
-                            inner = place_of(lights, origins, origin_step, directions, surface, k)
-                            choose_at(materials, lights, surface, k, inner, wp.vec3f(directions[k]), choice)
-                known = i
-                place = point
+    choose(materials, lights, width, origins, origin_step, directions, surface, choice)

@@ -128,11 +128,8 @@ class Lighting:
         choice.reach = device_array(np.empty(count, np.float32), wp.float32)
         # Only the rays of an image have neighbours in other rows.
         width = rays.width or count
-        height, groups = count // width, -(-width // lamp_choice.GROUP)
-        first = -(-(height - 1) // lamp_choice.STEP) + 1
-        for between, rows in ((0, first), (1, height if height > first else 0)):
-            inputs = [tracer.tables.materials, self._lights, width, between, *lit, choice]
-            wp.launch(lamp_choice.choose_lamps, rows * groups, inputs=inputs, device="cpu")
+        inputs = [tracer.tables.materials, self._lights, width, *lit, choice]
+        wp.launch(lamp_choice.choose_lamps, 1, inputs=inputs, device="cpu")
         return choice
 
     def _visible(

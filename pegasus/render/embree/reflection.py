@@ -1,6 +1,6 @@
 # Kernels are in the language of Warp, which the type checker cannot follow.
 # mypy: ignore-errors
-"""Reflection models, as Warp functions and as native code.
+"""Sky and reflection models, as native code of kernels.
 
 Reflection is Lambertian plus a microfacet model with the distribution of Trowbridge and Reitz and Smith's
 shadowing (Walter et al. 2007; Karis 2013), for the sky with Karis' fit of the integral (2014).
@@ -18,22 +18,6 @@ class SkyLight:
     image: wp.array2d(dtype=wp.vec3f)
     harmonics: wp.array(dtype=wp.vec3f)
     emission: wp.float32
-
-
-@wp.func
-def sky_onto(sky: SkyLight, n: wp.vec3f) -> wp.vec3f:
-    """Return the irradiance of a surface by the sky."""
-    h = sky.harmonics
-    value = h[0] + h[1] * n[1] + h[2] * n[2] + h[3] * n[0]
-    value += h[4] * (n[0] * n[1]) + h[5] * (n[1] * n[2]) + h[6] * (3.0 * n[2] * n[2] - 1.0)
-    value += h[7] * (n[0] * n[2]) + h[8] * (n[0] * n[0] - n[1] * n[1])
-    return wp.max(value, wp.vec3f(0.0, 0.0, 0.0))
-
-
-@wp.func
-def luminance(color: wp.vec3f) -> wp.float32:
-    """Return the luminance of a colour."""
-    return 0.2126 * color[0] + 0.7152 * color[1] + 0.0722 * color[2]
 
 
 EIGHT = """
