@@ -53,6 +53,10 @@ class TextureAtlas:
         """Return the first pixel, width, height and number of levels of each image, shape (T, 4)."""
         return np.array(self._rows or [(0, 1, 1, 1)], dtype=np.int32)
 
+    def size(self, number: int) -> tuple[int, int, int]:
+        """Return the width, height and number of levels of an image."""
+        return self._rows[number][1:]
+
     def levels(self, number: int) -> list[Pixels]:
         """Return the mip levels of an image, rows from the top, shape (height, width) each."""
         first, width, height, count = self._rows[number]

@@ -13,6 +13,7 @@ from PIL import Image
 
 from pegasus.render import RenderObject
 from pegasus.render.embree.renderer import EmbreeRenderer
+from pegasus.render.sky import EMISSION
 from pegasus.scene.scene import Entity, Light, Scene, Texture
 
 GROUND: dict[str, Any] = {"diffuse_color": (0.6, 0.4, 0.2), **LAMBERT}
@@ -191,6 +192,27 @@ def test_textures_lie_the_right_way(
     if corners is None:
         corners = np.array([RED, GREEN, BLUE, WHITE]) * 0.5 + [0.25, 0.0, 0.0]
     np.testing.assert_allclose(found, corners, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("placement", "corners"),
+    [
+        ({}, (RED, GREEN, BLUE, WHITE)),
+        ({"uv_translation": (0.5, 0.0)}, (GREEN, RED, WHITE, BLUE)),
+        ({"uv_rotation": math.pi / 2}, (BLUE, RED, WHITE, GREEN)),
+        ({"uv_scale": (-1.0, 1.0)}, (GREEN, RED, WHITE, BLUE)),
+        ({"uv_translation": (1.0, 0.0), "wrap": ("black", "black")}, ((0, 0, 0),) * 4),
+    ],
+)
+def test_maps_of_a_material_lie_independently(
+    renderer: EmbreeRenderer, tmp_path: Path, placement: dict[str, Any], corners: Any
+) -> None:
+    """A map would be read where another map of the material lies."""
+    black = quadrants(tmp_path, scale=(0.0, 0.0, 0.0, 1.0))
+    surface = {"diffuse_color": black, "emissive_color": quadrants(tmp_path, **placement), **LAMBERT}
+    seen = radiance(renderer, scene(("sheet", quad(4.0), surface, np.eye(4)), lights=[dome(1.0)]))
+    found = [seen[24 + 11 * v, 32 + 11 * u] for v, u in ((-1, -1), (-1, 1), (1, -1), (1, 1))]
+    np.testing.assert_allclose(found, np.array(corners) * EMISSION, atol=2e-3 * EMISSION)
 
 
 def test_colours_are_decoded(renderer: EmbreeRenderer, tmp_path: Path) -> None:

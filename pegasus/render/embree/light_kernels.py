@@ -50,6 +50,7 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
             const auto& material = tables.materials.data[number];
             const float uv[2] = {{surface.uv.data[i][0], surface.uv.data[i][1]}};
             const float footprint = surface.footprint.data[i];
+            spot.layout = -1;
             const auto color = [&](const wp::vec_t<3, float>& constant, int map, float* out) {{
                 for (int k = 0; k < 3; ++k) out[k] = constant[k];
                 if (map >= 0) look_up(map, uv, footprint, 0, 3, true, out);

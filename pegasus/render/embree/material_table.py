@@ -30,6 +30,7 @@ class MaterialTable:
         self._rows: list[Any] = []
         self._through: list[bool] = []
         self._uses: list[Any] = []
+        self._layouts: dict[tuple[Any, ...], int] = {}
         self._cells: list[npt.NDArray[np.uint8]] = []
         self._cell_rows: dict[tuple[Any, ...], int] = {}
 
@@ -135,6 +136,8 @@ class MaterialTable:
         cosine, sine = math.cos(texture.uv_rotation), math.sin(texture.uv_rotation)
         use["u_row"], use["v_row"] = (s * cosine, -t * sine, x), (s * sine, t * cosine, y)
         use["stretch"] = math.sqrt(abs(s * t))
+        layout = self.atlas.size(int(use["image"][0])), texture.wrap, texture.uv_scale, texture.uv_translation
+        use["layout"] = self._layouts.setdefault((*layout, texture.uv_rotation), len(self._layouts))
         use["cells"] = -1 if threshold is None else self._add_cells(use, channel, threshold, texture)
         self._uses.append(use)
         return len(self._uses) - 1

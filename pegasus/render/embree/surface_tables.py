@@ -10,9 +10,10 @@ import warp as wp
 
 @wp.struct
 class TextureUse:
-    """One use of an image as an input of a material."""
+    """One use of an image as an input of a material; those of one layout read the same pixels of images."""
 
     image: wp.int32
+    layout: wp.int32
     decoding: wp.int32
     channel: wp.int32
     wrap_s: wp.int32
