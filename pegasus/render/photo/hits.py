@@ -106,6 +106,7 @@ class Hits:
             places: The same places, their transforms changed.
         """
         self._transforms = np.array([place.transform for place in places])
+        self._moved = (self._transforms != np.eye(4)).any(axis=(1, 2))
         linear = self._transforms[:, :3, :3]
         self._cofactors = np.stack(
             [np.cross(linear[:, :, (k + 1) % 3], linear[:, :, (k + 2) % 3]) for k in range(3)], axis=1
@@ -178,11 +179,13 @@ class Hits:
         passed = lamp | self._passes(material, corners, weights)
         keep = ~passed
         place, ray = found.place[keep], rows[keep]
-        matrix = self._transforms[place]
         corners, weights = corners[keep], weights[keep]
         origin, direction = origins[keep], directions[keep]
-        points = np.einsum("kij,kvj->kvi", matrix[:, :3, :3], tables.vertices[corners].astype(np.float64))
-        points += matrix[:, None, :3, 3]
+        points = tables.vertices[corners].astype(np.float64)
+        # Most of a world is in place already.
+        moved = np.flatnonzero(self._moved[place])
+        matrix = self._transforms[place[moved]]
+        points[moved] = np.einsum("kij,kvj->kvi", matrix[:, :3, :3], points[moved]) + matrix[:, None, :3, 3]
         up = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
         slope = (up * direction).sum(axis=1)
         height = (up * (points[:, 0] - origin)).sum(axis=1)
@@ -191,20 +194,17 @@ class Hits:
             exact = height / slope
         # At grazing incidence the plane is less accurate than the float32 intersection.
         out.distance[ray] = np.where(np.abs(exact - rough) < 1e-3 * (1.0 + rough), exact, rough)
-        out.normal[ray] = self._facing(
-            tables.normals[corners], weights, self._cofactors[place], up, direction
-        )
+        normal = (tables.normals[corners] * weights[:, :, None]).sum(axis=1)
+        normal[moved] = np.einsum("kji,kj->ki", self._cofactors[place[moved]], normal[moved])
+        out.normal[ray] = self._facing(normal, up, direction)
         entity = tables.entity[face[keep]]
         out.entity[ray] = np.where(entity == OWN_ENTITY, self._entities[place], entity)
         out.material[ray] = material[keep]
         return passed
 
     @staticmethod
-    def _facing(
-        normals: npt.NDArray[np.float32], weights: Array, cofactors: Array, up: Array, direction: Array
-    ) -> Array:
-        """Return unit world normals towards the rays' origins."""
-        normal = np.einsum("kji,kj->ki", cofactors, (normals * weights[:, :, None]).sum(axis=1))
+    def _facing(normal: Array, up: Array, direction: Array) -> Array:
+        """Return unit normals towards the rays' origins, those of the triangles where there are none."""
         flat = (normal * normal).sum(axis=1) < 1e-12
         normal[flat] = up[flat]
         normal /= np.maximum(np.sqrt((normal * normal).sum(axis=1, keepdims=True)), 1e-30)
