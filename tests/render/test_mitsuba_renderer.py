@@ -266,9 +266,12 @@ def test_images_lie_as_on_the_screen(renderer: MitsubaRenderer, tmp_path: Path) 
     embree.close()
 
 
-def test_light_falls_through_what_is_cut_out(renderer: MitsubaRenderer, tmp_path: Path) -> None:
-    """Trees would cast the shadows of square cards."""
-    things = ("leaf", quad(2.0), leaf(tmp_path), at((0, 0, 3))), ("ground", quad(9.0), GRAY, np.eye(4))
+@pytest.mark.parametrize("more", [{}, {"emissive_color": (1e-6, 0.0, 0.0)}])
+def test_light_falls_through_what_is_cut_out(
+    renderer: MitsubaRenderer, tmp_path: Path, more: dict[str, Any]
+) -> None:
+    """Trees would cast the shadows of square cards, or those that emit light."""
+    things = ("leaf", quad(2.0), leaf(tmp_path) | more, at((0, 0, 3))), ("ground", quad(9.0), GRAY, np.eye(4))
     renderer.load(scene(*things, lights=[sun((0, 0, 1), strength=1000.0)]))
     view = View(DOWN.lens, (24, 18), np.array([0.0, 0.0, 2.5]), DOWN.rotation)
     radiance = renderer.render(view, ["radiance"], samples=4).radiance
@@ -311,6 +314,20 @@ def test_leaves_glow_against_the_sun(tmp_path: Path) -> None:
         seen.append(radiance)
     np.testing.assert_allclose(seen[0], 0.7 * 0.5 / math.pi * 1000.0, rtol=0.01)
     assert not seen[1].any()
+
+
+def test_things_high_above_a_small_world_shade_it(renderer: MitsubaRenderer, tmp_path: Path) -> None:
+    """Leaves and moving objects would cast no shadow from beyond the sphere around the solid world."""
+    leaves = "leaf", quad(2.0), leaf(tmp_path), at((0, 0, 20))
+    renderer.load(scene(leaves, ("ground", quad(2.0), GRAY, np.eye(4)), lights=[sun((0, 0, 1))]))
+    renderer.add([drone()])
+    renderer.move(["/World/drone/body"], at((0.5, 0.5, 30.0))[None])
+    expected = {(-0.5, -0.5): 0.0, (0.5, 0.5): 0.0, (-0.5, 0.5): 500.0 / math.pi}
+    for (x, y), bright in expected.items():
+        view = look((x, y, 1), (x, y + 1e-3, 0), (4, 3), fov=5.0)
+        radiance = renderer.render(view, ["radiance"], samples=4).radiance
+        assert radiance is not None
+        assert np.median(radiance) == pytest.approx(bright, rel=0.02, abs=1.0)
 
 
 @pytest.mark.parametrize("leaves", [False, True])

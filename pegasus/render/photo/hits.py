@@ -22,7 +22,7 @@ _STEP, _LEAST_STEP = 1e-6, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Top-level shape: an instance of a group, an emissive mesh, or a lamp."""
+    """Top-level shape: an instance of a group, a single mesh, or a lamp."""
 
     shape: Any
     first_faces: Sequence[int]
@@ -90,7 +90,7 @@ class Hits:
             if self._cut[number] and isinstance(material.opacity, Texture) and number not in self._masks:
                 threshold = material.opacity_threshold
                 self._masks[number] = material.opacity, threshold, sampled(material.opacity)
-        self.shines = np.array([place.group is None for place in places])
+        self.shines = np.array([place.shape.is_emitter() for place in places])
         numbers = scenes.registered
         self.registered = numbers.astype(np.uint32)
         self.place_of = np.zeros(int(numbers.max()) + 1, np.int64)

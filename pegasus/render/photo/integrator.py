@@ -72,19 +72,20 @@ class Visibility:
                 dr.scatter(part, new, rows)
         return met
 
-    def shine(self, ray: Any, random: Any, active: Any) -> Any:
+    def shine(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Any:
         """Return the transmittance along rays: 1 or 0.
 
         Args:
             ray: The rays.
             random: Their random numbers.
             active: Mask of the rays to cast; 0 for the others.
+            coherent: Whether neighbouring rays are nearly parallel.
         """
         mi, dr = self._mi, self._dr
         if not self._surfaces.materials.see_through:
-            blocked = self._scenes.blocks(ray, active)
+            blocked = self._scenes.blocks(ray, active, coherent=coherent)
             return dr.select(active & ~blocked, mi.Float(1.0), 0.0)
-        layers = self._layers(ray, random, active, coherent=False)
+        layers = self._layers(ray, random, active, coherent=coherent)
         _, met, clear = next(layers)
         free = active & ~(dr.isfinite(met.t) & ~clear)
         for rows, later, clear in layers:
@@ -212,7 +213,13 @@ class PathIntegrator:
         self._mi, self._dr, self._scene = mitsuba, drjit, scene
         self._surfaces, self._weighs = surfaces, weighs
         self._reflection = Reflection(mitsuba, drjit)
-        self._has_emitters = len(scene.emitters()) > 0
+        emitters = scene.emitters()
+        self._has_emitters, self._sky = len(emitters) > 0, scene.environment()
+        weights = [emitter.sampling_weight() for emitter in emitters]
+        suns = [
+            mitsuba.has_flag(emitter.flags(), mitsuba.EmitterFlags.DeltaDirection) for emitter in emitters
+        ]
+        self._parallel = 2.0 * float(np.dot(weights, suns)) > sum(weights)
 
     def follow(self, ray: Any, path: Any, seed: Any, active: Any) -> Seen:
         """Return radiance, reflectance and normal along rays.
@@ -261,7 +268,8 @@ class PathIntegrator:
             dr.eval(active, weight, last, last_pdf, start, way, light, reflected, shadow, albedo, normal)
             if self._has_emitters:
                 chance = self._random(path, seed, 64 + depth)
-                share = self._visibility.shine(shadow, chance, dr.max(reflected) > 0.0)
+                lit, parallel = dr.max(reflected) > 0.0, depth == 0 and self._parallel
+                share = self._visibility.shine(shadow, chance, lit, coherent=parallel)
                 _add(dr, light, reflected * share, path, share > 0.0)
                 dr.eval(light)
             rows = dr.compress(active)
@@ -280,12 +288,11 @@ class PathIntegrator:
         mi, dr, scene = self._mi, self._dr, self._scene
         away = active & ~dr.isfinite(met.t)
         if not self._weighs:
-            sky = scene.environment()
-            if sky is None:
+            if self._sky is None:
                 return mi.Color3f(0.0), mi.Bool(False)
             si = dr.zeros(mi.SurfaceInteraction3f)
             si.wi = -ray.d
-            return dr.select(away, sky.eval(si, away), 0.0), mi.Bool(False)
+            return dr.select(away, self._sky.eval(si, away), 0.0), mi.Bool(False)
         shining = active & dr.isfinite(met.t) & self._surfaces.shines(found.place, active)
         lamp = self._surfaces.lamp(met, shining)
         si = lamp.compute_surface_interaction(ray, mi.RayFlags.All, shining)
@@ -313,7 +320,9 @@ class PathIntegrator:
         way = aim.p - start
         distance = dr.norm(way)
         ray = mi.Ray3f(start, way / distance)
-        ray.maxt = distance * (1.0 - 1e-3)
+        # Mitsuba puts sun and sky just outside the world, closer than a moving object may be.
+        distant = aim.delta | (aim.emitter == mi.EmitterPtr(self._sky))
+        ray.maxt = dr.select(distant, dr.largest(mi.Float), distance * (1.0 - 1e-3))
         return dr.select(active & (aim.pdf != 0.0), value * strength * share, 0.0), ray
 
     def _random(self, path: Any, seed: Any, step: int) -> Any:

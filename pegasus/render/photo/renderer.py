@@ -87,7 +87,7 @@ class MitsubaRenderer:
         store = ShapeStore(self._mi)
         numbers = {key: number for number, key in enumerate(scene.entities)}
         merged, repeated = repeated_pieces(pieces_of(scene, numbers))
-        world = self._placed(store.group(merged), np.eye(4), OWN_ENTITY)
+        world = self._placed(store.group(merged, placed=True), np.eye(4), OWN_ENTITY)
         for copies in repeated:
             group = store.group(copies.pieces)
             for transform, entity in zip(copies.transforms, copies.entities, strict=True):
@@ -112,7 +112,7 @@ class MitsubaRenderer:
             known = self._groups.get(id(item.scene))
             shared = known[1] if known is not None else None
             # Emissive meshes cannot be shared.
-            if shared is None or shared.glowing:
+            if shared is None or shared.single:
                 shared = store.group(pieces_of(item.scene, None))
                 # The scene is kept, because it is identified by its id.
                 self._groups[id(item.scene)] = item.scene, shared
@@ -213,7 +213,7 @@ class MitsubaRenderer:
 
     def _placed(self, group: Group, transform: Array, entity: int) -> list[Place]:
         """Return the shapes of a group at a pose."""
-        places = [Place(mesh, [first], transform, entity) for mesh, first in group.glowing]
+        places = [Place(mesh, [first], transform, entity) for mesh, first in group.single]
         if group.shape is not None:
             matrix = self._mi.ScalarTransform4f(transform)
             instance = self._mi.load_dict({"type": "instance", "to_world": matrix, "group": group.shape})

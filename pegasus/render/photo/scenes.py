@@ -65,17 +65,18 @@ class PhotoScenes:
         nearer = dr.isfinite(other.t)
         return Nearest(*(dr.select(nearer, new, old) for new, old in zip(other, met, strict=True)))
 
-    def blocks(self, ray: Any, active: Any) -> Any:
+    def blocks(self, ray: Any, active: Any, *, coherent: bool) -> Any:
         """Return which rays hit anything.
 
         Args:
             ray: The rays.
             active: Mask of the rays to cast.
+            coherent: Whether neighbouring rays are nearly parallel.
         """
-        blocked = self.world.ray_test(ray, False, active)
+        blocked = self.world.ray_test(ray, coherent, active)
         if self._moving is None:
             return blocked
-        return blocked | self._moving.ray_test(ray, False, active & ~blocked)
+        return blocked | self._moving.ray_test(ray, coherent, active & ~blocked)
 
     def _cast(self, scene: Any, ray: Any, active: Any, coherent: bool) -> Nearest:
         mi, dr = self._mi, self._dr

@@ -65,11 +65,11 @@ class Group:
     """Meshes that move as a whole."""
 
     shape: Any
-    """Mitsuba shape group; None if all meshes are emissive."""
+    """Mitsuba shape group; None if all meshes are single."""
     first_faces: list[int]
     """Number of the first face of each of its meshes."""
-    glowing: list[tuple[Any, int]] = field(default_factory=list)
-    """Emissive meshes, not allowed in a Mitsuba group, and their first faces."""
+    single: list[tuple[Any, int]] = field(default_factory=list)
+    """Meshes outside of the Mitsuba group, such as emissive ones, and their first faces."""
 
 
 class ShapeStore:
@@ -89,8 +89,14 @@ class ShapeStore:
         self._colors: list[tuple[int, Any]] = []
         self._tables: Tables | None = None
 
-    def group(self, pieces: Iterable[Piece]) -> Group:
-        """Return pieces as a group of meshes."""
+    def group(self, pieces: Iterable[Piece], *, placed: bool = False) -> Group:
+        """Return pieces as a group of meshes.
+
+        Args:
+            pieces: The pieces.
+            placed: Whether the group stays where it is, alone: rays are faster without an instance. Emissive
+                meshes are single in any case, because Mitsuba has none in groups.
+        """
         looks: dict[tuple[bool, Material | None], list[Piece]] = defaultdict(list)
         for piece in pieces:
             if len(piece.geometry.faces):
@@ -98,16 +104,16 @@ class ShapeStore:
                 looks[piece.geometry.colors is not None, glow].append(piece)
         shapes: dict[str, Any] = {"type": "shapegroup"}
         first_faces: list[int] = []
-        glowing: list[tuple[Any, int]] = []
+        single: list[tuple[Any, int]] = []
         for (_, glow), alike in looks.items():
             first = self._face_count
             mesh = self._mesh(alike, glow)
-            if glow is not None:
-                glowing.append((mesh, first))
+            if placed or glow is not None:
+                single.append((mesh, first))
             else:
                 shapes[f"mesh{len(first_faces):05d}"] = mesh
                 first_faces.append(first)
-        return Group(self._mi.load_dict(shapes) if first_faces else None, first_faces, glowing)
+        return Group(self._mi.load_dict(shapes) if first_faces else None, first_faces, single)
 
     def tables(self) -> Tables:
         """Return the tables of all meshes."""
