@@ -21,9 +21,7 @@ DEPTH = 5
 _SURVIVAL = 0.95
 _LAYERS = 64
 # Rays that one loop follows through all further layers; so few cost less than a launch for each layer.
-_FEW = 1 << 13
-_DRAWS = 3
-"""Random numbers that decide whether a ray passes through a surface."""
+_FEW = 1 << 14
 
 
 class Seen(NamedTuple):
@@ -61,13 +59,13 @@ class Visibility:
             coherent: Whether neighbouring rays are nearly parallel.
         """
         dr = self._dr
-        if not self._surfaces.materials.see_through:
+        if not self._surfaces.materials.see_through.any():
             met = self._cast(ray, active, coherent=coherent)
             dr.eval(*met)
             return met
         layers = self._layers(ray, random, active, coherent=coherent)
-        _, met, _ = next(layers)
-        for rows, later, _ in layers:
+        _, met = next(layers)
+        for rows, later in layers:
             for part, new in zip(met, later, strict=True):
                 dr.scatter(part, new, rows)
         return met
@@ -82,20 +80,18 @@ class Visibility:
             coherent: Whether neighbouring rays are nearly parallel.
         """
         mi, dr = self._mi, self._dr
-        if not self._surfaces.materials.see_through:
+        if not self._surfaces.materials.see_through.any():
             blocked = self._scenes.blocks(ray, active, coherent=coherent)
             return dr.select(active & ~blocked, mi.Float(1.0), 0.0)
         layers = self._layers(ray, random, active, coherent=coherent)
-        _, met, clear = next(layers)
-        free = active & ~(dr.isfinite(met.t) & ~clear)
-        for rows, later, clear in layers:
-            dr.scatter(free, mi.Bool(False), rows, dr.isfinite(later.t) & ~clear)
+        _, met = next(layers)
+        free = active & ~dr.isfinite(met.t)
+        for rows, later in layers:
+            dr.scatter(free, ~dr.isfinite(later.t), rows)
         return dr.select(free, mi.Float(1.0), 0.0)
 
-    def _layers(
-        self, ray: Any, random: Any, active: Any, *, coherent: bool
-    ) -> Iterator[tuple[Any, Met, Any]]:
-        """Yield rays, their hits and whether they go on behind these, layer by layer of transparent surfaces.
+    def _layers(self, ray: Any, random: Any, active: Any, *, coherent: bool) -> Iterator[tuple[Any, Met]]:
+        """Yield rays and their hits, layer by layer of transparent surfaces.
 
         The first layer is that of all rays; the hits of a ray in later layers replace its earlier ones.
         """
@@ -103,32 +99,35 @@ class Visibility:
         rows = dr.arange(mi.UInt32, dr.width(active))
         for layer in range(_LAYERS):
             met = self._cast(ray, active, coherent=coherent)
-            hit = active & dr.isfinite(met.t)
-            clear = hit & self._passes(surfaces.found(met, ray, hit), mi.PCG32(random), hit)
+            clear = active & dr.isfinite(met.t)
+            clear &= surfaces.see_through(met.face, clear)
             dr.eval(*met, clear)
-            yield rows, met, clear
-            passing = dr.compress(clear)
+            yield rows, met
+            # Few rays hit see-through surfaces, and fewer pass: these alone are computed, and then cast.
+            some = dr.compress(clear)
+            if dr.width(some) == 0:
+                return
+            before = mi.Ray3f(_taken(dr, ray.o, some), _taken(dr, ray.d, some))
+            random, active = _taken(dr, random, some), dr.full(mi.Bool, True, dr.width(some))
+            found = surfaces.found(Met(*(_taken(dr, part, some) for part in met)), before, active)
+            passes = self._passes(found, random, active)
+            start = surfaces.lifted(found, before.d)
+            left = _taken(dr, ray.maxt, some) - dr.norm(start - before.o)
+            dr.eval(passes, start, before.d, left, random)
+            passing = dr.compress(passes)
             if dr.width(passing) == 0:
                 return
-            # Only few rays go on: what these need is computed once more for them, not written for all.
-            met = Met(*(_taken(dr, part, passing) for part in met))
-            before = mi.Ray3f(_taken(dr, ray.o, passing), _taken(dr, ray.d, passing))
-            active = dr.full(mi.Bool, True, dr.width(passing))
-            start = surfaces.lifted(surfaces.found(met, before, active), before.d)
-            left = _taken(dr, ray.maxt, passing) - dr.norm(start - before.o)
-            ray = mi.Ray3f(start, before.d)
-            ray.maxt = left
-            random, rows = _taken(dr, random, passing), dr.gather(mi.UInt32, rows, passing)
-            for _ in range(_DRAWS):
-                random.next_float32()
+            ray = mi.Ray3f(_taken(dr, start, passing), _taken(dr, before.d, passing))
+            ray.maxt = _taken(dr, left, passing)
+            random, active = _taken(dr, random, passing), dr.full(mi.Bool, True, dr.width(passing))
+            rows = dr.gather(mi.UInt32, rows, dr.gather(mi.UInt32, some, passing))
             dr.eval(ray, random, rows, active)
             if dr.width(passing) <= _FEW:
-                met = self._last_layers(ray, random, _LAYERS - 1 - layer)
-                yield rows, met, mi.Bool(False)
+                yield rows, self._last_layers(ray, random, _LAYERS - 1 - layer)
                 return
 
     def _passes(self, found: Found, random: Any, active: Any) -> Any:
-        """Return whether rays pass through surfaces, by `_DRAWS` random numbers of each."""
+        """Return whether rays pass through surfaces, by three random numbers of each."""
         jitter = self._mi.Point2f(random.next_float32(), random.next_float32())
         return random.next_float32() >= self._surfaces.opacity(found, jitter, active)
 

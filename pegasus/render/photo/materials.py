@@ -79,8 +79,8 @@ class MaterialTables:
         pixels = np.concatenate(self._pixels) if self._pixels else np.zeros(1, np.uint32)
         self._texels = uploaded(mi.UInt32, pixels)
         self._decoding = uploaded(mi.Float, decoding_table())
-        self.see_through = any(row[11] < 1.0 or names[4] != NONE for row, names in self._rows)
-        self.passes_light = any(row[13] > 0.0 for row, _ in self._rows)
+        self.see_through = np.array([row[11] < 1.0 or names[4] != NONE for row, names in self._rows])
+        """Whether rays can pass through each material."""
 
     def numbers(self, material: Any, part: int, active: Any) -> Any:
         """Return four parameters of materials.

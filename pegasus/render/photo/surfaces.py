@@ -70,6 +70,7 @@ class Surfaces:
         )
         vertices = np.concatenate([tables.vertices, tables.uvs[:, :1], tables.normals, tables.uvs[:, 1:]], 1)
         self._vertices = uploaded(mi.Float, np.asarray(vertices, np.float32))
+        self._see_through = uploaded(mi.Bool, self.materials.see_through[tables.material])
         self._colors = None if tables.colors is None else uploaded(mi.Float, tables.colors)
         self.has_lamps = bool(hits.shines.any())
         self._shines = uploaded(mi.Bool, hits.shines)
@@ -108,6 +109,15 @@ class Surfaces:
         ]
         uv = mi.Point2f(a.w * w[0] + b.w * w[1] + c.w * w[2], v[0] * w[0] + v[1] * w[1] + v[2] * w[2])
         return Found(point, facing, uv, corners.w, mi.Point2f(met.u, met.v), met.face, met.place)
+
+    def see_through(self, face: Any, active: Any) -> Any:
+        """Return whether rays can pass through triangles.
+
+        Args:
+            face: Numbers of the triangles.
+            active: Mask of the rays to process.
+        """
+        return self._dr.gather(self._mi.Bool, self._see_through, face, active)
 
     def shines(self, place: Any, active: Any) -> Any:
         """Return whether shapes are emissive.
