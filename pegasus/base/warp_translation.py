@@ -154,7 +154,10 @@ def kernel_of(
 
 def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
     """Return the function of Warp for a step function, made with all that it calls if it is new."""
-    function = _STAND_INS.get(function, function)
+    if function is length:
+        function = _table_length
+    if function in _NATIVE:
+        return _NATIVE[function]
     key = f"{function.__module__}.{function.__qualname__}".replace(".", "_").replace("<locals>", "local")
     if key in linking.module.functions:
         return linking.module.functions[key]
@@ -187,20 +190,18 @@ def _table_length(values: Reals) -> int:
     return values.shape[0]  # type: ignore[attr-defined, no-any-return]
 
 
-def _bits_of(x: float) -> Word:
-    return wp.cast(x, wp.uint64)  # type: ignore[no-any-return]
+@wp.func_native("union { double x; unsigned long long bits; } both; both.x = x; return both.bits;")  # type: ignore[untyped-decorator]
+def _bits_of(x: wp.float64) -> wp.uint64:  # type: ignore[empty-body]
+    ...
 
 
-def _number_of(bits: Word) -> float:
-    return wp.cast(bits, wp.float64)  # type: ignore[no-any-return]
+@wp.func_native("union { double x; unsigned long long bits; } both; both.bits = bits; return both.x;")  # type: ignore[untyped-decorator]
+def _number_of(bits: wp.uint64) -> wp.float64:  # type: ignore[empty-body]
+    ...
 
 
-_STAND_INS: dict[Callable[..., Any], Callable[..., Any]] = {
-    length: _table_length,
-    bits_of: _bits_of,
-    number_of: _number_of,
-}
-"""Functions of Warp in place of step functions that only Python can run."""
+_NATIVE: dict[Callable[..., Any], Any] = {bits_of: _bits_of, number_of: _number_of}
+"""Functions in C++; Warp 1.8 has no `cast`."""
 
 
 def _differentiable_root(x: float) -> float:

@@ -40,8 +40,8 @@ def main() -> None:
     found = {}
     with Simulation(world, engine="mujoco", seed=1) as simulation:
         pilots = [
-            GeometricController(trajectories.circle(3.0, height=5.0)),
-            CascadedPIDController(trajectories.circle(3.0, height=5.0)),
+            GeometricController(trajectories.hold(height=5.0)),
+            CascadedPIDController(trajectories.hold(height=5.0)),
         ]
         vehicles = [
             simulation.add(
