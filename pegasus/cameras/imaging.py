@@ -174,10 +174,10 @@ class Imaging:
         if self.white_balance != (1.0, 1.0, 1.0):
             # A saturated sensor stays white whatever the balance.
             signal = np.minimum(signal, 1.0) * np.array(self.white_balance, np.float32)
-        level = np.minimum(np.maximum(signal, 0.0), 1.0)
-        level *= _CURVE_STEPS
-        level += 0.5
-        return self._curve[level.astype(np.uint16)]
+        np.clip(signal, 0.0, 1.0, out=signal)
+        signal *= _CURVE_STEPS
+        signal += 0.5
+        return self._curve[signal.astype(np.uint16)]
 
 
 def depth_sigma(depth: Array, *, sigma: float, quadratic: float) -> Array:

@@ -1,8 +1,8 @@
 """Contract of renderers: geometry and poses in, images and ray returns out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -131,6 +131,22 @@ class Renderer(Protocol):
 
     def close(self) -> None:
         """Free all resources; calling it twice is allowed."""
+
+
+@runtime_checkable
+class RendersAhead(Protocol):
+    """Renderer that begins an image before another one is finished."""
+
+    def begin(self, view: View, channels: Collection[str], *, samples: int = 1) -> Callable[[], Images]:
+        """Begin to render channels of a view, and return a function that waits for them.
+
+        Objects may be added, moved and removed before they are finished.
+
+        Args:
+            view: The camera.
+            channels: Names from `CHANNELS`.
+            samples: As of `Renderer.render`.
+        """
 
 
 RENDERERS: Registry[Renderer] = Registry(

@@ -14,7 +14,15 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import multiply, quaternion_from_rotation_vector
 from pegasus.core.drawn_vehicle import DrawnVehicle
-from pegasus.core.renderer import RENDERERS, Images, Renderer, RenderObject, Returns, View
+from pegasus.core.renderer import (
+    RENDERERS,
+    Images,
+    Renderer,
+    RenderObject,
+    RendersAhead,
+    Returns,
+    View,
+)
 from pegasus.scene.enclosures import Enclosures
 from pegasus.scene.scene import Entity, Scene
 
@@ -197,7 +205,12 @@ class Visuals:
         """
         with self._lock:
             renderer = self._show(snapshot, hidden)
-            return renderer.render(view, channels, samples=samples or renderer.usual_samples)
+            count = samples or renderer.usual_samples
+            if not isinstance(renderer, RendersAhead):
+                return renderer.render(view, channels, samples=count)
+            finish = renderer.begin(view, channels, samples=count)
+        # Its last parts leave processors idle, which begin the next image.
+        return finish()
 
     def cast(
         self,
@@ -280,7 +293,8 @@ class Visuals:
     def submit(self, make: Callable[[], T]) -> Future[T]:
         """Call a function in a thread that renders beside the simulation, after those submitted before.
 
-        Two threads take turns in rendering, so that one encodes an image while the other renders the next.
+        Two threads take turns in rendering, so that one encodes an image while the other renders the next,
+        which begins as soon as processors have nothing left to do for the one before.
 
         Args:
             make: The function.

@@ -92,3 +92,33 @@ def test_images_show_moving_objects_and_shadows_as_fixed_ones(
         # Lamps are chosen per point, and penumbras are one pixel wide.
         alike = np.abs(one.radiance - two.radiance).max(axis=-1) < 0.02 * two.radiance.max()
         assert alike.mean() > 0.995
+
+
+def test_images_that_are_begun_keep_their_objects() -> None:
+    """An image would show an object where the next image has it, or without it."""
+    renderer = EmbreeRenderer(threads=2, bounces=0)
+    ground = ("ground", quad(40.0), GRAY, np.eye(4))
+    renderer.load(scene(ground, lights=[sun((0.3, 0.2, 1.0))]))
+    body, other = (scene(("body", shape, GRAY, np.eye(4))) for shape in (ball(0.5, 24), cube(0.4)))
+    renderer.add([RenderObject("/World/a", body, Entity("/World/a", {}, np.eye(4)))])
+    view = look((0.0, -6.0, 3.0), (0.0, 0.0, 0.5), (640, 480), 60.0)
+    channels = ["radiance", "distance", "entity"]
+    places = [at((x, 0.0, 0.5)) for x in np.linspace(-2.0, 2.0, 6)]
+    alone = []
+    for place in places:
+        renderer.move(["/World/a"], place[None])
+        alone.append(renderer.render(view, channels))
+    begun = []
+    for k, place in enumerate(places):
+        renderer.move(["/World/a"], place[None])
+        begun.append(renderer.begin(view, channels))
+        if k == 3:
+            # Meanwhile other objects come and go.
+            renderer.add([RenderObject("/World/b", other, Entity("/World/b", {}, np.eye(4)))])
+            renderer.remove(["/World/b"])
+    for one, finish in zip(alone, begun, strict=True):
+        two = finish()
+        for name in channels:
+            np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert not np.array_equal(alone[0].entity, alone[1].entity)
+    renderer.close()

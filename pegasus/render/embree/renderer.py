@@ -1,7 +1,7 @@
 """Embree renderer: rays by Embree, lighting by Warp kernels on the CPU."""
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -111,12 +111,23 @@ class EmbreeRenderer:
         Raises:
             ConfigError: If there is no such object.
         """
-        self._loaded().move(paths, poses)
+        objects = self._loaded()
+        objects.move(paths, poses)
         if self._tracer is not None:
-            self._tracer.refresh()
+            self._tracer = self._tracer.moved(objects)
 
     def render(self, view: View, channels: Collection[str], *, samples: int = 1) -> Images:
         """Return channels of a view.
+
+        Raises:
+            ConfigError: If a channel is not known, or there is less than one sample.
+        """
+        return self.begin(view, channels, samples=samples)()
+
+    def begin(self, view: View, channels: Collection[str], *, samples: int = 1) -> Callable[[], Images]:
+        """Begin to render channels of a view, and return a function that waits for them.
+
+        Meanwhile objects may be moved and other images begun.
 
         Raises:
             ConfigError: If a channel is not known, or there is less than one sample.
@@ -131,9 +142,14 @@ class EmbreeRenderer:
         if "radiance" in channels:
             self._precompute()
         task = ImageTask(self._traced(), self._lighting, view, rays, frozenset(channels), samples)
-        for _ in self._pool.map(task.draw, rays.chunks):
-            pass
-        return task.images
+        parts = [self._pool.submit(task.draw, chunk) for chunk in rays.chunks]
+
+        def finish() -> Images:
+            for part in parts:
+                part.result()
+            return task.images
+
+        return finish
 
     def cast(self, origins: Array, directions: Array, max_range: float, *, width: int = 0) -> Returns:
         """Return the nearest hits of rays, skipping cut-outs of textures."""

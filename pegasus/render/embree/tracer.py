@@ -1,6 +1,7 @@
 """Ray tracing of the static scene and of moving objects."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ from pegasus.render.embree.moving_objects import MovingObjects
 from pegasus.render.embree.ray_kernels import launch_groups
 from pegasus.render.embree.static_cast import StaticCast
 from pegasus.render.embree.surface_kernels import find_distance, find_surface
-from pegasus.render.embree.surface_tables import Surface
+from pegasus.render.embree.surface_tables import Surface, Tables
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
@@ -97,7 +98,7 @@ _KINDS = {
 
 
 class Tracer:
-    """Tracer of rays through prototypes."""
+    """Tracer of rays through prototypes, whose objects stay where they are."""
 
     def __init__(self, store: GeometryStore, world: Prototype, objects: MovingObjects) -> None:
         self.tables: Any = store.tables()
@@ -105,17 +106,31 @@ class Tracer:
         self.blends = store.materials.blends
         self.world = world
         """The static scene."""
-        self._objects = objects
-        self.refresh()
+        self._place(objects)
 
     @property
     def is_static(self) -> bool:
         """True if the scene has no moving objects."""
-        return not self._objects.prototypes
+        return not self._prototypes
 
-    def refresh(self) -> None:
-        """Update the poses of objects."""
-        inverse, offset, entity = self._objects.tables()
+    def moved(self, objects: MovingObjects) -> "Tracer":
+        """Return a tracer of the same objects at other poses; this one may go on.
+
+        Args:
+            objects: The objects.
+        """
+        other = copy(self)
+        other.tables = Tables()
+        for name in Tables.__annotations__:
+            setattr(other.tables, name, getattr(self.tables, name))
+        other._place(objects)
+        return other
+
+    def _place(self, objects: MovingObjects) -> None:
+        """Take objects at their present poses."""
+        self._prototypes = objects.prototypes
+        self._arguments = objects.arguments if self._prototypes else []
+        inverse, offset, entity = objects.tables()
         self.tables.object_inverse = device_array(inverse, wp.mat33d)
         self.tables.object_offset = device_array(offset, wp.vec3d)
         self.tables.object_entity = device_array(entity, wp.int32)
@@ -306,11 +321,11 @@ class Tracer:
 
     def _met(self, rays: Rays, ranges: Any, limits: Any) -> Iterator[tuple[Prototype, _Entered]]:
         """Yield the prototypes that rays may hit, with the rays in the frames of their objects."""
-        prototypes = self._objects.prototypes
+        prototypes = self._prototypes
         if not prototypes:
             return
         objects = [
-            *self._objects.arguments,
+            *self._arguments,
             self.tables.object_inverse,
             self.tables.object_offset,
             wp.vec3d(*self.world.center),
