@@ -9,7 +9,7 @@ import pytest
 
 from pegasus.base.frames import cross, matrix_from_quaternion, normalize, rotate
 from pegasus.core.state import VehicleState
-from pegasus.dynamics import ThrustCurve
+from pegasus.dynamics import FirstOrderMotor, Motor, ThrustCurve
 
 IRIS_ROTORS = ((0.138, -0.207, 0.023), (-0.125, 0.219, 0.023), (0.138, 0.203, 0.023), (-0.124, -0.222, 0.023))
 GRAVITY = 9.80665
@@ -62,7 +62,12 @@ class StandIn:
         default_factory=lambda: layout(IRIS_ROTORS, [[0, 0, 1]] * 4, [1.0, 1.0, -1.0, -1.0])
     )
     thrust_curve: QuadraticCurve = QuadraticCurve()
-    motor: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(max_speed=1100.0))
+    motor: Motor = field(
+        default_factory=lambda: FirstOrderMotor(
+            time_constant_up=0.0125, time_constant_down=0.025, max_speed=1100.0
+        )
+    )
+    parameters: tuple[SimpleNamespace, ...] = (SimpleNamespace(rotor_inertia=0.0),)
     environment: Air = field(default_factory=Air)
     file: None = None
 

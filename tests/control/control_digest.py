@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.control import Allocation, CascadedPIDController, GeometricController, Reference, trajectories
 from pegasus.control.trajectories.spline import Spline, bridge
 from pegasus.core.state import VehicleState
-from pegasus.dynamics import PropellerThrust
+from pegasus.dynamics import IdealMotor, PropellerThrust
 from pegasus.environment import Environment
 
 POINTS = ((0.0, 0.0, 1.0), (5.0, 0.0, 2.0), (5.0, 6.0, 2.0), (-1.0, 4.0, 3.0), (0.0, 0.0, 1.5))
@@ -90,7 +90,8 @@ def control(rows):
             spin=spins,
         ),
         thrust_curve=PropellerThrust(diameter=0.25, thrust_coefficient=0.11, power_coefficient=0.05),
-        motor=SimpleNamespace(max_speed=900.0),
+        motor=IdealMotor(max_speed=900.0),
+        parameters=[SimpleNamespace(rotor_inertia=0.0)],
         environment=Environment(),
         file=None,
         estimator=None,

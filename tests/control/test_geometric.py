@@ -1,6 +1,7 @@
 """Tests of the geometric controller: error formulas, limits, and closed-loop responses."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -291,7 +292,7 @@ def test_same_gains_fly_another_airframe(vehicles):
         ),
         thrust_curve=vehicles.QuadraticCurve(constant=2.2e-8, ratio=0.006),
     )
-    crazyflie.motor.max_speed = 2600.0
+    crazyflie.motor = replace(crazyflie.motor, max_speed=2600.0)
     angles = np.arange(6) * math.pi / 3
     position = 0.6 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
     hexarotor = vehicles.StandIn(
