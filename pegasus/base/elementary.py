@@ -18,7 +18,7 @@ from pegasus.base.step_types import (
     sqrt,
 )
 
-_INFINITE, _UNDEFINED = math.inf, math.nan
+_LARGEST = 1.7976931348623157e308
 _PI, _HALF_PI, _QUARTER_PI = math.pi, math.pi / 2.0, math.pi / 4.0
 _BY_HALF_PI = 2.0 / math.pi
 _HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
@@ -89,15 +89,15 @@ def log(x: Real) -> Real:
     inner = x
     shift = 0.0
     if not x < _GREATEST:
-        if not x < _INFINITE:
+        if not x <= _LARGEST:
             return x
         inner = x * (1.0 / _SCALE)
         shift = 100.0
     elif x < _LEAST:
         if x < 0.0:
-            return _UNDEFINED
+            return sqrt(x)
         if x == 0.0:
-            return -_INFINITE
+            return -_LARGEST * _GREATEST
         inner = x * _SCALE
         shift = -100.0
     k = Real(bits_of(inner) >> _MANTISSA) - _BIAS
@@ -127,7 +127,7 @@ def power(base: Real, exponent: Real) -> Real:
     size = exp(exponent * log(magnitude(base)))
     if base < 0.0:
         if floor(exponent) != exponent:
-            return _UNDEFINED
+            return sqrt(base)
         if floor(0.5 * exponent) != 0.5 * exponent:
             return -size
     return size
@@ -205,7 +205,7 @@ def atan2(y: Real, x: Real) -> Real:
     Source: the series of s_atan.c of FDLIBM (Sun Microsystems 1993).
     """
     if x != x or y != y:
-        return _UNDEFINED
+        return x + y
     wide = magnitude(x)
     high = magnitude(y)
     larger = maximum(wide, high)
