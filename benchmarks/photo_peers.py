@@ -7,8 +7,6 @@ Lambertian colour for each material, grey in place of textures, under the same s
 samples and Open Image Denoise. Processor times include threads.
 """
 
-import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,7 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rendering_peers import FAR, NEAR, RESOLUTION, flat_color, graphics_axes, triangles, vertical_fov
+from rendering_peers import (
+    FAR,
+    NEAR,
+    RESOLUTION,
+    flat_color,
+    graphics_axes,
+    run_peer,
+    triangles,
+    vertical_fov,
+)
 
 from pegasus.cli.thumbnails import load_world_view
 from pegasus.render import View
@@ -106,13 +113,10 @@ def draw_ours(scene: Scene, view: View) -> None:
 def draw_cycles(python: str, scene: Scene, view: View) -> None:
     """Time images of Cycles in another Python."""
     with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder, "scene.npz"), Path(folder, "image.exr")
-        np.savez(given, **exported(scene, view))
-        script = Path(__file__).with_name("cycles_peer.py")
-        done = subprocess.run(
-            [python, str(script), str(given), str(made)], capture_output=True, text=True, check=True
-        )
-        found = json.loads(done.stdout.splitlines()[-1])
+        made = Path(folder, "image.exr")
+        found = run_peer(python, "cycles_peer.py", exported(scene, view), made)
+        if found is None:
+            return
         image = np.array(load_mitsuba()[0].Bitmap(str(made)), np.float32)
         show(f"Cycles {found['version']}", found["times"], image)
 

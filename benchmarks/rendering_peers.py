@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("MUJOCO_GL", "egl")
 
@@ -141,20 +142,34 @@ def draw_mujoco(scene: Scene, view: View) -> np.ndarray:
         return draw()
 
 
+def run_peer(python: str, script: str, given: dict[str, np.ndarray], made: Path) -> dict[str, Any] | None:
+    """Run a script beside this one in another Python, and return what it found; None if it cannot run.
+
+    Args:
+        python: The Python.
+        script: File name of the script.
+        given: Arrays that it reads.
+        made: File that it writes; the arrays are written beside it.
+    """
+    arrays = made.with_name("scene.npz")
+    np.savez(arrays, **given)
+    command = [python, str(Path(__file__).with_name(script)), str(arrays), str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PEER_LIMIT)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        print(f"  {script} left out: {reason}")
+        return None
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def draw_pyrender(python: str, scene: Scene, view: View) -> np.ndarray | None:
     """Print the times of pyrender in another Python, and return its depth [m]; None if it cannot be had."""
     with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder, "scene.npz"), Path(folder, "depth.npz")
-        np.savez(given, **exported(scene, view))
-        script = Path(__file__).with_name("pyrender_peer.py")
-        done = subprocess.run(
-            [python, str(script), str(given), str(made)], capture_output=True, text=True, timeout=PEER_LIMIT
-        )
-        if done.returncode:
-            reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            print(f"  pyrender left out: {reason}")
+        made = Path(folder, "depth.npz")
+        found = run_peer(python, "pyrender_peer.py", exported(scene, view), made)
+        if found is None:
             return None
-        found = json.loads(done.stdout.splitlines()[-1])
         print(f"  pyrender on {found['device']}")
         for title, times in found["times"].items():
             show(title, *times)

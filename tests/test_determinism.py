@@ -1,15 +1,12 @@
 """Tests of determinism: the seed fixes all bits, and states and readings belong to one step."""
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from flyers import HIGH, Constant, Listener
+from processors import KERNELS, digests
 
 from pegasus import Multirotor, Playback, Simulation
 from pegasus.config.files import load_world
@@ -127,22 +124,11 @@ def test_a_vehicle_far_away_changes_no_bit():
     assert_same_bits(alone, fly(later=far))
 
 
-def digests(kernels):
-    """Return the digests of the flights of `flight_digest`, with OpenBLAS kernels for a given processor."""
-    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-    # By default OpenBLAS chooses the kernels for the processor that it runs on.
-    environment |= {"OPENBLAS_CORETYPE": kernels} if kernels else {}
-    script = Path(__file__).with_name("flight_digest.py")
-    flown = subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=240, check=True
-    )
-    found: dict[str, dict[str, str]] = json.loads(flown.stdout)
-    return found
-
-
 def test_neither_company_nor_the_processor_changes_a_bit():
     """Sums by a linear algebra library would depend on the processor and on the number of copies."""
-    found = [digests(kernels) for kernels in ("Nehalem", None)]
+    script = Path(__file__).with_name("flight_digest.py")
+    # Without a choice OpenBLAS takes the kernels for the processor that it runs on.
+    found = [digests(script, **choice) for choice in ({KERNELS: "Nehalem"}, {})]
     for by_company in found[0].values():
         assert len(set(by_company.values())) == 1, found
     assert found[0] == found[1]

@@ -116,10 +116,9 @@ class Launch:
         # in place of 3.
         packs = hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1
         if packs and rows.device == "cpu":
-            bounds, *arguments = self._command.params
+            arguments = self._command.params[1:]
             self._packed = _packed_arguments(*map(type, arguments))(*arguments)
-            forward = self._command.hooks.forward
-            self._run = functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
+            self._run = self._packed_run()
 
     def __call__(self, *values: float) -> None:
         """Run the kernel.
@@ -144,8 +143,12 @@ class Launch:
             self._command.set_param_at_index(0, self._rows.structure)
             return
         self._packed.argument_0 = self._rows.structure._ctype
+        self._run = self._packed_run()
+
+    def _packed_run(self) -> Callable[[], None]:
+        """Return the launch of the packed arguments over the present rows."""
         bounds, forward = self._command.params[0], self._command.hooks.forward
-        self._run = functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
+        return functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
 
     def _set(self, values: tuple[float, ...]) -> None:
         for k, value in enumerate(values):

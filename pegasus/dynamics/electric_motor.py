@@ -11,6 +11,8 @@ from pegasus.dynamics.motors import DrivenMotor
 _CREEP = 0.01
 """Speed below which the Coulomb friction falls linearly to 0, by that at which the back-EMF is the nominal
 voltage."""
+_LEAST_CURRENT = 1e-9
+"""Current of a motor that turns without a load [A], for which its response has a limit only."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,7 @@ class ElectricMotor(DrivenMotor):
         """Return current [A] and applied voltage [V] that hold a speed against a torque of the air."""
         p = self.parameters()
         current = (torque + p.coulomb_friction + p.viscous_friction * speed) / p.torque_constant
+        current = max(current, _LEAST_CURRENT)
         needed = p.resistance * current + p.torque_constant * speed
         return current, current * needed / (p.voltage_offset + p.voltage_gain * current)
 

@@ -244,7 +244,7 @@ def foresee(i: int, rows: PlantRows, dt: Real) -> None:
     """
     turn_motors(i, rows, dt)
     frame = rows.airframe[rows.kind[i]]
-    offset = Vec3(frame.center_of_mass[0], frame.center_of_mass[1], frame.center_of_mass[2])
+    offset = vector(frame.center_of_mass)
     q = rows.orientation[i]
     w = rows.angular_velocity[i]
     through_air, turning = motion_in_air(i, rows, q, rows.velocity[i] - rows.wind[i], w)

@@ -222,8 +222,33 @@ def observe(
         variance: Variance R of the noise.
         gate: Largest square of the innovation over its standard deviation.
     """
-    n = rows.p[0].size
     expected = innovation_variance(i, rows, h, variance)
+    return assimilate(i, rows, source, innovation, h, variance, expected, gate)
+
+
+def assimilate(
+    i: int,
+    rows: FilterRows,
+    source: int,
+    innovation: Real,
+    h: Gradient,
+    variance: Real,
+    expected: Real,
+    gate: Real,
+) -> Real:
+    """Do the work of `observe` after `innovation_variance`, whose `cross` must be that of the gradient.
+
+    Args:
+        i: Number of the row.
+        rows: Columns.
+        source: Source of the measurement.
+        innovation: Measured less expected value.
+        h: Gradient of the expected value.
+        variance: Variance R of the noise.
+        expected: Variance of the innovation with that of the noise.
+        gate: Largest square of the innovation over its standard deviation.
+    """
+    n = rows.p[0].size
     square = innovation * innovation / expected
     # Not-a-number is no measurement either.
     if not square <= gate:

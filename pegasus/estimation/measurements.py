@@ -3,7 +3,15 @@
 from pegasus.base.step_math import Real, Vec3, cross, dot, maximum, norm, rotate, rotate_inverse, sqrt
 from pegasus.environment.atmosphere import AtmosphereParameters, pressure_altitude_at
 from pegasus.environment.geodesy import convergence, level_turn
-from pegasus.estimation.covariance import Gradient, forget, innovation_variance, markov, observe, tie
+from pegasus.estimation.covariance import (
+    Gradient,
+    assimilate,
+    forget,
+    innovation_variance,
+    markov,
+    observe,
+    tie,
+)
 from pegasus.estimation.filter_rows import ANCHORS, FIELD, FIX, POSITION, PRESSURE, REST, FilterRows
 
 _EARTH_RADIUS = 6_356_766.0
@@ -195,8 +203,8 @@ def use_uwb(i: int, rows: FilterRows) -> None:
             innovation = rows.uwb_distance[i, k] - distance
             square = innovation * innovation
             expected = innovation_variance(i, rows, h, e.variance)
-            variance = e.variance + maximum(sqrt(square * expected) / _DOUBTED - expected, 0.0)
-            observe(i, rows, ANCHORS, innovation, h, variance, 1e300)
+            more = maximum(sqrt(square * expected) / _DOUBTED - expected, 0.0)
+            assimilate(i, rows, ANCHORS, innovation, h, e.variance + more, expected + more, 1e300)
             total += square / expected
             measured += 1.0
     if measured > 0.0:

@@ -1,39 +1,18 @@
 """Tests of equal bits of lidar scans on different processors."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
+
+from tests.processors import digests, oldest
 
 pytest.importorskip("embreex", reason="pip install pegasus-multirotor[render]")
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
-CHOICES = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "GLIBC_TUNABLES")
-
-
-def digests(**variables: str) -> dict[str, str]:
-    """Return the digests of `scan_digest` as another processor would compute them."""
-    environment = {k: v for k, v in os.environ.items() if k not in CHOICES} | variables
-    script = Path(__file__).with_name("scan_digest.py")
-    done = subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=300, check=True
-    )
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
-
 
 def test_scans_have_the_same_bits_on_every_processor() -> None:
-    """A logged cloud could not be made again on another processor.
-
-    OpenBLAS takes the kernels of another processor, NumPy leaves out the instructions that it chooses at run
-    time, and the C library has no fused operations, with which its sines differ in the last bit.
-    """
-    plain = " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
-    older = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"
-    here = digests()
+    """A logged cloud could not be made again on another processor."""
+    script = Path(__file__).with_name("scan_digest.py")
+    here = digests(script)
     assert len(here) == 33
-    assert digests(**dict(zip(CHOICES, ("Nehalem", plain, older), strict=True))) == here
+    assert digests(script, **oldest()) == here

@@ -114,6 +114,15 @@ def test_linear_response_and_power_are_those_of_the_law(more):
     assert motor.electrical_power(speed, torque) == pytest.approx(at(motor, speed, low)[2], rel=1e-9)
 
 
+@pytest.mark.parametrize("more", [{}, CLOSED])
+def test_response_without_a_load_is_its_limit(more):
+    """A rotor whose air gives no torque would end a sheet, or a controller, by a division by 0."""
+    motor = ElectricMotor(**PLAIN | more)
+    free, near = (motor.time_constant(500.0, torque, 4e-5) for torque in (0.0, 1e-9))
+    assert free == pytest.approx(near, rel=1e-3)
+    assert motor.electrical_power(500.0, 0.0) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_integral_does_not_wind_up():
     """An integral that rises while the voltage is at its limit would overshoot for seconds."""
     motor = ElectricMotor(**PLAIN, **CLOSED)

@@ -30,6 +30,8 @@ def estimate_contents(vehicle: "Multirotor") -> list[Content]:
     if estimator is None and (driver is None or not driver.estimates):
         return []
     sent = np.full(vehicle.count, math.nan)
+    imu = next((sensor for sensor in vehicle.sensors.values() if isinstance(sensor, IMU)), None)
+    rate_variance = 0.0 if imu is None else imu.gyroscope.noise_density**2 * imu.rate_hz
 
     def make(frames: FrameNames) -> Message:
         return message(
@@ -41,7 +43,7 @@ def estimate_contents(vehicle: "Multirotor") -> list[Content]:
         if estimate is None:
             return [[]] * vehicle.count
         turn = matrix_from_quaternion(estimate.orientation)
-        pose, twist = _covariances(vehicle, estimate, turn)
+        pose, twist = _covariances(estimate, turn, rate_variance)
         rows = np.concatenate(
             (
                 estimate.position,
@@ -65,21 +67,20 @@ def estimate_contents(vehicle: "Multirotor") -> list[Content]:
     return [Content("estimate", make, fields, numbers, RELIABLE, STATE_RATE, stamp_count=0)]
 
 
-def _covariances(vehicle: "Multirotor", estimate: Estimate, turn: Array) -> tuple[Array, Array]:
+def _covariances(estimate: Estimate, turn: Array, rate_variance: float) -> tuple[Array, Array]:
     """Return the covariances of pose and twist, each of shape (N, 6, 6); zero if unknown.
 
     Args:
-        vehicle: The vehicle.
-        estimate: Its estimate.
+        estimate: The estimate.
         turn: Estimated orientations, shape (N, 3, 3).
+        rate_variance: Variance of the noise on a measured angular velocity [rad^2/s^2].
     """
     pose, twist = np.zeros((2, len(turn), 6, 6))
     if isinstance(estimate, FilterEstimate):
-        imu = next(sensor for sensor in vehicle.sensors.values() if isinstance(sensor, IMU))
         pose[:, :3, :3] = _diagonals(estimate.position_sigma)
         pose[:, 3:, 3:] = _diagonals(estimate.attitude_sigma)
         twist[:, :3, :3] = turn.swapaxes(1, 2) @ _diagonals(estimate.velocity_sigma) @ turn
-        twist[:, 3:, 3:] = imu.gyroscope.noise_density**2 * imu.rate_hz * np.eye(3)
+        twist[:, 3:, 3:] = rate_variance * np.eye(3)
     return pose, twist
 
 

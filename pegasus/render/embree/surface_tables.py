@@ -10,7 +10,10 @@ import warp as wp
 
 @wp.struct
 class TextureUse:
-    """One use of an image as an input of a material; those of one layout read the same pixels of images."""
+    """One use of an image as an input of a material.
+
+    Uses of one `layout` place images of one size alike: at a point they read the same pixels of each.
+    """
 
     image: wp.int32
     layout: wp.int32
