@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import dis
 import inspect
+import math
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_origin, get_type_hints
@@ -46,15 +47,30 @@ _LONGEST_UNROLLED = 3
 
 _ROUNDS_LITERALS = tuple(int(part) for part in str(wp.config.version).split(".")[:2]) < (1, 13)
 """True for versions of Warp that round real literals to single precision."""
+_LONGEST_SCALE = 100
+"""Largest exponent of the powers of 2 that scale literals outside the range of single precision."""
 
 
-def _single_parts(number: float) -> list[float]:
-    """Return numbers of single precision whose sum in double precision is a number."""
+def _single_parts(number: float) -> tuple[list[float], list[float]]:
+    """Return single-precision numbers and factors: their sum times the factors is the number, in double."""
+    if not math.isfinite(number):
+        raise ValueError(
+            f"the literal {number} of a step function is not finite: name it at the top of its module"
+        )
+    factors: list[float] = []
+    mantissa, exponent = math.frexp(number)
+    if not -60 < exponent < 120:
+        # Parts of such a number leave the range of single precision, for ever in the case of small ones.
+        number = mantissa
+        while exponent != 0:
+            step = max(-_LONGEST_SCALE, min(_LONGEST_SCALE, exponent))
+            factors.append(math.ldexp(1.0, step))
+            exponent -= step
     parts: list[float] = []
     while number != 0.0 or not parts:
         parts.append(float(np.float32(number)))
         number -= parts[-1]
-    return parts
+    return parts, factors
 
 
 class _Literals(ast.NodeTransformer):
@@ -79,13 +95,18 @@ class _Literals(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if not isinstance(node.value, float):
             return node
-        made: ast.expr | None = None
-        for part in _single_parts(node.value) if _ROUNDS_LITERALS else [node.value]:
-            kind = ast.Attribute(ast.Name("wp", ast.Load()), "float64", ast.Load())
-            number = ast.Call(kind, [ast.Constant(part)], [])
-            made = number if made is None else ast.BinOp(made, ast.Add(), number)
-        assert made is not None
+        parts, factors = _single_parts(node.value) if _ROUNDS_LITERALS else ([node.value], [])
+        made = _double(parts[0])
+        for part in parts[1:]:
+            made = ast.BinOp(made, ast.Add(), _double(part))
+        for factor in factors:
+            made = ast.BinOp(made, ast.Mult(), _double(factor))
         return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def _double(number: float) -> ast.expr:
+    kind = ast.Attribute(ast.Name("wp", ast.Load()), "float64", ast.Load())
+    return ast.Call(kind, [ast.Constant(number)], [])
 
 
 class _Indices(ast.NodeTransformer):

@@ -166,6 +166,33 @@ def test_rows_do_not_depend_on_the_others():
     np.testing.assert_array_equal(alone["v"][1:], arrays()["v"][1:])
 
 
+@dataclass
+class Literals:
+    w: Table[Real]
+
+
+def write_literals(i: int, rows: Literals) -> None:
+    """Write literals of every size: in single precision's range, below it and above it."""
+    rows.w[i, 0] = 0.3333333333333333
+    rows.w[i, 1] = -2.0222662487959506e-21
+    rows.w[i, 2] = 1e-300
+    rows.w[i, 3] = 1.7976931348623157e308
+    rows.w[i, 4] = 5e-324
+    rows.w[i, 5] = 3.5e38
+    rows.w[i, 6] = 1.1e-38
+    rows.w[i, 7] = 0.0
+    rows.w[i, 8] = 123456789.123456789
+    rows.w[i, 9] = 2.2250738585072014e-308
+
+
+def test_literals_keep_all_their_digits():
+    """If this fails, a constant of a law is rounded to single precision, or the compiler never ends."""
+    compiled, plain = ({"w": np.ones((1, 10))} for _ in range(2))
+    Kernel(write_literals).launch(Rows(Literals, compiled), 1)()
+    write_literals(0, Rows(Literals, plain).python)
+    assert compiled["w"].tobytes() == plain["w"].tobytes()
+
+
 def other_branch(p: Parameters, x: Real) -> tuple[Real, Vec3]:
     """Stand in for `branch`."""
     return p.gain + 0.0 * x, Vec3(1.0, 2.0, 3.0)

@@ -5,6 +5,7 @@ import math
 import array_api_strict
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.errors import ConfigError
@@ -108,7 +109,7 @@ def test_energy_is_conserved():
         largest = max(largest, current * 0.04)
     charges = np.linspace(float(state.charge[0]), 1.0, 100_001)
     open_voltage = 4 * np.interp(charges, *battery().curve())
-    stored = 0.05 * 3600 * np.trapezoid(open_voltage, charges)
+    stored = 0.05 * 3600 * trapezoid(open_voltage, charges)
     # The voltage of each period is that at its start: the sum errs by the charge of one period, at most.
     spent = 80.0 * 0.04 * periods + heat
     assert 0.0 <= spent - stored <= largest * (open_voltage[-1] - open_voltage[0])

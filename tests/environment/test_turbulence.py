@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
@@ -210,7 +211,7 @@ def test_intensity_of_the_roll_rate(length: float, span: float) -> None:
     rates = np.geomspace(slowest, fastest, 20001)
     spectrum = 4.0 / length * 0.8 * (math.pi * length / (4 * span)) ** (1 / 3)
     spectrum = spectrum / (1 + (4 * span * rates / math.pi) ** 2)
-    variance = np.trapezoid(spectrum * rates, np.log(rates))
+    variance = trapezoid(spectrum * rates, np.log(rates))
     assert roll_intensity(2.0, length, span) == pytest.approx(math.sqrt(variance), rel=1e-5)
 
 

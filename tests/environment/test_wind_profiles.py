@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.row_map import RowMap
@@ -105,7 +106,7 @@ def test_updraft_carries_the_mean_of_its_area() -> None:
     outer = 0.102 * share ** (1 / 3) * (1 - 0.25 * share) * 1400.0
     r = np.linspace(0.0, outer, 2001)
     w = wind.velocity(np.stack([r, 0 * r, 0 * r + 300.0], axis=1), 0.0)[:, 2]
-    mean = 2 * np.trapezoid(w * r, r) / outer**2
+    mean = 2 * trapezoid(w * r, r) / outer**2
     assert mean == pytest.approx(2.0 * share ** (1 / 3) * (1 - 1.1 * share), rel=0.1)
 
 
