@@ -46,8 +46,24 @@ class Message:
 Listener = Callable[[Topic], None]
 
 
+class _Warnings(logging.Handler):
+    """Makes messages of what Pegasus logs, except of the panel's own errors, which are messages already."""
+
+    def __init__(self, board: "Board") -> None:
+        super().__init__(logging.WARNING)
+        self._board = board
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not record.name.startswith("pegasus.panel"):
+            text = " ".join(record.getMessage().split())
+            self._board.report(text, error=record.levelno >= logging.ERROR)
+
+
 class Board:
-    """Listeners and messages of a panel; safe to use from several threads."""
+    """Listeners and messages of a panel; safe to use from several threads.
+
+    Warnings that Pegasus logs, such as of an autopilot that has ended, become messages too.
+    """
 
     def __init__(self) -> None:
         self._listeners: dict[int, Listener] = {}
@@ -56,6 +72,8 @@ class Board:
         self._busy: list[str] = []
         self.failure: Exception | None = None
         """Last error."""
+        self._warnings = _Warnings(self)
+        logging.getLogger("pegasus").addHandler(self._warnings)
 
     @property
     def messages(self) -> list[Message]:
@@ -117,7 +135,8 @@ class Board:
         self.report("; ".join([text, *getattr(error, "__notes__", ())]), error=True)
 
     def close(self) -> None:
-        """Forget all listeners."""
+        """Forget all listeners, and listen to the log no more."""
+        logging.getLogger("pegasus").removeHandler(self._warnings)
         self._listeners.clear()
 
     def act(self, method: Callable[[], None], topic: Topic, doing: str, *, lock: threading.RLock) -> bool:

@@ -181,6 +181,14 @@ class Page:
             self.ask("Input.insertText", text=str(value))
             self.key("Tab")
 
+    def tick(self, label: str) -> None:
+        """Click on the box with a label.
+
+        Raises:
+            TimeoutError: If there is none.
+        """
+        self._click(f"{_field(label)}[0]", label)
+
     def key(self, name: str) -> None:
         """Press and release a key of the keyboard, such as Tab."""
         for kind in "keyDown", "keyUp":

@@ -1,6 +1,7 @@
 """Tests of the panel through a user's steps, without a window."""
 
 import gc
+import logging
 import subprocess
 import sys
 import threading
@@ -159,6 +160,18 @@ def test_faults_of_the_program_are_shown(caplog):
     assert board.messages[-1].text == "KeyError; the terminal shows details; a note"
     assert board.messages[-1].error
     assert "an action of the panel has failed" in caplog.text
+
+
+def test_warnings_are_messages(panel):
+    """The end of an autopilot would be told in the terminal alone, which a user of the page does not see."""
+    log = logging.getLogger("pegasus.backends.px4.lockstep")
+    log.warning("PX4 %d: was killed by %s", 0, "SIGKILL")
+    assert (panel.messages[-1].text, panel.messages[-1].error) == ("PX4 0: was killed by SIGKILL", False)
+    log.error("two\nlines")
+    assert (panel.messages[-1].text, panel.messages[-1].error) == ("two lines", True)
+    panel.close()
+    log.warning("after the end")
+    assert panel.messages[-1].text == "two lines"
 
 
 def test_messages_are_limited():
