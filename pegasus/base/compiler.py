@@ -106,10 +106,15 @@ class Launch:
 
     def __init__(self, kernel: Any, rows: "Rows", count: int, values: Sequence[float]) -> None:
         self._kernel, self._rows, self._count = kernel, rows, count
-        self._command: Any = wp.launch(
-            kernel, count, [rows.structure, *values], device=rows.device, record_cmd=True
-        )
         self._values = tuple(values)
+        threads = count
+        runs: list[int] = []
+        if not kernel.module.options["enable_backward"]:
+            # One thread for all rows on the CPU, one for each on a GPU; see `kernel_of`.
+            threads, runs = (1, [count]) if rows.device == "cpu" else (count, [1])
+        self._command: Any = wp.launch(
+            kernel, threads, [rows.structure, *values, *runs], device=rows.device, record_cmd=True
+        )
         self._packed: Any = None
         self._run: Callable[[], None] = self._command.launch
         # Since Warp 1.13 the arguments are passed in one structure: packed once here, a launch takes 1 us
@@ -138,11 +143,13 @@ class Launch:
             count: Number of rows.
         """
         self._rows.exchange(arrays)
-        self._command.set_dim(count)
+        last = len(self._values) + 1
         if self._packed is None:
             self._command.set_param_at_index(0, self._rows.structure)
+            self._command.set_param_at_index(last, count)
             return
         self._packed.argument_0 = self._rows.structure._ctype
+        setattr(self._packed, f"argument_{last}", count)
         self._run = self._packed_run()
 
     def _packed_run(self) -> Callable[[], None]:

@@ -146,6 +146,10 @@ def kernel_of(
 ) -> Any:
     """Return the kernel of Warp that calls a step function for each row.
 
+    A thread runs as many rows one after another as the last argument says: the compiler then reads the
+    addresses of the columns once, not again for each row. With gradients it runs one row, without that
+    argument.
+
     Args:
         function: The step function.
         replaced: Step functions in place of others that it calls, by name.
@@ -161,9 +165,16 @@ def kernel_of(
     hints = get_type_hints(function)
     arguments = list(inspect.signature(function).parameters)[1:]
     compiled = _compiled(function, linking)
-    text = f"def {title}({', '.join(arguments)}):\n    step({', '.join(['wp.tid()', *arguments])})\n"
-    outer = written(title, text, {"wp": wp, "step": compiled})
-    outer.__annotations__ = {name: _argument(hints[name], kinds) for name in arguments}
+    annotations = {name: _argument(hints[name], kinds) for name in arguments}
+    text = f"    step({', '.join(['wp.tid()', *arguments])})\n"
+    if not gradients:
+        annotations["run"] = wp.int32
+        text = f"    contiguous({arguments[0]})\n"
+        text += "    first = wp.tid() * run\n    for i in range(first, first + run):\n"
+        text += f"        step({', '.join(['i', *arguments])})\n"
+    scope = {"wp": wp, "step": compiled, "contiguous": _contiguity(annotations[arguments[0]], linking.module)}
+    outer = written(title, f"def {title}({', '.join(annotations)}):\n{text}", scope)
+    outer.__annotations__ = annotations
     # With the block size of a launch on the CPU: with another, Warp would compile again for the launch.
     linking.module.options |= {"enable_backward": gradients, "block_dim": 1}
     if not gradients:
@@ -171,6 +182,24 @@ def kernel_of(
         linking.module.options["max_unroll"] = _LONGEST_UNROLLED
     kernel: Any = wp.Kernel(func=outer, key=title, module=linking.module)  # type: ignore[no-untyped-call]
     return kernel
+
+
+def _contiguity(rows: Any, module: Any) -> Any:
+    """Return the function of Warp that tells the compiler that the values of each column lie side by side.
+
+    Without it, each access to a row multiplies by a distance that is read from memory.
+    """
+    text = "".join(
+        f"__builtin_assume(rows.{name}.strides[{field.type.ndim - 1}] == sizeof(*rows.{name}.data));\n"
+        for name, field in rows.vars.items()
+    )
+
+    def contiguous(rows):  # type: ignore[no-untyped-def]
+        ...
+
+    contiguous.__annotations__ = {"rows": rows}
+    key = f"{rows.key}_contiguous".replace(".", "_")
+    return wp.Function(func=contiguous, key=key, namespace="", module=module, native_snippet=text)
 
 
 def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
