@@ -29,7 +29,9 @@ PI = math.pi
 _LOW, _MEDIUM = 1000.0, 2000.0
 """Heights [ft] below which the turbulence is that of the wind, and above which that of the table."""
 _LOWEST = 10.0
-ROOT_2, _ROOT_3 = math.sqrt(2.0), math.sqrt(3.0)
+ROOT_2 = math.sqrt(2.0)
+_FIRST, _SECOND = math.sqrt(3.0 / 2.0), (1.0 - math.sqrt(3.0)) / math.sqrt(2.0)
+"""Shares of the states in the output of Dryden's filter across the motion."""
 _ROLL = 0.9542558980759803
 """pi (0.1)^(1/2) (pi / 4)^(1/6)."""
 
@@ -142,7 +144,7 @@ def settled(decay: Real) -> Real:
     return sqrt(maximum(1.0 - decay * decay, 0.0))
 
 
-def ramped(low: Real, before: Real, after: Real, theta: Real) -> Real:
+def ramped(low: Real, before: Real, after: Real, theta: Real, decay: Real) -> Real:
     """Return a first-order low-pass after a step over which its input is linear in time.
 
     Args:
@@ -150,8 +152,8 @@ def ramped(low: Real, before: Real, after: Real, theta: Real) -> Real:
         before: Input before.
         after: Input after.
         theta: Length of the step by the time constant.
+        decay: exp(-theta).
     """
-    decay = exp(-theta)
     left = (1.0 - decay) / theta
     return decay * low + (1.0 - decay) * before + (after - before) * (1.0 - left)
 
@@ -178,9 +180,9 @@ def dryden_pair(theta: Real) -> tuple[Real, Real, Real, Real]:
     return decay, l11, l21, sqrt(maximum(q22 - l21 * l21, 0.0))
 
 
-def dryden_lateral(first: Real, second: Real) -> Real:
-    """Return the output of unit variance of (1 + sqrt(3) T s) / (1 + T s)^2 from its states."""
-    return (_ROOT_3 * first + (1.0 - _ROOT_3) * second) / ROOT_2
+def dryden_across(x1: Vec3, x2: Vec3) -> Vec3:
+    """Return the outputs of unit variance of (1 + sqrt(3) T s) / (1 + T s)^2 from their states."""
+    return x1 * _FIRST + x2 * _SECOND
 
 
 def dryden(
@@ -216,16 +218,14 @@ def dryden(
         a = n0
         x1 = n1
         x2 = (n1 + n2) * 0.5
-        low = Vec3(dryden_lateral(x1[0], x2[0]), dryden_lateral(x1[1], x2[1]), dryden_lateral(x1[2], x2[2]))
+        low = dryden_across(x1, x2)
     else:
         travelled = speed * dt
         theta = travelled / length_h
         theta_w = travelled / length_w
         roll = 0.25 * travelled * (PI / span)
         roll_decay = exp(-roll)
-        before = Vec3(
-            dryden_lateral(x1[0], x2[0]), dryden_lateral(x1[1], x2[1]), dryden_lateral(x1[2], x2[2])
-        )
+        before = dryden_across(x1, x2)
         decay, l11, l21, l22 = dryden_pair(theta)
         decay_w, w11, w21, w22 = dryden_pair(theta_w)
         a = Vec3(
@@ -239,14 +239,13 @@ def dryden(
             decay_w * (theta_w * x1[2] + x2[2]) + w21 * n1[2] + w22 * n2[2],
         )
         x1 = Vec3(decay * x1[0] + l11 * n1[0], decay * x1[1] + l11 * n1[1], decay_w * x1[2] + w11 * n1[2])
-        after = Vec3(dryden_lateral(x1[0], x2[0]), dryden_lateral(x1[1], x2[1]), dryden_lateral(x1[2], x2[2]))
-        low = low_passed(low, before, after, roll)
+        low = low_passed(low, before, dryden_across(x1, x2), roll, roll_decay)
     rows.gust_step[i] = count + 1
     rows.gust_0[i] = a
     rows.gust_1[i] = x1
     rows.gust_2[i] = x2
     rows.gust_3[i] = low
-    across = Vec3(dryden_lateral(x1[0], x2[0]), dryden_lateral(x1[1], x2[1]), dryden_lateral(x1[2], x2[2]))
+    across = dryden_across(x1, x2)
     rolling = roll_intensity(sigma_w, length_w, span) * a[2]
     gust, rate = in_world(p, through_air, span, sigma_h, sigma_w, a, across, low, rolling)
     rows.gust_velocity[i] = gust
@@ -259,7 +258,7 @@ def airspeed(p: TurbulenceParameters, through_air: Vec3) -> Real:
     return maximum(sqrt(square + through_air[2] * through_air[2]), p.least_airspeed)
 
 
-def low_passed(low: Vec3, before: Vec3, after: Vec3, roll: Real) -> Vec3:
+def low_passed(low: Vec3, before: Vec3, after: Vec3, roll: Real, roll_decay: Real) -> Vec3:
     """Return the velocities across the motion after the low-pass of yaw (two) and pitch (one).
 
     Args:
@@ -267,12 +266,14 @@ def low_passed(low: Vec3, before: Vec3, after: Vec3, roll: Real) -> Vec3:
         before: Velocities before.
         after: Velocities after.
         roll: Length of the step by the time constant of pitch, 4 b / (pi V); that of yaw is 3/4 of it.
+        roll_decay: exp(-roll).
     """
     yaw = roll * (4.0 / 3.0)
+    yaw_decay = exp(-yaw)
     return Vec3(
-        ramped(low[0], before[0], after[0], yaw),
-        ramped(low[1], before[1], after[1], yaw),
-        ramped(low[2], before[2], after[2], roll),
+        ramped(low[0], before[0], after[0], yaw, yaw_decay),
+        ramped(low[1], before[1], after[1], yaw, yaw_decay),
+        ramped(low[2], before[2], after[2], roll, roll_decay),
     )
 
 

@@ -158,7 +158,7 @@ def von_karman(
         f[2] * x2[2] + below_w[1] * n2[2] + below_w[2] * n3[2] + diagonal_w[2] * n4[2],
     )
     across = across_output(x0, x1, x2)
-    low = low_passed(low, before, across, roll)
+    low = low_passed(low, before, across, roll, roll_decay)
     if count == 0:
         low = across
     rows.gust_step[i] = count + 1
