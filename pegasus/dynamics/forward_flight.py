@@ -19,7 +19,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.base.step_math import Real, Reals, Vec3, magnitude, minimum
+from pegasus.base.step_math import Real, Reals, Vec3, floor, magnitude, minimum
 from pegasus.dynamics.propeller_curve import PropellerThrust
 from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download, axial_inflow, disc_inflow
 from pegasus.dynamics.thrust_curves import signed_root
@@ -32,15 +32,19 @@ _DENSITY = 50.0
 _ACROSS = 21
 """Points of the tables across the axis, evenly spaced in mu^2 / (mu^2 + 0.25), which is 1 at the last: the
 coefficients are smooth in mu^2."""
-_LAST_ACROSS, _LAST_SIDE = 20.0, 19
+_LAST_ACROSS = 20.0
+_END_ACROSS = math.nextafter(_LAST_ACROSS, 0.0)
+"""Largest place across the axis in the last cell."""
 _HALF = 0.5
 """Advance ratio mu across the axis in the middle of the tables."""
 _HALF_TIP = (_HALF / math.pi) ** 2
 """Its square with speeds by that of the tip, pi n D."""
 _BY_RATIO, _FIRST = math.pi * _DENSITY, DESCENT * _DENSITY
 """Points of the tables per speed along the axis by that of the tip, and those up to a ratio of 0."""
-_ROW = 2 * _ACROSS
-"""Values of the tables for one advance ratio along the axis."""
+_CELL = 8
+"""Values of a cell: two coefficients by four shares; one line of a cache."""
+_CELLS = (_ACROSS - 1) * _CELL
+"""Values of the cells from one advance ratio along the axis to the next."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,12 @@ class RotorParameters:
     """Radius [m]."""
     pressure: float
     """Thrust by C_T, air density and squared speed, D^4 / (2 pi)^2 [m^4]."""
-    last: int
-    """Number of the last advance ratio along the axis in the tables."""
-    coefficients: tuple[float, ...]
-    """C_T and C_P D / (2 pi) side by side over evenly spaced advance ratios along the axis, from -2 on, and
-    across it, which vary faster."""
+    end: float
+    """Largest place along the axis in the last cell of the tables."""
+    cells: tuple[float, ...]
+    """C_T and then C_P D / (2 pi) of each cell between evenly spaced advance ratios along the axis, from -2
+    on, and across it, which vary faster: its value at the corner, and what x, y and x y add to it with places
+    x along and y across from 0 to 1."""
     rest_thrust: float
     """C_T at rest."""
     tilt: float
@@ -140,23 +145,16 @@ def rotor_in_flight(
     # The comparisons hold no value that is not a number, which would point outside the tables.
     if not along > 0.0:
         along = 0.0
-    along = minimum(along, Real(p.last))
+    along = minimum(along, p.end)
     if not across > 0.0:
         across = 0.0
-    cell = int(along)
-    if cell >= p.last:
-        cell = p.last - 1
-    side = int(across)
-    if side > _LAST_SIDE:
-        side = _LAST_SIDE
-    corner = cell * _ROW + 2 * side
-    if corner < 0:
-        corner = 0
-    x = along - Real(cell)
-    y = across - Real(side)
+    across = minimum(across, _END_ACROSS)
+    first = int(along) * _CELLS + int(across) * _CELL
+    x = along - floor(along)
+    y = across - floor(across)
     pressure = air_density * p.pressure * (speed * magnitude(speed))
-    thrust = pressure * between(p.coefficients, corner, x, y)
-    torque = pressure * between(p.coefficients, corner + 1, x, y)
+    thrust = pressure * value_in_cell(p.cells, first, x, y)
+    torque = pressure * value_in_cell(p.cells, first + 4, x, y)
     # In-plane over tip speed by in-plane speed: r / (1 + r^2), which leaves nothing to a rotor at rest.
     share = magnitude(tip) / (square + plane)
     pull = -magnitude(thrust) * p.tilt * share
@@ -165,11 +163,19 @@ def rotor_in_flight(
     return force, Vec3(bend * air_velocity[1], -bend * air_velocity[0], torque)
 
 
-def between(values: Reals, corner: int, x: Real, y: Real) -> Real:
-    """Return a value between four points of a table, which lie at x and y from 0 to 1 from a corner."""
-    near = values[corner] + y * (values[corner + 2] - values[corner])
-    far = values[corner + _ROW] + y * (values[corner + _ROW + 2] - values[corner + _ROW])
-    return near + x * (far - near)
+def value_in_cell(values: Reals, first: int, x: Real, y: Real) -> Real:
+    """Return a value at x and y from 0 to 1 in a cell, whose four shares begin at a place; see `cells_of`."""
+    return values[first] + y * values[first + 2] + x * (values[first + 1] + y * values[first + 3])
+
+
+def cells_of(table: Array) -> Array:
+    """Return the shares of 1, x, y and x y in each cell of bilinear functions, shape (K - 1, L - 1, C, 4).
+
+    Args:
+        table: Values of C functions at the corners, shape (K, L, C).
+    """
+    corner, along, across, both = table[:-1, :-1], table[1:, :-1], table[:-1, 1:], table[1:, 1:]
+    return np.stack([corner, along - corner, across - corner, (both - along) - (across - corner)], axis=-1)
 
 
 def speed_at_rest(p: RotorParameters, thrust: Real, air_density: Real) -> Real:
@@ -228,8 +234,8 @@ class RotorThrust(PropellerThrust):
         return RotorParameters(
             radius=self.diameter / 2.0,
             pressure=self.diameter**4 / _TURN**2,
-            last=len(self._table) - 1,
-            coefficients=tuple((self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),
+            end=math.nextafter(len(self._table) - 1, 0.0),
+            cells=tuple(cells_of(self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),
             rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),
             tilt=self.flapping + self.induced_drag,
             moment=self.hub_stiffness * self.flapping,
