@@ -1,7 +1,8 @@
 """Elementary functions by arithmetic and roots alone, with the same bits on every processor.
 
 Those of C libraries differ in their last bits: they use fused operations where a processor has some. The
-polynomials are short, and compiled code holds them without a call.
+polynomials are short, and compiled code holds them without a call. Those near zero take arrays as well: the
+same functions of arrays are in `pegasus.base.elementary_arrays`.
 """
 
 import math
@@ -19,15 +20,15 @@ from pegasus.base.step_types import (
 )
 
 _LARGEST = 1.7976931348623157e308
-_PI, _HALF_PI, _QUARTER_PI = math.pi, math.pi / 2.0, math.pi / 4.0
-_BY_HALF_PI = 2.0 / math.pi
-_HALF_PI_1, _HALF_PI_2, _HALF_PI_3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
+_PI, HALF_PI, QUARTER_PI = math.pi, math.pi / 2.0, math.pi / 4.0
+BY_HALF_PI = 2.0 / math.pi
+HALF_PI_1, HALF_PI_2, HALF_PI_3 = 1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21
 """Parts of pi / 2 of 33 bits, the last one of all that remain."""
-_BY_LN_2, _HALF_LN_2 = 1.4426950408889634, 0.5 * math.log(2.0)
-_LN_2_HIGH, _LN_2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+BY_LN_2, HALF_LN_2 = 1.4426950408889634, 0.5 * math.log(2.0)
+LN_2_HIGH, LN_2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """Parts of the logarithm of 2; the first has 33 bits."""
-_ROOT_2 = math.sqrt(2.0)
-_NARROW = 0.4
+ROOT_2 = math.sqrt(2.0)
+NARROW = 0.4
 """Slope up to which the series of the arc tangent is used."""
 _BIAS = 1023.0
 _MANTISSA, _UNIT_EXPONENT = Word(52), Word(1 << 52)
@@ -46,19 +47,19 @@ def exp(x: Real) -> Real:
     first = 1.0
     second = 1.0
     # Not for a value that is not a number, which has no exponent.
-    if magnitude(x) > _HALF_LN_2:
+    if magnitude(x) > HALF_LN_2:
         near = minimum(maximum(x, -760.0), 720.0)
-        k = floor(near * _BY_LN_2 + 0.5)
-        r = near - k * _LN_2_HIGH - k * _LN_2_LOW
+        k = floor(near * BY_LN_2 + 0.5)
+        r = near - k * LN_2_HIGH - k * LN_2_LOW
         # In two factors, which alone are neither 0 nor infinite.
         half = floor(0.5 * k)
         first = _power_of_2(half)
         second = _power_of_2(k - half)
-    return (1.0 + _grown(r)) * first * second
+    return (1.0 + grown(r)) * first * second
 
 
-def _grown(r: Real) -> Real:
-    """Return exp(r) - 1 = r + r^2 q(r) with |r| <= ln(2) / 2; the polynomial q is exact to 2e-17."""
+def grown(r: Real) -> Real:
+    """Return exp(r) - 1 = r + r^2 q(r) with |r| <= ln(2) / 2, also of arrays; q is exact to 2e-17."""
     s = r * r
     f = s * s
     q = (0.5 + r * 0.16666666666666669) + s * (0.04166666666662413 + r * 0.008333333333330062)
@@ -70,9 +71,9 @@ def _grown(r: Real) -> Real:
 
 def expm1(x: Real) -> Real:
     """Return exp(x) - 1 to 3e-16 of it, also near 0."""
-    if magnitude(x) > _HALF_LN_2:
+    if magnitude(x) > HALF_LN_2:
         return exp(x) - 1.0
-    return _grown(x)
+    return grown(x)
 
 
 def _power_of_2(k: Real) -> Real:
@@ -102,10 +103,14 @@ def log(x: Real) -> Real:
         shift = -100.0
     k = Real(bits_of(inner) >> _MANTISSA) - _BIAS
     mantissa = inner * _power_of_2(-k)
-    if mantissa > _ROOT_2:
+    if mantissa > ROOT_2:
         mantissa = 0.5 * mantissa
         k += 1.0
-    k += shift
+    return logarithm(mantissa, k + shift)
+
+
+def logarithm(mantissa: Real, k: Real) -> Real:
+    """Return log(2^k mantissa) of a mantissa between the roots of 1/2 and 2, also of arrays."""
     f = mantissa - 1.0
     s = f / (2.0 + f)
     z = s * s
@@ -114,7 +119,7 @@ def log(x: Real) -> Real:
     odd = 0.2857142874366239 + w * (0.1818357216161805 + w * 0.14798198605116586)
     series = even + z * (0.6666666666666735 + w * odd)
     half = 0.5 * f * f
-    return k * _LN_2_HIGH - ((half - (s * (half + series) + k * _LN_2_LOW)) - f)
+    return k * LN_2_HIGH - ((half - (s * (half + series) + k * LN_2_LOW)) - f)
 
 
 def power(base: Real, exponent: Real) -> Real:
@@ -133,6 +138,11 @@ def power(base: Real, exponent: Real) -> Real:
     return size
 
 
+def squared(x: Real) -> Real:
+    """Return the square; the power operator of Python calls that of the C library."""
+    return x * x
+
+
 def inverse_cube_root(x: Real) -> Real:
     """Return x^(-1/3) of a number above 1e-300, to 4e-16 of it.
 
@@ -146,16 +156,22 @@ def inverse_cube_root(x: Real) -> Real:
 
 
 def _quadrant(x: Real) -> tuple[Real, Real, Real]:
-    """Return the nearest multiple of pi / 2 as a number from 0 to 3, and sine and cosine of what remains.
-
-    Source: k_sin.c and k_cos.c of FDLIBM (Sun Microsystems 1993), for a remainder of at most pi / 4.
-    """
+    """Return the nearest multiple of pi / 2 as a number from 0 to 3, and sine and cosine of what remains."""
     r = x
     quadrant = 0.0
-    if magnitude(x) > _QUARTER_PI:
-        k = floor(x * _BY_HALF_PI + 0.5)
-        r = x - k * _HALF_PI_1 - k * _HALF_PI_2 - k * _HALF_PI_3
+    if magnitude(x) > QUARTER_PI:
+        k = floor(x * BY_HALF_PI + 0.5)
+        r = x - k * HALF_PI_1 - k * HALF_PI_2 - k * HALF_PI_3
         quadrant = k - 4.0 * floor(0.25 * k)
+    sine, cosine = near_sine_and_cosine(r)
+    return quadrant, sine, cosine
+
+
+def near_sine_and_cosine(r: Real) -> tuple[Real, Real]:
+    """Return sine and cosine of an angle up to pi / 4, also of arrays.
+
+    Source: k_sin.c and k_cos.c of FDLIBM (Sun Microsystems 1993).
+    """
     z = r * r
     w = z * z
     sine = (0.008333333333322490 + z * -0.00019841269829857949) + w * (
@@ -164,7 +180,7 @@ def _quadrant(x: Real) -> tuple[Real, Real, Real]:
     cosine = (0.0416666666666666019 + z * -0.00138888888888741096) + w * (
         (2.48015872894767294e-05 + z * -2.75573143513906633e-07)
         + w * (2.08757232129817483e-09 + z * -1.13596475577881948e-11))  # fmt: skip
-    return quadrant, r + r * z * (-0.16666666666666632 + z * sine), 1.0 - (0.5 * z - w * cosine)
+    return r + r * z * (-0.16666666666666632 + z * sine), 1.0 - (0.5 * z - w * cosine)
 
 
 def sin(x: Real) -> Real:
@@ -200,10 +216,7 @@ def tan(x: Real) -> Real:
 
 
 def atan2(y: Real, x: Real) -> Real:
-    """Return the angle of a point (x, y) [rad], 0 at the origin.
-
-    Source: the series of s_atan.c of FDLIBM (Sun Microsystems 1993).
-    """
+    """Return the angle of a point (x, y) [rad], 0 at the origin."""
     if x != x or y != y:
         return x + y
     wide = magnitude(x)
@@ -213,9 +226,24 @@ def atan2(y: Real, x: Real) -> Real:
         return 0.0
     ratio = minimum(wide, high) / larger
     angle = 0.0
-    if ratio > _NARROW:
+    if ratio > NARROW:
         ratio = (ratio - 1.0) / (ratio + 1.0)
-        angle = _QUARTER_PI
+        angle = QUARTER_PI
+    angle += near_arc_tangent(ratio)
+    if high > wide:
+        angle = HALF_PI - angle
+    if x < 0.0:
+        angle = _PI - angle
+    if y < 0.0:
+        return -angle
+    return angle
+
+
+def near_arc_tangent(ratio: Real) -> Real:
+    """Return the arc tangent of a number up to 0.43, also of arrays.
+
+    Source: the series of s_atan.c of FDLIBM (Sun Microsystems 1993).
+    """
     z = ratio * ratio
     w = z * z
     even = 0.04976877994615932 + w * 0.016285820115365782
@@ -223,14 +251,7 @@ def atan2(y: Real, x: Real) -> Real:
     even = z * (0.3333333333333293 + w * (0.14285714272503466 + w * even))
     odd = 0.058335701337905735 + w * 0.036531572744216916
     odd = w * (0.19999999999876483 + w * (0.11111110405462356 + w * (0.0769187620504483 + w * odd)))
-    angle += ratio - ratio * (even - odd)
-    if high > wide:
-        angle = _HALF_PI - angle
-    if x < 0.0:
-        angle = _PI - angle
-    if y < 0.0:
-        return -angle
-    return angle
+    return ratio - ratio * (even - odd)
 
 
 def asin(x: Real) -> Real:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import MANY, Array, namespace, sum_along
+from pegasus.base.elementary_arrays import sine_and_cosine
 
 # The nine entries of a rotation matrix, row by row: each is the sum of two products c q_i q_j, and of 1 on
 # the diagonal. The products of all pairs are numbered 4 i + j.
@@ -131,9 +132,9 @@ def quaternion_from_euler(roll: Any, pitch: Any, yaw: Any) -> Array:
         yaw: Yaw angle [rad], scalar or shape (...).
     """
     roll, pitch, yaw = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (roll, pitch, yaw)))
-    cr, sr = np.cos(roll / 2), np.sin(roll / 2)
-    cp, sp = np.cos(pitch / 2), np.sin(pitch / 2)
-    cy, sy = np.cos(yaw / 2), np.sin(yaw / 2)
+    sr, cr = sine_and_cosine(roll / 2)
+    sp, cp = sine_and_cosine(pitch / 2)
+    sy, cy = sine_and_cosine(yaw / 2)
     x, y = sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy
     z, w = cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy
     return np.stack([x, y, z, w], axis=-1)

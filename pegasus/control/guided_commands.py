@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require
+from pegasus.base.elementary_arrays import acos
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import quaternion_from_euler
 from pegasus.control.command import Command
@@ -192,8 +193,7 @@ class GuidedCommands(Backend):
 
         def lacking(state: VehicleState) -> Array:
             cosine = np.minimum(np.abs((state.orientation * wanted).sum(axis=1)), 1.0)
-            angle: Array = 2.0 * np.arccos(cosine)
-            return angle
+            return 2.0 * acos(cosine)
 
         return self._command("attitude", mask, lambda s: lacking(s) < _TURNED, lacking, "rad")
 

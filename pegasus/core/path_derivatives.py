@@ -72,11 +72,13 @@ def path_motion(path: Callable[[Array], Array], times: Array, duration: float) -
     s = (inside / spacing - middle)[:, None]
     motion = np.zeros((len(times), 4, values.shape[1]))
     motion[:, 0] = values
+    scale = 1.0
     for order in (1, 2, 3):
         derivative = np.zeros_like(values)
         for i in range(8, order - 1, -1):
             derivative = derivative * s + math.perm(i, order) * np.asarray(factors[i])[row]
-        motion[:, order] = derivative / spacing**order
+        scale *= spacing
+        motion[:, order] = derivative / scale
     slope = np.median(np.diff(nodes, axis=1), axis=1) / spacing
     motion[rough, 1:] = 0.0
     motion[rough, 1] = slope[row][rough]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import finite_angles, finite_numbers, require
+from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.errors import ConfigError, unknown_name
 from pegasus.base.frames import normalize, quaternion_from_euler
 from pegasus.config.scenario import SpawnPoint
@@ -365,8 +366,9 @@ class _Search:
 
     def _clear(self, places: Array) -> BoolArray:
         """Return which places on the ground have no obstacles around and above the vehicle."""
-        angles = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
-        directions = np.column_stack([np.cos(angles), np.sin(angles), np.zeros(_DIRECTIONS)])
+        angles = np.arange(_DIRECTIONS, dtype=np.float64) * (2 * np.pi / _DIRECTIONS)
+        sines, cosines = sine_and_cosine(angles)
+        directions = np.column_stack([cosines, sines, np.zeros(_DIRECTIONS)])
         clear = np.ones(len(places), dtype=np.bool_)
         low = self._start.height
         for height in (low, low + 0.2):

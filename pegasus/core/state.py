@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.elementary_arrays import atan2
 from pegasus.base.field_docs import fields_text
 from pegasus.core.trajectory import Trajectory
 
@@ -60,8 +61,7 @@ class VehicleState:
     @property
     def heading(self) -> Array:
         """Direction of the x axis, counter-clockwise from east [rad], shape (N,)."""
-        heading: Array = np.arctan2(self.rotation[:, 1, 0], self.rotation[:, 0, 0])
-        return heading
+        return atan2(self.rotation[:, 1, 0], self.rotation[:, 0, 0])
 
     def read_only(self) -> "VehicleState":
         """Return the same state with arrays that cannot be written."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import finite_angles, require
+from pegasus.base.elementary_arrays import atan2
 from pegasus.core.path_derivatives import path_motion
 
 Vec3: TypeAlias = tuple[float, float, float]
@@ -218,17 +219,6 @@ def check_above_ground(field: str, points: Sequence[Sequence[float]], ground: fl
         )
 
 
-def of_each(function: Callable[..., float], *values: Array) -> Array:
-    """Return a function of the C library for each value; NumPy's functions differ between processors.
-
-    Args:
-        function: The function, such as `math.exp`.
-        values: Its arguments, the same shape each.
-    """
-    lists = (value.ravel().tolist() for value in values)
-    return np.fromiter(map(function, *lists), np.float64, values[0].size).reshape(values[0].shape)
-
-
 def heading_along(
     at: Callable[[Array], Array], times: Array, duration: float, *, at_rest: bool = True
 ) -> tuple[Array, Array]:
@@ -247,4 +237,4 @@ def heading_along(
     square = vx * vx + vy * vy
     moving = (square > 1e-12) & (inside == times)
     rate = np.divide(vx * ay - vy * ax, square, out=np.zeros_like(square), where=moving)
-    return of_each(math.atan2, vy, vx), rate
+    return atan2(vy, vx), rate

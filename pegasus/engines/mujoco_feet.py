@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pegasus.base.arrays import Array
+from pegasus.base.elementary import cos, sin
+from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.scene.colliders import lowest_point
 from pegasus.scene.scene import Collider, ColliderShape
@@ -25,7 +27,7 @@ _NARROWEST = 0.01  # [m]
 
 _CUBE = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 _DRUM_ANGLES = (np.arange(16) + 0.5) * (np.pi / 8)
-_DRUM = np.array([(np.cos(a), np.sin(a), z) for a in _DRUM_ANGLES for z in (-1.0, 1.0)])
+_DRUM = np.array([(cos(a), sin(a), z) for a in _DRUM_ANGLES.tolist() for z in (-1.0, 1.0)])
 
 
 def corners(collider: Collider) -> Array | None:
@@ -77,8 +79,9 @@ def feet(colliders: Sequence[Collider]) -> Array:
     base = points[points[:, 2] <= lowest_point(list(colliders)) + _LEVEL]
     if len(base) < 3:
         return none
-    angles = (np.arange(_DIRECTIONS) + 0.5) * (2 * np.pi / _DIRECTIONS)
-    reach = base[:, 0, None] * np.cos(angles) + base[:, 1, None] * np.sin(angles)
+    angles = (np.arange(_DIRECTIONS, dtype=np.float64) + 0.5) * (2 * np.pi / _DIRECTIONS)
+    sines, cosines = sine_and_cosine(angles)
+    reach = base[:, 0, None] * cosines + base[:, 1, None] * sines
     width = reach.max(axis=0) - reach.min(axis=0)
     chosen = base[np.unique(np.argmax(reach, axis=0))]
     return chosen if len(chosen) >= 3 and width.min() > _NARROWEST else none

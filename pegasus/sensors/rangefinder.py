@@ -8,6 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
+from pegasus.base.elementary_arrays import sine_and_cosine
 from pegasus.core.sensor import NoiseBlock, Reading, Sensor
 from pegasus.core.state import VehicleState
 
@@ -37,11 +38,13 @@ def cone_directions(axis: Array, *, angle: float, count: int) -> Array:
     first = np.cross(aside, axis)
     first /= np.linalg.norm(first)
     second = np.cross(axis, first)
-    k = np.arange(count)
+    k = np.arange(count, dtype=np.float64)
     off_axis = (angle / 2 * np.sqrt(k / max(count - 1, 1)))[:, None]
     around = (k * _GOLDEN_ANGLE)[:, None]
-    ring = np.cos(around) * first + np.sin(around) * second
-    directions: Array = np.cos(off_axis) * axis + np.sin(off_axis) * ring
+    sine, cosine = sine_and_cosine(around)
+    ring = cosine * first + sine * second
+    sine, cosine = sine_and_cosine(off_axis)
+    directions: Array = cosine * axis + sine * ring
     return directions
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from pegasus.base.elementary import cos, sin
 from pegasus.control import Allocation, CascadedPIDController, GeometricController, Reference, trajectories
 from pegasus.control.trajectories.spline import Spline, bridge
 from pegasus.core.state import VehicleState
@@ -21,14 +22,14 @@ GATES = [
 
 
 def ring(count):
-    """Return points of a wavy ring, by the C library: the inputs are the same everywhere."""
+    """Return points of a wavy ring, the same ones on every processor."""
     angles = [2 * math.pi * k / count for k in range(count)]
-    return tuple((8 * math.cos(a), 5 * math.sin(2 * a), 3 + math.sin(3 * a)) for a in angles)
+    return tuple((8 * cos(a), 5 * sin(2 * a), 3 + sin(3 * a)) for a in angles)
 
 
 def wave(t):
-    """Return a place on a curve, by the C library."""
-    return 3 * math.cos(t), 2 * math.sin(1.7 * t), 2 + 0.3 * math.sin(0.6 * t)
+    """Return a place on a curve, the same one on every processor."""
+    return 3 * cos(t), 2 * sin(1.7 * t), 2 + 0.3 * sin(0.6 * t)
 
 
 def flights():
@@ -41,14 +42,18 @@ def flights():
         "ring": trajectories.minimum_snap(ring(7), closed=True, yaw="forward"),
         "velocities": trajectories.minimum_snap(POINTS, velocities=(None, (1.0, 3.0, 0.0), None, None, None)),
         "race_line": trajectories.race_line(GATES),
-        "circle": trajectories.circle(radius=3.0),
+        "circle": trajectories.circle(radius=3.0, yaw="forward"),
+        "lemniscate": trajectories.lemniscate(radius=3.0),
+        "relay": trajectories.relay(heading=0.7, yaw="forward"),
+        "headings": trajectories.waypoints(POINTS, stop=True, yaw="forward"),
         "square": trajectories.square(side=3.0),
         "function": trajectories.function(wave, duration=6.0),
     }
 
 
 def motion_of(flight):
-    return [flight.sample(flight.duration * k / 97).motion for k in range(98)]
+    times = np.array([flight.duration * k / 97 for k in range(98)])
+    return [flight.samples(times)[0], *(flight.complete(t).motion for t in times.tolist())]
 
 
 def allocations():
@@ -59,7 +64,7 @@ def allocations():
         count = int(rng.integers(4, 9))
         angles = [2 * math.pi * (k + rng.uniform(-0.2, 0.2)) / count for k in range(count)]
         layout = SimpleNamespace(
-            position=np.array([[0.3 * math.cos(a), 0.3 * math.sin(a), 0.02] for a in angles]),
+            position=np.array([[0.3 * cos(a), 0.3 * sin(a), 0.02] for a in angles]),
             axis=np.tile([0.0, 0.0, 1.0], (count, 1)),
             spin=np.where(np.arange(count) % 2, 1.0, -1.0),
         )
@@ -85,7 +90,7 @@ def control(rows):
         inertia=np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]]),
         center_of_mass=np.array([0.01, -0.005, 0.0]),
         layout=SimpleNamespace(
-            position=np.array([[0.3 * math.cos(a), 0.3 * math.sin(a), 0.02] for a in angles]),
+            position=np.array([[0.3 * cos(a), 0.3 * sin(a), 0.02] for a in angles]),
             axis=np.tile([0.0, 0.0, 1.0], (6, 1)),
             spin=spins,
         ),

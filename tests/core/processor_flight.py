@@ -42,14 +42,16 @@ def main() -> None:
         pilots = [
             GeometricController(trajectories.hold(height=5.0)),
             CascadedPIDController(trajectories.hold(height=5.0)),
+            GeometricController(trajectories.circle(radius=2.0, height=5.0, laps=9, yaw="forward")),
+            GeometricController(trajectories.lemniscate(radius=2.0, height=5.0, laps=9, yaw="forward")),
         ]
         vehicles = [
             simulation.add(
                 Multirotor(iris | change, count=3, position=(12.0 * k, 0.0, 5.0), backends=[pilot])
             )
-            for k, (change, pilot) in enumerate(zip(({}, ELECTRIC), pilots, strict=True))
+            for k, (change, pilot) in enumerate(zip(({}, ELECTRIC, {}, {}), pilots, strict=True))
         ]
-        simulation.run(3.0)
+        simulation.run(6.0)
         for k, vehicle in enumerate(vehicles):
             for name in ("position", "orientation", "velocity", "angular_velocity"):
                 found[f"{name} {k}"] = hashlib.sha256(getattr(vehicle.state, name).tobytes()).hexdigest()

@@ -8,6 +8,8 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
+from pegasus.base.elementary import tan
+from pegasus.base.elementary_arrays import exp, log
 
 GRAVITY = 9.80665
 """Standard gravity [m/s^2], the unit of thrusts."""
@@ -59,14 +61,14 @@ class MotionLimits:
         square_of_jerk = np.maximum((jerk * jerk).sum(axis=-1), _SMALLEST)
         squares = np.stack(
             [
-                (velocity * velocity).sum(axis=-1) / self.speed**2,
+                (velocity * velocity).sum(axis=-1) / (self.speed * self.speed),
                 size / self.acceleration,
-                _cube_root(square_of_jerk / self.jerk**2),
+                _cube_root(square_of_jerk / (self.jerk * self.jerk)),
             ]
         )
         strictest = squares.argmax(axis=0)
         k = np.sqrt(np.maximum(squares.max(axis=0), _SMALLEST))
-        by_velocity = (strictest == 0) / (k * self.speed**2)
+        by_velocity = (strictest == 0) / (k * (self.speed * self.speed))
         by_acceleration = (strictest == 1) * 0.5 / (k * size * self.acceleration)
         by_jerk = (strictest == 2) * k / (3.0 * square_of_jerk)
         return (
@@ -109,15 +111,15 @@ class Limits:
         x, y, z = scaled[..., 0], scaled[..., 1], scaled[..., 2]
         level = np.sqrt(x * x + y * y)
         # |a / k^2 + 1| <= thrust, a quadratic in 1 / k^2.
-        spare = self.thrust**2 - 1.0
+        spare = self.thrust * self.thrust - 1.0
         root = np.sqrt(level * level * spare + z * z * (1.0 + spare))
-        square_of_jerk = (jerk * jerk).sum(axis=-1) / self.jerk**2
+        square_of_jerk = (jerk * jerk).sum(axis=-1) / (self.jerk * self.jerk)
         squares = np.stack(
             [
-                (velocity * velocity).sum(axis=-1) / self.speed**2,
+                (velocity * velocity).sum(axis=-1) / (self.speed * self.speed),
                 (z + root) / spare,
                 -z / (1.0 - self.least_thrust),
-                level / math.tan(self.tilt) - z,
+                level / tan(self.tilt) - z,
                 _cube_root(square_of_jerk),
             ]
         )
@@ -125,12 +127,14 @@ class Limits:
         k = np.sqrt(np.maximum(squares.max(axis=0), _SMALLEST))
         by_square = 0.5 / k
         root, level = np.maximum(root, _SMALLEST), np.maximum(level, _SMALLEST)
-        by_level = np.choose(strictest, [0.0, level / root, 0.0, 1.0 / math.tan(self.tilt), 0.0]) / level
+        by_level = np.choose(strictest, [0.0, level / root, 0.0, 1.0 / tan(self.tilt), 0.0]) / level
         rising = (1.0 + z * (1.0 + spare) / root) / spare
         by_z = np.choose(strictest, [0.0, rising, -1.0 / (1.0 - self.least_thrust), -1.0, 0.0])
         by_acceleration = np.stack([by_level * x, by_level * y, by_z], axis=-1)
-        by_velocity = (strictest == 0)[..., None] * 2.0 * velocity / self.speed**2
-        by_jerk = (strictest == 4) * k / (3.0 * np.maximum(square_of_jerk, _SMALLEST) * self.jerk**2)
+        by_velocity = (strictest == 0)[..., None] * 2.0 * velocity / (self.speed * self.speed)
+        by_jerk = (
+            (strictest == 4) * k / (3.0 * np.maximum(square_of_jerk, _SMALLEST) * (self.jerk * self.jerk))
+        )
         return (
             k,
             by_square[..., None] * by_velocity,
@@ -140,6 +144,6 @@ class Limits:
 
 
 def _cube_root(values: Array) -> Array:
-    """Return cube roots by the C library; NumPy's differ between processors."""
-    roots = [value ** (1.0 / 3.0) for value in values.ravel().tolist()]
-    return np.array(roots).reshape(values.shape)
+    """Return the cube roots of numbers not below 0; those of NumPy and C differ between processors."""
+    above = values > 0.0
+    return np.where(above, exp(log(np.where(above, values, 1.0)) / 3.0), 0.0)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pegasus.base.arrays import Array
 from pegasus.base.components import finite_angles, require
 from pegasus.control.trajectories.spline import bridge
-from pegasus.core.trajectory import ZERO, Point, TimedPath, Vec3, of_each, points_of
+from pegasus.core.trajectory import ZERO, Point, TimedPath, Vec3, points_of
 
 # Largest slope of the quintic smoothstep.
 _STEEPEST = 15 / 8
@@ -53,20 +53,17 @@ class Profile:
         rising, ramping = t < left, moving & ~cruising
         x = np.where(ramping, np.where(rising, t, left), 0.0) / ramp
         y = 1.0 - x
-        covered = rate * ramp * _power(x, 4.0) * (2.5 - 3.0 * x + x * x)
-        slope = 30.0 * _power(x * y, 2.0) * rate / ramp
+        square = x * x
+        covered = rate * ramp * square * square * (2.5 - 3.0 * x + x * x)
+        slope = 30.0 * square * (y * y) * rate / ramp
         covered = np.where(rising, covered, self.distance - covered)
         jerk = 60.0 * x * y * (y - x) * rate / (ramp * ramp)
         return (
             np.where(ramping, covered, np.where(moving, cruised, np.where(t <= 0.0, 0.0, self.distance))),
-            np.where(ramping, rate * _power(x, 3.0) * (10.0 - 15.0 * x + 6.0 * x * x), moving * rate),
+            np.where(ramping, rate * (square * x) * (10.0 - 15.0 * x + 6.0 * x * x), moving * rate),
             np.where(ramping, np.where(rising, slope, -slope), 0.0),
             np.where(ramping, jerk, 0.0),
         )
-
-
-def _power(x: Array, exponent: float) -> Array:
-    return of_each(math.pow, x, np.full_like(x, exponent))
 
 
 _TURN_RATE = 1.5

@@ -11,7 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from pegasus.base import elementary
 from pegasus.base.arrays import Array
+from pegasus.base.elementary_arrays import exp, log
 from pegasus.control.trajectories.limits import Limited
 from pegasus.control.trajectories.spline import (
     HERMITE,
@@ -21,7 +23,6 @@ from pegasus.control.trajectories.spline import (
     powers_of,
     product,
 )
-from pegasus.core.trajectory import of_each
 
 SAMPLING_MARGIN = 1.0005
 """Margin for peaks between the sampled instants."""
@@ -97,17 +98,17 @@ def log_flight_time(
     largest = slowdown.max()
     shares = _to_the(slowdown / largest, sharpness)
     sum_of_shares = float(shares.sum())
-    pace = math.log(largest) + math.log(sum_of_shares) / sharpness
+    pace = elementary.log(float(largest)) + elementary.log(sum_of_shares) / sharpness
     weights = shares / slowdown / sum_of_shares
     total = float(durations.sum())
     # Without given velocities the path is independent of the time scale; with them, excess speed is
     # penalised.
     late, by_pace = pace, 1.0
     if velocities:
-        small = math.exp(-50.0 * abs(pace))
+        small = elementary.exp(-50.0 * abs(pace))
         by_pace = _LATE / (1.0 + small) * (1.0 if pace > 0 else small)
-        late = _LATE * (max(pace, 0.0) + math.log1p(small) / 50.0)
-    value = math.log(total) + late
+        late = _LATE * (max(pace, 0.0) + elementary.log(1.0 + small) / 50.0)
+    value = elementary.log(total) + late
 
     weights *= by_pace
     by_rates = np.stack([by_velocity, by_acceleration, by_jerk]) * weights[:, :, None]
@@ -187,14 +188,14 @@ def quickest_times(
         return times
 
     def objective(x: Array, sharpness: int) -> tuple[float, Array]:
-        durations = of_each(math.exp, x)
+        durations = exp(x)
         value, _, slopes = log_flight_time(
             points, durations, limits=limits, sharpness=sharpness, velocities=velocities, closed=closed
         )
         return value, slopes * durations
 
-    first = of_each(math.log, times)
-    return of_each(math.exp, minimize(objective, first, iterations=iterations, sharpnesses=sharpnesses))
+    first = log(times)
+    return exp(minimize(objective, first, iterations=iterations, sharpnesses=sharpnesses))
 
 
 def lengths_between(points: Array) -> Array:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pegasus.base import elementary
 from pegasus.base.arrays import Array
 from pegasus.base.components import build, finite_angles, require
+from pegasus.base.elementary_arrays import cos, exp, log, sin, sine_and_cosine
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.limits import Limits
 from pegasus.control.trajectories.quickest import (
@@ -25,7 +27,6 @@ from pegasus.core.trajectory import (
     Yaw,
     check_above_ground,
     check_yaw,
-    of_each,
 )
 
 _PIECES = 3
@@ -191,7 +192,7 @@ class _Course:
     """Optimisation variables of a race line: logarithms of times, crossing points, points between gates."""
 
     def __init__(self, gates: list[Gate], run: float, clearance: float) -> None:
-        normals = [(math.cos(gate.heading), math.sin(gate.heading)) for gate in gates]
+        normals = [(elementary.cos(gate.heading), elementary.sin(gate.heading)) for gate in gates]
         self._normals = np.array([(c, s, 0.0) for c, s in normals])
         self._across = np.array([(-s, c, 0.0) for c, s in normals])
         self._middles = np.array([gate.position for gate in gates], dtype=np.float64)
@@ -214,7 +215,7 @@ class _Course:
         """Return the variables of a slow line through the gates' centres."""
         points, _ = self.shape(np.zeros(sum(self._sizes)))
         lengths = lengths_between(points).reshape(-1, _PIECES).mean(axis=1)
-        times = of_each(math.log, np.maximum(lengths, 0.1 * lengths.mean()))
+        times = log(np.maximum(lengths, 0.1 * lengths.mean()))
         return np.concatenate([times, np.zeros(self._sizes[1] + self._sizes[2])])
 
     def released(self, variables: Array) -> Array:
@@ -234,15 +235,12 @@ class _Course:
         times, place, between = self._split(variables)
         # The sine keeps a crossing within the opening; its slope is zero at the edge, where it may stay.
         distance = np.sqrt((place * place).sum(axis=1, keepdims=True)) + 1e-9
-        inside = (
-            np.where(self._round, place * of_each(math.sin, distance) / distance, of_each(math.sin, place))
-            * self._room
-        )
+        inside = np.where(self._round, place * sin(distance) / distance, sin(place)) * self._room
         gates = self._middles + inside[:, :1] * self._across + inside[:, 1:] * _UP
         stations = np.concatenate([gates, self._ends[1:]])[:, None]
         inner = np.concatenate([self._between + self._scale * between, stations], axis=1)
         return np.concatenate([self._ends[:1], inner.reshape(-1, 3)]), np.repeat(
-            of_each(math.exp, times), len(self._between) * _PIECES // len(times)
+            exp(times), len(self._between) * _PIECES // len(times)
         )
 
     def slopes(self, variables: Array, by_points: Array, by_duration: Array) -> Array:
@@ -252,12 +250,13 @@ class _Course:
         at_gates = inner[:-1, -1]
         inside = self._room * np.stack([(at_gates * self._across).sum(axis=1), at_gates[:, 2]], axis=1)
         distance = np.sqrt((place * place).sum(axis=1, keepdims=True)) + 1e-9
-        sine = of_each(math.sin, distance) / distance
+        sine, cosine = sine_and_cosine(distance)
+        sine = sine / distance
         along = (inside * place).sum(axis=1, keepdims=True) / distance**2
-        in_round = sine * inside + (of_each(math.cos, distance) - sine) * along * place
-        by_place = np.where(self._round, in_round, of_each(math.cos, place) * inside)
+        in_round = sine * inside + (cosine - sine) * along * place
+        by_place = np.where(self._round, in_round, cos(place) * inside)
         by_between = self._scale * inner[:, :-1]
-        by_time = by_duration.reshape(len(times), -1).sum(axis=1) * of_each(math.exp, times)
+        by_time = by_duration.reshape(len(times), -1).sum(axis=1) * exp(times)
         return np.concatenate([by_time, by_place.ravel(), by_between.ravel()])
 
     def crossing_cosines(self, states: Array) -> tuple[Array, Array]:

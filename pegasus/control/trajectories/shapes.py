@@ -7,11 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
+from pegasus.base import elementary
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
+from pegasus.base.elementary_arrays import atan2, sine_and_cosine
 from pegasus.control.trajectories.maneuvers import Profile, Transfer
 from pegasus.control.trajectories.sequence import Sequence
-from pegasus.core.trajectory import Point, TimedPath, Trajectory, Yaw, check_yaw, of_each, points_of
+from pegasus.core.trajectory import Point, TimedPath, Trajectory, Yaw, check_yaw, points_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ class _Curve(TimedPath):
         yaw: Array | float | None = None if isinstance(self.yaw, str) else self.yaw
         yaw_rate: Array | float = 0.0
         if isinstance(self.yaw, str):
-            yaw = of_each(math.atan2, y1, x1)
+            yaw = atan2(y1, x1)
             yaw_rate = (x1 * y2 - y1 * x2) / (x1 * x1 + y1 * y1) * v
         motion = np.zeros((12, len(times)))
         motion[0], motion[1], motion[2] = self.center[0] + x, self.center[1] + y, self.height
@@ -130,7 +132,7 @@ class Circle(_Curve):
         return self.radius
 
     def _path(self, phase: Array) -> tuple[tuple[Array, Array], ...]:
-        c, s = self.radius * of_each(math.cos, phase), self.radius * of_each(math.sin, phase)
+        s, c = (self.radius * part for part in sine_and_cosine(phase))
         return (c, s), (-s, c), (-c, -s), (s, -c)
 
 
@@ -146,8 +148,8 @@ class Lemniscate(_Curve):
 
     def _path(self, phase: Array) -> tuple[tuple[Array, Array], ...]:
         r = self.radius
-        c, s = r * of_each(math.cos, phase), r * of_each(math.sin, phase)
-        c2, s2 = r * of_each(math.cos, 2.0 * phase), r * of_each(math.sin, 2.0 * phase)
+        s, c = (r * part for part in sine_and_cosine(phase))
+        s2, c2 = (r * part for part in sine_and_cosine(2.0 * phase))
         return (s, 0.5 * s2), (c, c2), (-s, -2.0 * s2), (-c, -4.0 * c2)
 
 
@@ -201,17 +203,21 @@ class Relay(Trajectory):
     def _phase(self) -> Profile:
         return Profile(2 * self.span, rate=self.speed, acceleration=self.acceleration)
 
+    @cached_property
+    def _direction(self) -> tuple[float, float]:
+        return elementary.cos(self.heading), elementary.sin(self.heading)
+
     def sample(self, t: float) -> Point:
         """Return the point at a time since the start [s]."""
         covered, v, a, j = (float(part) for part in self._phase.at(t))
         q = covered - self.span
         u = q / self.s
         # Derivatives of the bell curve by phase are Hermite polynomials times the bell curve.
-        bell = math.exp(-0.5 * u * u) / self.s
+        bell = elementary.exp(-0.5 * u * u) / self.s
         first, second, third = (
             -bell * u / self.s,
-            bell * (u * u - 1.0) / self.s**2,
-            -bell * u * (u * u - 3.0) / self.s**3,
+            bell * (u * u - 1.0) / (self.s * self.s),
+            -bell * u * (u * u - 3.0) / (self.s * self.s * self.s),
         )
         along = (q, v, a, j)
         swerve = (
@@ -221,12 +227,12 @@ class Relay(Trajectory):
             third * v * v * v + 3.0 * second * v * a + first * j,
         )
         side = -1.0 if self.mirrored else 1.0
-        c, s = math.cos(self.heading), math.sin(self.heading)
+        c, s = self._direction
         motion = [(c * p - s * side * b, s * p + c * side * b, b) for p, b in zip(along, swerve, strict=True)]
         x, y, z = motion[0]
         position = (self.center[0] + x, self.center[1] + y, self.height + z)
         yaw, yaw_rate = self.yaw, 0.0
         if isinstance(yaw, str):
-            yaw = self.heading + math.atan2(side * first, 1.0)
+            yaw = self.heading + elementary.atan2(side * first, 1.0)
             yaw_rate = side * second / (1.0 + first * first) * v
         return Point(position, motion[1], motion[2], motion[3], yaw, yaw_rate)

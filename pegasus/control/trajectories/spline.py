@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pegasus.base.arrays import Array
+from pegasus.base.elementary import power
 from pegasus.core.trajectory import Yaw, heading_along, points_of
 
 
@@ -424,7 +425,7 @@ def bridge(
         for k, limit in ((1, speed), (2, acceleration))
     )
     best, least = None, np.inf
-    for duration in (0.1 * 2000.0 ** (k / 59) for k in range(60)):
+    for duration in (0.1 * power(2000.0, k / 59) for k in range(60)):
         spline = Spline([start[0], end[0]], [duration], start=start[1:], end=end[1:])
         peak_speed, peak_acceleration = spline.peaks()
         excess = max(peak_speed / fastest, peak_acceleration / hardest)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
+from pegasus.base.elementary import atan2, power
 from pegasus.base.errors import ConfigError
 from pegasus.control.trajectories.limits import Limits, MotionLimits
 from pegasus.control.trajectories.maneuvers import Transfer
@@ -67,7 +68,7 @@ class Waypoints(TimedPath):
         legs, heading = [], 0.0
         for a, b in pairwise(self.points):
             if math.hypot(b[0] - a[0], b[1] - a[1]) > 1e-6:
-                heading = math.atan2(b[1] - a[1], b[0] - a[0])
+                heading = atan2(b[1] - a[1], b[0] - a[0])
             yaw = heading if isinstance(self.yaw, str) else self.yaw
             start, end = Point(a, yaw=yaw), Point(b, yaw=yaw)
             legs.append(Transfer(start, end, speed=self.speed, acceleration=self.acceleration))
@@ -76,7 +77,9 @@ class Waypoints(TimedPath):
     @cached_property
     def _spline(self) -> Spline:
         points = np.array(self.points, dtype=np.float64)
-        gentle = MotionLimits(self.speed, self.acceleration, _JERK * self.acceleration**2 / self.speed)
+        gentle = MotionLimits(
+            self.speed, self.acceleration, _JERK * self.acceleration * self.acceleration / self.speed
+        )
         times = quickest_times(points, gentle)
         return paced(Spline(points, times), MotionLimits(self.speed, self.acceleration))
 
@@ -178,7 +181,7 @@ class MinimumSnap(TimedPath):
         durations = quickest_times(points, self._limits, velocities=passing, closed=self.closed)
         if not passing:
             return paced(Spline(points, durations, closed=self.closed), self._limits)
-        for factor in (0.8 * 5.0 ** (k / 399) for k in range(400)):
+        for factor in (0.8 * power(5.0, k / 399) for k in range(400)):
             spline = Spline(points, factor * durations, velocities=passing, closed=self.closed)
             if slowdown_of(spline, self._limits) <= 1.0 / SAMPLING_MARGIN:
                 return spline
