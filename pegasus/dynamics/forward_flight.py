@@ -19,6 +19,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
+from pegasus.base.elementary import squared
 from pegasus.base.step_math import Real, Reals, Vec3, floor, magnitude, minimum
 from pegasus.dynamics.propeller_curve import PropellerThrust
 from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download, axial_inflow, disc_inflow
@@ -37,7 +38,7 @@ _END_ACROSS = math.nextafter(_LAST_ACROSS, 0.0)
 """Largest place across the axis in the last cell."""
 _HALF = 0.5
 """Advance ratio mu across the axis in the middle of the tables."""
-_HALF_TIP = (_HALF / math.pi) ** 2
+_HALF_TIP = squared(_HALF / math.pi)
 """Its square with speeds by that of the tip, pi n D."""
 _BY_RATIO, _FIRST = math.pi * _DENSITY, DESCENT * _DENSITY
 """Points of the tables per speed along the axis by that of the tip, and those up to a ratio of 0."""
@@ -71,8 +72,8 @@ class RotorParameters:
 
 def level_inflow(across: Array, hover: Array) -> Array:
     """Return the induced advance ratio in level flight, of v^2 (mu^2 + v^2) = lambda_h^4."""
-    half = 0.5 * across**2
-    level: Array = np.sqrt(hover**4 / (half + np.sqrt(half**2 + hover**4)))
+    half, square = 0.5 * across**2, hover**2
+    level: Array = square / np.sqrt(half + np.sqrt(half**2 + square**2))
     return level
 
 
@@ -233,7 +234,7 @@ class RotorThrust(PropellerThrust):
         """Return the parameters of the law: tables over the advance ratios along and across the axis."""
         return RotorParameters(
             radius=self.diameter / 2.0,
-            pressure=self.diameter**4 / _TURN**2,
+            pressure=squared(self.diameter * self.diameter) / squared(_TURN),
             end=math.nextafter(len(self._table) - 1, 0.0),
             cells=tuple(cells_of(self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),
             rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),

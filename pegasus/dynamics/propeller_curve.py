@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pegasus.base.components import require
+from pegasus.base.elementary import squared
 from pegasus.base.step_math import Real, Vec3, interpolate, length, magnitude, maximum, minimum
 from pegasus.dynamics.propeller_files import read_propeller
 from pegasus.dynamics.rotor_states import Coefficients, after_download, continued, disc_inflow
@@ -67,7 +68,7 @@ def propeller_tables(diameter: float, made: Coefficients) -> PropellerTables:
     torque = arm * np.array(made.power)
     return PropellerTables(
         radius_by_pi=arm,
-        pressure=diameter**4 / _TURN**2,
+        pressure=squared(diameter * diameter) / squared(_TURN),
         advance_ratio=ratios,
         thrust=made.thrust,
         thrust_slope=tuple((np.diff(made.thrust) / np.diff(ratios)).tolist()),

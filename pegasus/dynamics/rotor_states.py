@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pegasus.base.elementary import squared
 from pegasus.base.step_math import Real, maximum, sqrt
 
 _STALL = 1.3
@@ -95,7 +96,7 @@ def continued(measured: Coefficients) -> Coefficients:
     flows = [disc_inflow(j, c) for j, c in zip(ratios, thrusts, strict=True)]
     mean = sum(flows) / len(flows)
     middle = sum(thrusts) / len(thrusts)
-    spread = sum((flow - mean) ** 2 for flow in flows)
+    spread = sum(squared(flow - mean) for flow in flows)
     slope = sum((f - mean) * (c - middle) for f, c in zip(flows, thrusts, strict=True)) / spread
     points = []
     for k in range(round(DESCENT / _STEP), 0, -1):

@@ -9,7 +9,7 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray
 from pegasus.base.components import require, require_vector
 from pegasus.base.row_map import RowMap
-from pegasus.base.step_math import Real, Vec3, dot, length, maximum
+from pegasus.base.step_math import Real, Vec3, dot, length, maximum, power
 
 LOSS_RATIO = 10**1.6 - 1.0
 """Ratio of a jammer's to the noise's density at which receivers lose lock.
@@ -92,7 +92,7 @@ def shielded_jamming(jammers: Sequence[Jammer], position: Array, cast: Cast) -> 
     for jammer in jammers:
         ratio: Array = JAMMING(JammerParameters((*jammer.position, jammer.radius)), position)
         if jammer.shielded_by_world:
-            passing = 10.0 ** (-0.1 * jammer.obstruction_loss)
+            passing = power(10.0, -0.1 * jammer.obstruction_loss)
             ratio = np.where(_is_hidden(jammer, position, cast), ratio * passing, ratio)
         total += ratio
     return total

@@ -10,6 +10,7 @@ from pydantic import ConfigDict
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
+from pegasus.base.elementary_arrays import exp, log
 from pegasus.base.frames import cross, normalize
 from pegasus.base.row_map import StepModel
 from pegasus.base.step_math import Real, Vec3, cos, floor, maximum, minimum
@@ -116,9 +117,13 @@ def energy_spectrum(wavenumber: Array, *, spectrum: Spectrum, length_scale: floa
     """
     if spectrum == "dryden":
         x = length_scale * wavenumber
-        return 8 * length_scale / math.pi * x**4 / (1 + x**2) ** 3
+        square = x * x
+        below = 1.0 + square
+        return 8 * length_scale / math.pi * square * square / (below * below * below)
     x = 1.339 * length_scale * wavenumber
-    return 55 * length_scale / (9 * math.pi) * x**4 / (1 + x**2) ** (17 / 6)
+    square = x * x
+    falloff = exp(-17 / 6 * log(1.0 + square))
+    return 55 * length_scale / (9 * math.pi) * square * square * falloff
 
 
 class Wind(StepModel):

@@ -10,6 +10,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.components import annotations_of, require
+from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Mat33, Quat, Table, Vec3
 from pegasus.core.estimator import FEEDBACK, Estimator
@@ -53,7 +54,7 @@ _REST_INTERVAL = 0.1
 """Time between two corrections by the knowledge that a vehicle stands [s]."""
 _LATEST = 0.1
 """Age beyond the latency of its sensor at which a reading is not used [s]."""
-_CLEARANCE, _ANY_CLEARANCE = 0.05**2, 1e4
+_CLEARANCE, _ANY_CLEARANCE = 0.05 * 0.05, 1e4
 """Variance of the height over the ground of a vehicle that stands, and of one in the air [m^2]."""
 _SIGNALS = {
     "newest": np.int32,
@@ -131,7 +132,7 @@ class EKF(Estimator):
             ) from None
         ground = GroundModel(
             first=size,
-            roughness=self.ground_roughness**2,
+            roughness=squared(self.ground_roughness),
             clearance=-vehicle.asset.lowest_point,
             variance=_ANY_CLEARANCE if self.start == "known" else _CLEARANCE,
         )

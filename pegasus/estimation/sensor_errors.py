@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
+from pegasus.base.elementary import squared
 from pegasus.base.step_math import Vec3
 from pegasus.core.sensor import Sensor
 from pegasus.environment.atmosphere import GAS_CONSTANT, UsStandardAtmosphere1976
@@ -112,9 +113,9 @@ def barometer_errors(sensor: Barometer, first: int, altitude: float) -> Baromete
         standard=standard.parameters,
         origin_altitude=altitude,
         phi=noise.phi,
-        drive=(noise.drive * scale) ** 2,
-        variance=(noise.bias_sigma * scale) ** 2,
-        white_variance=(noise.white_sigma * scale / float(air.pressure[0])) ** 2,
+        drive=squared(noise.drive * scale),
+        variance=squared(noise.bias_sigma * scale),
+        white_variance=squared(noise.white_sigma * scale / float(air.pressure[0])),
     )
 
 
@@ -134,9 +135,9 @@ def magnetometer_errors(sensor: Magnetometer, first: int) -> MagnetometerErrors:
         soft_z=iron.soft_z,
         hard=iron.hard,
         phi=noise.phi,
-        drive=noise.drive**2,
-        variance=noise.bias_sigma**2 + noise.turn_on_bias**2,
-        white_variance=noise.white_sigma**2,
+        drive=squared(noise.drive),
+        variance=squared(noise.bias_sigma) + squared(noise.turn_on_bias),
+        white_variance=squared(noise.white_sigma),
     )
 
 
@@ -170,8 +171,8 @@ def flow_errors(sensor: OpticalFlow) -> FlowErrors:
         place=Vec3(*sensor.position),
         least=sensor.min_range,
         most=sensor.max_range,
-        variance=sensor.flow_noise_density**2 + sensor.rate_noise_density**2,
-        distance_variance=sensor.distance_noise_sigma**2,
+        variance=squared(sensor.flow_noise_density) + squared(sensor.rate_noise_density),
+        distance_variance=squared(sensor.distance_noise_sigma),
     )
 
 
@@ -186,7 +187,7 @@ def pose_errors(sensor: Odometry, first: int) -> PoseErrors:
         1.0, correlation_time=sensor.drift_correlation_time, dt=1 / sensor.rate_hz
     )
     variances = [sigma * sigma for sigma in sensor.position_drift_sigma]
-    yaw = sensor.yaw_drift_sigma**2
+    yaw = squared(sensor.yaw_drift_sigma)
     return PoseErrors(
         first=first,
         phi=phi,
@@ -194,9 +195,9 @@ def pose_errors(sensor: Odometry, first: int) -> PoseErrors:
         yaw_drive=yaw * drive * drive,
         variance=Vec3(*variances),
         yaw_variance=yaw,
-        position_variance=sensor.position_noise_density**2 * sensor.rate_hz,
-        orientation_variance=sensor.orientation_noise_density**2 * sensor.rate_hz,
-        velocity_variance=sensor.velocity_noise_density**2 * sensor.rate_hz,
+        position_variance=squared(sensor.position_noise_density) * sensor.rate_hz,
+        orientation_variance=squared(sensor.orientation_noise_density) * sensor.rate_hz,
+        velocity_variance=squared(sensor.velocity_noise_density) * sensor.rate_hz,
     )
 
 
@@ -206,7 +207,9 @@ def uwb_errors(sensor: UWB) -> UwbErrors:
     Args:
         sensor: The tag.
     """
-    return UwbErrors(place=Vec3(*sensor.position), count=len(sensor.anchors), variance=sensor.noise_sigma**2)
+    return UwbErrors(
+        place=Vec3(*sensor.position), count=len(sensor.anchors), variance=squared(sensor.noise_sigma)
+    )
 
 
 def parameters_of(sources: list[Source], origin: Geodetic, ground: GroundModel) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pegasus.base.components import require
+from pegasus.base.elementary import squared
 from pegasus.base.errors import ConfigError
 from pegasus.base.step_math import Quat, Vec3, normalized
 from pegasus.core.sensor import Reading, Sensor
@@ -209,12 +210,12 @@ def filter_parameters(
         used=tuple(float(k in numbers) for k in range(SOURCE_COUNT)),
         mounting=normalized(Quat(*imu.orientation)),
         arm=Vec3(*imu.position),
-        rate_variance=gyroscope.white_sigma**2,
-        force_variance=accelerometer.white_sigma**2 + vibration * vibration * imu.rate_hz,
-        rate_drive=gyroscope.drive**2,
-        force_drive=accelerometer.drive**2,
-        rate_bias_variance=gyroscope.bias_sigma**2 + gyroscope.turn_on_bias**2,
-        force_bias_variance=accelerometer.bias_sigma**2 + accelerometer.turn_on_bias**2,
+        rate_variance=squared(gyroscope.white_sigma),
+        force_variance=squared(accelerometer.white_sigma) + vibration * vibration * imu.rate_hz,
+        rate_drive=squared(gyroscope.drive),
+        force_drive=squared(accelerometer.drive),
+        rate_bias_variance=squared(gyroscope.bias_sigma) + squared(gyroscope.turn_on_bias),
+        force_bias_variance=squared(accelerometer.bias_sigma) + squared(accelerometer.turn_on_bias),
         known=int(known),
         samples=max(1, round(rest_time * imu.rate_hz)),
         rest_rate=rests["rate"],

@@ -9,6 +9,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.components import require, require_vector
+from pegasus.base.elementary import squared
 from pegasus.base.frames import quaternion_from_rotation_vector
 from pegasus.base.random_numbers import normal_vector
 from pegasus.base.step_math import (
@@ -300,9 +301,9 @@ class Odometry(CompiledSensor):
         """Return the last reading: that of `latency` ago, or of the first reading until it is so old."""
         rows, n = self.rows, self.count
         noise = white_noise_sigma(1.0, rate_hz=self.rate_hz)
-        others = (noise * self.position_noise_density) ** 2 + np.array(self.position_drift_sigma) ** 2
-        yaw_variance = self.yaw_drift_sigma**2
-        orientation_variance = np.full((n, 3), (noise * self.orientation_noise_density) ** 2)
+        others = squared(noise * self.position_noise_density) + np.array(self.position_drift_sigma) ** 2
+        yaw_variance = squared(self.yaw_drift_sigma)
+        orientation_variance = np.full((n, 3), squared(noise * self.orientation_noise_density))
         orientation_variance[:, 2] += yaw_variance
         return OdometryReading(
             stamp,
