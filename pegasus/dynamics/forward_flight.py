@@ -232,6 +232,11 @@ class RotorThrust(PropellerThrust):
 
     def parameters(self) -> RotorParameters:
         """Return the parameters of the law: tables over the advance ratios along and across the axis."""
+        return self._parameters
+
+    @cached_property
+    def _parameters(self) -> RotorParameters:
+        # Made once: controllers ask for them again and again, and the tables have thousands of numbers.
         return RotorParameters(
             radius=self.diameter / 2.0,
             pressure=squared(self.diameter * self.diameter) / squared(_TURN),
