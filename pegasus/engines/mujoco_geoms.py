@@ -43,8 +43,7 @@ SEARCHING = 4
 """MuJoCo's contype and conaffinity of the boxes around bodies, which find what is near."""
 # Thickness of a height field below its lowest point [m]; fast bodies must not pass through it.
 _GROUND_THICKNESS = 1.0
-# Approximate limits of plates of different shape, and of their instances, over all meshes of a world. Each
-# shape costs a tenth of a millisecond whenever a vehicle is added.
+# Approximate limits of plates of different shape, and of their instances, over all meshes of a world.
 _MOST_MESHES = _MOST_GEOMS = 10_000
 _FEWEST_PLATES = 32
 # Deviation of coarse plates [m] above which solid parts are tried instead, for meshes that are small enough
@@ -282,14 +281,14 @@ class MujocoGeoms:
         return self._hulls[key]
 
     def _new_mesh(self, vertices: Array, faces: Faces | None = None) -> str:
+        """Add a mesh as a file in memory: MuJoCo keeps what it made of files, but not of arrays."""
         name = f"mesh{self._mesh_count}"
         self._mesh_count += 1
-        self._spec.add_mesh(
-            name=name,
-            uservert=vertices.ravel(),
-            userface=[] if faces is None else faces.ravel().astype(np.int32),
-            inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
-        )
+        content = _mesh_file(vertices, np.zeros((0, 3), dtype=np.int32) if faces is None else faces)
+        # MuJoCo's store is common to all models of the process: the name tells the content.
+        file = f"{hashlib.blake2b(content, digest_size=16).hexdigest()}.msh"
+        self._spec.assets[file] = content
+        self._spec.add_mesh(name=name, file=file, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX)
         return name
 
     def _hull_mesh(self, collider: Collider) -> str:
@@ -385,6 +384,12 @@ class MujocoGeoms:
             group=group,
             **extra,
         )
+
+
+def _mesh_file(vertices: Array, faces: Faces) -> bytes:
+    """Return a mesh in MuJoCo's binary format (MSH): counts, single-precision vertices, faces."""
+    counts = np.array([len(vertices), 0, 0, len(faces)], dtype="<i4")
+    return counts.tobytes() + vertices.astype("<f4").tobytes() + faces.astype("<i4").tobytes()
 
 
 def _mesh(collider: Collider) -> tuple[Array, Faces]:

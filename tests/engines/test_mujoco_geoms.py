@@ -3,12 +3,15 @@
 import gc
 import logging
 import sys
+import time
 import weakref
 from pathlib import Path
 
 import mesh_shapes
+import mujoco
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from pegasus.config.files import load_vehicle
@@ -378,3 +381,61 @@ def test_the_decomposer_is_not_imported_by_worlds_that_do_without():
         subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode
         == 0
     )
+
+
+def rounded_stones(count, seed, *, points=300):
+    """Return colliders of stones that all differ, 3 m apart."""
+    rng = np.random.default_rng(seed)
+    stones = []
+    for k in range(count):
+        spread = rng.normal(size=(points, 3))
+        vertices = spread / np.linalg.norm(spread, axis=1, keepdims=True) * rng.uniform(0.3, 1.0, 3)
+        hull = ConvexHull(vertices)
+        stones.append(mesh(vertices, hull.simplices, "convexHull", position=np.array([3.0 * k, 0.0, 0.0])))
+    return stones
+
+
+def test_a_mesh_is_compiled_from_its_own_vertices_and_faces():
+    """MuJoCo's store of compiled meshes, common to all worlds, would return the mesh of another world."""
+    for seed in (1, 2):
+        stones = rounded_stones(3, seed)
+        engine, _ = engine_with(*stones)
+        expected = mujoco.MjSpec()
+        for stone in stones:
+            expected.add_mesh(
+                name=f"mesh{len(expected.meshes)}",
+                uservert=stone.vertices.ravel(),
+                userface=stone.faces.ravel(),
+                inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
+            )
+            expected.worldbody.add_geom(
+                type=mujoco.mjtGeom.mjGEOM_MESH, meshname=expected.meshes[-1].name, pos=stone.position
+            )
+        compiled = expected.compile()
+        for name in ("mesh_vert", "mesh_face", "mesh_normal", "mesh_graph", "mesh_pos", "mesh_quat"):
+            wanted = getattr(compiled, name)
+            assert len(wanted)
+            np.testing.assert_array_equal(getattr(engine._model, name)[: len(wanted)], wanted, err_msg=name)
+
+
+def test_a_vehicle_is_added_without_compiling_the_world_again():
+    """Each vehicle would take half a second in a forest of different trees."""
+    stones = rounded_stones(100, 3)
+    start = time.process_time()
+    engine, _ = engine_with(*stones)
+    whole = time.process_time() - start
+    added = []
+    for k in range(3):
+        body = RigidBody(
+            f"other{k}",
+            1.0,
+            np.zeros(3),
+            0.004 * np.eye(3),
+            [ball()],
+            NOWHERE + k + 1,
+            np.array([0, 0, 0, 1.0]),
+        )
+        start = time.process_time()
+        engine.add_bodies([body])
+        added.append(time.process_time() - start)
+    assert min(added) < 0.3 * whole
