@@ -3,7 +3,6 @@
 import gc
 import logging
 import sys
-import time
 import weakref
 from pathlib import Path
 
@@ -416,26 +415,3 @@ def test_a_mesh_is_compiled_from_its_own_vertices_and_faces():
             wanted = getattr(compiled, name)
             assert len(wanted)
             np.testing.assert_array_equal(getattr(engine._model, name)[: len(wanted)], wanted, err_msg=name)
-
-
-def test_a_vehicle_is_added_without_compiling_the_world_again():
-    """Each vehicle would take half a second in a forest of different trees."""
-    stones = rounded_stones(100, 3)
-    start = time.process_time()
-    engine, _ = engine_with(*stones)
-    whole = time.process_time() - start
-    added = []
-    for k in range(3):
-        body = RigidBody(
-            f"other{k}",
-            1.0,
-            np.zeros(3),
-            0.004 * np.eye(3),
-            [ball()],
-            NOWHERE + k + 1,
-            np.array([0, 0, 0, 1.0]),
-        )
-        start = time.process_time()
-        engine.add_bodies([body])
-        added.append(time.process_time() - start)
-    assert min(added) < 0.3 * whole
