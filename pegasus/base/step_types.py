@@ -157,11 +157,6 @@ def floor(x: Real) -> Real:
     return float(math.floor(x)) if math.isfinite(x) else x
 
 
-def magnitude(x: Real) -> Real:
-    """Return the absolute value, 0.0 of -0.0."""
-    return math.fabs(x)
-
-
 def length(values: Reals) -> int:
     """Return how many numbers a table holds."""
     return len(values)
@@ -188,7 +183,6 @@ BUILTINS: dict[Any, str] = {
     Mat33: "mat33d",
     sqrt: "sqrt",
     floor: "floor",
-    magnitude: "abs",
 }
 """Counterparts in Warp."""
 
@@ -205,6 +199,13 @@ def maximum(a: Real, b: Real) -> Real:
     if b > a:
         return b
     return a
+
+
+def magnitude(x: Real) -> Real:
+    """Return the absolute value."""
+    if x < 0.0:
+        return -x
+    return x
 
 
 def clamped(x: Real, low: Real, high: Real) -> Real:
