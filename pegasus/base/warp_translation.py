@@ -45,8 +45,8 @@ _LONGEST_UNROLLED = 3
 """Longest loop that is written out: those over the stages of a step would make code that no cache holds."""
 
 
-_ROUNDS_LITERALS = tuple(int(part) for part in str(wp.config.version).split(".")[:2]) < (1, 13)
-"""True for versions of Warp that round real literals to single precision."""
+_ROUNDS_LITERALS = tuple(int(part) for part in str(wp.config.version).split(".")[:2]) < (1, 14)
+"""True for versions of Warp that round real literals, or negatives of constants, to single precision."""
 _LONGEST_SCALE = 100
 """Largest exponent of the powers of 2 that scale literals outside the range of single precision."""
 
@@ -87,7 +87,7 @@ class _Literals(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         named = isinstance(node.operand, ast.Name) and node.operand.id.isupper()
         if _ROUNDS_LITERALS and named and isinstance(node.op, ast.USub):
-            # These versions of Warp make the negative of a named constant a number of single precision.
+            # The negative of a named constant would be a number of single precision, also in Warp 1.13.
             product = ast.BinOp(node.operand, ast.Mult(), ast.Constant(-1.0))
             return self.visit(ast.fix_missing_locations(ast.copy_location(product, node)))  # type: ignore[no-any-return]
         return self.generic_visit(node)
