@@ -24,6 +24,10 @@ _MAV_TYPES, _OTHER_MAV_TYPE = {3: 15, 4: 2, 6: 13}, 14
 _MEAN_THRUST_COEFFICIENT = 6.5
 """PX4's default of CA_ROTOR_CT. Its normalized allocation depends only on ratios, but drops effects below
 0.001."""
+_LEAST_AUTHORITY = 0.1
+"""Least effect of the strongest rotor about an axis, in units of CA_ROTOR_CT times metres. PX4 leaves an axis
+alone where all rotors have less than 0.05 (ControlAllocator::update_effectiveness_matrix_if_needed), which is
+the yaw of vehicles as small as a Crazyflie."""
 _MIN_HOVER, _MAX_HOVER = 0.1, 0.9
 """Limits of PX4's estimate of the hover thrust."""
 _AGILE = 500.0
@@ -69,6 +73,8 @@ def geometry_parameters(
     axes = layout.axis * turned
     moment_ratios = layout.spin * effects.moment_ratio
     coefficients = _MEAN_THRUST_COEFFICIENT * effects.thrust / effects.thrust.mean()
+    authority = np.abs(coefficients[:, None] * effects.torque).max(axis=0).min()
+    coefficients *= max(1.0, _LEAST_AUTHORITY / float(authority))
     hover = min(max(effects.hover_output, _MIN_HOVER), _MAX_HOVER)
     parameters: dict[str, float | int] = {
         "MAV_TYPE": _MAV_TYPES.get(count, _OTHER_MAV_TYPE),

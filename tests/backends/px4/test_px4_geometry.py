@@ -32,7 +32,8 @@ def parameters_of(model):
 def mixed(given):
     """Return PX4's outputs for unit roll, pitch, yaw and thrust (FRD, thrust up), shape (16, 4).
 
-    As its ActuatorEffectivenessRotors and ControlAllocationPseudoInverse do, but for the scaling.
+    As its ActuatorEffectivenessRotors, ControlAllocator and ControlAllocationPseudoInverse do, but for the
+    scaling.
     """
     effects = np.zeros((6, given["CA_ROTOR_COUNT"]))
     for k, effect in enumerate(effects.T):
@@ -42,6 +43,7 @@ def mixed(given):
         axis, strength = axis / np.linalg.norm(axis), given[f"CA_ROTOR{k}_CT"]
         effect[:3] = strength * (np.cross(place, axis) - given[f"CA_ROTOR{k}_KM"] * axis)
         effect[3:] = strength * axis
+    effects[np.abs(effects).max(axis=1) <= 0.05] = 0.0  # axes of weak authority are left alone
     motors = np.linalg.pinv(effects, rcond=1e-5)[:, [0, 1, 2, 5]] * [1, 1, 1, -1]
     outputs = np.zeros((CHANNELS, 4))
     for k in range(CHANNELS):
