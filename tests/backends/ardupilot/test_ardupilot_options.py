@@ -49,6 +49,9 @@ def test_what_the_program_is_started_with(tmp_path):
             "FRAME_CLASS 1",
             "FRAME_TYPE 1",
             "SERIAL5_PROTOCOL 2",
+            "ATC_RAT_YAW_P 1",
+            "ATC_RAT_YAW_FLTE 10",
+            "ATC_ANG_YAW_P 3",
             "SCHED_LOOP_RATE 200",
             "EK3_YAW_M_NSE 0.05",
         ]

@@ -146,7 +146,8 @@ def test_px4_is_told_how_old_its_gps_is(px4):
 
 def test_a_parameter_that_px4_does_not_have(tree):
     """An unknown parameter would only be reported in PX4's log."""
-    known = [{"name": "MPC_XY_P"}, {"name": "MPC_XY_VEL_MAX"}, {"name": "EKF2_GPS_DELAY"}]
+    names = ("MC_YAWRATE_P", "MPC_XY_P", "MPC_XY_VEL_MAX", "EKF2_GPS_DELAY")
+    known = [{"name": name} for name in names]
     file = tree.binary.parents[1] / "parameters.json"
     file.write_text(json.dumps({"parameters": known}))
     message = refused(PX4(tree.folder, parameters={"MPC_XY_P": 0.9, "MPC_XY_VELMAX": 3.0}))
