@@ -60,12 +60,12 @@ def flight(tree, options="", *, end=END, back=False, limited=(AT - 0.02, AT + 0.
     """Fly two vehicles, the first with the given options of its peer; on request, until it is back.
 
     The short limit of the tests for its answers holds only between two times [s]. At all others the limit is
-    long, so that a busy machine causes no fault.
+    long, so that a busy machine causes no fault. That of its start holds once both are connected.
     """
     first = free_instance(2)
     tree.say(MISSION)
     tree.say(f"{MISSION} {options}", instance=first)
-    limit = arguments.pop("step_timeout", LIMIT)
+    limit, patience = arguments.pop("step_timeout", LIMIT), arguments.pop("start_timeout", 60.0)
     arguments = {"hold_time": HOLD} | arguments
     backends = [
         PX4(tree.folder, instance=first, step_timeout=PATIENCE, **arguments),
@@ -78,7 +78,9 @@ def flight(tree, options="", *, end=END, back=False, limited=(AT - 0.02, AT + 0.
     with Simulation(seed=9, observers=recorders) as simulation:
         for i, pair in enumerate(zip(backends, recorders, strict=True)):
             simulation.add(iris(*pair, position=(0.0, 5.0 * i, 0.1)))
-        simulation.step(20)
+        simulation.step()
+        backends[0]._lockstep._start_timeout = patience
+        simulation.step(19)
         while simulation.time < end:
             is_limited = limited[0] <= simulation.time < limited[1]
             backends[0]._lockstep._step_timeout = limit if is_limited else PATIENCE
