@@ -2,9 +2,10 @@
 
 import os
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
@@ -15,6 +16,9 @@ SCENE_SUFFIXES = (*USD_SUFFIXES, *GLTF_SUFFIXES)
 
 LOCAL, PORT = "127.0.0.1", 8080
 """Default address and port of the panel's page."""
+
+_LOW_PRIORITY = 10
+"""Niceness of threads that work beside others."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = _PACKAGE / "_resources"
@@ -101,6 +105,16 @@ def processor_count() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def yield_to_others() -> None:
+    """Let the scheduler prefer other threads to the calling one for good; only Linux can.
+
+    A thread that renders beside the simulation then does not hold up its steps.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
 
 
 def free_memory() -> float:

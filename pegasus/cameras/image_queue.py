@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 _MEASURED = 5
 """Images whose rendering times give the expected one, their median."""
-_LONGEST_PAUSE = 1.4
+_LONGEST_PAUSE = 1.1
 """Maximum pause of a step, as a multiple of an even share of an image's rendering time."""
 
 

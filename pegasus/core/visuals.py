@@ -13,6 +13,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import multiply, quaternion_from_rotation_vector
+from pegasus.base.system import yield_to_others
 from pegasus.core.drawn_vehicle import DrawnVehicle
 from pegasus.core.renderer import (
     RENDERERS,
@@ -300,7 +301,7 @@ class Visuals:
             make: The function.
         """
         if self._worker is None:
-            self._worker = ThreadPoolExecutor(2, "images")
+            self._worker = ThreadPoolExecutor(2, "images", yield_to_others)
         return self._worker.submit(make)
 
     def prepare(self) -> None:

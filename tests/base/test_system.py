@@ -1,10 +1,13 @@
-"""Tests of files that are replaced as a whole."""
+"""Tests of files that are replaced as a whole, and of priorities of threads."""
 
+import os
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pegasus.base.system import replacing
+from pegasus.base.system import replacing, yield_to_others
 
 
 def test_threads_that_write_one_file(tmp_path):
@@ -45,3 +48,16 @@ def test_a_failure_leaves_the_file(tmp_path):
         fail()
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux only")
+def test_a_thread_yields_alone():
+    """Threads that render would hold up the step, or the step would yield with them."""
+
+    def priority():
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = priority()
+    with ThreadPoolExecutor(1, initializer=yield_to_others) as pool:
+        assert pool.submit(priority).result() == max(before, 10)
+    assert priority() == before

@@ -10,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.base.system import processor_count
+from pegasus.base.system import processor_count, yield_to_others
 from pegasus.core.renderer import CHANNELS, Images, RenderObject, Returns, View
 from pegasus.render.caches import EntityIndex, LensRayCache, require_drawable
 from pegasus.scene.scene import Entity, Scene
@@ -44,7 +44,7 @@ class EmbreeRenderer:
         _prepare()
         self._bounces = bounces
         self._threads = threads or processor_count()
-        self._pool = ThreadPoolExecutor(self._threads, "embree")
+        self._pool = ThreadPoolExecutor(self._threads, "embree", yield_to_others)
         self._lens_rays, self._entities = LensRayCache(), EntityIndex()
         self._store: Any = None
         self._objects: MovingObjects | None = None
