@@ -114,7 +114,9 @@ def yield_to_others() -> None:
     """
     if sys.platform == "linux":
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
+            thread = threading.get_native_id()
+            niceness = max(os.getpriority(os.PRIO_PROCESS, thread), _LOW_PRIORITY)
+            os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
 def free_memory() -> float:

@@ -28,6 +28,8 @@ _LEAST_AUTHORITY = 0.1
 """Least effect of the strongest rotor about an axis, in units of CA_ROTOR_CT times metres. PX4 leaves an axis
 alone where all rotors have less than 0.05 (ControlAllocator::update_effectiveness_matrix_if_needed), which is
 the yaw of vehicles as small as a Crazyflie."""
+_LARGEST_THRUST_COEFFICIENT = 100.0
+"""Largest CA_ROTOR_CT that PX4 documents. Far above it the allocation drops the other axes too."""
 _MIN_HOVER, _MAX_HOVER = 0.1, 0.9
 """Limits of PX4's estimate of the hover thrust."""
 _AGILE = 500.0
@@ -74,7 +76,8 @@ def geometry_parameters(
     moment_ratios = layout.spin * effects.moment_ratio
     coefficients = _MEAN_THRUST_COEFFICIENT * effects.thrust / effects.thrust.mean()
     authority = np.abs(coefficients[:, None] * effects.torque).max(axis=0).min()
-    coefficients *= max(1.0, _LEAST_AUTHORITY / float(authority))
+    largest = _LARGEST_THRUST_COEFFICIENT / float(coefficients.max())
+    coefficients *= max(1.0, min(_LEAST_AUTHORITY / float(authority), largest))
     hover = min(max(effects.hover_output, _MIN_HOVER), _MAX_HOVER)
     parameters: dict[str, float | int] = {
         "MAV_TYPE": _MAV_TYPES.get(count, _OTHER_MAV_TYPE),

@@ -65,7 +65,7 @@ def flight(tree, options="", *, end=END, back=False, limited=(AT - 0.02, AT + 0.
     first = free_instance(2)
     tree.say(MISSION)
     tree.say(f"{MISSION} {options}", instance=first)
-    limit, patience = arguments.pop("step_timeout", LIMIT), arguments.pop("start_timeout", 60.0)
+    limit, patience = arguments.pop("step_timeout", LIMIT), arguments.pop("start_timeout", PX4.start_timeout)
     arguments = {"hold_time": HOLD} | arguments
     backends = [
         PX4(tree.folder, instance=first, step_timeout=PATIENCE, **arguments),

@@ -229,3 +229,10 @@ def test_rotors_that_px4_cannot_fly(tree, rotors, section, message):
     with Simulation("flat") as simulation, pytest.raises(ConfigError) as caught:
         simulation.add(Multirotor(model, backends=[PX4(tree.folder)], sensors=sensors()))
     assert str(caught.value).startswith(message)
+
+
+def test_rotors_that_hardly_yaw():
+    """Coefficients that give every axis its authority would be so large that PX4 drops all axes."""
+    content = yaml.safe_load(resource("config", "vehicles", "crazyflie.yaml").read_text())
+    given, _, _ = parameters_of(content | {"thrust_curve": content["thrust_curve"] | {"moment_ratio": 1e-9}})
+    assert [given[f"CA_ROTOR{k}_CT"] for k in range(4)] == pytest.approx([100.0] * 4)
