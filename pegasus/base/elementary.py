@@ -244,14 +244,18 @@ def near_arc_tangent(ratio: Real) -> Real:
 
     Source: the series of s_atan.c of FDLIBM (Sun Microsystems 1993).
     """
-    z = ratio * ratio
+    return ratio - ratio * bent_arc_tangent(ratio * ratio)
+
+
+def bent_arc_tangent(z: Real) -> Real:
+    """Return 1 - atan(x) / x by z = x^2 of a number x up to 0.43, also of arrays; see `near_arc_tangent`."""
     w = z * z
     even = 0.04976877994615932 + w * 0.016285820115365782
     even = 0.09090887133436507 + w * (0.06661073137387531 + w * even)
     even = z * (0.3333333333333293 + w * (0.14285714272503466 + w * even))
     odd = 0.058335701337905735 + w * 0.036531572744216916
     odd = w * (0.19999999999876483 + w * (0.11111110405462356 + w * (0.0769187620504483 + w * odd)))
-    return ratio - ratio * (even - odd)
+    return even - odd
 
 
 def asin(x: Real) -> Real:

@@ -23,7 +23,9 @@ def digest(*functions: Callable[..., Any]) -> str:
             continue
         code = function.__code__
         used = {name: function.__globals__.get(name) for name in code.co_names}
-        constants = sorted((name, value) for name, value in used.items() if isinstance(value, int | float))
+        constants = sorted(
+            (name, value) for name, value in used.items() if isinstance(value, int | float | tuple)
+        )
         title = f"{function.__module__}.{function.__qualname__}"
         parts[function] = f"{title}{code.co_code!r}{code.co_consts}{code.co_names}{constants}"
         pending += [value for value in used.values() if inspect.isfunction(value)]

@@ -5,7 +5,19 @@ functions, arithmetic, `if`, and `for` over a `range`. Python runs it as it stan
 compiles the same source with NVIDIA Warp in double precision, with the same bits. Arguments are annotated.
 """
 
-from pegasus.base.elementary import asin, atan2, cos, exp, expm1, log, power, sin, tan
+from pegasus.base.elementary import (
+    NARROW,
+    asin,
+    atan2,
+    bent_arc_tangent,
+    cos,
+    exp,
+    expm1,
+    log,
+    power,
+    sin,
+    tan,
+)
 from pegasus.base.step_types import (
     TURN,
     Column,
@@ -69,6 +81,10 @@ __all__ = [
     "vector",
     "wrapped",
 ]
+
+
+_NARROW = NARROW * NARROW
+"""Largest squared tangent of half an angle for which the series of the arc tangent is used."""
 
 
 def vector(triple: tuple[float, float, float]) -> Vec3:
@@ -166,10 +182,16 @@ def conjugated(q: Quat) -> Quat:
 def rotation_vector(q: Quat) -> Vec3:
     """Return the rotation vector of a unit quaternion, of a length up to pi [rad]."""
     axis = Vec3(q[0], q[1], q[2])
-    sine = norm(axis)
+    square = dot(axis, axis)
+    cosine = magnitude(q[3])
     ratio = 1.0
-    if sine >= 1e-8:
-        ratio = atan2(sine, magnitude(q[3])) / sine
+    if square <= _NARROW * cosine * cosine:
+        # atan(x) / x needs no root.
+        by_cosine = 1.0 / cosine
+        ratio = by_cosine * (1.0 - bent_arc_tangent(square * by_cosine * by_cosine))
+    else:
+        sine = sqrt(square)
+        ratio = atan2(sine, cosine) / sine
     # q and -q are the same rotation; the one with w >= 0 has the smaller angle.
     if q[3] < 0.0:
         ratio = -ratio

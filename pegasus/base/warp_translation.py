@@ -3,10 +3,11 @@
 import ast
 import dataclasses
 import dis
+import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -128,6 +129,42 @@ class _Indices(ast.NodeTransformer):
         return ast.copy_location(made, index)
 
 
+class _Tables(ast.NodeTransformer):
+    """Reads the numbers of constant tables by functions, which hold them.
+
+    Args:
+        names: Names of the tables.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self._names:
+            return ast.copy_location(ast.Call(node.value, [node.slice], []), node)
+        return node
+
+
+class _Contiguous(ast.NodeTransformer):
+    """Tells the compiler that the numbers of tables given to a function lie side by side.
+
+    Without it, each access multiplies by a distance that is read from memory.
+
+    Args:
+        tables: Names of these arguments.
+    """
+
+    def __init__(self, tables: Sequence[str]) -> None:
+        self._tables = tables
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        for name in self._tables:
+            call = ast.Call(ast.Name("contiguous_table", ast.Load()), [ast.Name(name, ast.Load())], [])
+            node.body.insert(0, ast.copy_location(ast.Expr(call), node.body[0]))
+        return ast.fix_missing_locations(node)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Linking:
     """Module of Warp that functions are compiled into, and what stands in place of others there."""
@@ -214,13 +251,19 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
     if not isinstance(function, types.FunctionType):
         raise TypeError(f"{function!r} is not a plain function")
     scope: dict[str, Any] = {"wp": wp}
+    tables: list[str] = []
     for name in sorted(
         {step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL"}
     ):
         if name in linking.replaced:
             scope[name] = _compiled(linking.replaced[name], linking)
         elif name in function.__globals__:
-            scope[name] = _counterpart(function.__globals__[name], linking)
+            value = function.__globals__[name]
+            if isinstance(value, tuple):
+                tables.append(name)
+                scope[name] = _constant_table(f"{function.__module__}.{name}", value)
+            else:
+                scope[name] = _counterpart(value, linking)
     copy = types.FunctionType(function.__code__, scope, function.__name__)
     hints = get_type_hints(function)
     copy.__annotations__ = {}
@@ -229,11 +272,22 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
             raise TypeError(f"argument {name} of {function.__name__} has no annotation")
         copy.__annotations__[name] = _argument(hints[name], linking.kinds)
     copy.__module__ = function.__module__
-    rewriting: list[ast.NodeTransformer] = [_Literals()]
+    rewriting: list[ast.NodeTransformer] = [_Tables(tables), _Literals()]
     if not linking.gradients:
-        rewriting.append(_Indices())
+        scope["contiguous_table"] = _contiguous_table
+        rewriting += [_Indices(), _Contiguous([name for name, hint in hints.items() if hint == Reals])]
     made = wp.Function(func=copy, key=key, namespace="", module=linking.module, code_transformers=rewriting)
     return linking.module.functions.get(key, made)
+
+
+@functools.cache
+def _constant_table(title: str, values: tuple[float, ...]) -> Any:
+    """Return the function of Warp of the numbers of a table by their places; they stand in its code."""
+    numbers = f"static const double values[] = {{{', '.join(map(repr, values))}}};\nreturn values[k];"
+    name = title.replace(".", "_")
+    # By a decorator in source, without which Warp sees no result.
+    text = f"@wp.func_native(numbers)\ndef {name}(k: wp.int32) -> wp.float64:\n    ...\n"
+    return written(name, text, {"wp": wp, "numbers": numbers})
 
 
 def _table_length(values: Reals) -> int:
@@ -247,6 +301,11 @@ def _bits_of(x: wp.float64) -> wp.uint64:  # type: ignore[empty-body]
 
 @wp.func_native("union { double x; unsigned long long bits; } both; both.bits = bits; return both.x;")  # type: ignore[untyped-decorator]
 def _number_of(bits: wp.uint64) -> wp.float64:  # type: ignore[empty-body]
+    ...
+
+
+@wp.func_native("__builtin_assume(values.strides[0] == sizeof(*values.data));")  # type: ignore[untyped-decorator]
+def _contiguous_table(values: wp.array(dtype=wp.float64)):  # type: ignore
     ...
 
 

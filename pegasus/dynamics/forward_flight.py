@@ -151,6 +151,9 @@ def rotor_in_flight(
         across = 0.0
     across = minimum(across, _END_ACROSS)
     first = int(along) * _CELLS + int(across) * _CELL
+    if first < 0:
+        # Never; the compiler then tests none of the indices that follow.
+        first = 0
     x = along - floor(along)
     y = across - floor(across)
     pressure = air_density * p.pressure * (speed * magnitude(speed))

@@ -71,6 +71,8 @@ def whole_turn(turn: Quat, sum_of_turns: Vec3) -> Vec3:
         sum_of_turns: Sum of the rotation vectors of its parts [rad].
     """
     short = rotation_vector(turn)
+    if dot(short, short) < 1.0 and dot(sum_of_turns, sum_of_turns) < 1.0:
+        return short
     angle = norm(short)
     if angle == 0.0:
         return short
@@ -88,9 +90,8 @@ def follow_motion(i: int, rows: ImuRows) -> None:
     velocity = rows.velocity[body] + rotate(orientation, arm)
     gravity = rows.gravity[body]
     dt = rows.time[1]
-    # Of a first state nothing is known about the way there: no acceleration but that of the spin.
-    force = specific_force(Vec3(0.0, 0.0, 0.0), gravity, orientation) + cross(spin, arm)
-    turn = rotation_quaternion(spin * dt)
+    force = Vec3(0.0, 0.0, 0.0)
+    turn = orientation
     part = spin * dt
     if rows.followed[i] == 1:
         last = rows.last_orientation[i]
@@ -98,6 +99,10 @@ def follow_motion(i: int, rows: ImuRows) -> None:
         force = specific_force(acceleration, gravity, middle(last, orientation))
         turn = quaternion_product(conjugated(last), orientation)
         part = rotation_vector(turn)
+    else:
+        # Of a first state nothing is known about the way there: no acceleration but that of the spin.
+        force = specific_force(Vec3(0.0, 0.0, 0.0), gravity, orientation) + cross(spin, arm)
+        turn = rotation_quaternion(part)
     if rows.steps[i] == 0:
         rows.force_sum[i] = force
         rows.turn_sum[i] = part

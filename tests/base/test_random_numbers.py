@@ -10,7 +10,7 @@ from scipy.special import ndtri
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
 from pegasus.base.compiler import Kernel, Rows
-from pegasus.base.random_numbers import draw_key, normal_of_uniform, normal_vector, normals, philox, uniform
+from pegasus.base.random_numbers import draw_key, normal, normal_vector, normals, percentage_points, philox
 from pegasus.base.step_math import Column, Real, Table, Vec3, Word
 from pegasus.base.streams import stream
 
@@ -36,13 +36,21 @@ def test_words_are_those_of_random123(counter, key, words):
     assert philox(key, *counter) == words
 
 
+def test_percentage_points():
+    """A coefficient would be mistyped."""
+    share = np.concatenate([np.linspace(1e-6, 1 - 1e-6, 4001), [1e-11, 1 - 1e-11, 0.075, 0.925]])
+    np.testing.assert_allclose(percentage_points(share), ndtri(share), rtol=3e-15, atol=1e-16)
+
+
 def test_normal_numbers_are_the_percentage_points():
-    """A coefficient would be mistyped, or the tails be cut."""
-    share = np.concatenate(
-        [np.linspace(1e-6, 1 - 1e-6, 4001), [uniform(0), uniform(2**32 - 1), 0.075, 0.925]]
-    )
-    found = [normal_of_uniform(float(p)) for p in share]
-    np.testing.assert_allclose(found, ndtri(share), rtol=3e-15, atol=1e-16)
+    """A polynomial would be badly fitted, taken for another part of the tail, or the tails be cut."""
+    words = np.random.default_rng(1).integers(2**32, size=20_000)
+    edges = [2**k + d for k in range(1, 32) for d in (-1, 0, 1)]
+    words = np.concatenate([words, words >> 12, edges, np.arange(40)])
+    words = np.concatenate([words, 2**32 - 1 - words])
+    found = [normal(Word(word)) for word in words.tolist()]
+    np.testing.assert_allclose(found, ndtri((words + 0.5) / 2**32), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(found[: len(found) // 2], -np.array(found[len(found) // 2 :]))
 
 
 @dataclass
