@@ -273,7 +273,7 @@ def report_models(count: int) -> None:
     flown |= {name: (_MEAN, change) for name, change in VEHICLES.items()}
     flown["electric, rotor, dryden"] = WINDS["dryden"], VEHICLES["electric, rotor"]
     places = [(8.0 * (k % 16), 8.0 * (k // 16), 10.0) for k in range(count)]
-    times: dict[str, list[float]] = {name: [] for name in flown}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in flown}
     steps = 20 + 3000 // count
     with ExitStack() as stack:
         simulations = {}
@@ -286,12 +286,17 @@ def report_models(count: int) -> None:
             simulations[name] = simulation
         for _ in range(12):
             for name, simulation in simulations.items():
-                began = time.thread_time_ns()
+                began = time.process_time_ns(), time.perf_counter_ns()
                 simulation.step(steps)
-                times[name].append((time.thread_time_ns() - began) / steps / count / 1e3)
-    plain = min(times["constant"])
-    for name, taken in times.items():
-        print(f"{name:24} {min(taken):7.3f} us per vehicle-step, {min(taken) - plain:+.3f}")
+                ended = time.process_time_ns(), time.perf_counter_ns()
+                spent, passed = ((b - a) / steps / count / 1e3 for a, b in zip(began, ended, strict=True))
+                times[name].append((spent, passed))
+    print("us per vehicle-step: processor time of all threads, and time by the clock")
+    plain = [min(taken) for taken in zip(*times["constant"], strict=True)]
+    for name, pairs in times.items():
+        least = [min(taken) for taken in zip(*pairs, strict=True)]
+        columns = (f"{value:7.3f} {value - first:+.3f}" for value, first in zip(least, plain, strict=True))
+        print(f"{name:24} {'     '.join(columns)}")
     print(f"np.add of two vectors at this load: {yardstick():.2f} us")
 
 

@@ -17,6 +17,7 @@ import warp as wp
 from pegasus.base.components import annotations_of
 from pegasus.base.errors import ConfigError
 from pegasus.base.gradients import Gradients
+from pegasus.base.row_threads import portions, run_together
 from pegasus.base.step_math import Table
 from pegasus.base.system import user_cache
 from pegasus.base.warp_translation import NUMBERS, filled_struct, kernel_of, rows_struct, struct_of
@@ -67,20 +68,21 @@ class Kernel:
         self._gradients = gradients
         self._kernel: Any = None
 
-    def launch(self, rows: "Rows", count: int, *values: float) -> "Launch":
+    def launch(self, rows: "Rows", count: int, *values: float, apart: bool = False) -> "Launch":
         """Return a prepared launch over rows 0 to count - 1.
 
         Args:
             rows: The rows.
             count: Number of rows.
             values: Arguments after the rows.
+            apart: Whether no row reads what another writes: several threads may then run many rows.
         """
         with _LOCK:
             if self._kernel is None:
                 self._kernel = _loaded(
                     self._function, self._replaced, self._kinds, self._gradients, rows.device
                 )
-        return Launch(self._kernel, rows, count, values)
+        return Launch(self._kernel, rows, count, values, apart=apart)
 
 
 @functools.cache
@@ -102,27 +104,35 @@ class Launch:
         rows: The rows, kept alive.
         count: Number of rows.
         values: Arguments after the rows.
+        apart: Whether no row reads what another writes.
     """
 
-    def __init__(self, kernel: Any, rows: "Rows", count: int, values: Sequence[float]) -> None:
+    def __init__(
+        self, kernel: Any, rows: "Rows", count: int, values: Sequence[float], *, apart: bool = False
+    ) -> None:
         self._kernel, self._rows, self._count = kernel, rows, count
         self._values = tuple(values)
         threads = count
         runs: list[int] = []
         if not kernel.module.options["enable_backward"]:
             # One thread for all rows on the CPU, one for each on a GPU; see `kernel_of`.
-            threads, runs = (1, [count]) if rows.device == "cpu" else (count, [1])
+            threads, runs = (1, [0, count]) if rows.device == "cpu" else (count, [0, 1])
         self._command: Any = wp.launch(
             kernel, threads, [rows.structure, *values, *runs], device=rows.device, record_cmd=True
         )
-        self._packed: Any = None
+        self._packed: list[Any] = []
         self._run: Callable[[], None] = self._command.launch
         # Since Warp 1.13 the arguments are passed in one structure: packed once here, a launch takes 1 us
         # in place of 3.
         packs = hasattr(kernel, "_invoke_cache") and getattr(self._command, "block_dim", 1) == 1
         if packs and rows.device == "cpu":
             arguments = self._command.params[1:]
-            self._packed = _packed_arguments(*map(type, arguments))(*arguments)
+            kind = _packed_arguments(*map(type, arguments))
+            parts = portions(count) if apart and runs else [(0, count)]
+            self._packed = [kind(*arguments) for _ in parts]
+            if runs:
+                for packed, part in zip(self._packed, parts, strict=True):
+                    self._set_rows(packed, *part)
             self._run = self._packed_run()
 
     def __call__(self, *values: float) -> None:
@@ -143,26 +153,33 @@ class Launch:
             count: Number of rows.
         """
         self._rows.exchange(arrays)
-        last = len(self._values) + 1
-        if self._packed is None:
+        if not self._packed:
             self._command.set_param_at_index(0, self._rows.structure)
-            self._command.set_param_at_index(last, count)
+            self._command.set_param_at_index(len(self._values) + 2, count)
             return
-        self._packed.argument_0 = self._rows.structure._ctype
-        setattr(self._packed, f"argument_{last}", count)
+        self._packed = self._packed[:1]
+        self._packed[0].argument_0 = self._rows.structure._ctype
+        self._set_rows(self._packed[0], 0, count)
         self._run = self._packed_run()
+
+    def _set_rows(self, packed: Any, first: int, count: int) -> None:
+        """Set the rows of packed arguments."""
+        place = len(self._values) + 1
+        setattr(packed, f"argument_{place}", first)
+        setattr(packed, f"argument_{place + 1}", count)
 
     def _packed_run(self) -> Callable[[], None]:
         """Return the launch of the packed arguments over the present rows."""
         bounds, forward = self._command.params[0], self._command.hooks.forward
-        return functools.partial(forward, ctypes.byref(bounds), ctypes.byref(self._packed))
+        calls = [functools.partial(forward, ctypes.byref(bounds), ctypes.byref(p)) for p in self._packed]
+        return calls[0] if len(calls) == 1 else functools.partial(run_together, calls)
 
     def _set(self, values: tuple[float, ...]) -> None:
         for k, value in enumerate(values):
-            if self._packed is None:
+            if not self._packed:
                 self._command.set_param_at_index(k + 1, value)
-            else:
-                setattr(self._packed, f"argument_{k + 1}", value)
+            for packed in self._packed:
+                setattr(packed, f"argument_{k + 1}", value)
         self._values = (*values, *self._values[len(values) :])
 
     def backward(self) -> None:

@@ -183,9 +183,9 @@ def kernel_of(
 ) -> Any:
     """Return the kernel of Warp that calls a step function for each row.
 
-    A thread runs as many rows one after another as the last argument says: the compiler then reads the
-    addresses of the columns once, not again for each row. With gradients it runs one row, without that
-    argument.
+    A thread runs as many rows one after another as the last argument says, from that before it on: the
+    compiler then reads the addresses of the columns once, not again for each row. With gradients it runs one
+    row, without these arguments.
 
     Args:
         function: The step function.
@@ -205,9 +205,9 @@ def kernel_of(
     annotations = {name: _argument(hints[name], kinds) for name in arguments}
     text = f"    step({', '.join(['wp.tid()', *arguments])})\n"
     if not gradients:
-        annotations["run"] = wp.int32
+        annotations |= {"start": wp.int32, "run": wp.int32}
         text = f"    contiguous({arguments[0]})\n"
-        text += "    first = wp.tid() * run\n    for i in range(first, first + run):\n"
+        text += "    first = start + wp.tid() * run\n    for i in range(first, first + run):\n"
         text += f"        step({', '.join(['i', *arguments])})\n"
     scope = {"wp": wp, "step": compiled, "contiguous": _contiguity(annotations[arguments[0]], linking.module)}
     outer = written(title, f"def {title}({', '.join(annotations)}):\n{text}", scope)

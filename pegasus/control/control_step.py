@@ -410,5 +410,6 @@ class ControlTable:
         if self._launch is None:
             from pegasus.base.compiler import Rows
 
-            self._launch = self._compiled.kernel.launch(Rows(self._compiled.rows, self._columns), self._count)
+            rows = Rows(self._compiled.rows, self._columns)
+            self._launch = self._compiled.kernel.launch(rows, self._count, apart=True)
         self._launch()

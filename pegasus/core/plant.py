@@ -164,7 +164,7 @@ class Plant:
             self._alarm = parameters["alarm"]
             self._bell = np.zeros(1, dtype=np.int32)
             rows = plant_rows_of(custom, {**self.columns, **parameters})
-            self._advance = plant_kernel(custom).launch(rows, self.count, dt)
+            self._advance = plant_kernel(custom).launch(rows, self.count, dt, apart=True)
             self._airframes = parameters["airframe"]
             self._observe = self._observation(dt)
             if any(law_of(vehicle.thrust_curve) is None for vehicle in self._vehicles):

@@ -105,7 +105,9 @@ class RotorWinds:
             "gust_parameters": [gusts],
             "moment": self._moment,
         }
-        self._launch = kernel.launch(Rows(kind, columns), self._count, dt, self._jets, self._varies)
+        self._launch = kernel.launch(
+            Rows(kind, columns), self._count, dt, self._jets, self._varies, apart=True
+        )
 
     def _tables(self, key: int | None) -> dict[str, Array]:
         """Return what belongs to the kinds of vehicles, and the keys of the random numbers of all copies."""

@@ -326,7 +326,7 @@ class EKF(Estimator):
 
         self.rows = Rows(FilterRows, {**self.columns, **self._given})
         """The rows, also for plain Python."""
-        return shared_kernel(function).launch(self.rows, self._vehicle.count)
+        return shared_kernel(function).launch(self.rows, self._vehicle.count, apart=True)
 
     def _measure(self, source: Source, time: float) -> None:
         """Hand the reading of a time to the filter, if there is one."""
