@@ -132,10 +132,11 @@ class VehicleSection(Section):
         set_value(self._count, part.count)
         set_value(self._spacing, part.spacing or 0.0)
         set_value(self._heading, round(math.degrees(part.heading), 6))
+        # Not those of the last vehicle where none are given.
+        set_value(self._position, part.position or (0.0, 0.0, 0.0))
         if part.position is None:
             where = "Starts at the world's next free spawn point."
         else:
-            set_value(self._position, part.position)
             where = "Point on the ground." if part.on_ground else "Position of the body frame."
         set_content(self._place, choice_html(Choice("", where)))
 

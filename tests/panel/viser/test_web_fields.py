@@ -85,6 +85,19 @@ def test_another_vehicle_is_followed_whatever_copy_was(panel, browser):
     assert not any(message.error for message in panel.messages)
 
 
+def test_the_next_vehicle_has_no_numbers_of_the_last(panel, browser):
+    """The fields would show where the last vehicle stood, while the next one starts at a spawn point."""
+    assert panel.world.choose("flat")
+    assert panel.world.load()
+    section = browser.section(VehicleSection)
+    browser.write(section._position, (3.0, 2.0, 1.0))
+    wait_until(lambda: panel.vehicle.position == (3.0, 2.0, 1.0), "the position")
+    assert panel.vehicle.add()
+    wait_until(lambda: section._position.value == (0.0, 0.0, 0.0), "the fields")
+    assert panel.vehicle.position is None
+    assert "spawn point" in section._place.content
+
+
 def refreshed_early(browser, field, value):
     """Change a field and refresh it before the change is handled, as a busy page does."""
     busy, executor = threading.Event(), browser.server.gui._thread_executor
