@@ -11,6 +11,8 @@ PORTION = 64
 """Number of rows that a thread takes at a time."""
 FEWEST = 512
 """Number of rows from which on threads are worth while: waking them takes some tens of microseconds."""
+_SHARE = 4
+"""Portions for each thread that is woken: on a large machine a few thousand rows need few threads."""
 _LIMIT = "OMP_NUM_THREADS"
 
 
@@ -62,7 +64,7 @@ class _Crew:
             _run_each(left)
             return
         try:
-            helpers = self._helpers[: len(calls) - 1]
+            helpers = self._helpers[: len(calls) // _SHARE]
             for helper in helpers:
                 helper.wake(left)
             _run_each(left)

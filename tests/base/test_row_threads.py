@@ -68,7 +68,7 @@ def test_the_threads_share_the_work():
         ran.add(threading.get_ident())
         all_here.wait(10.0)
 
-    row_threads.run_together([call] * 3)
+    row_threads.run_together([call] * 12)
     assert len(ran) == 3
 
 
@@ -104,6 +104,17 @@ def test_few_rows_or_one_thread_are_one_portion(monkeypatch):
     assert row_threads.thread_count() == processor_count()
 
 
+def test_few_portions_wake_few_threads(monkeypatch):
+    """A thousand vehicles would wake all threads of a large machine, at each launch."""
+    monkeypatch.setattr(row_threads, "thread_count", lambda: 9)
+    row_threads._crew.cache_clear()
+    ran = set()
+    for _ in range(20):
+        row_threads.run_together([lambda: ran.add(threading.get_ident())] * 16)
+    row_threads._crew.cache_clear()
+    assert 1 <= len(ran) <= 5
+
+
 @pytest.mark.usefixtures("three_threads")
 def test_portions_hold_each_row_once():
     """The last rows would be left out."""
@@ -117,9 +128,9 @@ def test_portions_hold_each_row_once():
 @pytest.mark.usefixtures("three_threads")
 def test_a_fork_has_threads_of_its_own():
     """A forked process would wait for threads that only its parent has."""
-    row_threads.run_together([lambda: None] * 3)
+    row_threads.run_together([lambda: None] * 12)
     child = os.fork()
     if child == 0:
-        row_threads.run_together([lambda: None] * 3)
+        row_threads.run_together([lambda: None] * 12)
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
