@@ -7,7 +7,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -74,23 +74,43 @@ def _single_parts(number: float) -> tuple[list[float], list[float]]:
     return parts, factors
 
 
-class _Literals(ast.NodeTransformer):
-    """Makes real literals double-precision numbers of Warp, and assigned whole ones variables."""
+class _Rewriting(ast.NodeTransformer):
+    """Rewrites a step function for Warp, in one pass over its source.
+
+    Real literals become double-precision numbers, assigned whole ones variables, and numbers of constant
+    tables calls of the functions that hold them. Unless derivatives are compiled, the compiler is told that
+    no index is below 0, and that the numbers of tables given to the function lie side by side: Warp counts
+    negative indices from the end of an array, and reads the distance of its numbers at each access.
+
+    Args:
+        constants: Names of constant tables.
+        given: Names of the arguments that are tables.
+        gradients: Derivatives are compiled too.
+    """
+
+    def __init__(self, constants: Collection[str], given: Collection[str], *, gradients: bool) -> None:
+        self._constants, self._given, self._gradients = constants, given, gradients
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        for name in () if self._gradients else self._given:
+            call = ast.Call(ast.Name("contiguous_table", ast.Load()), [ast.Name(name, ast.Load())], [])
+            node.body.insert(0, ast.copy_location(ast.Expr(call), node.body[0]))
+        return ast.fix_missing_locations(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        if isinstance(node.value, ast.Constant) and type(node.value.value) is int:
-            node.value = ast.copy_location(
-                ast.Call(ast.Name("int", ast.Load()), [node.value], []), node.value
-            )
-            return node
-        return self.generic_visit(node)
+        whole = isinstance(node.value, ast.Constant) and type(node.value.value) is int
+        self.generic_visit(node)
+        if whole:
+            node.value = _at(node.value, ast.Call(ast.Name("int", ast.Load()), [node.value], []))
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         named = isinstance(node.operand, ast.Name) and node.operand.id.isupper()
         if _ROUNDS_LITERALS and named and isinstance(node.op, ast.USub):
             # The negative of a named constant would be a number of single precision, also in Warp 1.13.
-            product = ast.BinOp(node.operand, ast.Mult(), ast.Constant(-1.0))
-            return self.visit(ast.fix_missing_locations(ast.copy_location(product, node)))  # type: ignore[no-any-return]
+            minus = ast.copy_location(ast.Constant(-1.0), node)
+            return self.generic_visit(_at(node, ast.BinOp(node.operand, ast.Mult(), minus)))
         return self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
@@ -102,7 +122,23 @@ class _Literals(ast.NodeTransformer):
             made = ast.BinOp(made, ast.Add(), _double(part))
         for factor in factors:
             made = ast.BinOp(made, ast.Mult(), _double(factor))
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return _at(node, made)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in self._constants:
+            return _at(node, ast.Call(node.value, [node.slice], []))
+        if not self._gradients:
+            if isinstance(node.slice, ast.Tuple):
+                node.slice.elts = [_floored(part) for part in node.slice.elts]
+            else:
+                node.slice = _floored(node.slice)
+        return node
+
+
+def _at(node: ast.expr, made: ast.expr) -> ast.expr:
+    """Return an expression made in place of another, at its place in the source."""
+    return ast.copy_location(made, node)
 
 
 def _double(number: float) -> ast.expr:
@@ -110,59 +146,12 @@ def _double(number: float) -> ast.expr:
     return ast.Call(kind, [ast.Constant(number)], [])
 
 
-class _Indices(ast.NodeTransformer):
-    """Tells the compiler that no index is below 0.
-
-    Warp counts negative indices from the end of an array: without this, each access to a row tests its index.
-    """
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.generic_visit(node)
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        made = [part if isinstance(part, ast.Constant) else self._floored(part) for part in parts]
-        node.slice = ast.Tuple(made, ast.Load()) if isinstance(node.slice, ast.Tuple) else made[0]
-        return ast.fix_missing_locations(node)
-
-    def _floored(self, index: ast.expr) -> ast.expr:
-        largest = ast.Attribute(ast.Name("wp", ast.Load()), "max", ast.Load())
-        made = ast.Call(largest, [index, ast.Constant(0)], [])
-        return ast.copy_location(made, index)
-
-
-class _Tables(ast.NodeTransformer):
-    """Reads the numbers of constant tables by functions, which hold them.
-
-    Args:
-        names: Names of the tables.
-    """
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id in self._names:
-            return ast.copy_location(ast.Call(node.value, [node.slice], []), node)
-        return node
-
-
-class _Contiguous(ast.NodeTransformer):
-    """Tells the compiler that the numbers of tables given to a function lie side by side.
-
-    Without it, each access multiplies by a distance that is read from memory.
-
-    Args:
-        tables: Names of these arguments.
-    """
-
-    def __init__(self, tables: Sequence[str]) -> None:
-        self._tables = tables
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        for name in self._tables:
-            call = ast.Call(ast.Name("contiguous_table", ast.Load()), [ast.Name(name, ast.Load())], [])
-            node.body.insert(0, ast.copy_location(ast.Expr(call), node.body[0]))
-        return ast.fix_missing_locations(node)
+def _floored(index: ast.expr) -> ast.expr:
+    """Return an index that is not below 0."""
+    if isinstance(index, ast.Constant):
+        return index
+    largest = ast.Attribute(ast.Name("wp", ast.Load()), "max", ast.Load())
+    return _at(index, ast.Call(largest, [index, ast.Constant(0)], []))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -272,11 +261,10 @@ def _compiled(function: Callable[..., Any], linking: _Linking) -> Any:
             raise TypeError(f"argument {name} of {function.__name__} has no annotation")
         copy.__annotations__[name] = _argument(hints[name], linking.kinds)
     copy.__module__ = function.__module__
-    rewriting: list[ast.NodeTransformer] = [_Tables(tables), _Literals()]
-    if not linking.gradients:
-        scope["contiguous_table"] = _contiguous_table
-        rewriting += [_Indices(), _Contiguous([name for name, hint in hints.items() if hint == Reals])]
-    made = wp.Function(func=copy, key=key, namespace="", module=linking.module, code_transformers=rewriting)
+    scope["contiguous_table"] = _contiguous_table
+    given = [name for name, hint in hints.items() if hint == Reals]
+    rewriting = _Rewriting(tables, given, gradients=linking.gradients)
+    made = wp.Function(func=copy, key=key, namespace="", module=linking.module, code_transformers=[rewriting])
     return linking.module.functions.get(key, made)
 
 
