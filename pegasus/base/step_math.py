@@ -185,11 +185,11 @@ def rotation_vector(q: Quat) -> Vec3:
     square = dot(axis, axis)
     cosine = magnitude(q[3])
     ratio = 1.0
-    if square <= _NARROW * cosine * cosine:
+    if square < _NARROW * cosine * cosine:
         # atan(x) / x needs no root.
         by_cosine = 1.0 / cosine
         ratio = by_cosine * (1.0 - bent_arc_tangent(square * by_cosine * by_cosine))
-    else:
+    elif square > 0.0:
         sine = sqrt(square)
         ratio = atan2(sine, cosine) / sine
     # q and -q are the same rotation; the one with w >= 0 has the smaller angle.

@@ -271,7 +271,7 @@ def test_angles_are_wrapped(angle, result):
     assert wrapped(angle + 4 * math.pi) == pytest.approx(result, abs=1e-14)
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.1])
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-7, 1e-3, 0.761, 0.762, 1.0, 3.1])
 def test_rotation_vectors_are_those_of_the_frames(size):
     """Attitudes of compiled code would deviate from those of NumPy."""
     vectors = np.random.default_rng(2).normal(size=(20, 3))
