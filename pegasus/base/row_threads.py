@@ -63,14 +63,15 @@ class _Crew:
         if not self._used.acquire(blocking=False):
             _run_each(left)
             return
+        helpers = self._helpers[: len(calls) // _SHARE]
         try:
-            helpers = self._helpers[: len(calls) // _SHARE]
             for helper in helpers:
                 helper.wake(left)
             _run_each(left)
+        finally:
+            # After Ctrl-C too, so that no thread works on while the next step begins.
             for helper in helpers:
                 helper.wait()
-        finally:
             self._used.release()
 
 
