@@ -53,5 +53,5 @@ def test_one_bad_vehicle_among_many_is_named():
         sim.add(vehicle)
         sim.step(1)
         vehicle.columns["push"][COUNT - 7] = np.nan
-        with pytest.raises(ConfigError, match=f"wrench on vehicle 'iris'|copy {COUNT - 7}"):
+        with pytest.raises(ConfigError, match="wrench on vehicle 'iris'"):
             sim.step(1)

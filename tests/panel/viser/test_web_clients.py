@@ -74,7 +74,9 @@ def test_a_browser_without_an_answer_holds_up_nobody(panel, view, controls):
         request = asked_for(mute)
         other.write(button)
         wait_until(lambda: len(pressed) == 1, "the press of the other browser")
-        # The browser's other buttons work as well.
+        # The browser's other buttons work as well, once there is room among its actions again.
+        waiting = view.server.gui._thread_executor._waiting
+        wait_until(lambda: not any(list(waiting.values())), "the end of its actions")
         mute.write(button)
         wait_until(lambda: len(pressed) == 2, "the press of the browser that does not answer")
         assert len(section(controls, RunSection)._screenshots._pending) == 1
