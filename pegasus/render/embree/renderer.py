@@ -168,8 +168,9 @@ class EmbreeRenderer:
             )
         tile = packet_width(directions, width)
 
-        # Two parts for each thread share out the work; packets are the same for any number of threads.
-        step = min(max(-(-count // (2 * self._threads)), _SMALLEST_CAST), _LARGEST_CAST)
+        # Equal parts, two for each thread at most; packets are the same for any number of threads.
+        parts = max(min(2 * self._threads, count // _SMALLEST_CAST), 1)
+        step = min(-(-count // parts), _LARGEST_CAST)
         if tracer.is_static:
             static = StaticCast(
                 tracer.tables,
