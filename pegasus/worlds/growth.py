@@ -1,10 +1,14 @@
 """Building blocks of plants: tapered limbs, and cards of leaves or needles."""
 
+import itertools
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.scene.authoring import Surface, Vector, mesh
+from pegasus.worlds.finishes.vegetation import Outline
 from pegasus.worlds.site import Site
 
 
@@ -41,13 +45,13 @@ class Growth:
         fold: float = 0.2,
         sag: float = 0.0,
     ) -> None:
-        """Add a square card with the image of a twig.
+        """Add a card with the square image of a twig.
 
         Args:
             base: Start of the twig [m], shape (3,).
             along: Direction of the twig, shape (3,).
             face: Approximate normal of its upper side, shape (3,).
-            length: Side of the card [m].
+            length: Side of the image [m].
             fold: Lift of its edges relative to its length.
             sag: Sag of its tip relative to its length.
         """
@@ -72,35 +76,30 @@ class Growth:
             faces[triangle[members][:, None] + np.arange(len(tube))] = tube + at[:, None, None]
         mesh(site.stage, path, points, faces, surface, uvs=uvs, normals=normals)
 
-    def write_foliage(self, site: Site, path: str, surface: Surface, *, rows: int = 2) -> None:
+    def write_foliage(
+        self, site: Site, path: str, surface: Surface, outline: Outline, *, rows: int = 2
+    ) -> None:
         """Write all cards as one mesh.
 
         Args:
             site: The site.
             path: Path of the prim.
             surface: Visual material with cut-outs.
-            rows: Rows of points along each card; two make it straight.
+            outline: Outline of the cut-outs; the rest of the cards is left out.
+            rows: Rows of points along a whole card, at least; two make it straight.
         """
         base, along, face = (np.stack([card[k] for card in self._cards]) for k in range(3))
         length, fold, sag = (np.array([card[k] for card in self._cards])[:, None, None] for k in (3, 4, 5))
         across = np.cross(along, face)
         across /= np.maximum(np.sqrt((across * across).sum(axis=1, keepdims=True)), 1e-9)
         up = np.cross(across, along)
-        u, v = np.meshgrid([0.0, 0.5, 1.0], np.linspace(0.0, 1.0, rows))
-        u, v = u.ravel()[None, :, None], v.ravel()[None, :, None]
-        lift = fold * np.abs(2 * u - 1.0) - sag * v * v
+        places, cells = _fans(outline) if rows == 2 else _strips(outline, 1.0 / (rows - 1))
+        u, v = places[None, :, :1], places[None, :, 1:]
+        lift = fold * np.abs(2 * u - 1.0) - sag * (v if rows == 2 else v * v)
         points = base[:, None] + length * (
             (u - 0.5) * across[:, None] + v * along[:, None] + lift * up[:, None]
         )
-        cells = np.array(
-            [
-                face
-                for row in range(rows - 1)
-                for a in (3 * row, 3 * row + 1)
-                for face in ((a, a + 1, a + 4), (a, a + 4, a + 3))
-            ]
-        )
-        count = 3 * rows
+        count = len(places)
         faces = (cells[None] + count * np.arange(len(points))[:, None, None]).reshape(-1, 3)
         outward = points - self._center
         outward /= np.maximum(np.sqrt((outward * outward).sum(axis=2, keepdims=True)), 1e-9)
@@ -108,7 +107,7 @@ class Growth:
         facing = np.where((up[:, None] * outward).sum(axis=2, keepdims=True) < 0, -1.0, 1.0)
         normals = 0.5 * facing * up[:, None] + 0.5 * outward
         normals /= np.maximum(np.sqrt((normals * normals).sum(axis=2, keepdims=True)), 1e-9)
-        uvs = np.broadcast_to(np.concatenate([u, v], axis=2), (len(points), count, 2))
+        uvs = np.broadcast_to(places, (len(points), count, 2))
         mesh(
             site.stage,
             path,
@@ -118,6 +117,39 @@ class Growth:
             uvs=uvs.reshape(-1, 2),
             normals=normals.reshape(-1, 3),
         )
+
+
+def _fans(outline: Outline) -> tuple[Array, IntArray]:
+    """Return the two plane halves of a card within an outline: places in its image, and triangles."""
+    heights, widths = np.array(outline).T
+    outside = widths > 0.0
+    height = np.concatenate([heights[:1], heights[outside], heights[-1:]])
+    width = np.concatenate([[0.0], widths[outside], [0.0]])
+    half = np.arange(1, len(height) - 1)
+    left = np.stack([0 * half, half + 1, half], axis=1)
+    right = len(height) + np.stack([0 * half, half, half + 1], axis=1)
+    places = np.concatenate([np.stack([0.5 + side * width, height], axis=1) for side in (-1.0, 1.0)])
+    return places, np.concatenate([left, right])
+
+
+def _strips(outline: Outline, step: float) -> tuple[Array, IntArray]:
+    """Return a card within an outline that can be bent along its middle, in rows a step apart at most."""
+    heights, widths = np.array(outline).T
+    parts = [
+        np.linspace(low, high, math.ceil((high - low) / step), endpoint=False)
+        for low, high in itertools.pairwise(heights.tolist())
+    ]
+    height = np.concatenate([*parts, heights[-1:]])
+    width = np.interp(height, heights, widths)
+    u = 0.5 + np.stack([-width, 0.0 * width, width], axis=1)
+    places = np.stack([u, np.broadcast_to(height[:, None], u.shape)], axis=-1).reshape(-1, 2)
+    first = (3 * np.arange(len(height) - 1)[:, None] + np.arange(2)).ravel()
+    lower = np.stack([first, first + 1, first + 4], axis=1)
+    upper = np.stack([first, first + 4, first + 3], axis=1)
+    cells = np.stack([lower, upper], axis=1).reshape(-1, 3)
+    corners = places[cells]
+    one, two = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    return places, cells[one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0] > 1e-9]
 
 
 def _tubes(lines: Array, reaches: Array, sides: int) -> tuple[Array, Array, Array, IntArray]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.scene.scene import Color
+from pegasus.worlds.finishes.vegetation import OUTLINES
 from pegasus.worlds.growth import Growth, limb_line
 from pegasus.worlds.site import Site
 from pegasus.worlds.solids import round_obstacle
@@ -264,7 +265,7 @@ def _bush(site: Site, path: str, shape: Shape, rng: np.random.Generator) -> None
     bark = site.finish("bark", scope=path, collides=False)
     leaves = site.finish("leaves", tint=shape.tint, scope=path, collides=False)
     grown.write_wood(site, f"{path}/Wood", bark)
-    grown.write_foliage(site, f"{path}/Foliage", leaves)
+    grown.write_foliage(site, f"{path}/Foliage", leaves, OUTLINES["leaves"])
 
 
 def _fern(site: Site, path: str, shape: Shape, rng: np.random.Generator) -> None:
@@ -280,7 +281,7 @@ def _fern(site: Site, path: str, shape: Shape, rng: np.random.Generator) -> None
         face = np.cross(np.cross(way, [0.0, 0.0, 1.0]), way)
         grown.card(base, way, face, length=length, fold=0.05, sag=rng.uniform(0.22, 0.40))
     leaves = site.finish("needles", tint=shape.tint, scope=path, collides=False)
-    grown.write_foliage(site, f"{path}/Foliage", leaves, rows=5)
+    grown.write_foliage(site, f"{path}/Foliage", leaves, OUTLINES["needles"], rows=5)
 
 
 def _trunk(grown: Growth, shape: Shape, rng: np.random.Generator, *, top: float, wander: float) -> Array:
@@ -307,16 +308,14 @@ def _write(
     *,
     bark: str,
     foliage: str,
-    rows: int = 2,
     bark_tint: Color = (1.0, 1.0, 1.0),
 ) -> None:
     """Write wood, foliage and the trunk's collider."""
     wood = site.finish(bark, tint=bark_tint, scope=path, collides=False)
     solid = site.finish(bark, tint=bark_tint, scope=path)
     grown.write_wood(site, f"{path}/Wood", wood)
-    grown.write_foliage(
-        site, f"{path}/Foliage", site.finish(foliage, tint=shape.tint, scope=path, collides=False), rows=rows
-    )
+    leaves = site.finish(foliage, tint=shape.tint, scope=path, collides=False)
+    grown.write_foliage(site, f"{path}/Foliage", leaves, OUTLINES[foliage])
     last = len(trunk) - 3
     for number, (a, b) in enumerate(((0, 4), (4, 7), (7, last))):
         part = max(trunk[(a + b) // 2, 2], 0.0) / shape.height

@@ -1,5 +1,7 @@
 """Vegetation finishes: grass, thin grass, meadow, forest floor, cards of leaves and needles."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from pegasus.base.arrays import Array
@@ -18,6 +20,15 @@ from pegasus.worlds.finishes.drawing import (
 )
 from pegasus.worlds.finishes.finish import Maps
 from pegasus.worlds.finishes.noise import blurred, fractal_noise
+
+Outline: TypeAlias = tuple[tuple[float, float], ...]
+"""Outline of a cut-out, alike on both sides: heights in its image from below, and half widths there."""
+
+OUTLINES: dict[str, Outline] = {
+    "leaves": ((0.130, 0.0), (0.161, 0.473), (0.758, 0.473), (0.970, 0.187)),
+    "needles": ((0.008, 0.0), (0.322, 0.417), (0.989, 0.097)),
+}
+"""Convex outlines of cut-outs by finish: leaves without the lower part of their stalk."""
 
 
 def grass(rng: np.random.Generator, pixels: int) -> Maps:

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pegasus.base.streams import stream
 from pegasus.worlds.finishes import FINISHES, Maps
 from pegasus.worlds.finishes.finish import normal_map
+from pegasus.worlds.finishes.vegetation import OUTLINES
 
 NAMES = sorted(FINISHES)
 PIXELS = 256
@@ -221,3 +223,25 @@ def test_the_page_lists_every_finish():
     section = page.split("## Finishes", 1)[1].split("\n## ", 1)[0]
     rows = dict(re.findall(r"^\| `(\w+)` \| ([\d.]+) m \|", section, re.MULTILINE))
     assert {name: float(side) for name, side in rows.items()} == {n: f.side for n, f in FINISHES.items()}
+
+
+@pytest.mark.parametrize("name", sorted(OUTLINES))
+def test_outlines_hold_the_whole_cut_out(name):
+    """Leaves would be cut off by the edges of their cards."""
+    finish = FINISHES[name]
+    opacity = finish.paint(stream(0, "finish", name), finish.pixels).opacity
+    row, column = np.nonzero(opacity >= 0.5)
+    heights, widths = np.array(OUTLINES[name]).T
+    pixel = 1.0 / finish.pixels
+    aside = np.abs((column + 0.5) * pixel - 0.5) + 0.5 * pixel
+    height = 1.0 - (row + 0.5) * pixel
+    outside = (aside > np.interp(height, heights, widths, left=0.0, right=0.0)) & (
+        height > heights[0] + pixel
+    )
+    # The stalk, a few pixels wide, begins with a point.
+    assert (aside[outside] < 0.012).all()
+    assert (height[outside] < heights[0] + 0.02).all()
+    below = height <= heights[0]
+    assert (aside[below] < 0.012).all(), "only the stalk is left out"
+    area = ((widths[1:] + widths[:-1]) * np.diff(heights)).sum()
+    assert area < 0.75
