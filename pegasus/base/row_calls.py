@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pegasus.base.compiler import Launch, Rows, shared_kernel
+from pegasus.base.compiler import Rows, shared_kernel
+from pegasus.base.launches import Launch
 
 
 def run_rows(

@@ -17,7 +17,7 @@ from pegasus.core.state import Reference, VehicleState
 from pegasus.dynamics import ThrustCurve
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Launch
+    from pegasus.base.launches import Launch
 
 Law = Callable[..., tuple[Any, ...]]
 """Control law as a step function: (own, body, setpoint, *state, *inputs, dt) -> (force, torque, *new state).

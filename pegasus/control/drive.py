@@ -23,7 +23,8 @@ from pegasus.dynamics.thrust_curves import (
 )
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Kernel, Launch
+    from pegasus.base.compiler import Kernel
+    from pegasus.base.launches import Launch
 
 Inverse = Callable[..., Real]
 """Step function (parameters, thrust [N], air density [kg/m^3]) -> rotor speed in still air [rad/s]."""

@@ -31,7 +31,7 @@ from pegasus.environment import Environment
 from pegasus.environment.turbulence import GustState
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Launch
+    from pegasus.base.launches import Launch
     from pegasus.core.multirotor import Multirotor
 
 _SHARES = frozenset({"drive", "thrust_share", "torque_share"}) | {

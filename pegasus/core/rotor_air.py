@@ -12,7 +12,7 @@ from pegasus.dynamics.downwash import Downwash, JetFrame, WakeRows, blow, form_j
 from pegasus.dynamics.ground_effect import FAR
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Launch
+    from pegasus.base.launches import Launch
     from pegasus.core.multirotor import Multirotor
 
 _REACH = 20.0

@@ -19,7 +19,8 @@ from pegasus.environment.turbulence import GustRows, TurbulenceParameters
 from pegasus.environment.wind import WindParameters
 
 if TYPE_CHECKING:
-    from pegasus.base.compiler import Kernel, Launch
+    from pegasus.base.compiler import Kernel
+    from pegasus.base.launches import Launch
     from pegasus.core.multirotor import Multirotor
 
 _NO_TURBULENCE = TurbulenceParameters(0.0, (0.0, 1.0), (0.0, 0.0), 1.0, 1.0, 0.0)
