@@ -77,6 +77,33 @@ def test_a_glossy_floor_shines_towards_the_sun(renderer: EmbreeRenderer) -> None
     assert abs(column - 79.5) < 2
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_glossy_floor_shows_the_reflections_of_all_lamps(
+    renderer: EmbreeRenderer, tmp_path: Path, mapped: bool
+) -> None:
+    """Three lamps are traced for a point: reflections of the others would end at straight edges."""
+    roughness: Any = 0.3
+    if mapped:
+        # 0.3 of full brightness; the constant beside a map is not used.
+        roughness = Texture(picture(tmp_path / "rough.png", np.full((4, 4, 3), 77)), channel="r", srgb=False)
+    floor = {"diffuse_color": (0.3, 0.3, 0.3), "roughness": roughness}
+    lamps = [
+        Light(f"/Lamp{x}{y}", "SphereLight", at((2.0 * x, 4.0 * y, 3.0)), (900.0,) * 3, {"radius": 0.1})
+        for x in range(-2, 3)
+        for y in range(1, 5)
+    ]
+    view = look((0.0, -4.0, 1.8), (0.0, 4.0, 0.5), (160, 120))
+    item = "floor", quad(60.0), floor, np.eye(4)
+    seen = radiance(renderer, scene(item, lights=lamps), view)[..., 1]
+    alone = sum(radiance(renderer, scene(item, lights=[lamp]), view)[..., 1] for lamp in lamps)
+    on = radiance(renderer, scene(item, lights=[sun((0, 0, 1))]), view)[..., 1] > 0.0
+    assert on.sum() > 5000
+    lost = (1.0 - seen / np.maximum(alone, 1e-9))[on]
+    # Where the reflections of more than three lamps overlap, the weakest are missing.
+    assert abs(lost).max() < 0.35
+    assert abs(lost).mean() < 0.06
+
+
 def test_shadows_lie_where_geometry_puts_them(renderer: EmbreeRenderer) -> None:
     """A shadow would be displaced, or light leak through a static or moving box."""
     world = scene(("ground", quad(40.0), GROUND, np.eye(4)), lights=[sun((1.0, 0.0, 1.0))])

@@ -45,7 +45,7 @@ class Choice:
 
 
 _CHOOSE = f"""{EIGHT}{IRRADIANCE}{RANKING}
-    const float small = 0.06f, gloss = 10.0f;
+    const float small = 0.06f;
     const int total = choice.rest.shape[0], slots = choice.lamps.shape[1];
     int* chosen = choice.lamps.data;
     typedef wp::vec_t<3, float> Vector;
@@ -69,12 +69,12 @@ _CHOOSE = f"""{EIGHT}{IRRADIANCE}{RANKING}
         const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
         return x * x + y * y + z * z;
     }};
-    const auto passes_of = [&](int i) {{ return materials.data[number[i]].passes; }};
     const auto choose_at = [&](int i) {{
         const Place& point = places[i - start];
         const Vector &normal = surface.normal.data[i], &facing = surface.facing.data[i];
         const auto& direction = directions.data[i];
-        const float passes = passes_of(i);
+        const auto& material = materials.data[number[i]];
+        const float passes = material.passes;
         float v[3], mirrored_way[3], slope = 0.0f;
         for (int k = 0; k < 3; ++k) {{
             v[k] = (float)(direction[k]);
@@ -83,7 +83,8 @@ _CHOOSE = f"""{EIGHT}{IRRADIANCE}{RANKING}
         for (int k = 0; k < 3; ++k) mirrored_way[k] = v[k] - normal[k] * (2.0f * slope);
         Probes probes = {{}};
         if (volume.spacing > 0.0f) probes = probes_at(point, facing.c);
-        const Ranking ranking = rank_lamps(probes, point, normal.c, facing.c, passes, mirrored_way, gloss);
+        const Gloss gloss = gloss_of(material, -slope);
+        const Ranking ranking = rank_lamps(probes, point, normal.c, facing.c, passes, v, gloss);
         const float* sum = ranking.total;
         float nearest = ranking.nearest, rest[3] = {{sum[0], sum[1], sum[2]}};
         // As close to each other as probes must be to differ little.

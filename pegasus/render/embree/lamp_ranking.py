@@ -10,13 +10,31 @@ _COLUMNS = 14
 _NEVER = 1.0e30
 
 RANKING = """
+    // How much a reflection of a lamp counts beside its diffuse light, over the albedo of most surfaces.
+    const float favoured = 10.0f;
     typedef unsigned char Bytes __attribute__((vector_size(8)));
+    // What a point reflects of a lamp beside its diffuse light, relative to that: `weight` times the lobe of
+    // the reflection model, at most `most`; `view` is the cosine of eye and normal.
+    struct Gloss { float weight, square, mask, view, most; };
+    const auto gloss_of = [&](const auto& material, float view) -> Gloss {
+        const bool coated = material.clearcoat > 0.0f;
+        const float roughness =
+            coated ? wp::min(material.roughness, material.clearcoat_roughness) : material.roughness;
+        const float alpha = wp::max(roughness * roughness, 0.004f), square = alpha * alpha;
+        view = wp::min(wp::max(view, 1.0e-3f), 1.0f);
+        const float slant = 1.0f - view, grazing = slant * slant * slant * slant * slant;
+        const float least = material.reflectance + 0.6f * material.metallic, mask = 0.5f * alpha;
+        const float shine = least + (1.0f - least) * grazing;
+        const float weight = 0.25f * favoured * shine / (view * (1.0f - mask) + mask);
+        // Reflections of up to a tenth of the diffuse light change nothing.
+        return {weight, square, mask, view, weight > square ? weight / (square * mask) : 0.0f};
+    };
     // The three lamps with the strongest light at a point, as probes see it: -1 for none, their values, and
     // their irradiance per unit of strength; then the light of all lamps, and the squared distance to the
-    // nearest one. Lamps whose mirror reflection is visible on a glossy surface take precedence.
+    // nearest one. Lamps whose reflection is visible on a glossy surface take precedence.
     struct Ranking { int names[3]; float values[3], shares[3], total[3], nearest; };
     const auto rank_lamps = [&](const Probes& probes, const float* point, const float* normal,
-            const float* facing, float passes, const float* mirrored_way, float gloss) {
+            const float* facing, float passes, const float* way, const Gloss& gloss) {
         const auto& lamps = lights.columns;
         const int count = lamps.shape[1];
         const float inside = probes.inside;
@@ -65,12 +83,21 @@ RANKING = """
             // Probes may miss what a gap lets through.
             const Eight brightness = own_red * 0.2126f + own_green * 0.7152f + own_blue * 0.0722f;
             const Eight value = brightness * share * (seen * 0.9f + 0.1f);
-            if (!any(value * (1.0f + gloss) > none + result.values[2])) continue;
-            const Eight toward = most(x * mirrored_way[0] + y * mirrored_way[1] + z * mirrored_way[2], none);
-            const Eight aligned = toward * toward / most(square, none + 1.0e-12f);
-            const Eight four = aligned * aligned, eight = four * four;
-            const Eight ranked = value * (1.0f + gloss * (eight * eight));
-            if (!any(ranked > none + result.values[2])) continue;
+            if (!any(value * (1.0f + gloss.most) > none + result.values[2])) continue;
+            Eight ranked = value;
+            if (gloss.most > 0.0f) {
+                const Eight inverse = one / root(most(square, none + 1.0e-12f));
+                const Eight nl = most(cosine, none) * inverse, between = nl + gloss.view;
+                // Square of the sum of both directions; the cosine of half vector and normal is
+                // `between` over its root.
+                const Eight toward_eye = (x * way[0] + y * way[1] + z * way[2]) * -inverse;
+                const Eight sum = most(toward_eye * 2.0f + 2.0f, none + 1.0e-6f);
+                const Eight q = between * between * (gloss.square - 1.0f) + sum;
+                const Eight shadowing = nl * (1.0f - gloss.mask) + gloss.mask;
+                const Eight lobe = sum * sum * gloss.square / (q * q * shadowing);
+                ranked *= lobe * gloss.weight + 1.0f;
+                if (!any(ranked > none + result.values[2])) continue;
+            }
             for (int j = 0; j < 8; ++j) {
                 float own = ranked[j], own_share = lit_by[j];
                 if (!(own > result.values[2])) continue;

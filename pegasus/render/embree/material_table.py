@@ -106,6 +106,8 @@ class MaterialTable:
                 row[f"{name}_map"] = self._use(value, cut if name == "opacity" else None)
             else:
                 row[name], row[f"{name}_map"] = value, -1
+        if row["roughness_map"] >= 0:
+            row["roughness"] = self._mean(int(row["roughness_map"][0]))
         row["has_specular"] = material.specular_color is not None
         row["clearcoat"] = 1.0 if isinstance(material.clearcoat, Texture) else material.clearcoat
         coat = material.clearcoat_roughness
@@ -119,6 +121,14 @@ class MaterialTable:
         row["passes"] = passed_on(material)
         self._through.append(through)
         return row
+
+    def _mean(self, use_number: int) -> float:
+        """Return the mean of a texture use with one channel."""
+        use = self._uses[use_number]
+        channel = max(int(use["channel"][0]), 0)
+        codes = self.atlas.levels(int(use["image"][0]))[-1] >> np.uint32(8 * channel) & np.uint32(255)
+        decoded = decoding_table()[int(use["decoding"][0]) :][codes].mean()
+        return float(decoded * use["scale"][0, channel] + use["bias"][0, channel])
 
     def _use(self, texture: Texture, threshold: float | None) -> int:
         """Return the index of a new texture use."""

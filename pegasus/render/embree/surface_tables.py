@@ -31,7 +31,10 @@ class TextureUse:
 
 @wp.struct
 class SurfaceMaterial:
-    """Inputs of UsdPreviewSurface: a constant, and a row of the texture uses or -1."""
+    """Inputs of UsdPreviewSurface: a constant, and a row of the texture uses or -1.
+
+    The roughness is the mean of its texture where there is one.
+    """
 
     diffuse: wp.vec3f
     diffuse_map: wp.int32
