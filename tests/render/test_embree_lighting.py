@@ -331,6 +331,46 @@ def test_vertex_colours(renderer: EmbreeRenderer) -> None:
     np.testing.assert_allclose(seen[24, 20:44, 1], (points[:, 1] + 2) / 4, atol=1e-4)
 
 
+def half_seen(kind: str, place: Any) -> Any:
+    """Return the part of a lamp of half width 0.5 m that is on one side of a line at a place [m]."""
+    if kind in ("RectLight", "CylinderLight"):
+        return np.clip(0.5 + place, 0.0, 1.0)
+    t = np.clip(2.0 * place, -1.0, 1.0)
+    return 0.5 + (np.arcsin(t) + t * np.sqrt(1.0 - t * t)) / math.pi
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        ("RectLight", {"width": 1.0, "height": 0.4}),
+        ("DiskLight", {"radius": 0.5}),
+        ("SphereLight", {"radius": 0.5}),
+        ("CylinderLight", {"radius": 0.02, "length": 1.0}),
+    ],
+)
+def test_samples_soften_the_shadows_of_lamps(
+    renderer: EmbreeRenderer, kind: str, parameters: dict[str, float]
+) -> None:
+    """Large lamps would cast shadows with hard edges, or with penumbras of another width."""
+    lamp = Light("/Lamp", kind, at((0, 0, 4)), (1000.0,) * 3, parameters)
+    floor = "floor", quad(40.0), GROUND, np.eye(4)
+    # A roof over the western half, half as high as the lamp: its shadow is as wide as the lamp.
+    roof = "roof", quad(20.0), GROUND, at((-10, 0, 2))
+    view = look((0.0, -2.0, 1.5), (0.0, 0.0, 0.0), (160, 120))
+    rays = world_rays(view)
+    x = (rays / -rays[..., 2:] * 1.5)[..., 0] + view.position[0]
+    near = (np.abs(x) < 0.8) & (np.abs((rays / -rays[..., 2:] * 1.5)[..., 1] - 2.0) < 0.3)
+    assert near.sum() > 500
+    free = radiance(renderer, scene(floor, lights=[lamp]), view)[..., 1]
+    soft = radiance(renderer, scene(floor, roof, lights=[lamp]), view, samples=64)[..., 1]
+    error = (soft / free)[near] - half_seen(kind, x[near])
+    # Four of the samples.
+    assert np.abs(error).max() < 0.0625
+    assert abs(error.mean()) < 0.01
+    hard = radiance(renderer, scene(floor, roof, lights=[lamp]), view)[..., 1]
+    np.testing.assert_allclose((hard / free)[near], x[near] > 0.0, atol=1e-3)
+
+
 def test_samples_soften_edges(renderer: EmbreeRenderer) -> None:
     """More rays per pixel would not give the covered fraction."""
     sheet = scene(("sheet", quad(2.0), GROUND, at((0.013, 0.0, 0.0))), lights=[dome(1.0)])

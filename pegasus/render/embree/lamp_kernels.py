@@ -9,9 +9,15 @@ wp.set_module_options({"enable_backward": False, "block_dim": 1})
 
 @wp.struct
 class Lamp:
-    """Light source: 0 distant, 1 sphere, 2 flat and emitting along its axis."""
+    """Light source: 0 distant, 1 sphere or cylinder, 2 flat and emitting along its axis.
+
+    From its middle to its edges go `across` and `down`, a cylinder's half length and nothing, or nothing.
+    """
 
     kind: wp.int32
+    round: wp.int32
+    across: wp.vec3f
+    down: wp.vec3f
     position: wp.vec3f
     axis: wp.vec3f
     strength: wp.vec3f

@@ -88,7 +88,7 @@ class Lighting:
         count = rays.count
         lit = _lit(rays, hits)
         choice = self._choose(tracer, rays, lit)
-        visible = self._visible(tracer, rays, hits, choice, cone, _disc(sample, samples))
+        visible = self._visible(tracer, rays, hits, choice, cone, _spread(sample, samples))
         radiance = np.empty((count, 3), np.float32)
         inputs = [
             tracer.tables,
@@ -133,7 +133,7 @@ class Lighting:
         return choice
 
     def _visible(
-        self, tracer: Tracer, rays: Rays, hits: Hits, choice: Any, cone: float, jitter: wp.vec2f
+        self, tracer: Tracer, rays: Rays, hits: Hits, choice: Any, cone: float, spread: wp.vec4f
     ) -> Floats:
         """Return the visible part of the chosen lamps at each point, shape (K, slots)."""
         count = rays.count
@@ -151,7 +151,7 @@ class Lighting:
         for others in (0, 1) if rays.width else (0,):
             inputs = [tracer.tables.materials, choice, hits.surface, cone, rays.width, others, *tables]
             wp.launch(shadow_kernels.select_rays, 1, inputs=inputs, device="cpu")
-            self._cast_shadows(tracer, rays, hits, choice, picks[: counts[-1]], visible, jitter)
+            self._cast_shadows(tracer, rays, hits, choice, picks[: counts[-1]], visible, spread)
         return visible
 
     def _cast_shadows(
@@ -162,7 +162,7 @@ class Lighting:
         choice: Any,
         picks: npt.NDArray[np.int32],
         visible: Floats,
-        jitter: wp.vec2f,
+        spread: wp.vec4f,
     ) -> None:
         """Compute the visibility of some lamps; `picks` are indices of `visible`."""
         count = len(picks)
@@ -177,7 +177,7 @@ class Lighting:
                 choice,
                 device_array(picks, wp.int32),
                 *_lit(rays, hits),
-                jitter,
+                spread,
                 device_array(origins, wp.vec3d),
                 device_array(directions, wp.vec3d),
                 device_array(reach, wp.float32),
@@ -253,12 +253,16 @@ def _no_volume() -> Any:
     return volume
 
 
-def _disc(sample: int, samples: int) -> wp.vec2f:
-    """Return one of several points spread over a disc (Vogel 1979); the centre if there is only one."""
+def _spread(sample: int, samples: int) -> wp.vec4f:
+    """Return one of several points spread over a disc (Vogel 1979), and over a square from -1 to 1.
+
+    The points of the square are those of Roberts (2018); with one sample both are the middle.
+    """
     if samples == 1:
-        return wp.vec2f(0.0, 0.0)
+        return wp.vec4f(0.0, 0.0, 0.0, 0.0)
     radius, angle = np.sqrt((sample + 0.5) / samples), sample * 2.39996323
-    return wp.vec2f(float(radius * np.cos(angle)), float(radius * np.sin(angle)))
+    across, down = (2.0 * ((0.5 + (sample + 1) * step) % 1.0) - 1.0 for step in (0.75487767, 0.56984029))
+    return wp.vec4f(float(radius * np.cos(angle)), float(radius * np.sin(angle)), across, down)
 
 
 def _matrix(values: npt.NDArray[np.generic], kind: object) -> object:
@@ -297,9 +301,12 @@ def _row(light: Light, middle: Array) -> Any:
     normalized = bool(light.parameters.get("normalize", 0.0))
     radius = light.parameters.get("radius", 0.5)
     if light.kind in ("RectLight", "DiskLight"):
-        area = np.pi * radius**2 * x * y
+        area, half = np.pi * radius**2 * x * y, (radius, radius)
         if light.kind == "RectLight":
-            area = light.parameters.get("width", 1.0) * x * light.parameters.get("height", 1.0) * y
+            half = light.parameters.get("width", 1.0) / 2, light.parameters.get("height", 1.0) / 2
+            area = 4 * half[0] * x * half[1] * y
+        row["across"], row["down"] = matrix[:3, 0] * half[0], matrix[:3, 1] * half[1]
+        row["round"] = light.kind == "DiskLight"
         row["kind"], row["axis"] = _FLAT, -matrix[:3, 2] / max(z, 1e-300)
         row["strength"] = color if normalized else color * area
         row["softness"] = area / np.pi
@@ -308,6 +315,7 @@ def _row(light: Light, middle: Array) -> Any:
     across, surface = np.pi * radius**2, 4 * np.pi * radius**2
     if light.kind == "CylinderLight":
         # Projected area from the side; the caps do not emit.
+        row["across"] = matrix[:3, 0] * light.parameters.get("length", 1.0) / 2
         length = light.parameters.get("length", 1.0) * x
         across, surface = 2 * radius * length, 2 * np.pi * radius * length
     row["kind"], row["radius"] = _BALL, radius
