@@ -331,6 +331,22 @@ def test_vertex_colours(renderer: EmbreeRenderer) -> None:
     np.testing.assert_allclose(seen[24, 20:44, 1], (points[:, 1] + 2) / 4, atol=1e-4)
 
 
+def test_a_large_lamp_has_a_wide_reflection(renderer: EmbreeRenderer) -> None:
+    """Skylights would be reflected as bright dots."""
+    floor = {"diffuse_color": (0.0, 0.0, 0.0), "roughness": 0.3}
+    item = "floor", quad(60.0), floor, np.eye(4)
+    view = look((0.0, -4.0, 4.0), (0.0, 0.0, 0.0), (160, 120))
+    peaks = []
+    for radius in (0.01, 0.5):
+        # Of equal power, behind the mirror image of the camera.
+        lamp = Light("/Lamp", "SphereLight", at((0, 4, 4)), (1000.0 / radius**2,) * 3, {"radius": radius})
+        peaks.append(float(radiance(renderer, scene(item, lights=[lamp]), view)[..., 1].max()))
+    alpha, way = 0.3**2, math.hypot(4.0, 4.0)
+    narrow, wide = (alpha + radius / (2.0 * way) for radius in (0.01, 0.5))
+    # The distribution's peak is the inverse square of its width; shadowing differs by some percent.
+    assert peaks[1] / peaks[0] == pytest.approx((narrow / wide) ** 2, rel=0.05)
+
+
 def half_seen(kind: str, place: Any) -> Any:
     """Return the part of a lamp of half width 0.5 m that is on one side of a line at a place [m]."""
     if kind in ("RectLight", "CylinderLight"):

@@ -11,13 +11,15 @@ wp.set_module_options({"enable_backward": False, "block_dim": 1})
 class Lamp:
     """Light source: 0 distant, 1 sphere or cylinder, 2 flat and emitting along its axis.
 
-    From its middle to its edges go `across` and `down`, a cylinder's half length and nothing, or nothing.
+    From its middle to its edges go `across` and `down`, a cylinder's half length and nothing, or nothing. The
+    extent is the radius of a disc with its area, at a distance of 1 if it is distant.
     """
 
     kind: wp.int32
     round: wp.int32
     across: wp.vec3f
     down: wp.vec3f
+    half_extent: wp.float32
     position: wp.vec3f
     axis: wp.vec3f
     strength: wp.vec3f

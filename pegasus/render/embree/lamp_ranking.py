@@ -6,7 +6,7 @@ import numpy.typing as npt
 LANES = 8
 """Number of lamps at a time."""
 
-_COLUMNS = 14
+_COLUMNS = 15
 _NEVER = 1.0e30
 
 RANKING = """
@@ -15,7 +15,7 @@ RANKING = """
     typedef unsigned char Bytes __attribute__((vector_size(8)));
     // What a point reflects of a lamp beside its diffuse light, relative to that: `weight` times the lobe of
     // the reflection model, at most `most`; `view` is the cosine of eye and normal.
-    struct Gloss { float weight, square, mask, view, most; };
+    struct Gloss { float weight, alpha, mask, view, most; };
     const auto gloss_of = [&](const auto& material, float view) -> Gloss {
         const bool coated = material.clearcoat > 0.0f;
         const float roughness =
@@ -27,7 +27,7 @@ RANKING = """
         const float shine = least + (1.0f - least) * grazing;
         const float weight = 0.25f * favoured * shine / (view * (1.0f - mask) + mask);
         // Reflections of up to a tenth of the diffuse light change nothing.
-        return {weight, square, mask, view, weight > square ? weight / (square * mask) : 0.0f};
+        return {weight, alpha, mask, view, weight > square ? weight / (square * mask) : 0.0f};
     };
     // The three lamps with the strongest light at a point, as probes see it: -1 for none, their values, and
     // their irradiance per unit of strength; then the light of all lamps, and the squared distance to the
@@ -92,9 +92,10 @@ RANKING = """
                 // `between` over its root.
                 const Eight toward_eye = (x * way[0] + y * way[1] + z * way[2]) * -inverse;
                 const Eight sum = most(toward_eye * 2.0f + 2.0f, none + 1.0e-6f);
-                const Eight q = between * between * (gloss.square - 1.0f) + sum;
+                const Eight alpha = least(column(14, k) * inverse + gloss.alpha, one), narrow = alpha * alpha;
+                const Eight q = between * between * (narrow - 1.0f) + sum;
                 const Eight shadowing = nl * (1.0f - gloss.mask) + gloss.mask;
-                const Eight lobe = sum * sum * gloss.square / (q * q * shadowing);
+                const Eight lobe = sum * sum * narrow / (q * q * shadowing);
                 ranked *= lobe * gloss.weight + 1.0f;
                 if (!any(ranked > none + result.values[2])) continue;
             }
@@ -128,7 +129,7 @@ RANKING = """
 
 
 def lamp_columns(lamps: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
-    """Return lamps as columns for `rank_lamps`, their number a multiple of `LANES`, shape (14, P).
+    """Return lamps as columns for `rank_lamps`, their number a multiple of `LANES`, shape (15, P).
 
     A distant lamp is one at its direction from each point; lamps that fill up the last columns are dark.
 
@@ -146,6 +147,7 @@ def lamp_columns(lamps: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
     columns[11, :count] = lamps["softness"]
     columns[12, :count] = np.where(distant, 0.0, lamps["radius"] ** 2)
     columns[12, count:] = 1.0
+    columns[14, :count] = lamps["half_extent"]
     columns[13] = _NEVER
     columns[13, :count][~distant] = 0.0
     return columns

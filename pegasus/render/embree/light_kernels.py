@@ -22,6 +22,7 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
     }} points;
     struct alignas(32) Lamps {{
         float kind[8], position[3][8], axis[3][8], strength[3][8], softness[8], radius[8], shown[8];
+        float half_extent[8];
     }} lamps;
     typedef float Row[8];
     const auto row = [](const Row& values) {{
@@ -164,6 +165,7 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
                     lamps.kind[j] = (float)(lamp.kind);
                     lamps.softness[j] = lamp.softness;
                     lamps.radius[j] = lamp.radius;
+                    lamps.half_extent[j] = lamp.half_extent;
                 }}
                 if (!some) continue;
                 // Irradiance at normal incidence, as `lamp_onto`; the reflection model applies the cosine.
@@ -183,11 +185,12 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
                 const Eight nh = least(most(n.dot(half), none), one);
                 const Eight vh = least(most(-v.dot(half), none), one);
                 const Eight slant = one - vh, squared = slant * slant, grazing = squared * squared * slant;
-                const Eight gloss = lobe(roughness, nh, nl, nv);
+                const Eight half_angle = row(lamps.half_extent) * (distant ? one : one / length);
+                const Eight gloss = lobe(roughness, half_angle, nh, nl, nv);
                 Three sent = base * (one / pi) + (mirror * (one - grazing) + top * grazing) * gloss;
                 if (coated) {{
                     const Eight shine = coat * (grazing * 0.96f + 0.04f);
-                    sent = sent * (one - shine) + shine * lobe(coat_roughness, nh, nl, nv);
+                    sent = sent * (one - shine) + shine * lobe(coat_roughness, half_angle, nh, nl, nv);
                 }}
                 lit = lit + light * sent * nl;
                 if (passing) lit = lit + light * base * (most(-cosine, none) * passes * (one / pi));

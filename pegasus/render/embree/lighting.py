@@ -291,7 +291,7 @@ def _row(light: Light, middle: Array) -> Any:
     if light.kind == "DistantLight":
         radius = np.radians(light.parameters.get("angle", 0.53)) / 2
         row["kind"], row["axis"], row["strength"] = _DISTANT, sun_direction(light), color
-        row["radius"] = np.sin(radius)
+        row["radius"], row["half_extent"] = np.sin(radius), np.sin(radius) / 2
         # Radiance of the disc for each unit of irradiance.
         row["softness"] = 1.0 / (np.pi * np.sin(radius) ** 2) if radius > 1e-6 else 0.0
         return row
@@ -309,7 +309,7 @@ def _row(light: Light, middle: Array) -> Any:
         row["round"] = light.kind == "DiskLight"
         row["kind"], row["axis"] = _FLAT, -matrix[:3, 2] / max(z, 1e-300)
         row["strength"] = color if normalized else color * area
-        row["softness"] = area / np.pi
+        row["softness"], row["half_extent"] = area / np.pi, np.sqrt(area / np.pi) / 2
         return row
     radius *= x
     across, surface = np.pi * radius**2, 4 * np.pi * radius**2
@@ -318,6 +318,6 @@ def _row(light: Light, middle: Array) -> Any:
         row["across"] = matrix[:3, 0] * light.parameters.get("length", 1.0) / 2
         length = light.parameters.get("length", 1.0) * x
         across, surface = 2 * radius * length, 2 * np.pi * radius * length
-    row["kind"], row["radius"] = _BALL, radius
+    row["kind"], row["radius"], row["half_extent"] = _BALL, radius, np.sqrt(across / np.pi) / 2
     row["strength"] = color * across / (max(surface, 1e-12) if normalized else 1.0)
     return row

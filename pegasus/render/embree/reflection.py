@@ -152,9 +152,12 @@ REFLECTION = """
         const Eight top = least(luminance_of(mirror) * 50.0f, one) * (r3 + a * 1.04f);
         return seen * (mirror * (r2 - a * 1.04f) + top);
     };
-    // Distribution times shadowing over 4 nl nv (Walter et al. 2007, eqs. 33 and 34).
-    const auto lobe = [&](const Eight& roughness, const Eight& nh, const Eight& nl, const Eight& nv) {
-        const Eight alpha = most(roughness * roughness, none + 0.004f), square = alpha * alpha;
+    // Distribution times shadowing over 4 nl nv (Walter et al. 2007, eqs. 33 and 34). Half the angle from a
+    // lamp's middle to its edge widens it (Karis 2013).
+    const auto lobe = [&](const Eight& roughness, const Eight& half_angle, const Eight& nh, const Eight& nl,
+            const Eight& nv) {
+        const Eight alpha = least(most(roughness * roughness, none + 0.004f) + half_angle, one);
+        const Eight square = alpha * alpha;
         const Eight q = nh * nh * (square - 1.0f) + 1.0f, k = alpha * 0.5f;
         const Eight value = square * 0.25f / (q * q * pi * (nl * (one - k) + k) * (nv * (one - k) + k));
         return value;
