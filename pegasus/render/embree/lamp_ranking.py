@@ -23,7 +23,10 @@ RANKING = """
         const float alpha = wp::max(roughness * roughness, 0.004f), square = alpha * alpha;
         view = wp::min(wp::max(view, 1.0e-3f), 1.0f);
         const float slant = 1.0f - view, grazing = slant * slant * slant * slant * slant;
-        const float least = material.reflectance + 0.6f * material.metallic, mask = 0.5f * alpha;
+        const auto& mirror = material.specular;
+        const float least = material.has_specular != 0 ? (mirror[0] + mirror[1] + mirror[2]) / 3.0f
+                                                       : material.reflectance + 0.6f * material.metallic;
+        const float mask = 0.5f * alpha;
         const float shine = least + (1.0f - least) * grazing;
         const float weight = 0.25f * favoured * shine / (view * (1.0f - mask) + mask);
         // Reflections of up to a tenth of the diffuse light change nothing.

@@ -106,8 +106,9 @@ class MaterialTable:
                 row[f"{name}_map"] = self._use(value, cut if name == "opacity" else None)
             else:
                 row[name], row[f"{name}_map"] = value, -1
-        if row["roughness_map"] >= 0:
-            row["roughness"] = self._mean(int(row["roughness_map"][0]))
+        for name in ("metallic", "roughness"):
+            if row[f"{name}_map"] >= 0:
+                row[name] = self._mean(int(row[f"{name}_map"][0]))
         row["has_specular"] = material.specular_color is not None
         row["clearcoat"] = 1.0 if isinstance(material.clearcoat, Texture) else material.clearcoat
         coat = material.clearcoat_roughness

@@ -33,7 +33,7 @@ class TextureUse:
 class SurfaceMaterial:
     """Inputs of UsdPreviewSurface: a constant, and a row of the texture uses or -1.
 
-    The roughness is the mean of its texture where there is one.
+    Roughness and metalness are the means of their textures where there are any.
     """
 
     diffuse: wp.vec3f
