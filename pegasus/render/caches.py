@@ -13,6 +13,8 @@ from pegasus.scene.scene import Entity, Scene
 
 CHUNK = 80_000
 """Rays that one thread processes at a time."""
+_SMALL = 8_192
+"""Pixels of an image up to which two threads would take longer than one."""
 _LENSES = 8
 
 
@@ -69,7 +71,7 @@ class LensRays:
         rows = max(CHUNK // width, 1)
         # An even number of equal chunks keeps two or four threads busy to the end.
         count = -(-height // rows)
-        count = min(count + count % 2, height)
+        count = 1 if width * height <= _SMALL else min(count + count % 2, height)
         edges = [height * k // count * width for k in range(count + 1)]
         self.chunks = [RayChunk(a, b - a) for a, b in pairwise(edges)]
         """The rows of the image in nearly equal parts, shared out among threads."""
