@@ -19,7 +19,8 @@ from pegasus.scene.scene import Scene, Texture
 
 _LOG = logging.getLogger(__name__)
 
-_VERSION = 5
+_VERSION = 6
+"""To be raised with each change of the lighting: files that are kept hold the light of before."""
 _KEPT = 64
 """Number of files that are kept: each scene of a dataset with other lights or materials makes one."""
 _PROBES = 16_000
