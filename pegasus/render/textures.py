@@ -23,7 +23,8 @@ class TextureAtlas:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Path, bool, int, float], int] = {}
-        self._levels: list[Pixels] = []
+        self._images: list[list[Pixels]] = []
+        self._packed: Pixels | None = None
         self._rows: list[tuple[int, int, int, int]] = []
         self._size = 0
 
@@ -44,9 +45,9 @@ class TextureAtlas:
             self._numbers[key] = len(self._rows)
             height, width = levels[0].shape[:2]
             self._rows.append((self._size, width, height, len(levels)))
-            for level in levels:
-                self._levels.append(np.ascontiguousarray(level).view(np.uint32).ravel())
-                self._size += level.shape[0] * level.shape[1]
+            self._images.append([np.ascontiguousarray(level).view(np.uint32)[..., 0] for level in levels])
+            self._packed = None
+            self._size += sum(level.shape[0] * level.shape[1] for level in levels)
         return self._numbers[key]
 
     def table(self) -> npt.NDArray[np.int32]:
@@ -59,21 +60,21 @@ class TextureAtlas:
 
     def levels(self, number: int) -> list[Pixels]:
         """Return the mip levels of an image, rows from the top, shape (height, width) each."""
-        first, width, height, count = self._rows[number]
-        levels = []
-        for _ in range(count):
-            levels.append(self.pixels()[first : first + width * height].reshape(height, width))
-            first += width * height
-            width, height = max(width // 2, 1), max(height // 2, 1)
-        return levels
+        return self._images[number]
 
     def pixels(self) -> Pixels:
         """Return all levels of all images, rows from the top."""
-        if not self._levels:
+        if not self._images:
             return np.zeros(1, dtype=np.uint32)
-        if len(self._levels) > 1:
-            self._levels = [np.concatenate(self._levels)]
-        return self._levels[0]
+        if self._packed is None:
+            self._packed = np.concatenate([level.ravel() for levels in self._images for level in levels])
+            # The levels share its memory from now on.
+            first = 0
+            for levels in self._images:
+                for number, level in enumerate(levels):
+                    levels[number] = self._packed[first : first + level.size].reshape(level.shape)
+                    first += level.size
+        return self._packed
 
 
 def decoding_table() -> Floats:
