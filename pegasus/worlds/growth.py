@@ -143,10 +143,7 @@ def _strips(outline: Outline, step: float) -> tuple[Array, IntArray]:
     width = np.interp(height, heights, widths)
     u = 0.5 + np.stack([-width, 0.0 * width, width], axis=1)
     places = np.stack([u, np.broadcast_to(height[:, None], u.shape)], axis=-1).reshape(-1, 2)
-    first = (3 * np.arange(len(height) - 1)[:, None] + np.arange(2)).ravel()
-    lower = np.stack([first, first + 1, first + 4], axis=1)
-    upper = np.stack([first, first + 4, first + 3], axis=1)
-    cells = np.stack([lower, upper], axis=1).reshape(-1, 3)
+    cells = _grid_faces(len(height), 3)
     corners = places[cells]
     one, two = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     return places, cells[one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0] > 1e-9]
@@ -231,12 +228,16 @@ def grid_sheet(grid: Array) -> tuple[Array, IntArray, Array]:
     Args:
         grid: Points [m], shape (R, C, 3).
     """
-    rows, columns = grid.shape[:2]
-    first = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    lower = np.stack([first, first + 1, first + columns + 1], axis=1)
-    upper = np.stack([first, first + columns + 1, first + columns], axis=1)
-    faces = np.stack([lower, upper], axis=1).reshape(-1, 3)
+    faces = _grid_faces(*grid.shape[:2])
     normal = np.cross(np.gradient(grid, axis=1), np.gradient(grid, axis=0))
     length = np.sqrt((normal * normal).sum(axis=2, keepdims=True))
     normal = normal / np.where(length > 1e-12, length, 1.0)
     return grid.reshape(-1, 3), faces, normal.reshape(-1, 3)
+
+
+def _grid_faces(rows: int, columns: int) -> IntArray:
+    """Return the triangles between the points of a grid, row by row."""
+    first = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    lower = np.stack([first, first + 1, first + columns + 1], axis=1)
+    upper = np.stack([first, first + columns + 1, first + columns], axis=1)
+    return np.stack([lower, upper], axis=1).reshape(-1, 3)

@@ -23,10 +23,9 @@ def card(stage, name, rows, **bent):
     grown.write_foliage(SimpleNamespace(stage=stage), "/Foliage", leaves, OUTLINES[name], rows=rows)
     mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/Foliage"))
     faces = np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)
-    places = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").ComputeFlattened()
     points = np.array(mesh.GetPointsAttr().Get(), dtype=np.float64)
-    places = np.array(places, dtype=np.float64)
-    return points[faces], places[faces] if len(places) == len(points) else places.reshape(-1, 3, 2)
+    places = np.array(UsdGeom.PrimvarsAPI(mesh).GetPrimvar("st").ComputeFlattened(), dtype=np.float64)
+    return points[faces], places[faces]
 
 
 def areas(corners):

@@ -37,25 +37,6 @@ def lamp_toward(lamp: Lamp, point: wp.vec3f) -> wp.vec4f:
     return wp.vec4f(way[0] / length, way[1] / length, way[2] / length, length)
 
 
-@wp.func
-def lamp_onto(lamp: Lamp, point: wp.vec3f, normal: wp.vec3f) -> wp.float32:
-    """Return the irradiance of a surface per unit of a lamp's strength, by the shading normal only.
-
-    A surface that faces the lamp gets exactly pi L r^2 / d^2 from a sphere, and L A / (d^2 + A / pi) from a
-    disk on its axis.
-    """
-    if lamp.kind == 0:
-        return wp.max(wp.dot(normal, lamp.axis), 0.0)
-    way = lamp.position - point
-    cosine = wp.dot(normal, way)
-    if cosine <= 0.0:
-        return 0.0
-    square = wp.max(wp.dot(way, way), lamp.radius * lamp.radius)
-    if lamp.kind == 2:
-        return cosine * wp.max(-wp.dot(way, lamp.axis), 0.0) / (square * (square + lamp.softness))
-    return cosine / (square * wp.sqrt(square))
-
-
 @wp.kernel
 def leave_probes(
     lamps: wp.array(dtype=Lamp),

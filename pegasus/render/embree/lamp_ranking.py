@@ -14,7 +14,8 @@ RANKING = """
     const float favoured = 10.0f;
     typedef unsigned char Bytes __attribute__((vector_size(8)));
     // What a point reflects of a lamp beside its diffuse light, relative to that: `weight` times the lobe of
-    // the reflection model, at most `most`; `view` is the cosine of eye and normal.
+    // the reflection model, at most `most`, with Schlick's reflectance (1994) at the cosine of eye and
+    // normal, `view`; `mask` is the k of Smith's shadowing.
     struct Gloss { float weight, alpha, mask, view, most; };
     const auto gloss_of = [&](const auto& material, float view) -> Gloss {
         const bool coated = material.clearcoat > 0.0f;

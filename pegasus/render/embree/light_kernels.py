@@ -168,7 +168,8 @@ _LIGHT = f"""{EIGHT}{TEXTURE}
                     lamps.half_extent[j] = lamp.half_extent;
                 }}
                 if (!some) continue;
-                // Irradiance at normal incidence, as `lamp_onto`; the reflection model applies the cosine.
+                // Irradiance at normal incidence: exactly pi L r^2 / d^2 from a sphere, and
+                // L A / (d^2 + A / pi) from a disk on its axis. The reflection model applies the cosine.
                 const Eight kind = row(lamps.kind), radius = row(lamps.radius);
                 const Three axis = rows(lamps.axis), toward = rows(lamps.position) - place;
                 const Eight length = most(root(toward.dot(toward)), none + 1.0e-6f);
