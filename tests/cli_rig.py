@@ -4,13 +4,13 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 import yaml
 
 from pegasus.base.system import resource
 from pegasus.cli.main import main
+from tests.waits import LIMIT
 
 SCENARIO = {"name": "test", "world": "flat", "duration": 1.0, "vehicles": [{"model": "iris"}]}
 GEOMETRIC = {"model": "geometric", "trajectory": [{"takeoff": {"height": 2.0}}]}
@@ -157,13 +157,5 @@ def command(folder, *arguments):
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
     )
-
-
-def wait_until(condition):
-    """Wait until a condition holds; fail after 30 s."""
-    end = time.monotonic() + 30.0
-    while not condition():
-        assert time.monotonic() < end, "it did not come to it"
-        time.sleep(0.02)

@@ -1,5 +1,6 @@
 """Fixtures and hooks of all tests: cache, stages, order of files, required and skipped tests."""
 
+import functools
 import gc
 import os
 import signal
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-REQUIRABLE = ("browser", "px4", "ardupilot")
+REQUIRABLE = ("browser", "photo", "px4", "ardupilot")
 """Markers of tests that need programs which are not installed with the package."""
 
 TESTS = Path(__file__).parent
@@ -147,6 +148,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     counts = Counter(item.path for item in items)
     first = {TESTS / name: rank for rank, name in enumerate(LONG)}
     items.sort(key=lambda item: (first.get(item.path, len(LONG)), -counts[item.path], item.path))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of photo mode where it cannot render."""
+    if item.get_closest_marker("photo") and (missing := _missing_for_photos()):
+        pytest.skip(missing)
+
+
+@functools.cache
+def _missing_for_photos() -> str | None:
+    """Return what photo mode lacks on this machine, and the command that installs it."""
+    from pegasus.base.errors import ConfigError
+    from pegasus.render.photo.renderer import load_mitsuba
+
+    try:
+        load_mitsuba()
+    except ConfigError as error:
+        return f"photo mode {error.problem}; {error.remedy}"
+    return None
 
 
 @pytest.hookimpl(wrapper=True)

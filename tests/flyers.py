@@ -1,6 +1,5 @@
 """Backends and vehicles shared by the tests of the simulation."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +58,3 @@ def hovering(**kwargs):
     kwargs.setdefault("position", HIGH)
     controller = GeometricController(trajectories.hold(height=kwargs["position"][2]), spin_up=0.0)
     return Multirotor("iris", backends=[controller], **kwargs)
-
-
-def wait_for(condition, limit=30.0):
-    end = time.monotonic() + limit
-    while not condition():
-        assert time.monotonic() < end, "condition not met in time"
-        time.sleep(0.005)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.waits import LIMIT
+
 KERNELS, DISABLED, TUNABLES = "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "GLIBC_TUNABLES"
-LIMIT = 300.0  # [s]
 
 
 def digests(script: Path, **variables: str) -> Any:

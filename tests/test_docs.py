@@ -51,6 +51,7 @@ from pegasus.faults import FAULTS, Fault, Region
 from pegasus.optics.lens import FocusedLens
 from pegasus.sensors import SENSORS, Accelerometer, Gyroscope, Rtk, SkyView, Thermal, Vibration
 from pegasus.worlds import GENERATORS
+from tests.waits import LIMIT
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -379,6 +380,6 @@ def test_readings_are_typed(tmp_path):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=LIMIT,
     )
     assert checked.returncode == 0, checked.stdout

@@ -12,6 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.waits import LIMIT
+
 CI = Path(__file__).parents[1] / ".ci"
 # Stand-in for Python: it logs its arguments, and copies itself into the environments that it makes.
 STAND_IN = """#!/usr/bin/env bash
@@ -93,7 +95,7 @@ def environment(tmp_path):
             [tmp_path / ".ci" / "environment", *arguments],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LIMIT,
             env={
                 "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
                 "HOME": str(tmp_path),

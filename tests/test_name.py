@@ -9,6 +9,7 @@ import pytest
 import pegasus_multirotor
 from pegasus.cli import doctor
 from tests.test_packaging import ROOT
+from tests.waits import LIMIT
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_an_extension_that_comes_second_says_so(theirs, installed):
     """Kit would report a missing module pegasus.isaac without the name conflict that causes it."""
     code = KIT.format(root=str(ROOT), theirs=str(theirs), own=str(installed))
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=theirs.parent, capture_output=True, text=True, timeout=60
+        [sys.executable, "-S", "-c", code], cwd=theirs.parent, capture_output=True, text=True, timeout=LIMIT
     )
     said = done.stderr.splitlines()
     assert said[0].startswith(
@@ -97,7 +98,7 @@ def test_the_command_says_so(theirs, installed, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
     )
     assert done.returncode == 2
     (said,) = done.stderr.splitlines()

@@ -14,10 +14,9 @@ import pytest
 
 import pegasus
 from pegasus.version import __version__
+from tests.waits import LIMIT
 
 ROOT = Path(__file__).parents[1]
-LIMIT = 300.0
-"""Longest run of a command [s]; on a loaded machine compiling the step takes over a minute."""
 # Stand-in for Python in `pegasus.sh`: it logs its arguments, and copies itself into new environments.
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$PWD"): $*" >>"$CALLS"
@@ -58,7 +57,7 @@ def wheel(tmp_path_factory):
     # pip downloads the build backend only if it is not installed.
     here = ["--no-build-isolation"] if find_spec("hatchling") else []
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps", *here]
-    subprocess.run([*pip, "--wheel-dir", folder, ROOT], check=True, capture_output=True, timeout=120)
+    subprocess.run([*pip, "--wheel-dir", folder, ROOT], check=True, capture_output=True, timeout=LIMIT)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -94,7 +93,7 @@ def test_installed_command(wheel, tmp_path):
         "--no-index",
         "--quiet",
     ]
-    subprocess.run([*install, wheel], check=True, capture_output=True, timeout=60)
+    subprocess.run([*install, wheel], check=True, capture_output=True, timeout=LIMIT)
     # Use the dependencies of this process. Links to the clone among them (.pth files) are not followed.
     (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     (packages / "dependencies.pth").write_text(
@@ -123,7 +122,7 @@ def test_import_is_light(line):
     """An import would load an engine, a renderer, a simulator or a plotting library without need."""
     code = f"import sys; {line}; print(*[name for name in {HEAVY} if name in sys.modules])"
     loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     assert loaded.stdout.split() == []
 
@@ -210,7 +209,7 @@ def clone(tmp_path):
             env=settings | environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LIMIT,
         )
         return ended, calls.read_text().splitlines()
 

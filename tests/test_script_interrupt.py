@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from tests.cli_rig import wait_until
 from tests.test_packaging import clone
+from tests.waits import LIMIT, wait_until
 
 __all__ = ["clone"]
 
@@ -46,7 +46,7 @@ def members(session):
 def test_ctrl_c_at_each_call(clone, tmp_path, call):
     """Ctrl-C during an installation would cause a traceback, or leave pip or temporary files behind."""
     process = started(clone, tmp_path, environment={"INTERRUPT_AT": str(call)})
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, out) == (130, "")
     said = err.splitlines()
     assert said[-1] == "pegasus.sh: interrupted"
@@ -64,7 +64,7 @@ def test_signal_to_the_script_alone(clone, tmp_path, number, code):
     process = started(clone, tmp_path, environment={"PIP_WAITS_FOR": str(held)})
     wait_until(lambda: "pip install" in (tmp_path / "calls").read_text())
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == code
     assert err.splitlines()[-1] == "pegasus.sh: interrupted"
     wait_until(lambda: not members(process.pid))
@@ -83,7 +83,7 @@ def test_progress_in_a_terminal(clone, tmp_path):
         while b"Collecting numpy" not in shown:
             shown += os.read(terminal, 1000)
         held.unlink()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=LIMIT) == 0
     finally:
         os.close(terminal)
     lines = shown.decode().split("\r\x1b[K")

@@ -17,6 +17,7 @@ from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.config.settings import user_settings
 from pegasus.environment import Environment
 from pegasus.sensors.imu import ImuReading
+from tests.waits import LIMIT
 
 PEER = Path(__file__).with_name("ardupilot_peer.py")
 RATE = 400.0
@@ -103,7 +104,7 @@ class Rig:
 
     def connect(self):
         """Step until all instances are in lockstep, and then once more."""
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + LIMIT
         while any(link.contact is Contact.ABSENT for link in self.backend.links):
             assert time.monotonic() < deadline, "no peer came"
             self.step()

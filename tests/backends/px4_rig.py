@@ -18,10 +18,9 @@ from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.config.settings import user_settings
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
 from pegasus.sensors.imu import Accelerometer, Gyroscope
+from tests.waits import LIMIT
 
 PEER = Path(__file__).with_name("px4_peer.py")
-LIMIT = 20.0
-"""How long anything may take [s]."""
 _SCRIPT = """\
 #!/bin/sh
 # Started as ETC -s SCRIPT -i N -d; the options of instance N, else those of all.

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 
 from pegasus.backends.mavlink.messages import Decoder, HilSensor, encode
+from tests.waits import LIMIT
 
 PEER = Path(__file__).with_name("px4_peer.py")
-LIMIT = 10.0
-"""How long anything may take [s]."""
 
 
 def sensor(count, *, fields=0x1FFF, usec=None, **values):

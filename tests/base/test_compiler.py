@@ -47,6 +47,7 @@ from pegasus.base.step_math import (
     vector,
     wrapped,
 )
+from tests.waits import LIMIT
 
 OFFSET = 0.25
 FACTOR, MASK, HALF = Word(0xD2511F53), Word(0xFFFFFFFF), Word(32)
@@ -253,7 +254,7 @@ def test_other_threads_may_print_meanwhile(tmp_path):
     """The first lines of a panel whose session compiles the step would be lost."""
     environment = os.environ | {"PEGASUS_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", _PRINTS_MEANWHILE]
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120.0)
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT)
     assert found.returncode == 0, found.stderr
     printed = [int(line) for line in found.stdout.splitlines()]
     # The start of Warp and a compilation take some tenths of a second.

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.base.row_functions import COUNT, FUNCTIONS
+from tests.waits import LIMIT
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -30,7 +31,7 @@ def test_a_row_does_not_depend_on_the_processor():
     for kernels in ("Nehalem", "Haswell", None):
         environment = kept | ({"OPENBLAS_CORETYPE": kernels} if kernels else {})
         run = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=240, check=True
+            command, env=environment, capture_output=True, text=True, timeout=LIMIT, check=True
         )
         digests.append(json.loads(run.stdout))
     assert digests[0] == digests[1] == digests[2]

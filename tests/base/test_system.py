@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pegasus.base.system import replacing, yield_to_others
+from tests.waits import LIMIT
 
 
 def test_threads_that_write_one_file(tmp_path):
     """Two threads would write into the same temporary file, and one of them fail or leave half of it."""
-    file, meeting = tmp_path / "deep" / "table.npz", threading.Barrier(4, timeout=20.0)
+    file, meeting = tmp_path / "deep" / "table.npz", threading.Barrier(4, timeout=LIMIT)
     failures = []
 
     def write(content):

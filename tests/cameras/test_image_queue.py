@@ -22,10 +22,10 @@ from pegasus.cameras import (
 from pegasus.core.renderer import NOTHING
 from pegasus.core.visuals import Visuals
 from tests.flyers import PLAIN_IRIS
+from tests.waits import LIMIT
 
 WALL = Plane((1.0, 0.0, 0.0), 5.0, "/World/wall", "wall")
 NOISY = Imaging(full_well=500.0, read_noise=0.05)
-LIMIT = 10.0  # [s]
 
 
 class BareRenderer(AnalyticRenderer):

@@ -24,9 +24,9 @@ from tests.cli_rig import (
     flying,
     one_line,
     pegasus,
-    wait_until,
     write,
 )
+from tests.waits import LIMIT, wait_until
 
 __all__ = ["pegasus"]
 
@@ -245,7 +245,7 @@ def test_completion(tmp_path, shell, words, known):
         env=environment() | given | {"_PEGASUS_COMPLETE": f"complete_{shell}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
     )
     assert known in ended.stdout
 
@@ -310,7 +310,7 @@ def test_interrupt(tmp_path, signals, code):
             process.send_signal(number)
             if len(signals) > 1:
                 wait_until(lambda: process.poll() is not None or (folder / "summary.json").exists())
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
     log = read_log(folder)

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.cli_rig import environment
+from tests.waits import LIMIT
 
 # Python reports thousands of audit events: imports, opened files, created folders.
 # Ctrl-C is sent at one of those after the command's first import.
@@ -33,8 +34,6 @@ finally:
 """
 RUN = ["run", "first_flight", "--duration", "0.1", "--out", "runs"]
 PARTS = 8
-LIMIT = 300.0
-"""Longest run of a command [s]; on a loaded machine compiling the step takes over a minute."""
 
 
 def interrupted(folder, instant, *arguments, **options):

@@ -58,6 +58,7 @@ def test_a_fitted_camera_sees_all_and_as_large_as_it_goes() -> None:
         assert span.min() + span.max() == pytest.approx(1.0, abs=0.02)
 
 
+@pytest.mark.photo
 def test_pictures_are_made_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thumbnails would change without a change of their content."""
     monkeypatch.setattr(thumbnails, "_SAMPLES", 1)
@@ -85,6 +86,7 @@ def test_an_unknown_name_is_told_before_anything_is_drawn(names: Sequence[str], 
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.photo
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unwritable folder would cause a traceback after the first image."""
     monkeypatch.setattr(thumbnails, "_thumbnail", lambda *_: b"")

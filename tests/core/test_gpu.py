@@ -17,6 +17,7 @@ from pegasus.core.plant import own_columns
 from pegasus.core.plant_models import parameters_of
 from pegasus.dynamics import plant
 from pegasus.dynamics.plant_rows import PlantRows
+from tests.waits import LIMIT
 
 start_warp()
 
@@ -49,7 +50,9 @@ def end_of_step(device, count=300):
 def test_every_kernel_of_a_flight_compiles_for_gpus():
     """If this fails, a step function uses what exists on CPUs only."""
     script = Path(__file__).with_name("gpu_kernels.py")
-    made = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    made = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
     assert made.returncode == 0, made.stderr
     lines = dict(line.split() for line in made.stdout.splitlines())
     for part in (

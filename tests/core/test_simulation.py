@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from flyers import HIGH, Constant, Listener, hovering, wait_for
+from flyers import HIGH, Constant, Listener, hovering
 
 from pegasus import Backend, ConfigError, Multirotor, Playback, Simulation
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Battery, IdealMotor, ThrustCurve
 from pegasus.sensors import IMU, Magnetometer
+from tests.waits import LIMIT, wait_until
 
 
 def test_adding_and_removing_while_flying():
@@ -114,7 +115,7 @@ def test_pause_from_another_thread_holds_still_and_resumes():
         sim.play()
         sim.pause()
         runner.start()
-        wait_for(lambda: sim.playback is Playback.PLAYING)
+        wait_until(lambda: sim.playback is Playback.PLAYING)
         sim.pause()
         held = sim.step_count
         position = vehicle.state.position.copy()
@@ -125,7 +126,7 @@ def test_pause_from_another_thread_holds_still_and_resumes():
         sim.step()
         assert sim.step_count == held + 1
         sim.play()
-        runner.join(timeout=60)
+        runner.join(timeout=LIMIT)
         assert not runner.is_alive()
         assert sim.step_count == 1000
 
@@ -136,9 +137,9 @@ def test_stop_from_another_thread_ends_the_run():
         sim.add(hovering())
         runner = threading.Thread(target=lambda: sim.run(1e6))
         runner.start()
-        wait_for(lambda: sim.step_count > 10)
+        wait_until(lambda: sim.step_count > 10)
         sim.stop()
-        runner.join(timeout=60)
+        runner.join(timeout=LIMIT)
         assert not runner.is_alive()
         assert sim.step_count == 0
 
@@ -387,9 +388,9 @@ def test_running_for_ever_ends_with_a_stop():
         sim.add(hovering())
         runner = threading.Thread(target=lambda: sim.run(np.inf))
         runner.start()
-        wait_for(lambda: sim.step_count > 10)
+        wait_until(lambda: sim.step_count > 10)
         sim.stop()
-        runner.join(timeout=60)
+        runner.join(timeout=LIMIT)
         assert not runner.is_alive()
 
 
@@ -400,9 +401,9 @@ def test_steps_end_with_a_stop():
         sim.add(Multirotor("iris", backends=[listener]))
         runner = threading.Thread(target=lambda: sim.step(10**9))
         runner.start()
-        wait_for(lambda: sim.step_count > 10)
+        wait_until(lambda: sim.step_count > 10)
         sim.stop()
-        runner.join(timeout=60)
+        runner.join(timeout=LIMIT)
         assert not runner.is_alive()
         assert listener.calls == ["start", "stop"]
 

@@ -174,7 +174,7 @@ def test_a_texture_that_is_not_there(dataset, tmp_path):
     assert "wall.usda" in said
 
 
-@pytest.mark.parametrize(("kept", "photo"), [(300, False), (5, True)])
+@pytest.mark.parametrize(("kept", "photo"), [(300, False), pytest.param(5, True, marks=pytest.mark.photo)])
 def test_an_openexr_texture_cut_short(dataset, tmp_path, kept, photo):
     """A worker would end in a traceback, or the texture be drawn black."""
     mitsuba = pytest.importorskip("mitsuba", reason="needs mitsuba: pip install pegasus-multirotor[photo]")

@@ -15,12 +15,12 @@ from pegasus.dataset.episode import plan_of
 from pegasus.dataset.generation import make_dataset, open_jobs
 from pegasus.dataset.recipe import Recipe, manifest_of, write_manifest
 from pegasus.dataset.workers import make_job
+from tests.waits import LIMIT
 
 pytest.importorskip("embreex", reason="needs embreex: pip install pegasus-multirotor[render]")
 pytest.importorskip("warp", reason="needs warp-lang: pip install pegasus-multirotor[render]")
 
 FRAMES = 24
-LIMIT = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def wait_for_frames(run, out, count):
 
 def wait_for_the_end_of_session(number):
     """Wait until no process of a session is left, zombies aside."""
-    limit = time.monotonic() + 10.0
+    limit = time.monotonic() + LIMIT
     while living := _living(number):
         assert time.monotonic() < limit, living
         time.sleep(0.02)

@@ -20,7 +20,8 @@ from pegasus.experiments import sweep
 from pegasus.experiments.outcome import OutcomeAudit
 from pegasus.experiments.sweep import equal_flights
 from pegasus.experiments.table import columns_of, write_table
-from tests.cli_rig import environment, one_line, pegasus, wait_until
+from tests.cli_rig import environment, one_line, pegasus
+from tests.waits import LIMIT, wait_until
 
 __all__ = ["pegasus"]
 
@@ -31,7 +32,6 @@ HOP = {
     "vehicles": [{"model": "iris", "backends": [{"model": "geometric", "trajectory": FLIGHT}]}],
 }
 GUSTS = {"world.wind.model": "gusts", "world.wind.mean_velocity": [[2.0, 0.0, 0.0]]}
-LIMIT = 60.0
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pxr import Usd, UsdGeom
 from tests.isaac.contract import VERSIONS
 from tests.isaac.fakes import interface
 from tests.isaac.window_user import opened, rows, section
+from tests.waits import LIMIT
 
 FILES = (
     "Hospital/hospital.usd",
@@ -52,7 +53,7 @@ def press(user, name):
 
 def waited(user, condition):
     """Let frames pass until a background task has finished."""
-    end = time.monotonic() + 20.0
+    end = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < end, user.messages
         user.update()

@@ -16,6 +16,7 @@ from pegasus.isaac import command, packages
 from pegasus.isaac.launch import OUT_SETTING, PLAY_SETTING, SCENARIO_SETTING
 from tests.isaac.installations import packaged, unpacked
 from tests.test_packaging import ROOT
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the scripts of Windows are others")
 
@@ -117,7 +118,9 @@ BARE = [sys.executable, "-S", "-E", "-m", "pegasus"]
 
 def test_the_standard_library_is_enough(installation):
     """In Isaac Sim's Python without packages the command would end in a traceback."""
-    done = subprocess.run([*BARE, "isaac", "--dry-run"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*BARE, "isaac", "--dry-run"], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert shlex.split(done.stdout) == [str(installation / "python.sh"), "-m", "pegasus.cli.isaac_flight"]
 
@@ -130,7 +133,9 @@ def test_within_the_environment_of_isaac_sim(tmp_path):
     variables = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PEGASUS_CACHE_DIR": cache}
 
     def ask(*line):
-        return subprocess.run(line, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            line, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT
+        )
 
     line = [python, "-m", "pegasus", "isaac", "--dry-run"]
     done = ask(*line)
@@ -214,7 +219,7 @@ def test_its_exit_code_outlives_isaac_sim(tmp_path, arguments, code, said):
         env=os.environ | {"PEGASUS_EXIT_CODE_FILE": str(handed_over), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
     )
     assert ended.returncode == code, ended.stderr
     assert handed_over.read_text() == str(code)

@@ -12,6 +12,7 @@ import pytest
 import pegasus
 from tests.isaac.contract import ROOTS, VERSIONS
 from tests.isaac.test_contract import PACKAGE
+from tests.waits import LIMIT
 
 ROOT = PACKAGE.parent.parent
 STANDALONE = """
@@ -33,7 +34,7 @@ print([name for name in sys.modules if name.startswith("pegasus.isaac") and name
 def test_pegasus_loads_nothing_of_kit():
     """Without Isaac Sim pegasus could not be imported, or with it a start would take half a minute."""
     done = subprocess.run(
-        [sys.executable, "-c", STANDALONE % (ROOTS,)], capture_output=True, text=True, timeout=120, cwd=ROOT
+        [sys.executable, "-c", STANDALONE % (ROOTS,)], capture_output=True, text=True, timeout=LIMIT, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     loaded, own = (ast.literal_eval(line) for line in done.stdout.splitlines()[-2:])

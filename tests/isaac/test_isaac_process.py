@@ -6,7 +6,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from pegasus.base.errors import ConfigError
 from pegasus.isaac import process
 from tests.isaac.installations import executable, unpacked
+from tests.waits import LIMIT, wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no process groups")
 
@@ -69,14 +69,6 @@ def fly(tmp_path, isaac_sim):
         os.kill(number, signal.SIGKILL)
 
 
-def wait_until(condition, what):
-    """Wait for a condition, for half a minute at most."""
-    end = time.monotonic() + 30.0
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.02)
-
-
 def alive(number):
     """Return whether a process runs; zombies do not count."""
     try:
@@ -98,7 +90,7 @@ def test_who_is_told_to_end_leaves_what_was_flown(fly, tmp_path, number, code):
     launcher = fly()
     flight = int((tmp_path / "flies").read_text())
     launcher.send_signal(number)
-    ended = launcher.wait(timeout=30)
+    ended = launcher.wait(timeout=LIMIT)
     assert not alive(flight)
     if code is not None:
         assert ended == code
@@ -112,7 +104,7 @@ def test_a_script_that_is_killed_ends_the_flight(fly, tmp_path):
     script = int(facts(flight)[1])
     assert script != launcher.pid
     os.kill(script, signal.SIGKILL)
-    assert launcher.wait(timeout=30) == 143
+    assert launcher.wait(timeout=LIMIT) == 143
     assert not alive(flight)
     assert (tmp_path / "kept").is_file()
 
@@ -121,7 +113,7 @@ def test_who_does_not_end_is_killed(fly, tmp_path):
     """A hanging Isaac Sim would hold the GPU until a reboot."""
     launcher = fly(deaf=True, patience=0.5)
     launcher.send_signal(signal.SIGTERM)
-    assert launcher.wait(timeout=30) != 0
+    assert launcher.wait(timeout=LIMIT) != 0
     assert not alive(int((tmp_path / "flies").read_text()))
 
 
@@ -132,7 +124,7 @@ def test_one_that_is_stopped_ends_too(fly, tmp_path):
     os.kill(flight, signal.SIGSTOP)
     wait_until(lambda: facts(flight)[0] == "T", "the stop")
     launcher.send_signal(signal.SIGTERM)
-    assert launcher.wait(timeout=30) == 143
+    assert launcher.wait(timeout=LIMIT) == 143
 
 
 def test_an_end_that_takes_too_long(isaac_sim):

@@ -16,6 +16,7 @@ from pegasus.isaac import packages
 from pegasus.isaac.installation import Installation
 from tests.isaac.installations import executable
 from tests.test_packaging import ROOT
+from tests.waits import LIMIT
 
 # A stand-in for pip: records its arguments; installs only from a folder that contains wheels.
 PIP = """#!/bin/sh
@@ -159,5 +160,7 @@ def test_the_window_does_without_the_packages_of_the_command():
         "from tests.isaac.user import User; user = User(kit); user.fly_square(); kit.timeline.play();"
         "user.update(20); print(user.simulation.step_count > 10, user.messages); user.extension.on_shutdown()"
     )
-    done = subprocess.run([sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT
+    )
     assert done.stdout.splitlines()[-1].startswith("True"), done.stdout + done.stderr

@@ -13,6 +13,7 @@ from tests.isaac.contract import VERSIONS
 from tests.isaac.fakes import interface
 from tests.isaac.fakes.application import PERSPECTIVE
 from tests.isaac.window_user import opened, rows, section, steered
+from tests.waits import LIMIT
 
 
 def pose(user):
@@ -260,8 +261,8 @@ def look(user, count):
 
 
 def until(user, condition):
-    """Let frames pass until a condition holds, for half a minute at most."""
-    end = time.monotonic() + 30.0
+    """Let frames pass until a condition holds, for within the limit."""
+    end = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < end, "it did not come to it"
         user.update()

@@ -15,15 +15,19 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from pegasus.backends.mavlink.process import AutopilotProcess
+from tests.waits import LIMIT
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-"""Path of Chromium; None if it is not installed."""
+_PROGRAMS = (
+    [os.environ["PEGASUS_BROWSER"]]
+    if "PEGASUS_BROWSER" in os.environ
+    else ["chromium", "chromium-browser", "google-chrome"]
+)
+CHROMIUM = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+"""Path of Chromium, or of the program that PEGASUS_BROWSER names; None if it is not installed."""
 
 PICTURES = Path(os.environ.get("PEGASUS_SCREENSHOTS") or Path(__file__).parents[2] / ".ci" / "screenshots")
 """Folder of the images of pages."""
 
-LIMIT = 60.0
-"""Longest wait for anything that a page is to do [s]; a machine under load takes long."""
 
 _FRAME_PAUSE = 1000.0
 """Pause between two frames of the 3D view [ms]; software would draw 60 frames/s on all cores."""
@@ -222,7 +226,7 @@ class Page:
         """End the browser with all of its processes, and delete its profile."""
         if self._socket is not None:
             self._socket.close()
-        self._process.stop(timeout=10.0)
+        self._process.stop(timeout=LIMIT)
         self._profile.cleanup()
 
     def __enter__(self) -> "Page":

@@ -4,7 +4,7 @@ import msgspec
 import viser
 from websockets.sync.client import connect
 
-from tests.panel.panel_rig import LIMIT
+from tests.waits import LIMIT
 
 CAMERA = {
     "type": "ViewerCameraMessage",

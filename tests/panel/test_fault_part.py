@@ -2,11 +2,12 @@
 
 import pytest
 import yaml
-from panel_rig import last_error, wait_until
+from panel_rig import last_error
 
 from pegasus.faults import FAULTS, build_fault
 from pegasus.panel import Panel
 from pegasus.panel.fault_part import parameters_text
+from tests.waits import wait_until
 
 
 def test_faults_are_injected_listed_and_healed(session):

@@ -9,11 +9,12 @@ import weakref
 
 import numpy as np
 import pytest
-from panel_rig import last_error, wait_until
+from panel_rig import last_error
 
 from pegasus.core.simulation import Playback
 from pegasus.panel import Panel, Session, Topic
 from pegasus.panel.board import Board
+from tests.waits import LIMIT, wait_until
 
 
 def test_no_toolkit():
@@ -222,7 +223,7 @@ def test_several_users(flat):
     for user in users:
         user.start()
     for user in users:
-        user.join(timeout=20)
+        user.join(timeout=LIMIT)
         assert not user.is_alive()
     assert len(flat.snapshot.vehicles) == 6
     assert not any(message.error for message in flat.messages)
@@ -244,7 +245,7 @@ def test_loading_does_not_hold_up_others(flat, monkeypatch):
     assert flat.simulation.play()
     assert flat.simulation.pause()
     go_on.set()
-    loader.join(timeout=20)
+    loader.join(timeout=LIMIT)
     assert last_error(flat) == "MemoryError; the terminal shows details"
     assert flat.world.loaded == "flat"
 

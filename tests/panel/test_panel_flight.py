@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from panel_rig import last_error, wait_until
+from panel_rig import last_error
 
 from pegasus import Multirotor
 from pegasus.base.frames import quaternion_from_euler
@@ -16,6 +16,7 @@ from pegasus.panel.pilot_part import PilotInput, gamepad_positions, stick_positi
 from pegasus.panel.view_part import viewpoint
 from pegasus.recording.reader import read_log
 from tests.flyers import PLAIN_IRIS
+from tests.waits import wait_until
 
 
 @pytest.fixture

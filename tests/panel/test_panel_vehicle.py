@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from panel_rig import last_error, wait_until
+from panel_rig import last_error
 
 from pegasus import Simulation
 from pegasus.backends import BACKENDS, PX4
@@ -15,6 +15,7 @@ from pegasus.control import GeometricController
 from pegasus.core.multirotor import Multirotor
 from pegasus.panel import Panel
 from pegasus.panel.choices import controller_names
+from tests.waits import wait_until
 
 SLOPE = """#usda 1.0
 (

@@ -7,7 +7,6 @@ import weakref
 
 import numpy as np
 import pytest
-from panel_rig import wait_until
 
 from pegasus import Backend, Multirotor, Simulation
 from pegasus.base.errors import ConfigError
@@ -15,6 +14,7 @@ from pegasus.config.files import load_world
 from pegasus.core.simulation import Playback
 from pegasus.panel import Session
 from pegasus.recording.reader import read_log
+from tests.waits import LIMIT, wait_until
 
 
 class Failing(Backend):
@@ -275,7 +275,7 @@ def test_closing_while_others_ask():
             asker.start()
         session.close()
         for asker in askers:
-            asker.join(timeout=10)
+            asker.join(timeout=LIMIT)
         assert ended == [True] * 3
 
 
@@ -306,7 +306,7 @@ def test_calls_from_many_threads(session):
     for asker in askers:
         asker.start()
     for asker in askers:
-        asker.join(timeout=20)
+        asker.join(timeout=LIMIT)
     assert answers == {i: [(i, k) for k in range(50)] for i in range(6)}
 
 

@@ -16,6 +16,7 @@ from pegasus.base.frames import quaternion_from_euler
 from pegasus.core.state import Reference
 from pegasus.recording import McapRecorder, plot_flight, read_log
 from pegasus.recording.reader import Log
+from tests.waits import LIMIT
 
 BLUE, ORANGE, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 
@@ -128,4 +129,4 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path: Path) -> None:
         "assert dict(matplotlib.rcParams) == before\n"
         "assert not sys.modules['matplotlib.pyplot'].get_fignums()\n"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", program], timeout=60, check=True)
+    subprocess.run([sys.executable, "-W", "error", "-c", program], timeout=LIMIT, check=True)

@@ -30,6 +30,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.core.sensor import Reading
 from pegasus.recording import McapRecorder, read_log
 from pegasus.recording.mcap_file import McapFile
+from tests.waits import LIMIT
 
 
 def messages(path: Path, topic: str | None = None) -> Iterator[tuple[Any, Any, Any]]:
@@ -581,7 +582,7 @@ def test_a_killed_process_leaves_all_but_the_last_chunk(tmp_path: Path) -> None:
         f"random_flight(Killed({str(tmp_path / 'log')!r}), steps=1500)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, timeout=LIMIT, check=False)
     assert done.returncode == -signal.SIGKILL
     random_flight(McapRecorder(tmp_path / "whole"), steps=1500)
     log, whole = read_log(tmp_path / "log"), read_log(tmp_path / "whole")

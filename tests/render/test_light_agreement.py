@@ -33,6 +33,7 @@ def renderers() -> Iterator[tuple[Renderer, Renderer]]:
     traced.close()
 
 
+@pytest.mark.photo
 @pytest.mark.parametrize("name", ["flat", "box_room"])
 def test_fast_and_path_traced_light_agree(
     benchmark: ModuleType, renderers: tuple[Renderer, Renderer], name: str

@@ -1,10 +1,6 @@
 """Tests of the Mitsuba renderer against closed forms and the Embree renderer."""
 
-import builtins
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +14,12 @@ from pegasus.base.errors import ConfigError
 from pegasus.optics.lens import KannalaBrandt
 from pegasus.render import NOTHING, RenderObject, View
 from pegasus.render.embree.renderer import EmbreeRenderer
-from pegasus.render.photo import renderer as renderers
 from pegasus.render.photo import shapes as shapes
-from pegasus.render.photo.renderer import VARIANT, MitsubaRenderer, load_mitsuba
+from pegasus.render.photo.renderer import MitsubaRenderer, load_mitsuba
 from pegasus.render.sky import EMISSION
 from pegasus.scene.scene import Entity, Light, Scene, Texture
+
+pytestmark = pytest.mark.photo
 
 GRAY: dict[str, Any] = {"diffuse_color": (0.5, 0.5, 0.5)} | LAMBERT
 
@@ -542,55 +539,3 @@ def test_a_closed_renderer_keeps_no_shapes() -> None:
     assert free_number() > free
     one.close()
     assert free_number() <= free
-
-
-@pytest.mark.parametrize("package", ["mitsuba", "pyoidn"])
-def test_a_missing_extra_is_one_line(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra a user would see a traceback instead of the install command."""
-    importer = builtins.__import__
-    module = renderers.importlib.import_module
-
-    def refuse(name: str, *args: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == package:
-            raise ImportError(name=package)
-        return importer(name, *args, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    monkeypatch.setattr(
-        renderers.importlib, "import_module", lambda name: refuse(name) if name == package else module(name)
-    )
-    with pytest.raises(ConfigError, match=rf"{package}.* pip install pegasus-multirotor\[photo\]"):
-        MitsubaRenderer()
-
-
-def test_without_llvm_the_remedy_is_one_line() -> None:
-    """Without the library photos would end in a traceback of Mitsuba that names no package."""
-    code = """
-from pegasus.base.errors import ConfigError
-from pegasus.render.photo.renderer import MitsubaRenderer
-from pegasus.render.sky import EMISSION
-try:
-    MitsubaRenderer()
-except ConfigError as error:
-    print(error)
-"""
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"DRJIT_LIBLLVM_PATH": "/nowhere/libLLVM.so"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert run.stdout.startswith("renderer = 'mitsuba': needs the library libLLVM of version 17 or later")
-    assert "apt install libllvm19" in run.stdout
-    assert run.stdout.count("\n") == 1
-
-
-@pytest.mark.parametrize("variant", [None, VARIANT])
-def test_an_old_llvm_is_refused(variant: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old LLVM would end the process at the first image, or at the first one after a refusal."""
-    mitsuba, drjit = load_mitsuba()
-    monkeypatch.setattr(mitsuba, "variant", lambda: variant)
-    monkeypatch.setattr(drjit.detail, "llvm_version", lambda: (15, 0, 7))
-    with pytest.raises(ConfigError, match=r"found LLVM 15\.0\.7.*apt install libllvm19"):
-        MitsubaRenderer()

@@ -1,13 +1,13 @@
 """Tests of deferred scenes: data is read when it is needed, once, and nothing else."""
 
 import threading
-import time
 
 import pytest
 
 from pegasus.core.assembly import placed_world, world_of
 from pegasus.scene import deferred, translate, translation
 from pegasus.scene.deferred import DeferredScene
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -112,12 +112,3 @@ def test_what_fails_in_the_background_is_told_to_who_asks(tmp_path, caplog):
     assert not scene.has_outline
     with pytest.raises(Exception, match="no such USD file"):
         print(scene.entities)
-
-
-def wait_until(condition):
-    """Wait until another thread has fulfilled a condition."""
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("waited for 30 s")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waits import LIMIT
+
 pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
 
 WORLDS = ("courtyard", "race_gates")
@@ -19,7 +21,7 @@ def digests(**variables):
     script = Path(__file__).with_name("collider_digest.py")
     done = subprocess.run(
         [sys.executable, script, *WORLDS],
-        env=environment, capture_output=True, text=True, timeout=300, check=True,
+        env=environment, capture_output=True, text=True, timeout=LIMIT, check=True,
     )  # fmt: skip
     return done.stdout.splitlines()
 

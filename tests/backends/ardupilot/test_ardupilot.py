@@ -13,6 +13,7 @@ from ardupilot_rig import RATE, Bare, Rig, launched, remote
 from pegasus import AutopilotError, ConfigError, Multirotor
 from pegasus.backends.ardupilot.lockstep import Contact
 from pegasus.environment import Environment
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -102,7 +103,7 @@ def test_silence_beyond_the_limit(caplog):
         (failure,) = rig.backend.failures
         assert (failure.autopilot, failure.problem) == (f"ArduPilot {mute}", "has not answered within 0.2 s")
         assert (failure.time, failure.exit_status) == (silent, None)
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + LIMIT
         while rig.backend.links[0].contact is not Contact.LOCKSTEP:
             assert time.monotonic() < deadline
             time.sleep(0.01)

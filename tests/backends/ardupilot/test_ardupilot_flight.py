@@ -13,6 +13,7 @@ from pegasus.backends.ardupilot.ardupilot import ArduPilot
 from pegasus.backends.ardupilot.lockstep import Contact
 from pegasus.backends.mavlink import messages
 from pegasus.sensors.imu import IMU, Accelerometer, Gyroscope
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 REAL = os.environ.get("ARDUPILOT_DIR")
@@ -65,7 +66,7 @@ class GroundStation:
     def __init__(self, instance):
         self.system, self.sequence = instance + 1, 0
         self.decoder, self.heartbeat = messages.Decoder(), messages.Heartbeat()
-        self.socket = socket.create_connection(("127.0.0.1", 5760 + 10 * instance), timeout=5.0)
+        self.socket = socket.create_connection(("127.0.0.1", 5760 + 10 * instance), timeout=LIMIT)
         self.socket.setblocking(False)
 
     def command(self, number, **parameters):

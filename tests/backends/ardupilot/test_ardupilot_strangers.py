@@ -12,6 +12,7 @@ from ardupilot_rig import Bare, Rig, launched, remote, vehicle
 from pegasus.backends.ardupilot import lockstep
 from pegasus.backends.ardupilot.lockstep import Contact
 from pegasus.sensors.imu import ImuReading
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -58,7 +59,7 @@ def test_a_second_ardupilot_at_the_port(tmp_path, warnings):
     with Rig(launched(tmp_path / "ardupilot", "--pilot", "echo")) as rig:
         rig.connect()
         rig.add_peer("--repeat", "0.01")
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + LIMIT
         while not warnings():
             assert time.monotonic() < deadline
             rig.steps_match(1)

@@ -17,17 +17,7 @@ import pytest
 from pegasus.backends.mavlink.link import LONGEST_WAIT, LinkClosedError, TcpServerLink, open_link
 from pegasus.backends.mavlink.messages import Decoder, HilSensor, encode
 from pegasus.base.errors import ConfigError
-
-LIMIT = 10.0
-
-
-def until(condition):
-    """Wait until a condition holds, and return its value."""
-    deadline = time.monotonic() + LIMIT
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "not within the limit"
-        time.sleep(0.005)
-    return found
+from tests.waits import LIMIT, wait_until
 
 
 def readable(link, limit=LIMIT):
@@ -171,7 +161,7 @@ def test_what_was_sent_before_the_end_is_received(pair):
 def test_one_after_the_other(pair):
     """A restarted autopilot would be refused, or get the rest of its predecessor's message."""
     ends = pair("tcpin")
-    until(lambda: ends.link.send(bytes(100_000)) or len(ends.link._backlog) > 65536)
+    wait_until(lambda: ends.link.send(bytes(100_000)) or len(ends.link._backlog) > 65536)
     ends.peer.close()
     ends.link.drop()
     assert not ends.link.accept()

@@ -18,6 +18,7 @@ from pegasus.backends.mavlink.ports import (
     server_at,
 )
 from pegasus.base.errors import ConfigError
+from tests.waits import LIMIT
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who holds a port")
 OPEN = {"tcp": listen, "udp": bind_udp}
@@ -46,7 +47,7 @@ class Holder:
         return self
 
     def __exit__(self, *_):
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=LIMIT)
 
 
 def has_ipv6():
@@ -73,7 +74,7 @@ def test_does_not_block(kind):
 def test_listens():
     """A connection made before the simulation accepts would be refused."""
     with listen("127.0.0.1", 0) as listener:
-        with closing(socket.create_connection(listener.getsockname(), timeout=5)) as client:
+        with closing(socket.create_connection(listener.getsockname(), timeout=LIMIT)) as client:
             client.sendall(b"early")
             listener.settimeout(5)
             connection, _ = listener.accept()
@@ -143,7 +144,7 @@ def test_peers(family):
                 caller.stdin.flush()
                 assert caller.stdout.readline() == "closed\n"
                 assert peers_of(connection) == set()
-            caller.communicate(timeout=10)
+            caller.communicate(timeout=LIMIT)
 
 
 @ON_LINUX

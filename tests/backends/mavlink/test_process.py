@@ -12,8 +12,8 @@ import pytest
 
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
 from pegasus.base.errors import ConfigError
+from tests.waits import LIMIT, wait_until
 
-LIMIT = 10.0
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, or what only Linux has")
 # They print their process ids, and "ready" once they have set up the signals that they ignore.
 STUBBORN = "trap '' TERM; echo $$ ready; while :; do sleep 0.05; done"
@@ -51,15 +51,6 @@ def program(tmp_path):
     stop_all(made, timeout=0.0)
 
 
-def until(condition):
-    """Wait until a condition holds, and return its value."""
-    deadline = time.monotonic() + LIMIT
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "not within the limit"
-        time.sleep(0.01)
-    return found
-
-
 def state(pid):
     """Return the state of a process: Z for a zombie, "" when there is none."""
     if not Path("/proc/self/stat").exists():
@@ -78,13 +69,13 @@ def gone(pid):
 
 def end_of(process):
     """Wait until a process has ended by itself, and return its end."""
-    until(lambda: process.poll() is not None)
+    wait_until(lambda: process.poll() is not None)
     return process.poll()
 
 
 def ready(log):
     """Return the process ids in a log once it says "ready"."""
-    words = until(
+    words = wait_until(
         lambda: (text := log.read_text() if log.exists() else "") and "ready" in text and text.split()
     )
     return [int(word) for word in words if word.isdigit()]
@@ -197,7 +188,7 @@ def test_start_again(program):
     for _ in range(2):
         process.start()
         assert process.returncode is None
-        until(lambda: process.last_lines()[-1:] == ["ready"])
+        wait_until(lambda: process.last_lines()[-1:] == ["ready"])
         assert process.last_lines() == [f"run {process.pid}", "ready"]
         with pytest.raises(RuntimeError, match="autopilot 0 is already running"):
             process.start()
@@ -334,7 +325,7 @@ def test_end_of_the_owner(tmp_path, end):
             assert not any(gone(pid) for pid in pids)
             simulation.kill()
         simulation.wait(LIMIT)
-        assert until(lambda: all(gone(pid) for pid in pids))
+        assert wait_until(lambda: all(gone(pid) for pid in pids))
     finally:
         simulation.kill()
         simulation.wait()
@@ -345,7 +336,7 @@ def test_stubborn_program_of_a_killed_owner(tmp_path):
     simulation, pids = owner(tmp_path, FAMILY, "process.start(); time.sleep(600)")
     simulation.kill()
     simulation.wait(LIMIT)
-    assert until(lambda: all(gone(pid) for pid in pids))
+    assert wait_until(lambda: all(gone(pid) for pid in pids))
 
 
 def test_owner_that_has_forked(tmp_path):
@@ -353,10 +344,10 @@ def test_owner_that_has_forked(tmp_path):
     after = "process.start()\nif os.fork() == 0: (folder / 'forked').touch()\ntime.sleep(600)"
     simulation, pids = owner(tmp_path, "echo $$ ready; exec sleep 600", after)
     try:
-        until((tmp_path / "forked").exists)
+        wait_until((tmp_path / "forked").exists)
         simulation.kill()
         simulation.wait(LIMIT)
-        assert until(lambda: all(gone(pid) for pid in pids))
+        assert wait_until(lambda: all(gone(pid) for pid in pids))
     finally:
         os.killpg(simulation.pid, signal.SIGKILL)
 
@@ -379,9 +370,9 @@ def test_end_of_the_supervisor(program, number):
     process = program("sleep 600 & echo $!; echo $$; echo ready; wait")
     pids = started(process)
     process._supervisor.send_signal(number)
-    assert until(lambda: gone(process.pid))
+    assert wait_until(lambda: gone(process.pid))
     assert end_of(process) == -number
-    assert until(lambda: all(gone(pid) for pid in pids))
+    assert wait_until(lambda: all(gone(pid) for pid in pids))
 
 
 @ON_LINUX
@@ -394,4 +385,4 @@ def test_supervisor_that_hangs(program, monkeypatch):
     begin = time.monotonic()
     process.stop(timeout=0.1)
     assert time.monotonic() - begin < 1.5
-    assert until(lambda: all(gone(pid) for pid in pids))
+    assert wait_until(lambda: all(gone(pid) for pid in pids))

@@ -28,6 +28,7 @@ from px4_rig import (
 from pegasus import Simulation
 from pegasus.backends import PX4
 from pegasus.backends.px4.hil_instance import Phase
+from tests import waits
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 MISSION = "--mission hover --ready 0.5 --height 1"
@@ -88,7 +89,7 @@ def flight(tree, options="", *, end=END, back=False, limited=(AT - 0.02, AT + 0.
             simulation.step()
             if is_limited:
                 longest = max(longest, time.monotonic() - begin)
-        instance, deadline = backends[0]._instances[0], time.monotonic() + 10.0
+        instance, deadline = backends[0]._instances[0], time.monotonic() + waits.LIMIT
         # Wall-clock delays of the peer may cover more simulated time than the others' flight has.
         while back and instance.phase is not Phase.LOCKSTEP and time.monotonic() < deadline:
             simulation.step()
@@ -327,7 +328,7 @@ def test_restart_of_a_px4_that_was_started_elsewhere(tmp_path, caplog):
         assert vehicle.state.position[0, 2] < 0.3
         with Elsewhere(tmp_path, number, *options):
             # While it is not connected the simulation runs at full speed: wait by wall time.
-            deadline = time.monotonic() + 10.0
+            deadline = time.monotonic() + waits.LIMIT
             while backend._instances[0].phase is Phase.ABSENT and time.monotonic() < deadline:
                 simulation.step()
             fly_until(simulation, lambda: vehicle.state.position[0, 2] > 0.5)

@@ -6,7 +6,7 @@ import tty
 
 import numpy as np
 import pytest
-from px4_rig import LIMIT, Answerer, Recorder, controls, iris
+from px4_rig import Answerer, Recorder, controls, iris
 
 from pegasus import Simulation
 from pegasus.backends import PX4
@@ -19,6 +19,7 @@ from pegasus.backends.mavlink.messages import (
     LocalPositionNed,
     encode,
 )
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import yaml
-from px4_rig import LIMIT, PX4Tree, free_instance, iris, refused, sensors
+from px4_rig import PX4Tree, free_instance, iris, refused, sensors
 
 from pegasus import Backend, ConfigError, Multirotor, Simulation
 from pegasus.backends import BACKENDS, PX4
@@ -14,6 +14,7 @@ from pegasus.backends.mavlink.ports import bind_udp, first_free_instance, listen
 from pegasus.base.components import build
 from pegasus.base.system import resource
 from pegasus.dynamics import IdealMotor
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 IRIS = yaml.safe_load(resource("config", "vehicles", "iris.yaml").read_text())

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from simulator_end import LIMIT, PEER, Simulator, sensor
+from simulator_end import PEER, Simulator, sensor
 
 from pegasus.backends.mavlink.messages import (
     CommandLong,
@@ -20,6 +20,7 @@ from pegasus.backends.mavlink.messages import (
     HilActuatorControls,
     HilSensor,
 )
+from tests.waits import LIMIT
 
 TRANSCRIPT = Path(__file__).parents[1] / "data" / "px4_transcript.json.gz"
 SILENT = 11

@@ -22,6 +22,7 @@ from pegasus.config.files import load_scenario, load_vehicle
 from pegasus.config.scenario import PX4Spec
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
 from pegasus.sensors import Odometry, OpticalFlow, Rangefinder
+from tests.waits import LIMIT
 
 DIRECTORY = os.environ.get("PX4_DIR")
 pytestmark = [
@@ -78,7 +79,7 @@ def test_a_px4_that_waits_already(real, tmp_path, known):
     stranger = program.process(number, directory=tmp_path / "stranger", log=tmp_path / "stranger.log")
     stranger.start()
     try:
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + LIMIT
         while not any("Waiting for simulator" in line for line in stranger.last_lines(50)):
             assert time.monotonic() < deadline
             time.sleep(0.05)

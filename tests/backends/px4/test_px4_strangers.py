@@ -10,13 +10,14 @@ from contextlib import closing
 import numpy as np
 import pytest
 import yaml
-from px4_rig import LIMIT, Answerer, Elsewhere, call, controls, datagrams, free_instance, iris, refused
+from px4_rig import Answerer, Elsewhere, call, controls, datagrams, free_instance, iris, refused
 
 from pegasus import Simulation
 from pegasus.backends import PX4
 from pegasus.backends.mavlink.messages import CommandLong, Decoder, Heartbeat, SetPositionTargetLocalNed
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.cli.main import main
+from tests.waits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has connected")

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from dds_rig import DDSPeer, until
+from dds_rig import DDSPeer
+
+from tests.waits import wait_until
 
 _FIRST_MARK, _DOMAINS = 4350, range(40, 100)
 """The first of the ports that runs of the tests mark their domains with, and the domains."""
@@ -52,7 +54,7 @@ def nothing_stays(peer, tidy):  # noqa: ARG001
     """Assert that after the test no thread or open file of it is left; the peer stays."""
     before = _threads(), _files()
     yield
-    until(lambda: (_threads(), _files()) == before)
+    wait_until(lambda: (_threads(), _files()) == before)
 
 
 def _threads():

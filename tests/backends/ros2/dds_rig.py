@@ -1,24 +1,14 @@
-"""The DDS peer process at the other end of a pipe, and waiting conditions."""
+"""The DDS peer process at the other end of a pipe."""
 
 import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+from tests.waits import LIMIT, wait_until
+
 PEER = Path(__file__).with_name("dds_peer.py")
-LIMIT = 30.0
-"""How long anything may take [s]."""
-
-
-def until(condition, limit=LIMIT):
-    """Wait until a condition holds, and return its value."""
-    deadline = time.monotonic() + limit
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "not within the limit"
-        time.sleep(0.005)
-    return found
 
 
 class DDSPeer:
@@ -44,7 +34,7 @@ class DDSPeer:
     def messages(self, topic, count=1):
         """Return the messages of a topic, once there are enough."""
         found = []
-        until(lambda: found.extend(self.ask("take", topic=topic)) or len(found) >= count)
+        wait_until(lambda: found.extend(self.ask("take", topic=topic)) or len(found) >= count)
         return found
 
     def freeze(self):

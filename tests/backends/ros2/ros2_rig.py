@@ -2,10 +2,9 @@
 
 from importlib.util import find_spec
 
-from dds_rig import until
-
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
+from tests.waits import wait_until
 
 # The same tests run over rclpy where ROS 2 is installed.
 TRANSPORT = "rclpy" if find_spec("rclpy") else "cyclonedds"
@@ -66,7 +65,7 @@ def seen(sim, peer, topics):
                 newest[topic] = message
         return newest.keys() >= set(topics)
 
-    until(step)
+    wait_until(step)
     return newest
 
 

@@ -4,7 +4,6 @@ import logging
 
 import numpy as np
 import pytest
-from dds_rig import until
 from ros2_rig import TRANSPORT, begin
 from ros2_types import Header, Path, Point, Pose, PoseStamped
 
@@ -13,6 +12,7 @@ from pegasus.backends.ros2.graph import RELIABLE, SENSOR_DATA
 from pegasus.backends.ros2.messages import decode, encode
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.base.errors import ConfigError
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 
@@ -59,7 +59,7 @@ def test_people_are_seen_and_led(nothing_stays, caplog):  # noqa: ARG001
         poses = node.subscription(PoseStamped, "/people/guest/pose", SENSOR_DATA)
         goal = node.publisher(PoseStamped, "/people/guard/goal_pose", RELIABLE)
         path = node.publisher(Path, "/people/guard/path", RELIABLE)
-        until(lambda: goal.matched and path.matched)
+        wait_until(lambda: goal.matched and path.matched)
         second.position = np.array([4.0, 5.0, 0.25])
         seen = []
 
@@ -68,7 +68,7 @@ def test_people_are_seen_and_led(nothing_stays, caplog):  # noqa: ARG001
             seen.extend(decode(PoseStamped, data) for data in poses.take())
             return len(seen) > 2
 
-        until(heard)
+        wait_until(heard)
         newest = seen[-1]
         assert newest.header.frame_id == "map"
         place, turn = newest.pose.position, newest.pose.orientation
@@ -82,7 +82,7 @@ def test_people_are_seen_and_led(nothing_stays, caplog):  # noqa: ARG001
                 sim.step()
                 return len(first.told) >= count
 
-            until(look)
+            wait_until(look)
 
         goal.publish(encode(at(7.0, 8.0)))
         told(1)

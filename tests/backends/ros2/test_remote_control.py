@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-from dds_rig import until
 from ros2_rig import TRANSPORT, begin
 from ros2_types import Bool
 
@@ -13,6 +12,7 @@ from pegasus.backends.ros2.graph import RELIABLE
 from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.remote_control import RemoteControl
 from pegasus.backends.ros2.transport import open_transport
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 
@@ -30,22 +30,22 @@ def test_pause_resume_reset(nothing_stays):  # noqa: ARG001
         other = open_transport(TRANSPORT)
         node = other.node("tester")
         pause, reset = (node.publisher(Bool, f"/pegasus/{name}", RELIABLE) for name in ("pause", "reset"))
-        until(lambda: pause.matched and reset.matched)
+        wait_until(lambda: pause.matched and reset.matched)
         # A stopped simulation stays stopped.
         pause.publish(encode(Bool(False)))
         runner = threading.Thread(target=sim.run, args=(1e6,), kwargs={"speed": 1.0})
         runner.start()
-        until(lambda: iris.state.position[0, 2] < 49.9)
+        wait_until(lambda: iris.state.position[0, 2] < 49.9)
         pause.publish(encode(Bool(True)))
-        until(lambda: sim.playback is Playback.PAUSED)
+        wait_until(lambda: sim.playback is Playback.PAUSED)
         still = sim.step_count
         reset.publish(encode(Bool(True)))
         # It stops for a moment, then continues as before.
-        until(lambda: sim.step_count == 0 and sim.playback is Playback.PAUSED)
+        wait_until(lambda: sim.step_count == 0 and sim.playback is Playback.PAUSED)
         assert still > 0
         assert iris.state.position[0, 2] == 50.0
         pause.publish(encode(Bool(False)))
-        until(lambda: sim.step_count > 10)
+        wait_until(lambda: sim.step_count > 10)
         sim.stop()
         runner.join()
         other.close()
@@ -64,11 +64,11 @@ def test_a_reset_that_fails(nothing_stays, caplog):  # noqa: ARG001
         sim.reset = reset
         other = open_transport(TRANSPORT)
         publisher = other.node("tester").publisher(Bool, "/pegasus/reset", RELIABLE)
-        until(lambda: publisher.matched)
+        wait_until(lambda: publisher.matched)
         for number in range(1, 3):
             publisher.publish(encode(Bool(True)))
-            until(lambda number=number: len(caplog.records) == number)
+            wait_until(lambda number=number: len(caplog.records) == number)
         publisher.publish(encode(Bool(True)))
-        until(lambda: sim.playback is Playback.PLAYING)
+        wait_until(lambda: sim.playback is Playback.PLAYING)
         other.close()
     assert "invalid command to the simulation: PX4 0 did not start" in caplog.records[0].getMessage()

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from dds_rig import LIMIT, DDSPeer, until
+from dds_rig import DDSPeer
 from px4_rig import fly_until, says
 from ros2_rig import TRANSPORT, Witness, begin, ignore, listen, seen, stamp_of, xyz, xyzw
 from scipy.spatial.transform import Rotation
@@ -16,6 +16,7 @@ from pegasus.backends.ros2.backend import ROS2 as SAME
 from pegasus.control import GeometricController, trajectories
 from pegasus.estimation import EKF
 from pegasus.sensors import IMU, Odometry, Rangefinder
+from tests.waits import LIMIT, wait_until
 
 pytest.importorskip("cyclonedds")
 
@@ -64,7 +65,7 @@ def test_state_and_readings_are_true(peer, nothing_stays):  # noqa: ARG001
         sim.add(iris)
         sim.run(7.0)
         listen(peer, topics)
-        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
         found = seen(sim, peer, topics)
         ignore(peer, topics)
         now = sim.time
@@ -112,7 +113,7 @@ def test_the_estimate_beside_the_truth(peer, nothing_stays):  # noqa: ARG001
         sim.add(iris)
         sim.run(12.0)
         listen(peer, topics)
-        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
         found = seen(sim, peer, topics)
         ignore(peer, topics)
     message = found["/drone0/estimate"]
@@ -147,7 +148,7 @@ def test_no_estimate_before_it_is_known(peer, nothing_stays):  # noqa: ARG001
         iris = Multirotor("iris", backends=[backend], estimator=EKF())
         sim.add(iris)
         listen(peer, topics)
-        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
         seen(sim, peer, {"/drone0/odom": "Odometry"})
         assert np.isnan(iris.estimate.position).all()
         assert peer.ask("take", topic="/drone0/estimate") == []
@@ -275,16 +276,16 @@ def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
         listen(
             peer, {"/gone/state/pose": "PoseStamped", "/here/state/pose": "PoseStamped", "/clock": "Clock"}
         )
-        nodes = until(
+        nodes = wait_until(
             lambda: {"/gone/pegasus", "/here/pegasus"} <= (found := peer.ask("nodes")).keys() and found
         )
-        until(lambda: "rt/gone/sensors/imu" in peer.ask("nodes")["/gone/pegasus"]["writes"])
+        wait_until(lambda: "rt/gone/sensors/imu" in peer.ask("nodes")["/gone/pegasus"]["writes"])
         # Four rotors, all rotors, attitude and thrust, velocity, trajectory; faults to inject and to heal.
         assert nodes["/gone/pegasus"]["reader_count"] == 10
         sim.remove("iris")
-        until(lambda: "/gone/pegasus" not in peer.ask("nodes"))
+        wait_until(lambda: "/gone/pegasus" not in peer.ask("nodes"))
         assert "/here/pegasus" in peer.ask("nodes")
-        until(lambda: peer.ask("matched", topic="/gone/state/pose") == 0)
+        wait_until(lambda: peer.ask("matched", topic="/gone/state/pose") == 0)
         assert peer.ask("matched", topic="/here/state/pose") == 1
         # The clock continues without the vehicle that was first.
         seen(sim, peer, ["/clock", "/here/state/pose"])
@@ -292,9 +293,9 @@ def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
         sim.reset()
         seen(sim, peer, ["/clock", "/here/state/pose"])
         sim.stop()
-        until(lambda: peer.ask("matched", topic="/here/state/pose") == 0)
+        wait_until(lambda: peer.ask("matched", topic="/here/state/pose") == 0)
         # The last share to close takes the participant and all of its entities along.
-        until(lambda: not peer.ask("nodes").get("/here/pegasus", {}).get("writes"))
+        wait_until(lambda: not peer.ask("nodes").get("/here/pegasus", {}).get("writes"))
     ignore(peer, ["/gone/state/pose", "/here/state/pose", "/clock"])
 
 
@@ -315,7 +316,7 @@ def test_a_stuck_listener_holds_nobody_up(domain):
         finally:
             peer.thaw()
         now = sim.time
-        until(lambda: stamp_of(seen(sim, peer, topics)["/held/odom"]) >= now * 1e9)
+        wait_until(lambda: stamp_of(seen(sim, peer, topics)["/held/odom"]) >= now * 1e9)
     peer.close()
 
 
@@ -327,7 +328,7 @@ def test_the_clock_ticks_once_for_all_vehicles(peer):
                 Multirotor("iris", position=(3 * k, 0, 0.2), backends=[ROS2(f"d{k}", transport=TRANSPORT)])
             )
         listen(peer, {"/clock": "Clock"}, "best_effort")
-        until(lambda: peer.ask("matched", topic="/clock"))
+        wait_until(lambda: peer.ask("matched", topic="/clock"))
         seen(sim, peer, ["/clock"])
         peer.ask("take", topic="/clock")
         sim.step(5)

@@ -8,7 +8,6 @@ import threading
 import numpy as np
 import pytest
 import rclpy_stand_in
-from dds_rig import until
 from ros2_rig import begin
 from ros2_types import KINDS, Clock, Float64, Float64MultiArray, PoseStamped, TFMessage
 
@@ -18,6 +17,7 @@ from pegasus.backends.ros2.contents import sensor_contents, state_contents
 from pegasus.backends.ros2.graph import CLOCK, LATCHED, RELIABLE
 from pegasus.backends.ros2.messages import decode, encode
 from pegasus.backends.ros2.transport import open_transport
+from tests.waits import wait_until
 
 
 @pytest.fixture
@@ -59,15 +59,15 @@ def test_two_vehicles_are_heard_and_commanded(graph):  # noqa: ARG001
             found.update({topic: data[-1] for topic, reader in readers.items() if (data := reader.take())})
             return found.keys() == readers.keys()
 
-        until(heard)
+        wait_until(heard)
         pose = decode(PoseStamped, found["state/pose"]).pose.position
         np.testing.assert_allclose([pose.x, pose.y], pair.state.position[1, :2], atol=1e-3)
         all_rotors = node.publisher(Float64MultiArray, "control/rotors", RELIABLE)
         one_rotor = node.publisher(Float64, "control/rotor2/ref", RELIABLE)
         all_rotors.publish(encode(Float64MultiArray(data=[10.0, 20.0, 30.0, 40.0])))
-        until(lambda: sim.step() or pair.command[1].tolist() == [10.0, 20.0, 30.0, 40.0])
+        wait_until(lambda: sim.step() or pair.command[1].tolist() == [10.0, 20.0, 30.0, 40.0])
         one_rotor.publish(encode(Float64(35.0)))
-        until(lambda: sim.step() or pair.command[1, 2] == 35.0)
+        wait_until(lambda: sim.step() or pair.command[1, 2] == 35.0)
         assert not pair.command[0].any()
         other.close()
 
@@ -86,6 +86,6 @@ def test_commands_are_followed_after_many_resets(graph):  # noqa: ARG001
                 sim.step()
                 return iris.command[0].tolist() == speeds
 
-            until(followed)
+            wait_until(followed)
             sim.reset()
     commander.close()

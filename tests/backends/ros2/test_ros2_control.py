@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from dds_rig import until
 from ros2_rig import TRANSPORT, begin
 
 from pegasus import Multirotor, Simulation
 from pegasus.backends import ROS2
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 
@@ -33,7 +33,7 @@ def test_commands_move_the_right_rotor_of_the_right_vehicle(peer, nothing_stays)
         topics = {f"/drone{i}/control/rotor{r}/ref": (i, r) for i in range(5) for r in range(4)}
         for topic in topics:
             peer.ask("advertise", topic=topic, kind="Float64")
-        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
 
         def commanded():
             sim.step()
@@ -44,7 +44,7 @@ def test_commands_move_the_right_rotor_of_the_right_vehicle(peer, nothing_stays)
         for topic, place in sorted(topics.items(), key=lambda item: item[1][::-1]):
             told[place] = wanted[place]
             peer.ask("send", topic=topic, data=wanted[place])
-            until(lambda: np.array_equal(commanded(), told))
+            wait_until(lambda: np.array_equal(commanded(), told))
 
 
 def test_each_kind_of_command(peer, nothing_stays):  # noqa: ARG001
@@ -84,14 +84,14 @@ def test_each_kind_of_command(peer, nothing_stays):  # noqa: ARG001
         sim.add(Multirotor("iris", position=(0, 0, 5), backends=[backend]))
         for topic, kind, _ in messages:
             peer.ask("advertise", topic=topic, kind=kind)
-        until(lambda: all(peer.ask("matched", topic=topic) for topic, _, _ in messages))
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic, _, _ in messages))
         sim.step()
         (demand,) = backend._demands
         modes = []
         for topic, _, content in messages:
             before = demand.mode
             peer.ask("send", topic=topic, **content)
-            until(lambda before=before: sim.step() or demand.mode is not before)
+            wait_until(lambda before=before: sim.step() or demand.mode is not before)
             modes.append(demand.mode.value)
         assert modes == ["rotors", "attitude", "velocity", "path"]
         assert demand.rotor_speed.tolist() == [1.0, 2.0, 3.0, 4.0]
@@ -116,12 +116,12 @@ def test_a_bad_command_is_refused_in_one_line(peer, caplog, data, what, nothing_
     with Simulation("flat") as sim:
         iris = sim.add(Multirotor("iris", backends=[backend]))
         peer.ask("advertise", topic=topic, kind="Float64MultiArray", depth=100)
-        until(lambda: peer.ask("matched", topic=topic))
+        wait_until(lambda: peer.ask("matched", topic=topic))
         peer.ask("send", topic=topic, layout=layout, data=[10.0, 20.0, 30.0, 40.0])
-        until(lambda: sim.step() or iris.command.any())
+        wait_until(lambda: sim.step() or iris.command.any())
         for _ in range(20):
             peer.ask("send", topic=topic, layout=layout, data=data)
-        until(lambda: sim.step() or caplog.records)
+        wait_until(lambda: sim.step() or caplog.records)
         sim.step(20)
         assert iris.command[0].tolist() == [10.0, 20.0, 30.0, 40.0]
         (line,) = [record.getMessage() for record in caplog.records]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from dds_rig import until
 from ros2_rig import TRANSPORT, Witness, begin, ignore, listen, seen, stamp_of, xyz, xyzw
 from scipy.spatial.transform import Rotation
 
@@ -12,6 +11,7 @@ from pegasus.backends.ros2 import Frames
 from pegasus.base.components import build
 from pegasus.control import GeometricController, trajectories
 from pegasus.sensors import Odometry
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 
@@ -46,11 +46,11 @@ def flown(peer, backend, sensors):
         )
         sim.run(5.0)
         listen(peer, topics)
-        until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in topics))
         found = seen(sim, peer, topics)
         # Both of one instant: an estimate comes with every second transform.
         wanted = "/f0/sensors/odometry" if sensors else "/f0/odom"
-        until(
+        wait_until(
             lambda: (
                 found.update(seen(sim, peer, topics))
                 or stamp_of(found[wanted]) == stamp_of(found["/tf"]["transforms"][0])

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from dds_rig import DDSPeer, until
+from dds_rig import DDSPeer
 from ros2_types import (
     Float64,
     Float64MultiArray,
@@ -29,6 +29,7 @@ from ros2_types import (
 from pegasus.backends.ros2.graph import LATCHED, RELIABLE, SENSOR_DATA
 from pegasus.backends.ros2.messages import constants, decode, encode
 from pegasus.backends.ros2.transport import open_transport
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 HEADER = Header(Time(12, 345), "drone0/base_link")
@@ -47,7 +48,7 @@ def test_a_message_arrives_as_another_coder_reads_it(node, peer):
     """Names, order or sizes of an IMU's fields would differ from the ROS type."""
     publisher = node.publisher(Imu, "sensors/imu", SENSOR_DATA)
     peer.ask("listen", topic="/drone0/sensors/imu", kind="Imu")
-    until(lambda: publisher.matched)
+    wait_until(lambda: publisher.matched)
     message = Imu(
         header=HEADER,
         orientation=Quaternion(0.1, 0.2, 0.3, 0.9),
@@ -76,7 +77,7 @@ def test_sequences_texts_and_bytes_arrive_as_another_coder_reads_them(node, peer
         ("/drone0/lidar", "PointCloud2"),
     ):
         peer.ask("listen", topic=topic, kind=kind, qos="reliable")
-    until(lambda: transforms.matched and images.matched and clouds.matched)
+    wait_until(lambda: transforms.matched and images.matched and clouds.matched)
     arms = [TransformStamped(HEADER, f"arm{'_' * i}", Transform(Vector3(0.0, 0.0, i))) for i in range(3)]
     transforms.publish(encode(TFMessage(arms)))
     pixels = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
@@ -106,7 +107,7 @@ def test_what_another_process_says_is_received_in_order(node, peer):
     kinds["control/trajectory"] = "MultiDOFJointTrajectory"
     for topic, kind in kinds.items():
         peer.ask("advertise", topic=f"/drone0/{topic}", kind=kind)
-    assert until(lambda: all(peer.ask("matched", topic=f"/drone0/{topic}") for topic in kinds))
+    assert wait_until(lambda: all(peer.ask("matched", topic=f"/drone0/{topic}") for topic in kinds))
     for i in range(5):
         peer.ask("send", topic="/drone0/control/rotor0/ref", data=100.0 + i)
     layout = {"dim": [{"label": "rotors", "size": 4, "stride": 4}], "data_offset": 0}
@@ -121,12 +122,12 @@ def test_what_another_process_says_is_received_in_order(node, peer):
     header = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": "map"}
     peer.ask("send", topic="/drone0/control/trajectory", header=header, joint_names=["base"], points=[point])
     taken = []
-    until(lambda: taken.extend(numbers.take()) or len(taken) == 5)
+    wait_until(lambda: taken.extend(numbers.take()) or len(taken) == 5)
     assert [decode(Float64, data).data for data in taken] == [100.0, 101.0, 102.0, 103.0, 104.0]
-    (data,) = until(arrays.take)
+    (data,) = wait_until(arrays.take)
     wanted = Float64MultiArray(MultiArrayLayout([MultiArrayDimension("rotors", 4, 4)]), [1.0, 2.0, 3.0, 4.0])
     assert data == encode(wanted)
-    (data,) = until(paths.take)
+    (data,) = wait_until(paths.take)
     trajectory = decode(MultiDOFJointTrajectory, data)
     assert trajectory.joint_names == ["base"]
     assert trajectory.points[0].transforms == [Transform(Vector3(1.0, 2.0, 3.0))]
@@ -140,9 +141,9 @@ def test_a_writer_that_leaves_leaves_nothing_behind(node, peer):
     reader = node.subscription(Float64, "command", RELIABLE)
     for value in 1.0, 2.0:
         peer.ask("advertise", topic="/drone0/command", kind="Float64")
-        until(lambda: peer.ask("matched", topic="/drone0/command"))
+        wait_until(lambda: peer.ask("matched", topic="/drone0/command"))
         peer.ask("send", topic="/drone0/command", data=value)
-        (data,) = until(reader.take)
+        (data,) = wait_until(reader.take)
         assert decode(Float64, data) == Float64(value)
         peer.ask("retire", topic="/drone0/command")
     assert reader.take() == []
@@ -159,7 +160,7 @@ def test_who_joins_late_gets_what_is_latched_and_nothing_else(node, peer):
     peer.ask("listen", topic="/tf_static", kind="TFMessage", qos="latched")
     (seen,) = peer.messages("/tf_static")
     assert seen["transforms"][0]["transform"]["translation"]["x"] == 2.0
-    until(lambda: passing.matched)
+    wait_until(lambda: passing.matched)
     passing.publish(encode(Float64(3.0)))
     assert [item["data"] for item in peer.messages("/drone0/passing")] == [3.0]
 
@@ -172,13 +173,13 @@ def test_the_graph_lists_nodes_with_their_topics(node, peer):
     node.announce()
     topics = ["rt/drone0/sensors/imu", "rt/drone0/state/pose"]
     wanted = {"writes": topics, "reader_count": 1}
-    until(lambda: peer.ask("nodes").get("/drone0/pegasus") == wanted)
+    wait_until(lambda: peer.ask("nodes").get("/drone0/pegasus") == wanted)
     gone.close()
     node.announce()
     wanted = {"writes": topics[:1], "reader_count": 1}
-    until(lambda: peer.ask("nodes").get("/drone0/pegasus") == wanted)
+    wait_until(lambda: peer.ask("nodes").get("/drone0/pegasus") == wanted)
     node.close()
-    until(lambda: "/drone0/pegasus" not in peer.ask("nodes"))
+    wait_until(lambda: "/drone0/pegasus" not in peer.ask("nodes"))
 
 
 def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_stays):  # noqa: ARG001
@@ -189,21 +190,21 @@ def test_vehicles_share_a_participant_and_keep_their_names(kind, peer, nothing_s
     for node in nodes:
         node.announce()
     names = {f"/fleet/d{i}/pegasus" for i in range(5)}
-    until(lambda: names <= set(peer.ask("nodes")))
+    wait_until(lambda: names <= set(peer.ask("nodes")))
     peer.ask("listen", topic="/fleet/d0/value", kind="Float64", qos="reliable")
-    until(lambda: peer.ask("matched", topic="/fleet/d0/value"))
+    wait_until(lambda: peer.ask("matched", topic="/fleet/d0/value"))
     transports[0].close()
     transports[0].close()
-    until(lambda: not peer.ask("matched", topic="/fleet/d0/value"))
-    until(lambda: names & set(peer.ask("nodes")) == names - {"/fleet/d0/pegasus"})
+    wait_until(lambda: not peer.ask("matched", topic="/fleet/d0/value"))
+    wait_until(lambda: names & set(peer.ask("nodes")) == names - {"/fleet/d0/pegasus"})
     peer.ask("listen", topic="/fleet/d4/value", kind="Float64", qos="reliable")
-    until(lambda: publishers[4].matched)
+    wait_until(lambda: publishers[4].matched)
     publishers[4].publish(encode(Float64(4.0)))
     assert peer.messages("/fleet/d4/value")[0]["data"] == 4.0
     for transport in transports:
         transport.close()
-    until(lambda: not names & set(peer.ask("nodes")))
-    until(lambda: peer.ask("matched", topic="/fleet/d4/value") == 0)
+    wait_until(lambda: not names & set(peer.ask("nodes")))
+    wait_until(lambda: peer.ask("matched", topic="/fleet/d4/value") == 0)
 
 
 def test_writers_say_type_hash_and_qualities(node, peer):
@@ -211,7 +212,7 @@ def test_writers_say_type_hash_and_qualities(node, peer):
     node.publisher(Imu, "sensors/imu", SENSOR_DATA)
     node.publisher(TFMessage, "/tf_static", LATCHED)
     node.announce()
-    until(lambda: len(peer.ask("nodes").get("/drone0/pegasus", {"writes": []})["writes"]) == 2)
+    wait_until(lambda: len(peer.ask("nodes").get("/drone0/pegasus", {"writes": []})["writes"]) == 2)
     assert peer.ask("endpoint", topic="/drone0/sensors/imu") == {
         "type": "sensor_msgs::msg::dds_::Imu_",
         "user_data": "typehash=RIHS01_7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b;",
@@ -226,14 +227,14 @@ def test_a_reader_that_leaves_is_no_longer_counted(node):
     """Images would be serialized forever for subscribers that have left."""
     publisher = node.publisher(Path, "path", RELIABLE)
     other = node.subscription(Path, "path", RELIABLE)
-    until(lambda: publisher.matched == 1)
+    wait_until(lambda: publisher.matched == 1)
     leaver = node.subscription(Path, "path", RELIABLE)
-    until(lambda: publisher.matched == 2)
+    wait_until(lambda: publisher.matched == 2)
     leaver.close()
     leaver.close()
-    until(lambda: publisher.matched == 1)
+    wait_until(lambda: publisher.matched == 1)
     other.close()
-    until(lambda: publisher.matched == 0)
+    wait_until(lambda: publisher.matched == 0)
 
 
 @pytest.mark.parametrize("qos", [RELIABLE, LATCHED], ids=["reliable", "latched"])
@@ -246,7 +247,7 @@ def test_a_stuck_reader_does_not_stop_the_writer(domain, kind, qos):
     publishers = [node.publisher(Image, f"camera{i}", qos) for i in range(4)]
     for i in range(4):
         stuck.ask("listen", topic=f"/drone0/camera{i}", kind="Image", qos=asked, depth=1)
-    until(lambda: all(publisher.matched for publisher in publishers))
+    wait_until(lambda: all(publisher.matched for publisher in publishers))
     data = encode(Image(HEADER, 240, 320, "rgb8", 0, 960, bytes(240 * 320 * 3)))
     stuck.freeze()
     # 46 MB: many times the size of the buffers between them.
@@ -258,7 +259,7 @@ def test_a_stuck_reader_does_not_stop_the_writer(domain, kind, qos):
         publishers[0].publish(last)
         return any(seen["width"] == 1 for seen in stuck.ask("take", topic="/drone0/camera0"))
 
-    until(arrived)
+    wait_until(arrived)
     stuck.freeze()
     for publisher in publishers:
         publisher.publish(data)

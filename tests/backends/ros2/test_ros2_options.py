@@ -4,13 +4,13 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from dds_rig import until
 from ros2_rig import TRANSPORT, begin, ignore, listen, nanoseconds, seen, stamp_of
 
 from pegasus import ConfigError, Multirotor, Simulation
 from pegasus.backends import ROS2
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.control import GeometricController, trajectories
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 
@@ -28,8 +28,8 @@ def test_topics_are_changed_as_told(peer):
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", backends=[backend]))
         listen(peer, {"/d0/truth": "PoseStamped", "/tf": "TFMessage"}, "reliable")
-        until(lambda: all(peer.ask("matched", topic=topic) for topic in ("/d0/truth", "/tf")))
-        until(lambda: "rt/d0/truth" in peer.ask("nodes")["/d0/pegasus"]["writes"])
+        wait_until(lambda: all(peer.ask("matched", topic=topic) for topic in ("/d0/truth", "/tf")))
+        wait_until(lambda: "rt/d0/truth" in peer.ask("nodes")["/d0/pegasus"]["writes"])
         writes = peer.ask("nodes")["/d0/pegasus"]["writes"]
         assert not {"rt/d0/odom", "rt/d0/state/pose"} & set(writes)
         seen(sim, peer, ["/d0/truth", "/tf"])
@@ -179,11 +179,13 @@ def test_the_clock_is_slowed_renamed_and_switched_off(peer):
         second = ROS2("d1", transport=TRANSPORT, topics={"/clock": options})
         sim.add(Multirotor("iris", backends=[first]))
         sim.add(Multirotor("iris", position=(9, 0, 1), backends=[second]))
-        until(lambda: peer.ask("matched", topic="/sim/clock") and not peer.ask("matched", topic="/clock"))
+        wait_until(
+            lambda: peer.ask("matched", topic="/sim/clock") and not peer.ask("matched", topic="/clock")
+        )
         # Another node, for which the clock outlives a reset.
         with closing(open_transport(TRANSPORT)):
             for _ in range(2):
-                until(lambda: sim.step() or peer.ask("take", topic="/sim/clock"))
+                wait_until(lambda: sim.step() or peer.ask("take", topic="/sim/clock"))
                 sim.step(100)
                 stamps = [nanoseconds(message["clock"]) for message in peer.messages("/sim/clock", 20)]
                 assert set(np.diff(stamps[-20:])) == {20_000_000}
@@ -192,7 +194,7 @@ def test_the_clock_is_slowed_renamed_and_switched_off(peer):
     with Simulation("flat") as sim:
         backend = ROS2("d0", transport=TRANSPORT, topics={"/clock": False})
         sim.add(Multirotor("iris", backends=[backend]))
-        until(lambda: "rt/d0/odom" in peer.ask("nodes")["/d0/pegasus"]["writes"])
+        wait_until(lambda: "rt/d0/odom" in peer.ask("nodes")["/d0/pegasus"]["writes"])
         assert not any("clock" in topic for node in peer.ask("nodes").values() for topic in node["writes"])
     ignore(peer, ["/clock", "/sim/clock"])
 
@@ -203,7 +205,7 @@ def test_quality_of_a_topic_is_as_told(peer):
     with Simulation("flat") as sim:
         sim.add(Multirotor("iris", backends=[ROS2("q0", transport=TRANSPORT, topics=topics)]))
         names = {"/q0/state/pose": False, "/q0/sensors/imu": True, "/q0/odom": True, "/q0/sensors/mag": False}
-        until(lambda: {f"rt{name}" for name in names} <= set(peer.ask("nodes")["/q0/pegasus"]["writes"]))
+        wait_until(lambda: {f"rt{name}" for name in names} <= set(peer.ask("nodes")["/q0/pegasus"]["writes"]))
         assert {name: peer.ask("endpoint", topic=name)["reliable"] for name in names} == names
 
 

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from analytic_renderer import GROUND, AnalyticRenderer, Plane
-from dds_rig import until
 from ros2_types import Header
 
 from pegasus import ConfigError, Multirotor, Simulation
@@ -14,6 +13,7 @@ from pegasus.backends import ROS2
 from pegasus.backends.ros2.images import camera_info, image
 from pegasus.cameras import BrownConrady, Camera, KannalaBrandt, Lidar, Pinhole, PointCloud, StereoCamera
 from pegasus.cameras.lidar_scan import ScanCapture
+from tests.waits import wait_until
 
 pytest.importorskip("cyclonedds")
 # The same tests run over rclpy where ROS 2 is installed.
@@ -46,7 +46,7 @@ def newest(sim, peer, topic, kind, qos="best_effort"):
     """Step until a message comes on a topic, and return it with its stamp [ns]."""
     peer.ask("listen", topic=topic, kind=kind, qos=qos)
     found = []
-    until(lambda: sim.step(10) or found.extend(peer.ask("take", topic=topic)) or found)
+    wait_until(lambda: sim.step(10) or found.extend(peer.ask("take", topic=topic)) or found)
     peer.ask("ignore", topic=topic)
     stamp = found[-1]["header"]["stamp"]
     return found[-1], stamp["sec"] * 10**9 + stamp["nanosec"]
@@ -65,7 +65,7 @@ def test_readers_choose_whether_lost_pictures_are_sent_again(peer):
     }
     with Simulation("flat", renderer=AnalyticRenderer()) as sim:
         sim.add(Multirotor("iris", sensors={"eye": eye, "top": Lidar()}, backends=[backend]))
-        until(
+        wait_until(
             lambda: (
                 {f"rt{name}" for name in names}
                 <= set(peer.ask("nodes").get("/p0/pegasus", {"writes": ()})["writes"])
@@ -192,7 +192,7 @@ def test_a_picture_that_cannot_be_drawn_ends_nobodys_flight(peer, caplog, monkey
 
         monkeypatch.setattr(AnalyticRenderer, "render", fail)
         peer.ask("listen", topic="/d1/front/color/image_raw", kind="Image")
-        until(lambda: sim.step(10) or caplog.records)
+        wait_until(lambda: sim.step(10) or caplog.records)
         sim.step(50)
         peer.ask("ignore", topic="/d1/front/color/image_raw")
     (line,) = [record.getMessage() for record in caplog.records]

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 import rclpy_stand_in
-from dds_rig import until
 from ros2_types import Float64, Image, Joy, String
 
 from pegasus.backends.ros2.graph import LATCHED, RELIABLE, SENSOR_DATA, QoS
 from pegasus.backends.ros2.messages import decode, encode
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.base.errors import ConfigError
+from tests.waits import wait_until
 
 SIGNATURES = json.loads(Path(__file__).with_name("data").joinpath("rclpy_signatures.json").read_text())[
     "calls"
@@ -53,7 +53,7 @@ def test_bytes_go_to_whoever_listens(transport):
     for value in 1.0, 2.0, 3.0:
         publisher.publish(encode(Float64(value)))
     taken = []
-    until(lambda: taken.extend(one.take()) or len(taken) == 3)
+    wait_until(lambda: taken.extend(one.take()) or len(taken) == 3)
     assert [decode(Float64, data).data for data in taken] == [1.0, 2.0, 3.0]
     assert other.take() == []
     one.close()
@@ -80,7 +80,7 @@ def test_entities_are_used_by_the_thread_that_destroys_them(transport, graph):
     publisher, reader = node.publisher(Float64, "a", RELIABLE), node.subscription(Float64, "a", RELIABLE)
     publisher.publish(encode(Float64(1.0)))
     taken = []
-    until(lambda: taken.extend(reader.take()) or taken)
+    wait_until(lambda: taken.extend(reader.take()) or taken)
     kinds = rclpy_stand_in.Publisher, rclpy_stand_in.Subscription
     handles = [item.handle for kind in kinds for item in graph.of(kind)]
     assert [handle.threads for handle in handles] == [{threading.get_ident()}] * 2
@@ -110,7 +110,7 @@ def test_who_joins_late_gets_what_is_latched(transport):
     publisher = node.publisher(String, "text", LATCHED)
     publisher.publish(encode(String("once")))
     reader = node.subscription(String, "text", LATCHED)
-    (data,) = until(reader.take)
+    (data,) = wait_until(reader.take)
     assert decode(String, data) == String("once")
 
 

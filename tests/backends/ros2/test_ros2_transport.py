@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from dds_rig import until
 from ros2_types import Clock, Float64, Time
 
 import pegasus
@@ -14,6 +13,7 @@ from pegasus.backends.ros2.graph import RELIABLE, QoS
 from pegasus.backends.ros2.messages import decode
 from pegasus.backends.ros2.transport import open_transport
 from pegasus.base.errors import ConfigError
+from tests.waits import LIMIT, wait_until
 
 
 @pytest.fixture
@@ -65,12 +65,12 @@ def test_the_clock_tells_each_instant_once(transport, share):
         return reader.take()
 
     # The first messages are sent before the reader is matched.
-    until(heard)
+    wait_until(heard)
     for t in 1.000000005, 1.000000006, 0.0:
         for clock in clocks:
             clock.publish(t)
     received = []
-    until(lambda: received.extend(reader.take()) or len(received) >= 3)
+    wait_until(lambda: received.extend(reader.take()) or len(received) >= 3)
     stamps = [decode(Clock, data).clock for data in received]
     assert [stamp for stamp in stamps if stamp.sec < 9] == [Time(1, 5), Time(1, 6), Time(0, 0)]
 
@@ -172,4 +172,4 @@ def test_neither_is_imported_before_it_is_needed():
 def test_the_graph_is_imported_without_a_vehicle():
     """A program that imports the ROS 2 modules alone would fail by a circular import."""
     command = "import pegasus.backends.ros2.transport"
-    subprocess.run([sys.executable, "-c", command], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", command], check=True, timeout=LIMIT)

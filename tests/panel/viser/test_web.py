@@ -23,7 +23,7 @@ from pegasus.panel.viser.controls import WebControls  # noqa: E402
 from pegasus.panel.viser.telemetry import CameraSection  # noqa: E402
 from pegasus.panel.viser.view import WebView  # noqa: E402
 from tests.panel.client import Client  # noqa: E402
-from tests.panel.panel_rig import wait_until  # noqa: E402
+from tests.waits import LIMIT, wait_until  # noqa: E402
 
 TICK = 1 / 30
 
@@ -58,7 +58,7 @@ def fleet(count):
 def test_the_page_is_served_to_this_machine_only(view):
     """If this fails, the page is missing, or is open to other machines."""
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]+/", view.address)
-    with urllib.request.urlopen(view.address, timeout=10.0) as answer:
+    with urllib.request.urlopen(view.address, timeout=LIMIT) as answer:
         assert answer.status == 200
         assert b"<html" in answer.read()[:2000].lower()
     listening = view.server._websock_server
@@ -262,10 +262,10 @@ def test_the_command_prints_the_address_and_ends_by_interrupt():
         line = process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line)
         assert found, line + process.stderr.read()
-        with urllib.request.urlopen(found[0], timeout=10.0) as answer:
+        with urllib.request.urlopen(found[0], timeout=LIMIT) as answer:
             assert answer.status == 200
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=20.0)
+        rest, errors = process.communicate(timeout=LIMIT)
     finally:
         overdue.cancel()
         process.kill()

@@ -22,7 +22,8 @@ from pegasus.panel.viser.controls import WebControls
 from pegasus.panel.viser.run import RunSection
 from pegasus.panel.viser.view import WebView
 from tests.panel.client import Client, websocket
-from tests.panel.panel_rig import LIMIT, last_error, wait_until
+from tests.panel.panel_rig import last_error
+from tests.waits import LIMIT, wait_until
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ pytest.importorskip("viser", reason="pip install pegasus-multirotor[view]")
 
 from pegasus.panel.viser.view import WebView, _LoopEvent
 from tests.panel.client import Client
-from tests.panel.panel_rig import LIMIT, wait_until
+from tests.waits import LIMIT, wait_until
 
 
 def text(message):

@@ -26,7 +26,8 @@ from pegasus.panel.viser.setup import (
 from pegasus.panel.viser.telemetry import CameraSection, PlotSection
 from pegasus.panel.viser.view import WebView
 from tests.panel.client import Client
-from tests.panel.panel_rig import LIMIT, last_error, wait_until
+from tests.panel.panel_rig import last_error
+from tests.waits import LIMIT, wait_until
 
 
 class Browser(Client):

@@ -16,7 +16,7 @@ from pegasus.panel.viser.controls import WebControls  # noqa: E402
 from pegasus.panel.viser.guard import Guard, is_own_page, own_names  # noqa: E402
 from pegasus.panel.viser.view import WebView  # noqa: E402
 from tests.panel.client import CAMERA, PROTOCOL, Client, gui_update, websocket  # noqa: E402
-from tests.panel.panel_rig import wait_until  # noqa: E402
+from tests.waits import LIMIT, wait_until  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def wrong_addresses(view):
 def asked(view, path, headers=()):
     """Return the status and the body that the server answers to a request."""
     place = urlsplit(view.address)
-    line = http.client.HTTPConnection(place.hostname, place.port, timeout=10.0)
+    line = http.client.HTTPConnection(place.hostname, place.port, timeout=LIMIT)
     try:
         line.request("GET", path, headers=dict(headers))
         answer = line.getresponse()
@@ -212,7 +212,7 @@ def hurry(address, *messages, origin, upgrade="websocket"):
     for message in map(msgspec.msgpack.encode, messages):
         # A final binary frame with a zero mask.
         data += b"\x82\xfe" + len(message).to_bytes(2, "big") + bytes(4) + message
-    with socket.create_connection((place.hostname, place.port), timeout=10.0) as line:
+    with socket.create_connection((place.hostname, place.port), timeout=LIMIT) as line:
         line.sendall(data)
         answer = b""
         while more := line.recv(65536):
