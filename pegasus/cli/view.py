@@ -108,6 +108,7 @@ def require_viser() -> None:
 
 def print_address(address: str, host: str) -> None:
     """Print the address of the page, and a warning if it is accessible from the network."""
-    print(f"the view is at {address}; Ctrl-C ends it", flush=True)
+    # A terminal takes what stands beside an address for a part of it.
+    print(f"the view, which Ctrl-C ends, is at\n{address}", flush=True)
     if host not in (LOCAL, "localhost", "::1"):
         print(f"anyone who knows this address and can reach {host} can see and control it", flush=True)
