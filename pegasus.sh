@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run Pegasus from a clone: makes .venv on first use, then hands over to the `pegasus` command.
 #   ./pegasus.sh run [SCENARIO]   fly
-#   ./pegasus.sh install EXTRA    add an optional part: view, render, photo, ros2, cluster, hitl, meshes, parquet
+#   ./pegasus.sh install EXTRA    add an optional part: view, render, photo, px4, ros2, cluster, hitl, meshes, parquet
 #   ./pegasus.sh test [ARGS]      run the test suite
 set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

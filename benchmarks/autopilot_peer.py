@@ -38,8 +38,8 @@ codec = load_codec()
 def estimate(t: float) -> bytes:
     """Return the messages of an estimate at time t [s]."""
     stamp = round(t * 1e3)
-    attitude = codec.AttitudeQuaternion(stamp, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    position = codec.LocalPositionNed(stamp, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0)
+    attitude = codec.make_message("ATTITUDE_QUATERNION", time_boot_ms=stamp, q1=1.0)
+    position = codec.make_message("LOCAL_POSITION_NED", time_boot_ms=stamp, z=-1.0)
     return b"".join(codec.encode(message, sequence=0, component=1) for message in (attitude, position))
 
 
@@ -64,7 +64,7 @@ def px4(instance: int, port: int) -> None:
     payload.bind(("127.0.0.1", 14280 + instance))
     payload.setblocking(False)
     link, partner, due, sequence = connect(port), None, 0.0, 0
-    form = codec.HilActuatorControls(0, 1, OUTPUTS, 129)
+    form = codec.make_message("HIL_ACTUATOR_CONTROLS", flags=1, controls=OUTPUTS, mode=129)
     while data := link.recv(65536):
         at, newest = 0, 0
         while at < len(data):

@@ -23,7 +23,7 @@ from typing import Any
 from pegasus import Backend, Multirotor, Simulation
 from pegasus.backends import PX4, ArduPilot
 from pegasus.backends.ardupilot.lockstep import JsonLockstep
-from pegasus.backends.mavlink.messages import HilSensor, encode
+from pegasus.backends.mavlink.messages import encode, make_message
 from pegasus.backends.mavlink.ports import bind_udp
 from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.core.vehicle_manager import VehicleManager
@@ -38,7 +38,17 @@ FREE_INSTANCE = 150
 LIMIT = 20.0
 """Maximum wait of the minimal simulator [s]."""
 PARTS = ("sense", "publish", "wait", "command", "physics")
-SAMPLE = HilSensor(1 << 40, 0.0, 0.0, -9.81, 0.0, 0.0, 0.0, 0.21, 0.0, 0.43, 956.0, 0.0, 488.0, 15.0, 0x1FFF)
+SAMPLE = make_message(
+    "HIL_SENSOR",
+    time_usec=1 << 40,
+    zacc=-9.81,
+    xmag=0.21,
+    zmag=0.43,
+    abs_pressure=956.0,
+    pressure_alt=488.0,
+    temperature=15.0,
+    fields_updated=0x1FFF,
+)
 REPLY = (
     '\n{"timestamp":%.6f,"imu":{"gyro":[0,0,0],"accel_body":[0,0,-9.8]},"position":[0,0,0],'
     '"velocity":[0,0,0],"quaternion":[1,0,0,0],"no_time_sync":1}\n'

@@ -38,6 +38,7 @@ esac
 
 HEAVY = (
     "mujoco",
+    "pymavlink",
     "omni",
     "isaacsim",
     "carb",
@@ -149,6 +150,18 @@ def test_without_the_standalone_simulator(module, package):
     assert "pip install 'pegasus-multirotor[standalone]'" in said
     # Commands without a simulation still work.
     assert without(module, line=command.replace("run", "doctor")).returncode in (0, 1)
+
+
+@pytest.mark.parametrize("missing", ["pymavlink", "fastcrc"])
+@pytest.mark.parametrize("scenario", ["px4_square", "ardupilot_square"])
+def test_without_mavlink(missing, scenario, tmp_path):
+    """A flight with an autopilot would end in a traceback, or only when its first message is sent."""
+    command = "from pegasus.__main__ import main; main()"
+    out = str(tmp_path / "out")
+    ended = without(missing, line=f"sys.argv = ['pegasus', 'run', {scenario!r}, '--out', {out!r}]; {command}")
+    assert ended.returncode == 2
+    assert "pip install 'pegasus-multirotor[px4]'" in ended.stderr.splitlines()[-1]
+    assert "Traceback" not in ended.stderr
 
 
 def test_without_what_a_flight_does_not_need(tmp_path):

@@ -6,9 +6,11 @@ from typing import Any
 
 _EXTRAS = {
     "coacd": ("coacd", "meshes", "the decomposition of meshes into convex parts"),
+    "fastcrc": ("fastcrc", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
     "matplotlib": ("matplotlib", "plot", "the plot"),
     "mujoco": ("mujoco", "standalone", "the standalone simulator"),
     "pandas": ("pandas", "pandas", "a data frame"),
+    "pymavlink": ("pymavlink", "px4", "MAVLink, which PX4 and ArduPilot speak,"),
     "pxr": ("usd-core", "standalone", "the standalone simulator"),
     "warp": ("warp-lang", "standalone", "the standalone simulator"),
     "xarray": ("xarray", "xarray", "a data set"),

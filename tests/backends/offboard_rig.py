@@ -6,14 +6,7 @@ import socket
 import numpy as np
 
 from pegasus.backends.mavlink.link import UdpLink
-from pegasus.backends.mavlink.messages import (
-    CommandLong,
-    Decoder,
-    SetAttitudeTarget,
-    SetPositionTargetLocalNed,
-    StatusText,
-    encode,
-)
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
 
 SET_MODE, ARM, TAKE_OFF = 176, 400, 22
@@ -49,17 +42,19 @@ class Ear:
 
     def say(self, line, severity=2):
         """Send a message to the last sender."""
-        text = StatusText(severity, tuple(line.encode().ljust(50, b"\0")))
+        text = make_message("STATUSTEXT", severity=severity, text=line.encode())
         self._socket.sendto(encode(text, sequence=0), self.pilot)
 
     def of(self, kind, since=-math.inf):
         """Return the messages of one type since a time, and their times."""
-        return [(t, message) for t, message in self.heard if type(message) is kind and t >= since]
+        return [(t, message) for t, message in self.heard if message.msgname == kind and t >= since]
 
     def commands(self, number, since=-math.inf):
         """Return the times of a command and its first three parameters."""
         return [
-            (t, m.param1, m.param2, m.param3) for t, m in self.of(CommandLong, since) if m.command == number
+            (t, m.param1, m.param2, m.param3)
+            for t, m in self.of("COMMAND_LONG", since)
+            if m.command == number
         ]
 
     def close(self):
@@ -106,14 +101,14 @@ class StrictAutopilot:
         self.ear.listen(t)
         new, self._read = self.ear.heard[self._read :], len(self.ear.heard)
         for _, message in new:
-            if type(message) is CommandLong:
+            if message.msgname == "COMMAND_LONG":
                 assert (message.target_system, message.target_component) == (self.system, 1)
                 self._obey(t, message)
-            elif type(message) is SetPositionTargetLocalNed:
+            elif message.msgname == "SET_POSITION_TARGET_LOCAL_NED":
                 assert (message.target_system, message.target_component) == (self.system, 1)
                 assert (message.type_mask, message.coordinate_frame) == (1 << 11, 1)
                 self._set_point, self._spoken = message, t
-            elif type(message) is SetAttitudeTarget:
+            elif message.msgname == "SET_ATTITUDE_TARGET":
                 assert (message.target_system, message.target_component) == (self.system, 1)
                 assert message.type_mask in (7, 128)
                 assert self.armed

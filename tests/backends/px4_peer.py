@@ -180,21 +180,21 @@ class Session:
         self.t = 0.0
         self._newest = -1
         self._sequence = 0
+        self._answer_type = messages.message_type("HIL_ACTUATOR_CONTROLS")
 
     def run(self) -> None:
         """Answer until the simulator closes the link."""
         # The two messages of a real PX4, value for value.
         self._link.sendall(
-            self._frame(messages.CommandLong(param1=115.0, param2=5000.0, command=511))
-            + self._frame(messages.Heartbeat(autopilot=12))
+            self._frame(messages.make_message("COMMAND_LONG", param1=115.0, param2=5000.0, command=511))
+            + self._frame(messages.make_message("HEARTBEAT", autopilot=12, mavlink_version=3))
         )
-        decoder, receive = messages.Decoder(), self._link.recv
-        sensor, gps = messages.HilSensor, messages.HilGps
+        decoder, receive = messages.Decoder("HIL_SENSOR", "HIL_GPS"), self._link.recv
         while data := receive(65536):
             for message in decoder.feed(data):
-                if type(message) is sensor:
+                if message.msgname == "HIL_SENSOR":
                     self._take(message)
-                elif type(message) is gps:
+                else:
                     self._controller.gps(message)
 
     def _take(self, message: Any) -> None:
@@ -224,7 +224,7 @@ class Session:
     def _answer(self, usec: int, outputs: tuple[float, ...]) -> bytes:
         self.answered += 1
         mode = ARMED if self._controller.armed else DISARMED
-        return self._frame(messages.HilActuatorControls(usec, LOCKSTEP, outputs, mode))
+        return self._frame(self._answer_type(time_usec=usec, flags=LOCKSTEP, controls=outputs, mode=mode))
 
     def _misbehave(self, fault: Fault) -> None:
         """Apply a fault that does not concern an answer."""

@@ -13,7 +13,7 @@ import pytest
 
 import pegasus
 from pegasus import Backend, ConfigError, Multirotor, Simulation
-from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.config.settings import user_settings
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
@@ -165,7 +165,7 @@ class Answerer(Backend):
         if "imu" not in readings or self._link is None:
             return
         came = []
-        while not (samples := [message for message in came if type(message) is HilSensor]):
+        while not (samples := [message for message in came if message.msgname == "HIL_SENSOR"]):
             data = self._link.recv(65536)
             self.frames += data
             came += self._decoder.feed(data)
@@ -182,7 +182,7 @@ class Answerer(Backend):
     @property
     def sensors(self):
         """The HIL_SENSOR messages so far."""
-        return [message for message in self.messages if type(message) is HilSensor]
+        return [message for message in self.messages if message.msgname == "HIL_SENSOR"]
 
 
 def call(vehicle, *, copy=0):
@@ -203,7 +203,13 @@ def datagrams(receiver):
 def controls(message, *outputs, mode=129, flags=1):
     """Return the answer to a HIL_SENSOR, as bytes."""
     filled = (*outputs, *[0.0] * (16 - len(outputs)))
-    return encode(HilActuatorControls(message.time_usec, flags, filled, mode), sequence=0, component=1)
+    return encode(
+        make_message(
+            "HIL_ACTUATOR_CONTROLS", time_usec=message.time_usec, flags=flags, controls=filled, mode=mode
+        ),
+        sequence=0,
+        component=1,
+    )
 
 
 def distance(positions, place):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pegasus.backends.mavlink.messages import Decoder, HilSensor, encode
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from tests.waits import LIMIT
 
 PEER = Path(__file__).with_name("px4_peer.py")
@@ -28,7 +28,12 @@ def sensor(count, *, fields=0x1FFF, usec=None, **values):
         "pressure_alt": 488.0,
         "temperature": 15.0,
     }
-    return HilSensor(4000 * count if usec is None else usec, **(at_rest | values), fields_updated=fields)
+    return make_message(
+        "HIL_SENSOR",
+        time_usec=4000 * count if usec is None else usec,
+        **(at_rest | values),
+        fields_updated=fields,
+    )
 
 
 class Simulator:

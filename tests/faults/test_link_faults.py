@@ -8,7 +8,7 @@ from flyers import Constant
 from pegasus import ConfigError
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.backends.mavlink.link import Link
-from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.backends.px4.hil_instance import HilInstance, Phase
 from pegasus.core.link_state import FaultyLine
 from pegasus.faults import LinkDelay, LinkDuplicate, LinkLoss
@@ -43,7 +43,13 @@ class Answering(Link):
     def send(self, data):
         for message in self._decoder.feed(data):
             self.times.append(message.time_usec)
-            answer = HilActuatorControls(message.time_usec, LOCKSTEP, (0.5,) * 16, mode=ARMED)
+            answer = make_message(
+                "HIL_ACTUATOR_CONTROLS",
+                time_usec=message.time_usec,
+                flags=LOCKSTEP,
+                controls=(0.5,) * 16,
+                mode=ARMED,
+            )
             self.answers += encode(answer, sequence=0)
 
     def receive(self):
@@ -72,7 +78,9 @@ class Queueing(Answering):
         before = [self.latest, *new][-2]
         assert not new or new[0] >= self.latest
         if new and new[-1] > before:
-            answer = HilActuatorControls(new[-1], LOCKSTEP, (0.5,) * 16, mode=ARMED)
+            answer = make_message(
+                "HIL_ACTUATOR_CONTROLS", time_usec=new[-1], flags=LOCKSTEP, controls=(0.5,) * 16, mode=ARMED
+            )
             self.answers += encode(answer, sequence=0)
         self.latest = new[-1] if new else self.latest
 
@@ -101,7 +109,7 @@ class Flown:
             elif self.instance.line is not None and self.instance.line.is_idle:
                 self.instance.line = None
             time_usec = round((t + PERIOD) * 1e6)
-            self.instance.add_sensor(HilSensor(time_usec, *[0.0] * 13, fields_updated=0x1FFF))
+            self.instance.add_sensor(make_message("HIL_SENSOR", time_usec=time_usec, fields_updated=0x1FFF))
             self.instance.send(t)
             self.instance.read()
             assert not self.instance.awaits

@@ -35,6 +35,7 @@ from pegasus.backends.mavlink.airframe import RotorMap, in_body_frame, rotor_map
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, Lines, Pilot
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.link import Link, TcpClientLink
+from pegasus.backends.mavlink.messages import dialect
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import PortKind, bind_udp, first_free_instance, listen
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
@@ -134,9 +135,10 @@ class ArduPilot(Backend):
         """Validate the options, find the program, and open the ports.
 
         Raises:
-            ConfigError: If the vehicle has no IMU, the physics rate is too low, a file or directory is
-                missing, a parameter or an output is wrong, or a port is in use.
+            ConfigError: If pymavlink is missing, the vehicle has no IMU, the physics rate is too low, a file
+                or directory is missing, a parameter or an output is wrong, or a port is in use.
         """
+        dialect()
         self.stop()
         self._vehicle, self._count = vehicle, vehicle.count
         self._bind_imu(vehicle)

@@ -3,20 +3,12 @@
 import logging
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.local_axes import LocalAxes
-from pegasus.backends.mavlink.messages import (
-    CommandLong,
-    Decoder,
-    Heartbeat,
-    SetAttitudeTarget,
-    SetPositionTargetLocalNed,
-    StatusText,
-    encode,
-)
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
 from pegasus.core.state import Plan, Reference, VehicleState
 
@@ -26,7 +18,8 @@ SET_POINT_INTERVAL = 0.05
 """Simulated time between two set-points [s]; PX4 leaves its offboard mode after 0.5 s without one."""
 RETRY_INTERVAL = 1.0
 """Simulated time between attempts to arm, and between heartbeats [s]."""
-_ONBOARD_CONTROLLER, _NO_AUTOPILOT = 18, 8
+_ONBOARD_CONTROLLER, _NO_AUTOPILOT, _MAVLINK_VERSION = 18, 8, 3
+_LOCAL_NED = 1
 _DO_SET_MODE, _ARM_DISARM, _TAKE_OFF = 176, 400, 22
 _CUSTOM_MODE = 1.0
 _IGNORE_NOTHING_BUT_YAW_RATE = 1 << 11
@@ -103,7 +96,7 @@ class AutopilotLine:
         self._open_link, self._system, self._printed = lines.links[row], lines.systems[row], lines.printed
         self._axes = lines.axes[row] if lines.axes else LocalAxes()
         self._link: Link | None = None
-        self._decoder = Decoder()
+        self._decoder = Decoder("STATUSTEXT")
         self._complaint = ""
         self._asked_since: float | None = None
         self._sequence = 0
@@ -121,7 +114,12 @@ class AutopilotLine:
     def greet(self) -> None:
         """Read its messages and send a heartbeat."""
         self._listen()
-        self._send(Heartbeat(type=_ONBOARD_CONTROLLER, autopilot=_NO_AUTOPILOT))
+        self._send(
+            "HEARTBEAT",
+            type=_ONBOARD_CONTROLLER,
+            autopilot=_NO_AUTOPILOT,
+            mavlink_version=_MAVLINK_VERSION,
+        )
 
     def set_mode(self, mode: tuple[float, float]) -> None:
         """Request a flight mode.
@@ -179,23 +177,22 @@ class AutopilotLine:
         axes = self._axes
         (east, north, up), (ve, vn, vu), (ae, an, au) = map(axes.vector, (position, velocity, acceleration))
         self._send(
-            SetPositionTargetLocalNed(
-                round(t * 1e3),
-                north,
-                east,
-                -up,
-                vn,
-                ve,
-                -vu,
-                an,
-                ae,
-                -au,
-                math.remainder(math.pi / 2 - yaw + axes.angle, 2 * math.pi),
-                0.0,
-                _IGNORE_NOTHING_BUT_YAW_RATE,
-                self._system,
-                1,
-            )
+            "SET_POSITION_TARGET_LOCAL_NED",
+            time_boot_ms=round(t * 1e3),
+            target_system=self._system,
+            target_component=1,
+            coordinate_frame=_LOCAL_NED,
+            type_mask=_IGNORE_NOTHING_BUT_YAW_RATE,
+            x=north,
+            y=east,
+            z=-up,
+            vx=vn,
+            vy=ve,
+            vz=-vu,
+            afx=an,
+            afy=ae,
+            afz=-au,
+            yaw=math.remainder(math.pi / 2 - yaw + axes.angle, 2 * math.pi),
         )
 
     def send_attitude(
@@ -211,27 +208,26 @@ class AutopilotLine:
         """
         roll, pitch, yaw = rates
         self._send(
-            SetAttitudeTarget(
-                round(t * 1e3),
-                (1.0, 0.0, 0.0, 0.0) if attitude is None else other_attitude(*self._axes.attitude(attitude)),
-                roll,
-                -pitch,
-                -yaw,
-                thrust,
-                self._system,
-                1,
-                _IGNORE_ATTITUDE if attitude is None else _IGNORE_RATES,
-            )
+            "SET_ATTITUDE_TARGET",
+            time_boot_ms=round(t * 1e3),
+            target_system=self._system,
+            target_component=1,
+            type_mask=_IGNORE_ATTITUDE if attitude is None else _IGNORE_RATES,
+            q=(1.0, 0.0, 0.0, 0.0) if attitude is None else other_attitude(*self._axes.attitude(attitude)),
+            body_roll_rate=roll,
+            body_pitch_rate=-pitch,
+            body_yaw_rate=-yaw,
+            thrust=thrust,
         )
 
     def _listen(self) -> None:
         """Read its messages and keep complaints; open the link if necessary."""
         try:
             if self._link is None:
-                self._link, self._decoder = self._open_link(), Decoder()
-            for message in self._decoder.feed(self._link.receive()):
-                if type(message) is StatusText and message.severity <= _WARNING:
-                    self._complaint = message.line
+                self._link, self._decoder = self._open_link(), Decoder("STATUSTEXT")
+            for status in self._decoder.feed(self._link.receive()):
+                if status.severity <= _WARNING:
+                    self._complaint = status.text
         except ConfigError:
             # It is not listening yet.
             self._link = None
@@ -243,21 +239,25 @@ class AutopilotLine:
         self, number: int, param1: float, param2: float = 0.0, param3: float = 0.0, *, height: float = 0.0
     ) -> None:
         self._send(
-            CommandLong(
-                param1=param1,
-                param2=param2,
-                param3=param3,
-                param7=height,
-                command=number,
-                target_system=self._system,
-                target_component=1,
-            )
+            "COMMAND_LONG",
+            target_system=self._system,
+            target_component=1,
+            command=number,
+            param1=param1,
+            param2=param2,
+            param3=param3,
+            param7=height,
         )
 
-    def _send(self, message: NamedTuple) -> None:
+    def _send(self, name: str, **fields: Any) -> None:
         if self._link is None:
             return
-        frame = encode(message, sequence=self._sequence, system=_PILOT_SYSTEM, component=_PILOT_COMPONENT)
+        frame = encode(
+            make_message(name, **fields),
+            sequence=self._sequence,
+            system=_PILOT_SYSTEM,
+            component=_PILOT_COMPONENT,
+        )
         self._sequence += 1
         try:
             self._link.send(frame)

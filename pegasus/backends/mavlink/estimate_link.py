@@ -10,14 +10,7 @@ from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.hub import Inbox
 from pegasus.backends.mavlink.link import Link, LinkClosedError
 from pegasus.backends.mavlink.local_axes import LocalAxes
-from pegasus.backends.mavlink.messages import (
-    AttitudeQuaternion,
-    CommandLong,
-    Decoder,
-    GpsGlobalOrigin,
-    LocalPositionNed,
-    encode,
-)
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.core.state import Estimate, VehicleState
@@ -31,6 +24,8 @@ _STOP = -1.0
 """Interval that stops a message type."""
 _RETRY_INTERVAL = 1.0
 """Simulated time after which a silent autopilot is asked again [s]."""
+_HEARD = ("ATTITUDE_QUATERNION", "LOCAL_POSITION_NED", "GPS_GLOBAL_ORIGIN", "HEARTBEAT")
+"""Names of the messages that are decoded; heartbeats only show that the autopilot is there."""
 _SAME_INSTANT = 1e-6
 """Tolerance of equal times [s]."""
 _SYSTEM, _COMPONENT = 245, 192
@@ -103,7 +98,7 @@ class EstimateListener:
 
     def _take(self, t: float, row: int, line: "_Line", message: Any, state: VehicleState) -> None:
         estimate = self.estimate
-        if type(message) is LocalPositionNed:
+        if message.msgname == "LOCAL_POSITION_NED":
             assert line.local_origin is not None
             line.received_at = estimate.received[row] = t
             moved = line.axes.reverse.vector((message.y, message.x, -message.z))
@@ -115,7 +110,7 @@ class EstimateListener:
             place, velocity = state.position[row].tolist(), state.velocity[row].tolist()
             estimate.position_error[row] = [a - b for a, b in zip(here, place, strict=True)]
             estimate.velocity_error[row] = [a - b for a, b in zip(speed, velocity, strict=True)]
-        elif type(message) is AttitudeQuaternion:
+        elif message.msgname == "ATTITUDE_QUATERNION":
             w, x, y, z = other_attitude(message.q2, message.q3, message.q4, message.q1)
             estimate.orientation[row] = attitude = line.heading_axes.reverse.attitude((x, y, z, w))
             estimate.angular_velocity[row] = message.rollspeed, -message.pitchspeed, -message.yawspeed
@@ -123,7 +118,7 @@ class EstimateListener:
             true = state.orientation[row].tolist()
             overlap = abs(sum(a * b for a, b in zip(attitude, true, strict=True)))
             estimate.attitude_error[row] = 2.0 * math.acos(min(overlap, 1.0))
-        elif type(message) is GpsGlobalOrigin:
+        elif message.msgname == "GPS_GLOBAL_ORIGIN":
             place = flat_origin_of if self._flat else local_origin_of
             self._place(line, place(message, origin=self._origin).tolist())
 
@@ -157,7 +152,7 @@ class _Line:
         """Axes of its local frame, and those of its velocity and attitude."""
         self.received_at = -math.inf
         self._link: Link | None = None
-        self._decoder = Decoder()
+        self._decoder = Decoder(*_HEARD)
         self._sequence = 0
         self._next_request = -math.inf
         self._is_asked = False
@@ -199,15 +194,16 @@ class _Line:
     def _ask(self) -> None:
         try:
             if self._link is None:
-                self._link, self._decoder = self._open_link(), Decoder()
+                self._link, self._decoder = self._open_link(), Decoder(*_HEARD)
                 self._inbox.add(self._link, self)
             for number, interval in self._intervals:
-                request = CommandLong(
-                    param1=number,
-                    param2=interval,
-                    command=_SET_MESSAGE_INTERVAL,
+                request = make_message(
+                    "COMMAND_LONG",
                     target_system=self._system,
                     target_component=1,
+                    command=_SET_MESSAGE_INTERVAL,
+                    param1=number,
+                    param2=interval,
                 )
                 self._link.send(
                     encode(request, sequence=self._sequence, system=_SYSTEM, component=_COMPONENT)
@@ -220,7 +216,7 @@ class _Line:
             self.close()
 
 
-def local_origin_of(message: GpsGlobalOrigin, *, origin: Geodetic) -> Array:
+def local_origin_of(message: Any, *, origin: Geodetic) -> Array:
     """Return the origin of an autopilot's local frame in the world [m], shape (3,).
 
     Args:
@@ -233,7 +229,7 @@ def local_origin_of(message: GpsGlobalOrigin, *, origin: Geodetic) -> Array:
     return place
 
 
-def flat_origin_of(message: GpsGlobalOrigin, *, origin: Geodetic) -> Array:
+def flat_origin_of(message: Any, *, origin: Geodetic) -> Array:
     """Return the origin of the local frame of an ArduPilot that takes the world for flat [m], shape (3,).
 
     It multiplies degrees by a constant, those of longitude also by the cosine of the latitude in the middle.

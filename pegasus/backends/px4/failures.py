@@ -6,11 +6,11 @@ such as `failure motor off -i 1`, on its MAVLink links (streams of COMMAND_LONG)
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.backends.mavlink.link import Link, LinkClosedError
-from pegasus.backends.mavlink.messages import CommandAck, CommandLong, Decoder, encode
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.base.errors import ConfigError
 from pegasus.core.fault import Fault
 from pegasus.faults import (
@@ -113,7 +113,7 @@ class FailureListener:
         rotors: RotorMap,
     ) -> None:
         self._links = [open_link() for open_link in links]
-        self._decoders = [Decoder() for _ in links]
+        self._decoders = [Decoder("COMMAND_LONG") for _ in links]
         self._systems, self._vehicle, self._rotors = systems, vehicle, rotors
         self._labels: dict[tuple[int, int], list[str]] = {}
         self._sequence = 0
@@ -123,18 +123,18 @@ class FailureListener:
         for copy, (link, decoder) in enumerate(zip(self._links, self._decoders, strict=True)):
             if not link.has_pending:
                 continue
-            for message in decoder.feed(link.receive()):
-                if type(message) is CommandLong and message.command == INJECT_FAILURE:
-                    self._answer(copy, self._take(copy, message))
+            for command in decoder.feed(link.receive()):
+                if command.command == INJECT_FAILURE:
+                    self._answer(copy, self._take(copy, command))
 
     def close(self) -> None:
         """Close the links."""
         for link in self._links:
             link.close()
 
-    def _take(self, copy: int, message: CommandLong) -> int:
+    def _take(self, copy: int, command: Any) -> int:
         """Inject or heal, and return the result of the command."""
-        unit, kind, instance = (round(p) for p in (message.param1, message.param2, message.param3))
+        unit, kind, instance = (round(p) for p in (command.param1, command.param2, command.param3))
         vehicle = self._vehicle
         if kind == OK:
             for label in self._labels.pop((copy, unit), []):
@@ -153,8 +153,12 @@ class FailureListener:
         return ACCEPTED
 
     def _answer(self, copy: int, result: int) -> None:
-        ack = CommandAck(
-            INJECT_FAILURE, result, target_system=self._systems[copy], target_component=_AUTOPILOT
+        ack = make_message(
+            "COMMAND_ACK",
+            command=INJECT_FAILURE,
+            result=result,
+            target_system=self._systems[copy],
+            target_component=_AUTOPILOT,
         )
         try:
             self._links[copy].send(encode(ack, sequence=self._sequence, system=self._systems[copy]))

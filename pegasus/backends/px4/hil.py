@@ -2,17 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from pegasus.backends.mavlink.airframe import other_attitude
 from pegasus.backends.mavlink.local_axes import LocalAxes
-from pegasus.backends.mavlink.messages import (
-    DistanceSensor,
-    HilGps,
-    HilOpticalFlow,
-    HilSensor,
-    Odometry,
-    RcChannels,
-)
+from pegasus.backends.mavlink.messages import make_message, message_type
 from pegasus.base.components import require
 from pegasus.base.frames import matrix_from_quaternion, rotate_inverse
 from pegasus.sensors import (
@@ -40,7 +34,7 @@ _VISUAL_INERTIAL = 3
 _LASER = 0
 _FULL_SIGNAL, _NO_SIGNAL = 100, 1
 _UNKNOWN_COVARIANCE = 255
-_NO_CHANNEL, _CHANNEL_COUNT = 65535, 18
+_NO_CHANNEL, _CHANNEL_COUNT, _FULL_STRENGTH = 65535, 18, 254
 
 
 class SensorMessages:
@@ -55,6 +49,7 @@ class SensorMessages:
         self._pressure = self._altitude = self._differential_pressure = [0.0] * count
         self._temperature = [15.0] * count
         self._new = [0] * count
+        self._message = message_type("HIL_SENSOR")
 
     def take_magnetometer(self, reading: MagnetometerReading) -> None:
         """Store a reading for the next messages."""
@@ -74,7 +69,7 @@ class SensorMessages:
         self._differential_pressure = (reading.differential_pressure / 100.0).tolist()
         self._mark(DIFFERENTIAL_PRESSURE)
 
-    def message(self, copy: int, time_usec: int, force: Sequence[float], rate: Sequence[float]) -> HilSensor:
+    def message(self, copy: int, time_usec: int, force: Sequence[float], rate: Sequence[float]) -> Any:
         """Return the message of an IMU sample, with the values that are new since the last one.
 
         Args:
@@ -87,29 +82,29 @@ class SensorMessages:
         wx, wy, wz = rate
         mx, my, mz = self._magnetic_field[copy]
         new, self._new[copy] = self._new[copy] | ACCELEROMETER | GYROSCOPE, 0
-        return HilSensor(
-            time_usec,
-            ax,
-            -ay,
-            -az,
-            wx,
-            -wy,
-            -wz,
-            mx,
-            my,
-            mz,
-            self._pressure[copy],
-            self._differential_pressure[copy],
-            self._altitude[copy],
-            self._temperature[copy],
-            new,
+        return self._message(
+            time_usec=time_usec,
+            xacc=ax,
+            yacc=-ay,
+            zacc=-az,
+            xgyro=wx,
+            ygyro=-wy,
+            zgyro=-wz,
+            xmag=mx,
+            ymag=my,
+            zmag=mz,
+            abs_pressure=self._pressure[copy],
+            diff_pressure=self._differential_pressure[copy],
+            pressure_alt=self._altitude[copy],
+            temperature=self._temperature[copy],
+            fields_updated=new,
         )
 
     def _mark(self, group: int) -> None:
         self._new = [new | group for new in self._new]
 
 
-def gps_message(time_usec: int, reading: GpsReading, copy: int) -> HilGps:
+def gps_message(time_usec: int, reading: GpsReading, copy: int) -> Any:
     """Return the HIL_GPS of one vehicle.
 
     Args:
@@ -122,24 +117,25 @@ def gps_message(time_usec: int, reading: GpsReading, copy: int) -> HilGps:
     course = _NO_COURSE
     if speed > _MIN_COURSE_SPEED:
         course = round(math.degrees(math.atan2(east, north)) * 100) % 36000
-    return HilGps(
-        time_usec,
-        round(float(reading.latitude[copy]) * 1e7),
-        round(float(reading.longitude[copy]) * 1e7),
-        round(float(reading.altitude[copy]) * 1e3),
-        centi_unsigned(float(reading.eph[copy])),
-        centi_unsigned(float(reading.epv[copy])),
-        centi_unsigned(speed),
-        centi(north),
-        centi(east),
-        centi(-up),
-        course,
-        int(reading.fix_type[copy]),
-        int(reading.satellite_count[copy]),
+    return make_message(
+        "HIL_GPS",
+        time_usec=time_usec,
+        fix_type=int(reading.fix_type[copy]),
+        lat=round(float(reading.latitude[copy]) * 1e7),
+        lon=round(float(reading.longitude[copy]) * 1e7),
+        alt=round(float(reading.altitude[copy]) * 1e3),
+        eph=centi_unsigned(float(reading.eph[copy])),
+        epv=centi_unsigned(float(reading.epv[copy])),
+        vel=centi_unsigned(speed),
+        vn=centi(north),
+        ve=centi(east),
+        vd=centi(-up),
+        cog=course,
+        satellites_visible=int(reading.satellite_count[copy]),
     )
 
 
-def range_message(time_usec: int, reading: RangeReading, copy: int, *, orientation: int) -> DistanceSensor:
+def range_message(time_usec: int, reading: RangeReading, copy: int, *, orientation: int) -> Any:
     """Return the DISTANCE_SENSOR of one vehicle.
 
     Args:
@@ -148,20 +144,20 @@ def range_message(time_usec: int, reading: RangeReading, copy: int, *, orientati
         copy: Row of the vehicle in it.
         orientation: MAV_SENSOR_ORIENTATION of the beam.
     """
-    return DistanceSensor(
-        time_usec // 1000,
-        _centimetres(reading.min_range),
-        _centimetres(reading.max_range),
-        _centimetres(float(reading.distance[copy])),
-        _LASER,
-        0,
-        orientation,
-        _UNKNOWN_COVARIANCE,
+    return make_message(
+        "DISTANCE_SENSOR",
+        time_boot_ms=time_usec // 1000,
+        min_distance=_centimetres(reading.min_range),
+        max_distance=_centimetres(reading.max_range),
+        current_distance=_centimetres(float(reading.distance[copy])),
+        type=_LASER,
+        orientation=orientation,
+        covariance=_UNKNOWN_COVARIANCE,
         signal_quality=_FULL_SIGNAL if reading.valid[copy] else _NO_SIGNAL,
     )
 
 
-def flow_message(time_usec: int, reading: OpticalFlowReading, copy: int) -> HilOpticalFlow:
+def flow_message(time_usec: int, reading: OpticalFlowReading, copy: int) -> Any:
     """Return the HIL_OPTICAL_FLOW of one vehicle; flow and angles about y and z change sign from FLU to FRD.
 
     Args:
@@ -171,23 +167,21 @@ def flow_message(time_usec: int, reading: OpticalFlowReading, copy: int) -> HilO
     """
     x, y = reading.integrated_flow[copy].tolist()
     gx, gy, gz = reading.integrated_rate[copy].tolist()
-    return HilOpticalFlow(
-        time_usec,
-        round(reading.integration_time * 1e6),
-        x,
-        -y,
-        gx,
-        -gy,
-        -gz,
-        0,
-        float(reading.distance[copy]),
-        0,
-        0,
-        int(reading.quality[copy]),
+    return make_message(
+        "HIL_OPTICAL_FLOW",
+        time_usec=time_usec,
+        integration_time_us=round(reading.integration_time * 1e6),
+        integrated_x=x,
+        integrated_y=-y,
+        integrated_xgyro=gx,
+        integrated_ygyro=-gy,
+        integrated_zgyro=-gz,
+        quality=int(reading.quality[copy]),
+        distance=float(reading.distance[copy]),
     )
 
 
-def odometry_message(time_usec: int, reading: OdometryReading, copy: int, *, axes: LocalAxes) -> Odometry:
+def odometry_message(time_usec: int, reading: OdometryReading, copy: int, *, axes: LocalAxes) -> Any:
     """Return the ODOMETRY of one vehicle: pose in NED, twist in the body (FRD), variances on the diagonals.
 
     Args:
@@ -203,30 +197,31 @@ def odometry_message(time_usec: int, reading: OdometryReading, copy: int, *, axe
     p, q, r = reading.angular_velocity[copy].tolist()
     pe, pn, pu = reading.position_variance[copy].tolist()
     oe, on, ou = reading.orientation_variance[copy].tolist()
-    return Odometry(
-        time_usec,
-        north,
-        east,
-        -up,
-        attitude,
-        vx,
-        -vy,
-        -vz,
-        p,
-        -q,
-        -r,
-        _diagonal(pn, pe, pu, on, oe, ou),
+    return make_message(
+        "ODOMETRY",
+        time_usec=time_usec,
+        frame_id=_LOCAL_NED,
+        child_frame_id=_BODY_FRD,
+        x=north,
+        y=east,
+        z=-up,
+        q=attitude,
+        vx=vx,
+        vy=-vy,
+        vz=-vz,
+        rollspeed=p,
+        pitchspeed=-q,
+        yawspeed=-r,
+        pose_covariance=_diagonal(pn, pe, pu, on, oe, ou),
         # Unknown covariance of the twist: NaN first.
-        (math.nan, *[0.0] * 20),
-        _LOCAL_NED,
-        _BODY_FRD,
+        velocity_covariance=(math.nan, *[0.0] * 20),
         reset_counter=int(reading.reset_count[copy]) & 0xFF,
         estimator_type=_VISUAL_INERTIAL,
         quality=100,
     )
 
 
-def rc_message(time_usec: int, channels: Sequence[int]) -> RcChannels:
+def rc_message(time_usec: int, channels: Sequence[int]) -> Any:
     """Return the RC_CHANNELS of a receiver.
 
     Args:
@@ -241,7 +236,14 @@ def rc_message(time_usec: int, channels: Sequence[int]) -> RcChannels:
         fits, "rc_channels", channels, f"must be at most {_CHANNEL_COUNT}, from 0 to {_NO_CHANNEL - 1} us"
     )
     filled = [*channels, *[_NO_CHANNEL] * (_CHANNEL_COUNT - len(channels))]
-    return RcChannels(time_usec // 1000, tuple(filled), len(channels), 254)
+    pulses = {f"chan{number}_raw": pulse for number, pulse in enumerate(filled, 1)}
+    return make_message(
+        "RC_CHANNELS",
+        time_boot_ms=time_usec // 1000,
+        chancount=len(channels),
+        **pulses,
+        rssi=_FULL_STRENGTH,
+    )
 
 
 def centi(value: float) -> int:

@@ -4,12 +4,12 @@ import logging
 import math
 import time
 from enum import Enum
-from typing import NamedTuple
+from typing import Any
 
 from pegasus.backends.mavlink.airframe import RotorMap
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, LinkClosedError
-from pegasus.backends.mavlink.messages import Decoder, HilActuatorControls, HilSensor, encode
+from pegasus.backends.mavlink.messages import Decoder, encode
 from pegasus.core.link_state import FaultyLine
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class HilInstance:
         self._rotors, self._system, self._hold_time = rotors, system, hold_time
         self._rest = [0.0] * len(rotors.channels)
         self._speeds = self._rest
-        self._decoder = Decoder()
+        self._decoder = Decoder("HIL_ACTUATOR_CONTROLS")
         self._sequence = 0
         self._outgoing: list[bytes] = []
         self._sampled: dict[bytes, int] = {}
@@ -103,13 +103,13 @@ class HilInstance:
             self._epoch = t - period
         return round((t - self._epoch) * 1e6)
 
-    def add(self, message: NamedTuple) -> None:
+    def add(self, message: Any) -> None:
         """Add a message without answer to those of this step."""
         self._outgoing.append(encode(message, sequence=self._sequence, system=self._system))
         self._sequence += 1
 
-    def add_sensor(self, message: HilSensor) -> None:
-        """Add a sensor message to those of this step; its answer carries the same time."""
+    def add_sensor(self, message: Any) -> None:
+        """Add a HIL_SENSOR to the messages of this step; its answer carries the same time."""
         self.add(message)
         if self.line is None:
             self._expect(message.time_usec)
@@ -168,7 +168,7 @@ class HilInstance:
             _log.info("%s is connected%s", self.name, " again" if self.was_connected else "")
             self.was_connected, self.received_at = True, time.monotonic()
             self.phase, self._steady = Phase.STARTING, _STEADY
-            self._decoder, self._epoch = Decoder(), None
+            self._decoder, self._epoch = Decoder("HIL_ACTUATOR_CONTROLS"), None
             self._forget()
             return True
         try:
@@ -178,8 +178,7 @@ class HilInstance:
             return True
         self.hub.deliver(data)
         for message in self._decoder.feed(data):
-            if type(message) is HilActuatorControls:
-                self._take(message)
+            self._take(message)
         return bool(data)
 
     def give_up(self, t: float, limit: float) -> None:
@@ -212,7 +211,7 @@ class HilInstance:
             self.armed, self._speeds = False, self._rest
         return self._speeds
 
-    def _take(self, message: HilActuatorControls) -> None:
+    def _take(self, message: Any) -> None:
         self.lockstep = bool(message.flags & _LOCKSTEP)
         self.received_at = time.monotonic()
         if self.phase is Phase.SILENT:

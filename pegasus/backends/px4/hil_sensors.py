@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Converter = Callable[[int, Any, int], NamedTuple]
+Converter = Callable[[int, Any, int], Any]
 """Function from time [us], reading and row to a message."""
 
 
@@ -63,7 +63,7 @@ def _range_converter(finder: Rangefinder) -> Converter:
 
 def _odometry_converter(sensor: Odometry) -> Converter:
     # An estimator that is not aligned with north would turn PX4's heading.
-    def convert(time_usec: int, reading: OdometryReading, copy: int) -> NamedTuple:
+    def convert(time_usec: int, reading: OdometryReading, copy: int) -> Any:
         axes = LocalAxes.at(sensor.environment.origin, sensor.vehicle.start.position[copy].tolist())
         return odometry_message(time_usec, reading, copy, axes=axes)
 

@@ -17,7 +17,7 @@ from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.hub import LinkHub
 from pegasus.backends.mavlink.link import Link, TcpServerLink, UdpLink, open_link
 from pegasus.backends.mavlink.local_axes import LocalAxes
-from pegasus.backends.mavlink.messages import HilStateQuaternion
+from pegasus.backends.mavlink.messages import dialect
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
@@ -145,9 +145,10 @@ class PX4(Backend):
         """Validate the options and open the ports.
 
         Raises:
-            ConfigError: If the vehicle has no IMU, PX4 or its airframe is not found, an option is wrong, or a
-                port is in use.
+            ConfigError: If pymavlink is missing, the vehicle has no IMU, PX4 or its airframe is not found, an
+                option is wrong, or a port is in use.
         """
+        dialect()
         self._vehicle, self._count, spec = vehicle, vehicle.count, vehicle.spec.px4
         self._sensors = HilSensors(vehicle)
         self._period = 1.0 / self._sensors.rate
@@ -260,7 +261,7 @@ class PX4(Backend):
         present = [instance.phase is not Phase.ABSENT for instance in instances]
         imu, others = self._sensors.take(readings, self._messages)
         times = [instance.clock(t, self._period) for instance in instances]
-        truths: Sequence[HilStateQuaternion] = ()
+        truths: Sequence[Any] = ()
         receiver = False
         if imu is not None:
             forces, rates = imu.specific_force.tolist(), imu.angular_velocity.tolist()

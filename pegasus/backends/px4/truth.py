@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from pegasus.backends.mavlink.airframe import other_attitude
-from pegasus.backends.mavlink.messages import HilStateQuaternion
+from pegasus.backends.mavlink.messages import message_type
 from pegasus.backends.px4.hil import centi, centi_unsigned, int16
 from pegasus.base.step_math import (
     Column,
@@ -83,7 +84,7 @@ class Truth:
     def __init__(self, state: VehicleState, environment: Environment) -> None:
         self.state = state
         """The true states."""
-        self._environment = environment
+        self._environment, self._message = environment, message_type("HIL_STATE_QUATERNION")
         count = len(state.position)
         self._air = Samples.of(count)
         self._sampler = Sampler(environment, state.position, self._air)
@@ -99,7 +100,7 @@ class Truth:
 
         self._launch = shared_kernel(truth_row).launch(Rows(TruthRows, given), count)
 
-    def messages(self, times_usec: Sequence[int], t: float) -> list[HilStateQuaternion]:
+    def messages(self, times_usec: Sequence[int], t: float) -> list[Any]:
         """Return the messages of the present states.
 
         Args:
@@ -117,23 +118,23 @@ class Truth:
             *(values.tolist() for values in self._results),
         )
         return [
-            HilStateQuaternion(
-                time_usec,
-                other_attitude(x, y, z, w),
-                p,
-                -q,
-                -r,
-                round(latitude),
-                round(longitude),
-                round(altitude),
-                centi(north),
-                centi(east),
-                centi(-up),
-                centi_unsigned(indicated),
-                centi_unsigned(airspeed),
-                int16(ax),
-                int16(-ay),
-                int16(-az),
+            self._message(
+                time_usec=time_usec,
+                attitude_quaternion=other_attitude(x, y, z, w),
+                rollspeed=p,
+                pitchspeed=-q,
+                yawspeed=-r,
+                lat=round(latitude),
+                lon=round(longitude),
+                alt=round(altitude),
+                vx=centi(north),
+                vy=centi(east),
+                vz=centi(-up),
+                ind_airspeed=centi_unsigned(indicated),
+                true_airspeed=centi_unsigned(airspeed),
+                xacc=int16(ax),
+                yacc=int16(-ay),
+                zacc=int16(-az),
             )
             for (
                 time_usec,

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import struct
 
 import numpy as np
 import pytest
@@ -65,13 +64,15 @@ class GroundStation:
 
     def __init__(self, instance):
         self.system, self.sequence = instance + 1, 0
-        self.decoder, self.heartbeat = messages.Decoder(), messages.Heartbeat()
+        self.decoder, self.heartbeat = messages.Decoder(), messages.make_message("HEARTBEAT")
         self.socket = socket.create_connection(("127.0.0.1", 5760 + 10 * instance), timeout=LIMIT)
         self.socket.setblocking(False)
 
     def command(self, number, **parameters):
         self.send(
-            messages.CommandLong(command=number, target_system=self.system, target_component=1, **parameters)
+            messages.make_message(
+                "COMMAND_LONG", command=number, target_system=self.system, target_component=1, **parameters
+            )
         )
 
     def send(self, message):
@@ -79,12 +80,19 @@ class GroundStation:
         self.socket.sendall(messages.encode(message, sequence=self.sequence, system=255, component=190))
 
     def go_to(self, north, east, down):
-        """Send SET_POSITION_TARGET_LOCAL_NED with positions only (message 84, CRC_EXTRA 143)."""
-        self.sequence += 1
-        payload = struct.pack("<I11fHBBB", 0, north, east, down, *[0.0] * 8, 0xDF8, self.system, 1, 1)
-        header = struct.pack("<BBBBBBBHB", 0xFD, len(payload), 0, 0, self.sequence & 255, 255, 190, 84, 0)
-        check = messages.checksum(header[1:] + payload + bytes([143]))
-        self.socket.sendall(header + payload + check)
+        """Send SET_POSITION_TARGET_LOCAL_NED with positions only."""
+        self.send(
+            messages.make_message(
+                "SET_POSITION_TARGET_LOCAL_NED",
+                target_system=self.system,
+                target_component=1,
+                coordinate_frame=1,
+                type_mask=0xDF8,
+                x=north,
+                y=east,
+                z=down,
+            )
+        )
 
     def poll(self):
         try:
@@ -92,7 +100,7 @@ class GroundStation:
         except BlockingIOError:
             return
         for message in self.decoder.feed(data):
-            if isinstance(message, messages.Heartbeat) and message.autopilot == 3:
+            if message.msgname == "HEARTBEAT" and message.autopilot == 3:
                 self.heartbeat = message
 
 

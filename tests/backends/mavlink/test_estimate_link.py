@@ -9,14 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from pegasus.backends.mavlink.estimate_link import EstimateListener
 from pegasus.backends.mavlink.link import TcpClientLink, UdpLink
-from pegasus.backends.mavlink.messages import (
-    AttitudeQuaternion,
-    CommandLong,
-    Decoder,
-    GpsGlobalOrigin,
-    LocalPositionNed,
-    encode,
-)
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.core.state import VehicleState
 from pegasus.environment import Geodetic, geodetic_from_local, local_from_geodetic
 from pegasus.environment.geodesy import EARTH_RADIUS
@@ -47,7 +40,7 @@ class Mouth:
         while len(found) < 3:
             data, self._partner = self._socket.recvfrom(65536)
             found += decoder.feed(data)
-        assert {(type(m), m.command) for m in found} == {(CommandLong, 511)}
+        assert {(m.msgname, m.command) for m in found} == {("COMMAND_LONG", 511)}
         return [(m.param1, m.param2 * 1e-6, m.target_system) for m in found]
 
     def silent(self):
@@ -99,11 +92,22 @@ def state():
 def words(state, row, start=START):
     """Return the MAVLink messages of a correct estimate of a state, by SciPy's rotations."""
     north, east, down = ENU_TO_NED.apply(state.position[row] - start)
-    velocity = ENU_TO_NED.apply(state.velocity[row])
+    vn, ve, vd = ENU_TO_NED.apply(state.velocity[row])
+    p, q, r = FLU_TO_FRD.apply(state.angular_velocity[row])
     x, y, z, w = (ENU_TO_NED * Rotation.from_quat(state.orientation[row]) * FLU_TO_FRD).as_quat()
     return (
-        AttitudeQuaternion(7, w, x, y, z, *FLU_TO_FRD.apply(state.angular_velocity[row])),
-        LocalPositionNed(7, north, east, down, *velocity),
+        make_message(
+            "ATTITUDE_QUATERNION",
+            time_boot_ms=7,
+            q1=w,
+            q2=x,
+            q3=y,
+            q4=z,
+            rollspeed=p,
+            pitchspeed=q,
+            yawspeed=r,
+        ),
+        make_message("LOCAL_POSITION_NED", time_boot_ms=7, x=north, y=east, z=down, vx=vn, vy=ve, vz=vd),
     )
 
 
@@ -157,8 +161,13 @@ def test_the_local_frame_begins_where_the_autopilot_says(listener, mouths, state
     # 100 m to the north of the world's origin and 3 m above it: along a meridian a distance is an angle.
     latitude = ORIGIN.latitude + math.degrees(100.0 / EARTH_RADIUS)
     mouths[0].say(
-        GpsGlobalOrigin(round(latitude * 1e7), round(ORIGIN.longitude * 1e7), 403_000),
-        LocalPositionNed(0, 1.0, 2.0, -4.0, 0.0, 0.0, 0.0),
+        make_message(
+            "GPS_GLOBAL_ORIGIN",
+            latitude=round(latitude * 1e7),
+            longitude=round(ORIGIN.longitude * 1e7),
+            altitude=403_000,
+        ),
+        make_message("LOCAL_POSITION_NED", x=1.0, y=2.0, z=-4.0),
     )
     listener.update(0.1, state, present=[True, True])
     np.testing.assert_allclose(listener.estimate.position[0], [2.0, 101.0, 7.0], atol=0.012)
@@ -188,8 +197,12 @@ def test_an_estimate_that_is_right_has_no_error_far_away(mouths, state, latitude
     local.position[...] = east, north, up
     local.velocity[...] = turn.apply(state.velocity[0])
     local.orientation[0] = (turn * Rotation.from_quat(state.orientation[0])).as_quat()
-    at = [round(own.latitude * 1e7), round(own.longitude * 1e7), round(own.altitude * 1e3)]
-    mouths[0].say(GpsGlobalOrigin(*at), *words(local, 0, start=0.0)[::-1])
+    at = {
+        "latitude": round(own.latitude * 1e7),
+        "longitude": round(own.longitude * 1e7),
+        "altitude": round(own.altitude * 1e3),
+    }
+    mouths[0].say(make_message("GPS_GLOBAL_ORIGIN", **at), *words(local, 0, start=0.0)[::-1])
     listener.update(0.5, state, present=[True])
     found = listener.estimate
     # Degrees times 1e7 are 1 cm; the maps about both places differ by 1 cm after 500 m.
@@ -209,8 +222,13 @@ def test_a_flat_world_has_degrees_of_one_length(mouths, state):
     north = 20_000.0 / 111_318.84502145034
     east = 10_000.0 / (111_318.84502145034 * math.cos(math.radians(47.0 + north / 2)))
     mouths[0].say(
-        GpsGlobalOrigin(round((47.0 + north) * 1e7), round((8.0 + east) * 1e7), 403_000),
-        LocalPositionNed(0, 1.0, 2.0, -4.0, 5.0, 6.0, 0.0),
+        make_message(
+            "GPS_GLOBAL_ORIGIN",
+            latitude=round((47.0 + north) * 1e7),
+            longitude=round((8.0 + east) * 1e7),
+            altitude=403_000,
+        ),
+        make_message("LOCAL_POSITION_NED", x=1.0, y=2.0, z=-4.0, vx=5.0, vy=6.0),
     )
     listener.update(0.1, state, present=[True])
     np.testing.assert_allclose(listener.estimate.position[0], [10_002.0, 20_001.0, 7.0], atol=0.02)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pegasus.backends.mavlink.link import LONGEST_WAIT, LinkClosedError, TcpServerLink, open_link
-from pegasus.backends.mavlink.messages import Decoder, HilSensor, encode
+from pegasus.backends.mavlink.messages import Decoder, encode, message_type
 from pegasus.base.errors import ConfigError
 from tests.waits import LIMIT, wait_until
 
@@ -36,7 +36,7 @@ def received(link, size):
 
 def message(number):
     """Return a message identified by a number."""
-    return HilSensor(number, *range(13), fields_updated=0x1FFF)
+    return message_type("HIL_SENSOR")(time_usec=number, xacc=1.0, abs_pressure=950.0, fields_updated=0x1FFF)
 
 
 class Pair:

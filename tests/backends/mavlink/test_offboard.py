@@ -9,11 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from pegasus.backends.mavlink.autopilot_line import ARDUPILOT_DIALECT, PX4_DIALECT, Lines
 from pegasus.backends.mavlink.local_axes import LocalAxes
-from pegasus.backends.mavlink.messages import (
-    CommandLong,
-    Heartbeat,
-    SetPositionTargetLocalNed,
-)
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.control.trajectories import trajectory_from_spec
 from pegasus.core.state import VehicleState
@@ -130,31 +125,33 @@ def test_it_is_asked_until_it_arms(told):
 def test_who_speaks(told):
     """PX4 would not recognise a companion computer, or assume messages for another vehicle."""
     one, ear, *_ = told
-    beats = [t for t, _ in ear.of(Heartbeat)]
+    beats = [t for t, _ in ear.of("HEARTBEAT")]
     np.testing.assert_allclose(np.diff(beats), 1.0, atol=DT)
-    assert {(m.type, m.autopilot) for _, m in ear.of(Heartbeat)} == {(18, 8)}
-    for kind in (CommandLong, SetPositionTargetLocalNed):
+    assert {(m.type, m.autopilot) for _, m in ear.of("HEARTBEAT")} == {(18, 8)}
+    for kind in ("COMMAND_LONG", "SET_POSITION_TARGET_LOCAL_NED"):
         assert {(m.target_system, m.target_component) for _, m in ear.of(kind)} == {(one.systems[0], 1)}
 
 
 def test_set_points_never_cease(told):
     """PX4 does not enter its offboard mode without set-points, and leaves it after 0.5 s without one."""
     _, ear, *_ = told
-    times = [t for t, _ in ear.of(SetPositionTargetLocalNed)]
+    times = [t for t, _ in ear.of("SET_POSITION_TARGET_LOCAL_NED")]
     assert times[0] == 0.0
     # Each at the first step at or after its time.
     assert np.diff(times).min() > 0.05 - DT / 2
     assert np.diff(times).max() < 0.05 + 3 * DT / 2
-    assert [m.time_boot_ms for _, m in ear.of(SetPositionTargetLocalNed)] == [round(t * 1e3) for t in times]
+    assert [m.time_boot_ms for _, m in ear.of("SET_POSITION_TARGET_LOCAL_NED")] == [
+        round(t * 1e3) for t in times
+    ]
     # All fields but the yaw rate are used, in the local NED frame.
-    messages = [m for _, m in ear.of(SetPositionTargetLocalNed)]
+    messages = [m for _, m in ear.of("SET_POSITION_TARGET_LOCAL_NED")]
     assert {(m.type_mask, m.coordinate_frame) for m in messages} == {(1 << 11, 1)}
 
 
 def test_set_points_are_the_trajectory(told):
     """PX4 would fly mirrored, rotated, or about the world's origin instead of its start."""
     one, ear, armed, landing = told
-    followed = [(t, m) for t, m in ear.of(SetPositionTargetLocalNed) if armed + 1.5 < t < landing]
+    followed = [(t, m) for t, m in ear.of("SET_POSITION_TARGET_LOCAL_NED") if armed + 1.5 < t < landing]
     assert len(followed) > 200
     for t, m in followed:
         position, velocity, acceleration, yaw = (array[0] for array in one.references[t])
@@ -176,7 +173,7 @@ def test_set_points_have_the_axes_of_the_autopilot(school):
     one.land = (4.0, 6.0)
     ear, armed, landing = flown(one)
     north_is_left = Rotation.from_euler("z", -0.2)
-    followed = [(t, m) for t, m in ear.of(SetPositionTargetLocalNed) if armed + 1.5 < t < landing]
+    followed = [(t, m) for t, m in ear.of("SET_POSITION_TARGET_LOCAL_NED") if armed + 1.5 < t < landing]
     for t, m in followed:
         vectors = [array[0] for array in one.references[t][:3]]
         vectors[0] = vectors[0] - START
@@ -191,7 +188,7 @@ def test_set_points_have_the_axes_of_the_autopilot(school):
 def test_it_stays_where_it_is_until_it_flies(told):
     """PX4 would be sent up, or turned, as soon as it is armed."""
     _, ear, armed, _ = told
-    waiting = [m for t, m in ear.of(SetPositionTargetLocalNed) if t <= armed]
+    waiting = [m for t, m in ear.of("SET_POSITION_TARGET_LOCAL_NED") if t <= armed]
     assert len(waiting) == pytest.approx(armed / 0.05, abs=2)
     for m in waiting:
         assert [m.x, m.y, m.z, m.vx, m.vy, m.vz] == pytest.approx([0.0] * 6, abs=1e-6)
@@ -232,8 +229,8 @@ def test_nobody_there(school):
     one.state.position[...] += [1.0, 2.0, 0.0]
     one.present = [True]
     one.run(0.5)
-    assert ear.of(Heartbeat)[0][0] == pytest.approx(2.5)
-    first = ear.of(SetPositionTargetLocalNed)[0][1]
+    assert ear.of("HEARTBEAT")[0][0] == pytest.approx(2.5)
+    first = ear.of("SET_POSITION_TARGET_LOCAL_NED")[0][1]
     assert [first.x, first.y, first.z] == [0.0, 0.0, 0.0]
 
 
@@ -245,7 +242,7 @@ def test_a_port_that_opens_late(school):
     one.run(1.5)
     ear.deaf = False
     one.run(1.0)
-    assert ear.of(Heartbeat)[0][0] == pytest.approx(2.0)
+    assert ear.of("HEARTBEAT")[0][0] == pytest.approx(2.0)
 
 
 def test_one_that_does_not_arm_is_reported_once_with_what_it_says(school, caplog):
@@ -280,9 +277,9 @@ def test_each_its_own(school):
     one.run(6.0)
     first, second = one.ears
     for ear, system in zip(one.ears, one.systems, strict=True):
-        assert {m.target_system for _, m in ear.of(SetPositionTargetLocalNed)} == {system}
-    assert first.of(SetPositionTargetLocalNed)[-1][1].z < -2.0
-    assert second.of(SetPositionTargetLocalNed)[-1][1].z == 0.0
+        assert {m.target_system for _, m in ear.of("SET_POSITION_TARGET_LOCAL_NED")} == {system}
+    assert first.of("SET_POSITION_TARGET_LOCAL_NED")[-1][1].z < -2.0
+    assert second.of("SET_POSITION_TARGET_LOCAL_NED")[-1][1].z == 0.0
     assert first.commands(ARM) == []
     assert len(second.commands(ARM)) == 6
     assert one.pilot.reference.idle.tolist() == [False, True]
@@ -299,12 +296,12 @@ def test_ardupilot_takes_off_first(school):
     assert ear.commands(TAKE_OFF) == []
     one.armed = [True]
     one.run(2.0)
-    heights = {m.param7 for _, m in ear.of(CommandLong) if m.command == TAKE_OFF}
+    heights = {m.param7 for _, m in ear.of("COMMAND_LONG") if m.command == TAKE_OFF}
     assert len(heights) == 1
-    assert ear.of(SetPositionTargetLocalNed) == []
+    assert ear.of("SET_POSITION_TARGET_LOCAL_NED") == []
     one.state.position[:, 2] = START[2] + heights.pop()
     before = one.t
     one.run(1.5)
-    assert ear.of(SetPositionTargetLocalNed)[0][0] == pytest.approx(before, abs=0.06)
+    assert ear.of("SET_POSITION_TARGET_LOCAL_NED")[0][0] == pytest.approx(before, abs=0.06)
     assert ear.commands(TAKE_OFF, since=before + 0.1) == []
     one.run(until=lambda: ear.commands(SET_MODE)[-1][2:] == (9.0, 0.0))

@@ -7,7 +7,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pegasus import ConfigError, Multirotor
-from pegasus.backends.mavlink.messages import DistanceSensor
 from pegasus.backends.px4.hil import SensorMessages
 from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.sensors import (
@@ -93,7 +92,7 @@ def test_the_first_of_each_kind_counts():
     assert imu is None
     (message,) = [convert(0, reading, 1) for convert, reading in others]
     # MAV_SENSOR_ROTATION_PITCH_270 is down.
-    assert (type(message), message.orientation, message.max_distance) == (DistanceSensor, 25, 3000)
+    assert (message.msgname, message.orientation, message.max_distance) == ("DISTANCE_SENSOR", 25, 3000)
     assert messages.message(1, 0, [0.0] * 3, [0.0] * 3).diff_pressure == 1.0
 
 

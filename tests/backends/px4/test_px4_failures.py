@@ -7,7 +7,7 @@ from flyers import HIGH, PLAIN_IRIS, Constant
 from pegasus import Multirotor, Simulation
 from pegasus.backends.mavlink.airframe import rotor_map
 from pegasus.backends.mavlink.link import Link
-from pegasus.backends.mavlink.messages import CommandAck, CommandLong, Decoder, encode
+from pegasus.backends.mavlink.messages import Decoder, encode, make_message
 from pegasus.backends.px4.failures import FailureListener
 from pegasus.faults import MotorLoss, MotorStuck, SensorDelay, SensorDropouts, SensorOff, SensorStuck
 
@@ -52,12 +52,14 @@ def asked():
         listener = FailureListener([lambda w=w: w for w in wires], [1, 2], vehicle, rotors)
 
         def ask(unit, kind, instance=0):
-            command = CommandLong(unit, kind, instance, command=420, target_system=1)
+            command = make_message(
+                "COMMAND_LONG", param1=unit, param2=kind, param3=instance, command=420, target_system=1
+            )
             wires[1].pending = encode(command, sequence=0, system=2, component=1)
             listener.read()
             assert not wires[0].sent
             (ack,) = Decoder().feed(wires[1].sent.pop())
-            assert type(ack) is CommandAck
+            assert ack.msgname == "COMMAND_ACK"
             assert (ack.command, ack.target_system) == (420, 2)
             sim.step(1)
             return ack.result

@@ -7,7 +7,7 @@ from pygeomag.wmm.wmm_2025 import WMM_2025
 from simulator_end import Simulator, sensor
 
 from pegasus import Backend, Multirotor, Simulation
-from pegasus.backends.mavlink.messages import HilGps
+from pegasus.backends.mavlink.messages import make_message
 from pegasus.config.files import load_world
 from pegasus.environment import Environment
 from pegasus.sensors import GPS, IMU, Barometer, Magnetometer
@@ -45,7 +45,19 @@ def test_it_does_not_arm_unless_the_sensors_are_right(simulate, missing, message
     simulator.handshake()
     for k in range(1, 150):
         if k % 25 == 0:
-            simulator.send(HilGps(4000 * k, 473977420, 85455940, 488000, 30, 40, 0, 0, 0, 0, 0, fix, 12))
+            simulator.send(
+                make_message(
+                    "HIL_GPS",
+                    time_usec=4000 * k,
+                    lat=473977420,
+                    lon=85455940,
+                    alt=488000,
+                    eph=30,
+                    epv=40,
+                    fix_type=fix,
+                    satellites_visible=12,
+                )
+            )
         assert simulator.answers(sensor(k, **message))[-1].mode == 1
     assert [line[::2] for line in simulator.lines()[1:2]] == [["DENIED", missing]]
 
@@ -81,7 +93,20 @@ class Bridge(Backend):
             latitude, longitude = round(gps.latitude[0] * 1e7), round(gps.longitude[0] * 1e7)
             height, fix = round(gps.altitude[0] * 1e3), int(gps.fix_type[0])
             self._simulator.send(
-                HilGps(usec, latitude, longitude, height, 30, 40, 0, north, east, -up, 0, fix, 10)
+                make_message(
+                    "HIL_GPS",
+                    time_usec=usec,
+                    lat=latitude,
+                    lon=longitude,
+                    alt=height,
+                    eph=30,
+                    epv=40,
+                    vn=north,
+                    ve=east,
+                    vd=-up,
+                    fix_type=fix,
+                    satellites_visible=10,
+                )
             )
         (ax, ay, az), (wx, wy, wz) = imu.specific_force[0], imu.angular_velocity[0]
         values |= {"xacc": ax, "yacc": -ay, "zacc": -az, "xgyro": wx, "ygyro": -wy, "zgyro": -wz}

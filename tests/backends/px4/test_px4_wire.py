@@ -9,7 +9,7 @@ from px4_rig import call, controls
 
 from pegasus import Multirotor
 from pegasus.backends import PX4
-from pegasus.backends.mavlink.messages import Decoder, HilSensor
+from pegasus.backends.mavlink.messages import Decoder
 from pegasus.environment import ConstantWind, Environment, Geodetic
 from pegasus.sensors import (
     GPS,
@@ -125,7 +125,7 @@ def sent_to(count):
                 while not samples:
                     data = link.recv(65536)
                     streams[i] += data
-                    samples = [m for m in decoders[i].feed(data) if type(m) is HilSensor]
+                    samples = [m for m in decoders[i].feed(data) if m.msgname == "HIL_SENSOR"]
                 link.sendall(controls(samples[-1], 0.5, 0.5, 0.5, 0.5))
             np.testing.assert_array_equal(backend.command(0.004 * k), 391.5)
         for link in links:
