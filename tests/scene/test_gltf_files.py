@@ -323,3 +323,16 @@ def test_images_stand_upright(tmp_path):
     quarters = [seen[y, x] / seen[y, x].max() for y, x in ((8, 8), (8, 24), (24, 8), (24, 24))]
     expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
     np.testing.assert_allclose(quarters, expected, atol=0.05)
+
+
+def test_remote_image_is_left_out(tmp_path):
+    """A file would be refused for an image that no simulation may download."""
+    model = Model()
+    model.document |= {"images": [{"uri": "https://example.invalid/a.png"}], "textures": [{"source": 0}]}
+    paint = {"baseColorTexture": {"index": 0}, "baseColorFactor": [0.1, 0.2, 0.3, 1.0]}
+    model.document["materials"] = [{"pbrMetallicRoughness": paint}]
+    model.mesh(model.part(material=0, uv=True))
+    scene = translate(model.glb(tmp_path / "m.glb"))
+    assert any("remote address" in line for line in scene.warnings)
+    (material,) = scene.materials.values()
+    assert material.diffuse_color == pytest.approx((0.1, 0.2, 0.3))
