@@ -372,7 +372,7 @@ class DatasetSpec(StrictModel):
     annotators: list[str] | None = None
     """Annotations that the basic writer writes; all if left out."""
     occlusion: bool = True
-    """Compute occlusion ratios (slow in worlds with many objects)."""
+    """Compute occlusion ratios, if the writer holds them (slow in worlds with many objects)."""
     randomizers: dict[str, dict[str, Any]] = {}
     """Randomisers by a name of your choice, applied in order."""
 
