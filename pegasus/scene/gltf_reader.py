@@ -32,6 +32,7 @@ _MOST = 10**8
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _READ = {
     "EXT_texture_webp",
+    "KHR_lights_punctual",
     "KHR_materials_clearcoat",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
@@ -40,8 +41,8 @@ _READ = {
     "KHR_mesh_quantization",
     "KHR_texture_transform",
 }
-_HARMLESS = ("KHR_materials_", "KHR_lights_punctual")
-"""Extensions that are read, and beginnings of those without which a file still has its shapes."""
+_HARMLESS = "KHR_materials_"
+"""Extensions that are read, and beginning of those without which a file still has its shapes."""
 _COMPRESSION = "KHR_draco_mesh_compression"
 
 
