@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.file_kinds import refuse_other_kinds
 
 
 def text_of(
@@ -18,8 +19,9 @@ def text_of(
         value: Value of the field.
 
     Raises:
-        ConfigError: If the file cannot be read, or is not text in UTF-8.
+        ConfigError: If the file cannot be read, is one of another program, or is not text in UTF-8.
     """
+    refuse_other_kinds(path, "a table of numbers", {"table"}, field=field)
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

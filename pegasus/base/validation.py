@@ -26,6 +26,8 @@ _PROBLEMS = {
     "string_type": "must be text",
     "path_type": "must be a path",
     "none_required": "must be left out",
+    "union_tag_invalid": "must have one of {expected_tags} as {discriminator}",
+    "union_tag_not_found": "must have {discriminator}",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
     "dict_type": "must be a mapping of names to values",

@@ -34,6 +34,7 @@ from pegasus.scene.scene import (
 )
 from pegasus.scene.translation import translate
 from pegasus.scene.vehicle_asset import vehicle_scene
+from pegasus.scene.world_scene import lit_scene
 from pegasus.worlds import made_world
 
 SIZE = (512, 288)
@@ -271,7 +272,7 @@ def _world(name: str) -> tuple[Scene, WorldSpec]:
     if spec.generator is not None:
         spec = made_world(spec)
     assert spec.usd is not None
-    return translate(spec.usd), spec
+    return lit_scene(translate(spec.usd), spec.lights), spec
 
 
 def _vehicle(name: str) -> tuple[RenderObject, Array]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pegasus.base.components import StrictModel
 from pegasus.base.errors import ConfigError
 from pegasus.config.changes import Changes
+from pegasus.config.light_specs import LightSpec, SkySpec
 from pegasus.config.scenario import ScenarioSpec, ScenarioVehicle, VehicleSpec, WorldSpec, parse
 from pegasus.config.settings import find, find_beside, read_yaml
 
@@ -168,11 +169,19 @@ def _loaded(kind: str, name: str | Path, model: type[D]) -> tuple[D, Path]:
 
 
 def _placed(spec: D, folder: Path) -> D:
-    """Return a description with its USD file, and those of a thrust curve, relative to a folder."""
+    """Return a description with its USD file, and those of a thrust curve or sky, relative to a folder."""
     placed: dict[str, Any] = {} if spec.usd is None else {"usd": (folder / spec.usd).resolve()}
     if isinstance(spec, VehicleSpec):
         placed["thrust_curve"] = _relocated(spec.thrust_curve, folder.resolve())
+    elif spec.lights:
+        placed["lights"] = [_placed_light(light, folder.resolve()) for light in spec.lights]
     return spec.model_copy(update=placed) if placed else spec
+
+
+def _placed_light(light: LightSpec, folder: Path) -> LightSpec:
+    if not isinstance(light, SkySpec) or light.file is None:
+        return light
+    return light.model_copy(update={"file": folder / light.file.expanduser()})
 
 
 def _content(kind: str, path: Path, chain: list[Path] | None = None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.components import Positive, StrictModel, Vec3, finite_angles
 from pegasus.base.errors import ConfigError
 from pegasus.base.validation import config_error
+from pegasus.config.light_specs import LightSpec
 from pegasus.config.rotor_specs import RotorList, RotorRing, Rotors, RotorSpec
 
 Component = dict[str, Any]
@@ -261,6 +262,10 @@ class WorldSpec(StrictModel):
     gravity: Component = {"model": "inverse_square"}
     atmosphere: Component = {"model": "us_standard_1976"}
     magnetic_field: Component = {"model": "wmm2025"}
+    lights: list[LightSpec] = []
+    """Lights beside those of the scene."""
+    labels: dict[str, str] = {}
+    """Semantic classes by path of a prim of the scene; they hold for all below it."""
     steel: list[SteelSpec] = []
     """Steel objects, which disturb the magnetic field."""
     jammers: list[JammerSpec] = []
@@ -372,7 +377,7 @@ class DatasetSpec(StrictModel):
     annotators: list[str] | None = None
     """Annotations that the basic writer writes; all if left out."""
     occlusion: bool = True
-    """Compute occlusion ratios (slow in worlds with many objects)."""
+    """Compute occlusion ratios, if the writer holds them (slow in worlds with many objects)."""
     randomizers: dict[str, dict[str, Any]] = {}
     """Randomisers by a name of your choice, applied in order."""
 

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from pegasus.base.components import StrictModel
 from pegasus.base.errors import ConfigError, did_you_mean
+from pegasus.base.file_kinds import refuse_other_kinds
 from pegasus.base.system import at_home, resource, user_config
 from pegasus.base.validation import config_error
 
@@ -237,8 +238,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Return the mapping that a YAML file holds; an empty one for a file in which nothing is said.
 
     Raises:
-        ConfigError: If the file cannot be read, is no YAML, or holds something else.
+        ConfigError: If the file cannot be read, is no YAML or of another program, or holds something else.
     """
+    refuse_other_kinds(path, "a YAML file of Pegasus")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except OSError as error:

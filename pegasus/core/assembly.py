@@ -1,5 +1,6 @@
 """World, vehicles, scene, engine and host application of a simulation, by the names that users give."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec
 from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
 from pegasus.core.host import HOSTS, Host, running_host
 from pegasus.scene.scene import Scene
+
+_LOG = logging.getLogger(__name__)
 
 
 def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
@@ -78,6 +81,10 @@ def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | N
     """
     usd = world.usd
     assert usd is not None
+    if host is not None and (world.lights or world.labels):
+        _LOG.warning(
+            "%s: lights and labels of a world file are left out: write them into its scene", world.name
+        )
     if host is not None and (opened := host.open_scene(engine)) is not None:
         return opened
     if not usd.is_file():
@@ -87,8 +94,11 @@ def scene_of(world: WorldSpec, file: Path | None, engine: Engine, host: Host | N
             return host.read_scene(usd)
         # OpenUSD may be there only once a host has started.
         from pegasus.scene.kept_scene import scene_of_file
+        from pegasus.scene.world_scene import lit_scene
 
-        return scene_of_file(usd)
+        return lit_scene(scene_of_file(usd, world.labels), world.lights)
+    except ConfigError as error:
+        raise error.within(file=file) from None
     except ModuleNotFoundError as error:
         raise package_error(error) from None
     except MemoryError:

@@ -20,7 +20,7 @@ from pegasus.dataset.frame_capture import FrameCapture, select_viewpoints
 from pegasus.dataset.imu_recorder import ImuRecorder
 from pegasus.dataset.randomizers import Clearance
 from pegasus.dataset.randomizers.randomizer import Draws
-from pegasus.dataset.recipe import Plan, Recipe
+from pegasus.dataset.recipe import Plan, Recipe, writer_class
 from pegasus.labels.annotations import LabelledFrame
 from pegasus.scene.scene import Scene
 
@@ -71,7 +71,7 @@ class Episode:
             sequence=spec.dataset.frame_rate is not None,
             clearance=self._clearance,
             with_lidar=recipe.writer == "kitti",
-            with_occlusion=spec.dataset.occlusion,
+            with_occlusion=spec.dataset.occlusion and writer_class(recipe.writer).holds_occlusion,
             regions=REGIONS if spec.dataset.regions is None else spec.dataset.regions,
             samples=spec.dataset.samples,
         )

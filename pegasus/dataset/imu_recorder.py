@@ -20,11 +20,15 @@ class ImuRecorder:
     def __init__(self, vehicle: Multirotor, copy: int) -> None:
         self._vehicle, self._copy = vehicle, copy
         self._name = next((name for name, item in vehicle.sensors.items() if isinstance(item, IMU)), None)
-        self._mount = np.eye(4)
+        self._mount, self._noise = np.eye(4), np.zeros(5)
         if self._name is not None:
             imu = self._imu
             self._mount[:3, :3] = matrix_from_quaternion(np.array(imu.orientation))
             self._mount[:3, 3] = imu.position
+            parts = [
+                (part.noise_density, part.bias_random_walk) for part in (imu.gyroscope, imu.accelerometer)
+            ]
+            self._noise = np.array([imu.rate_hz, *parts[0], *parts[1]])
         self._rows: list[tuple[float, Array, Array, Array, Array, Array, Array, Array]] = []
         self._truth: tuple[Array, Array, Array] | None = None
 
@@ -61,7 +65,8 @@ class ImuRecorder:
         self._rows.clear()
         time, rate, force, position, orientation, velocity, rate_bias, force_bias = columns
         return ImuTrack(
-            time, rate, force, position, orientation, velocity, rate_bias, force_bias, self._mount
+            *(time, rate, force, position, orientation, velocity, rate_bias, force_bias),
+            *(self._mount, self._noise),
         )
 
     @property

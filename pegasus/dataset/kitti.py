@@ -11,7 +11,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.core.renderer import View
 from pegasus.dataset.writer import DatasetWriter, png
-from pegasus.labels.annotations import LabelledFrame
+from pegasus.labels.annotations import LabelledFrame, opencv_matrix
 from pegasus.labels.boxes import LooseBoxes, rectilinear, to_camera
 from pegasus.labels.entities import EntityShape, LabelledEntity, transformed
 
@@ -159,21 +159,14 @@ def _label(entity: LabelledEntity, ratio: float, loose: LooseBoxes, k: int, view
     return f"{kind} {cut:.2f} {occlusion_level(ratio)} {tail}\n"
 
 
-def _intrinsics(view: View) -> Array:
-    """Return the intrinsic matrix in KITTI's convention: the first pixel's centre is at (0, 0)."""
-    matrix = view.lens.matrix(view.resolution).copy()
-    matrix[:2, 2] -= 0.5
-    return matrix
-
-
 def _calibration(frames: Sequence[LabelledFrame]) -> str:
     view = frames[0].view
-    left = np.column_stack([_intrinsics(view), np.zeros(3)])
+    left = np.column_stack([opencv_matrix(view), np.zeros(3)])
     right = left
     if len(frames) > 1:
         other = frames[1].view
         place = to_camera(other) @ np.linalg.inv(to_camera(view))
-        right = _intrinsics(other) @ place[:3]
+        right = opencv_matrix(other) @ place[:3]
     lidar = frames[0].lidar
     if lidar is None:
         to_first = np.column_stack([_TO_OPTICAL, np.zeros(3)])

@@ -185,12 +185,11 @@ def manifest_of(recipe: Recipe, plan: Plan) -> dict[str, Any]:
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest of a new dataset, or compare it with that of an existing one.
 
-    A dataset may grow: no frame depends on their number.
+    A dataset may grow, or end sooner than begun: no frame depends on their number.
 
     Raises:
-        ConfigError: If the manifest of the existing dataset differs, or the folder holds other files or
-            cannot be
-            written.
+        ConfigError: If the manifest of the existing dataset differs, the dataset has more frames already, or
+            the folder holds other files or cannot be written.
     """
     content = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
     file = folder / MANIFEST
@@ -209,15 +208,16 @@ def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
                 value=now if now is not None else "none",
                 remedy="give the same, or a new folder",
             )
-        if before_count > count:
+        there = FrameFolder(folder, resume=True)
+        if before_count > count and (least := max(there.written(), default=-1) + 1) > count:
             raise ConfigError(
-                f"the dataset in {folder} was begun with {before_count}",
+                f"the dataset in {folder} has {least} already",
                 field="frames",
                 value=count,
-                remedy="give as many or more, or a new folder",
+                remedy=f"give {least} or more, or a new folder",
             )
-        if before_count < count:
-            FrameFolder(folder, resume=True).write(MANIFEST, content)
+        if before_count != count:
+            there.write(MANIFEST, content)
         return
     foreign = sorted(p.name for p in folder.glob("[!.]*"))
     if foreign:

@@ -11,15 +11,24 @@ import yaml
 from pegasus.base.arrays import Array
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.dataset.writer import DatasetWriter, png
+from pegasus.design.kalibr import ChainCamera, chain, kalibr_distortion
 from pegasus.labels.annotations import LabelledFrame, distance_to_image_plane
 
 _TUM_DEPTH = 5000.0
 """Units of TUM's depth images per metre."""
+_IMU_FIELDS = (
+    "rate_hz",
+    *("gyroscope_noise_density", "gyroscope_random_walk"),
+    *("accelerometer_noise_density", "accelerometer_random_walk"),
+)
+"""Fields of EuRoC's `imu0/sensor.yaml`, in the order of `ImuTrack.noise`."""
 _EUROC_MODELS = {"plumb_bob": "radial-tangential", "kannala_brandt": "equidistant"}
 
 
 class SequenceWriter(DatasetWriter, ABC):
     """Writer of one folder per scene."""
+
+    holds_occlusion = False
 
     def dataset_files(self, records: Sequence[dict[str, Any]]) -> dict[str, bytes]:
         """Return the tables of all sequences."""
@@ -51,7 +60,8 @@ class EurocWriter(SequenceWriter):
     layout = (
         "EuRoC (ASL): `sequence_NNNN/mav0/cam0/data.csv`, `imu0/data.csv` and "
         "`state_groundtruth_estimate0/data.csv` (time, position, quaternion wxyz, velocity of the body, "
-        "biases of the IMU). `T_BS` of `sensor.yaml` is sensor to body."
+        "biases of the IMU). `T_BS` of `sensor.yaml` is sensor to body. `imu.yaml` and `camchain.yaml` "
+        "beside `mav0` are the same calibration for Kalibr."
     )
 
     def files(self, index: int, frames: Sequence[LabelledFrame], own: dict[str, Any]) -> dict[str, bytes]:
@@ -75,7 +85,9 @@ class EurocWriter(SequenceWriter):
             heading = "#timestamp [ns],w_x [rad s^-1],w_y,w_z,a_x [m s^-2],a_y,a_z"
             files["mav0/imu0/data.csv"] = _table(heading, readings)
             content = {"sensor_type": "imu", "T_BS": _matrix_yaml(np.array(tracks[0]["mount"]))}
+            content |= dict(zip(_IMU_FIELDS, tracks[0]["noise"], strict=True))
             files["mav0/imu0/sensor.yaml"] = yaml.safe_dump(content, sort_keys=False)
+            files |= _kalibr_files(frames[0], self.cameras, tracks[0])
         state = "position", "orientation", "velocity"
         columns = "time", *state, "gyroscope_bias", "accelerometer_bias"
         truth = [row for track in tracks for row in _rows(track, columns)] or [
@@ -155,20 +167,42 @@ def _camera_yaml(frame: dict[str, Any], name: str, rate: float) -> str:
     camera = frame["cameras"][name]
     matrix = np.array(camera["intrinsic_matrix"])
     model = camera["distortion_model"]
-    to_body = np.linalg.inv(_pose(frame["body"])) @ _pose(camera)
     content = {
         "sensor_type": "camera",
         "comment": name,
-        "T_BS": _matrix_yaml(to_body),
+        "T_BS": _matrix_yaml(_to_body(frame, camera)),
         "rate_hz": rate,
         "resolution": list(frame["own"]["resolution"][name]),
         "camera_model": "pinhole",
-        # The first pixel's centre is at (0, 0) here.
-        "intrinsics": [matrix[0, 0].item(), matrix[1, 1].item(), *(matrix[:2, 2] - 0.5).tolist()],
+        "intrinsics": [matrix[0, 0].item(), matrix[1, 1].item(), *matrix[:2, 2].tolist()],
         "distortion_model": _EUROC_MODELS.get(model, model),
         "distortion_coefficients": camera["distortion_coefficients"],
     }
     return yaml.safe_dump(content, sort_keys=False)
+
+
+def _kalibr_files(frame: dict[str, Any], names: Sequence[str], track: dict[str, Any]) -> dict[str, str]:
+    """Return `imu.yaml` and `camchain.yaml` of Kalibr, which rejects other lenses and no noise."""
+    files: dict[str, str] = {}
+    noise = dict(zip(_IMU_FIELDS, track["noise"], strict=True))
+    if min(noise.values()) > 0:
+        content = {"rostopic": "/imu0", "update_rate": noise.pop("rate_hz"), **noise}
+        files["imu.yaml"] = yaml.safe_dump(content, sort_keys=False)
+    cameras = []
+    for k, name in enumerate(names):
+        camera = frame["cameras"][name]
+        model, coefficients = camera["distortion_model"], camera["distortion_coefficients"]
+        if kalibr_distortion(model, coefficients) is None:
+            return files
+        matrix, size = np.array(camera["intrinsic_matrix"]), frame["own"]["resolution"][name]
+        cameras.append(ChainCamera(f"/cam{k}", _to_body(frame, camera), matrix, size, model, coefficients))
+    files["camchain.yaml"] = yaml.safe_dump(chain(cameras, np.array(track["mount"])), sort_keys=False)
+    return files
+
+
+def _to_body(frame: dict[str, Any], camera: dict[str, Any]) -> Array:
+    to_body: Array = np.linalg.inv(_pose(frame["body"])) @ _pose(camera)
+    return to_body
 
 
 def _matrix_yaml(matrix: Array) -> dict[str, Any]:

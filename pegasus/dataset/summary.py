@@ -30,8 +30,11 @@ _FIELDS = """`frames.jsonl` has one line per frame; poses are in the world (ENU)
   `objects`: path, class, visible `box` (x_min, y_min, x_max, y_max, inclusive), `pixels`, `occlusion`
 - `body`: `position` [m], `orientation` and `velocity` [m/s] of the vehicle of the first camera
 - `imu`: readings of its IMU since the frame before: `time` [s], `angular_velocity` [rad/s], `specific_force`
-  [m/s^2], the true `position`, `orientation` and `velocity` of the body then, and `mount` (IMU to body)
+  [m/s^2], the true `position`, `orientation` and `velocity` of the body then, `mount` (IMU to body), and
+  `noise`: rate [Hz], noise density and random walk of the bias of gyroscope and accelerometer
 - `randomizers`: values that each randomizer drew
+
+Calibrations, here and in the files of the format, put the centre of the first pixel at (0, 0), as OpenCV.
 """
 
 

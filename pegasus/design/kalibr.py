@@ -1,6 +1,7 @@
 """True calibration of a vehicle's IMU and cameras, in the format of Kalibr's `ConfigReader.py`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.cameras import Camera, StereoCamera
 from pegasus.core.multirotor import Multirotor
-from pegasus.optics.lens import BrownConrady, KannalaBrandt, Pinhole
+from pegasus.optics.lens import distortion_model
 from pegasus.sensors import IMU
 
 
@@ -51,38 +52,81 @@ def camera_chain(vehicle: Multirotor) -> dict[str, Any]:
     """
     _, imu = _first_imu(vehicle)
     imu_to_body = _transform(matrix_from_quaternion(np.array(imu.orientation)), np.array(imu.position))
-    chain: dict[str, Any] = {}
-    before = None
-    for number, (field, topic, camera, camera_to_body) in enumerate(_cameras(vehicle)):
-        to_camera = np.linalg.inv(camera_to_body)
-        model, coefficients = _distortion(field, camera)
-        matrix = camera.lens.matrix(camera.resolution)
-        content: dict[str, Any] = {
+    cameras = []
+    for field, topic, camera, to_body in _cameras(vehicle):
+        model, coefficients = distortion_model(camera.lens)
+        if kalibr_distortion(model, coefficients) is None:
+            raise ConfigError(
+                "must be pinhole, brown_conrady with k3 to k6 of 0, or kannala_brandt for Kalibr",
+                field=f"{field}.lens",
+                value=camera.lens,
+            )
+        matrix = camera.lens.matrix(camera.resolution).copy()
+        matrix[:2, 2] -= 0.5  # The first pixel's centre is at (0, 0) here.
+        name = f"/{vehicle.name}/{topic}/color/image_raw"
+        cameras.append(ChainCamera(name, to_body, matrix, camera.resolution, model, coefficients))
+    if not cameras:
+        raise ConfigError("has no camera", field="vehicle", value=vehicle.name, remedy="add one to sensors")
+    return chain(cameras, imu_to_body)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainCamera:
+    """Camera of a chain."""
+
+    topic: str
+    """Topic of its images."""
+    to_body: Array
+    """Optical frame to body, shape (4, 4)."""
+    matrix: Array
+    """Intrinsic matrix with the first pixel's centre at (0, 0) [pixels], shape (3, 3)."""
+    resolution: Sequence[int]
+    """Width and height [pixels]."""
+    model: str
+    """Distortion model; see `distortion_model`."""
+    coefficients: Sequence[float]
+    """Coefficients in OpenCV's order."""
+
+
+def chain(cameras: Sequence[ChainCamera], imu_to_body: Array) -> dict[str, Any]:
+    """Return the content of `camchain.yaml`.
+
+    Args:
+        cameras: The cameras, of models that Kalibr has; see `kalibr_distortion`.
+        imu_to_body: Frame of the IMU to body, shape (4, 4).
+    """
+    content: dict[str, Any] = {}
+    for number, camera in enumerate(cameras):
+        to_camera, matrix = np.linalg.inv(camera.to_body), camera.matrix
+        model, coefficients = kalibr_distortion(camera.model, camera.coefficients) or ("none", [])
+        entry: dict[str, Any] = {
             "T_cam_imu": (to_camera @ imu_to_body).tolist(),
-            "cam_overlaps": [],
+            "cam_overlaps": [other for other in range(len(cameras)) if other != number],
             "camera_model": "pinhole",
-            "distortion_coeffs": [float(value) for value in coefficients],
+            "distortion_coeffs": coefficients,
             "distortion_model": model,
-            # The first pixel's centre is at (0, 0) here.
-            "intrinsics": [
-                float(matrix[0, 0]),
-                float(matrix[1, 1]),
-                float(matrix[0, 2]) - 0.5,
-                float(matrix[1, 2]) - 0.5,
-            ],
+            "intrinsics": [matrix[0, 0].item(), matrix[1, 1].item(), *matrix[:2, 2].tolist()],
             "resolution": list(camera.resolution),
-            "rostopic": f"/{vehicle.name}/{topic}/color/image_raw",
+            "rostopic": camera.topic,
             "timeshift_cam_imu": 0.0,
         }
-        if before is not None:
-            content["T_cn_cnm1"] = (to_camera @ before).tolist()
-        chain[f"cam{number}"] = content
-        before = camera_to_body
-    if not chain:
-        raise ConfigError("has no camera", field="vehicle", value=vehicle.name, remedy="add one to sensors")
-    for number in range(len(chain)):
-        chain[f"cam{number}"]["cam_overlaps"] = [other for other in range(len(chain)) if other != number]
-    return chain
+        if number:
+            entry["T_cn_cnm1"] = (to_camera @ cameras[number - 1].to_body).tolist()
+        content[f"cam{number}"] = entry
+    return content
+
+
+def kalibr_distortion(model: str, coefficients: Sequence[float]) -> tuple[str, list[float]] | None:
+    """Return Kalibr's name and coefficients of a distortion, None if it has none.
+
+    Args:
+        model: Name; see `distortion_model`.
+        coefficients: Coefficients in OpenCV's order.
+    """
+    values = [float(value) for value in coefficients]
+    if model == "plumb_bob" and not any(values[4:]):
+        return "radtan", values[:4]
+    return ("equidistant", values) if model == "kannala_brandt" else None
 
 
 def _first_imu(vehicle: Multirotor) -> tuple[str, IMU]:
@@ -105,22 +149,6 @@ def _cameras(vehicle: Multirotor) -> Iterator[tuple[str, str, Camera, Array]]:
             yield f"sensors.{name}", f"{name}/right", sensor, right
         else:
             yield f"sensors.{name}", name, sensor, pose
-
-
-def _distortion(field: str, camera: Camera) -> tuple[str, tuple[float, ...]]:
-    """Return Kalibr's name of a camera's distortion, and its coefficients."""
-    lens = camera.lens
-    if isinstance(lens, Pinhole):
-        return "radtan", (0.0, 0.0, 0.0, 0.0)
-    if isinstance(lens, BrownConrady) and not any((lens.k3, lens.k4, lens.k5, lens.k6)):
-        return "radtan", (lens.k1, lens.k2, lens.p1, lens.p2)
-    if isinstance(lens, KannalaBrandt):
-        return "equidistant", (lens.k1, lens.k2, lens.k3, lens.k4)
-    raise ConfigError(
-        "must be pinhole, brown_conrady with k3 to k6 of 0, or kannala_brandt for Kalibr",
-        field=f"{field}.lens",
-        value=lens,
-    )
 
 
 def _transform(rotation: Array, position: Array) -> Array:

@@ -171,7 +171,7 @@ def _design_of_model(
         for name, rotor, sense in zip(names, found, senses, strict=True)
     ]
     drawn = 2 * max(model.radius(rotor) for rotor in found)
-    if not math.isclose(drawn, propeller.diameter, rel_tol=0.1):
+    if drawn > 0 and not math.isclose(drawn, propeller.diameter, rel_tol=0.1):
         notes.append(
             f"the model's propellers are {drawn:.3g} m wide, {propeller} is {propeller.diameter:.3g} m"
         )

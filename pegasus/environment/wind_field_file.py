@@ -11,6 +11,33 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError, did_you_mean
+from pegasus.base.file_kinds import refuse_other_kinds
+
+_UNITS: dict[str, dict[str, float]] = {
+    "m/s": {
+        **dict.fromkeys(("m/s", "m s-1", "ms-1", "meter/second", "meters/second", "metre/second"), 1.0),
+        **dict.fromkeys(("meter second-1", "meters per second", "metres per second"), 1.0),
+        **dict.fromkeys(("cm/s", "cm s-1"), 0.01),
+        **dict.fromkeys(("km/h", "km h-1", "km/hr", "kmh"), 1.0 / 3.6),
+        **dict.fromkeys(("kt", "kts", "kn", "knot", "knots"), 1852.0 / 3600.0),
+        **dict.fromkeys(("mph", "mi/h", "mile/hour"), 0.44704),
+        **dict.fromkeys(("ft/s", "ft s-1", "foot/second"), 0.3048),
+    },
+    "m": {
+        **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0),
+        **dict.fromkeys(("cm", "centimeter", "centimeters", "centimetre", "centimetres"), 0.01),
+        **dict.fromkeys(("km", "kilometer", "kilometers", "kilometre", "kilometres"), 1000.0),
+        **dict.fromkeys(("ft", "foot", "feet"), 0.3048),
+    },
+    "s": {
+        **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+        **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+        **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+        **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+        **dict.fromkeys(("d", "day", "days"), 86400.0),
+    },
+}
+"""Factors of units in SI units, by spellings in lower case (UDUNITS, CF conventions 3.1)."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +66,22 @@ def read_wind_field(path: Path, names: tuple[str, str, str]) -> FieldFile:
     A variable of a NetCDF file has the dimensions time, z, y, x in this order, or all but the first, whose
     names are those of its coordinates: the components may lie on grids of their own, as in the output of
     PALM. Arrays of NumPy have the shape of `t`, `z`, `y`, `x`, or of all but the first. Values that are not
-    finite or missing, as inside of buildings, are air at rest.
+    finite or missing, as inside of buildings, are air at rest. Values of a NetCDF file are converted from
+    their `units`; without any they are in m/s, m and s.
 
     Args:
         path: The file.
         names: Names of the velocities along x, y, z.
 
     Raises:
-        ConfigError: If the file is missing, of another kind, lacks a variable, or its grid does not rise.
+        ConfigError: If the file is missing, of another kind, lacks a variable or has an unknown unit, or its
+            grid does not rise.
     """
     if not path.is_file():
         raise _wrong(path, "is no file", "check the path, which is relative to the world file")
+    refuse_other_kinds(
+        path, "a NetCDF file (.nc) or arrays of NumPy (.npz)", {"netcdf", "numpy"}, field="file"
+    )
     suffix = path.suffix.lower()
     if suffix == ".npz":
         read, variables = _arrays(path)
@@ -132,8 +164,9 @@ def _netcdf(path: Path) -> tuple[Reader, list[str]]:
         for axis, dimension in zip("zyx" if len(dimensions) == 3 else "tzyx", dimensions, strict=True):
             if dimension not in variables:
                 raise _wrong(path, f"has no coordinates {dimension!r} of variable {name!r}")
-            coordinates[axis] = variables[dimension].values
-        return _component(path, name, variable.values, coordinates)
+            unit = "s" if axis == "t" else "m"
+            coordinates[axis] = variables[dimension].converted(path, dimension, unit)
+        return _component(path, name, variable.converted(path, name, "m/s"), coordinates)
 
     return read, [name for name, variable in variables.items() if len(variable.dimensions) > 2]
 
@@ -144,6 +177,32 @@ class _Variable:
 
     values: Array
     dimensions: tuple[str, ...]
+    units: str = ""
+
+    def converted(self, path: Path, name: str, unit: str) -> Array:
+        """Return the values in an SI unit.
+
+        Args:
+            path: The file.
+            name: Name of the variable.
+            unit: `m/s`, `m` or `s`.
+
+        Raises:
+            ConfigError: If the variable has another unit that is not known.
+        """
+        known = _UNITS[unit]
+        # "hours since 2020-01-01": times are relative to the first one anyhow.
+        plain = self.units.lower().partition(" since ")[0].replace("**", "").replace("^", "")
+        spelling = " ".join(plain.replace(".", " ").replace("*", " ").split())
+        if not spelling:
+            return self.values
+        if spelling not in known:
+            raise _wrong(
+                path,
+                f"variable {name!r} has the unit {self.units!r}, which is not known for {unit}",
+                f"convert it to {unit}",
+            )
+        return self.values * known[spelling]
 
     @classmethod
     def of(cls, variable: Any, dimensions: tuple[str, ...]) -> "_Variable":
@@ -157,7 +216,9 @@ class _Variable:
             if filler is not None:
                 values[raw == np.asarray(filler).reshape(-1)[0]] = np.nan
         values = values * float(getattr(variable, "scale_factor", 1.0))
-        return cls(values + float(getattr(variable, "add_offset", 0.0)), tuple(dimensions))
+        units = getattr(variable, "units", "")
+        text = units.decode("utf-8", "replace") if isinstance(units, bytes) else str(units)
+        return cls(values + float(getattr(variable, "add_offset", 0.0)), tuple(dimensions), text)
 
 
 def _component(path: Path, name: str, values: Any, coordinates: Mapping[str, Any]) -> tuple[Component, Array]:

@@ -60,6 +60,9 @@ class ImuTrack:
     """True biases of the accelerometer in the IMU's frame [m/s^2], shape (K, 3)."""
     mount: Array
     """IMU to body, shape (4, 4)."""
+    noise: Array
+    """Rate [Hz], then noise density and random walk of the bias of the gyroscope [rad/s/sqrt(Hz),
+    rad/s^2/sqrt(Hz)] and of the accelerometer [m/s^2/sqrt(Hz), m/s^3/sqrt(Hz)], shape (5,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,17 +279,24 @@ def point_cloud(frame: LabelledFrame) -> PointCloud:
     )
 
 
+def opencv_matrix(view: View) -> Array:
+    """Return the intrinsic matrix with the first pixel's centre at (0, 0) [pixels], shape (3, 3)."""
+    matrix = view.lens.matrix(view.resolution).copy()
+    matrix[:2, 2] -= 0.5
+    return matrix
+
+
 def camera_pose(view: View) -> dict[str, Any]:
     """Return intrinsics, distortion and pose of a camera.
 
     Returns:
-        `intrinsic_matrix` [pixels] (the first pixel's centre is at (0.5, 0.5)), `distortion_model` and
+        `intrinsic_matrix` [pixels] (the first pixel's centre is at (0, 0)), `distortion_model` and
         `distortion_coefficients` in OpenCV's order, `position` [m] and `orientation`, a unit quaternion xyzw
         from the optical frame (x right, y down, z forward) to the world.
     """
     model, coefficients = distortion_model(view.lens)
     return {
-        "intrinsic_matrix": view.lens.matrix(view.resolution).tolist(),
+        "intrinsic_matrix": opencv_matrix(view).tolist(),
         "distortion_model": model,
         "distortion_coefficients": coefficients,
         "position": view.position.tolist(),

@@ -14,6 +14,7 @@ from mcap.stream_reader import get_chunk_data_stream
 from mcap.writer import MCAP0_MAGIC
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.file_kinds import refuse_other_kinds
 from pegasus.recording.log import Column, LazySeries, Log, Source
 from pegasus.recording.message_index import DAMAGE, MESSAGE, RECORD, Summary
 from pegasus.recording.messages import Layout
@@ -34,11 +35,12 @@ def read_log(path: str | Path, *, verify: bool = False) -> Log:
         verify: Read and check all of the file at once; a damaged one is read up to the damage.
 
     Raises:
-        ConfigError: If the file does not exist or is not an MCAP file.
+        ConfigError: If the file does not exist, is not an MCAP file, or was recorded by another program.
     """
     path = Path(path)
     if path.is_dir():
         path = path / LOG_NAME
+    refuse_other_kinds(path, "a log of Pegasus (MCAP)", {"mcap"})
     try:
         with path.open("rb") as file:
             if file.read(len(MCAP0_MAGIC)) != MCAP0_MAGIC:
@@ -54,6 +56,13 @@ def read_log(path: str | Path, *, verify: bool = False) -> Log:
             file=path,
             remedy="give a flight.mcap, or the folder of a run",
         ) from None
+    if content.foreign and not content.columns and not content.metadata:
+        topics = ", ".join(content.foreign)
+        raise ConfigError(
+            f"was not recorded by Pegasus; it holds the topics {topics}",
+            file=path,
+            remedy="read it by the packages mcap or rosbags",
+        )
     vehicles = {column.vehicle: column.count for column in content.columns.values()}
     return Log(path, complete, content.metadata, vehicles, LazySeries(content.by_topic()))
 
@@ -64,6 +73,8 @@ class _Content:
     definitions: dict[int, str] = field(default_factory=dict)
     columns: dict[int, Column] = field(default_factory=dict)
     messages: dict[int, tuple[list[int], list[bytes]]] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
+    """Topics that Pegasus does not read."""
     message_count: int = 0
 
     def read(
@@ -162,7 +173,9 @@ def _add_definition(schema: Schema, content: _Content) -> None:
 def _open_column(channel: Channel, content: _Content, source: Source) -> None:
     # Channels without fields (frames for viewers, topics of other programs) are ignored.
     metadata = channel.metadata
-    if channel.id not in content.columns and "fields" in metadata:
+    if "fields" not in metadata:
+        content.foreign.append(channel.topic)
+    elif channel.id not in content.columns:
         fields = [Field(name, *kind) for name, kind in orjson.loads(metadata["fields"]).items()]
         vehicle, count = metadata["vehicle"], int(metadata["count"])
         topic = channel.topic.removeprefix("/")

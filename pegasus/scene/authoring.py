@@ -12,6 +12,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdPhysics, UsdSemantics, UsdShad
 
 from pegasus.base.arrays import Array, IntArray
 from pegasus.base.frames import quaternion_from_matrix
+from pegasus.config.light_specs import SkySpec, SunSpec
 from pegasus.scene.faces import BOX_FACES, Faces, box_uvs, corner_normals, point_normals
 from pegasus.scene.scene import Color, PhysicsMaterial
 
@@ -286,14 +287,14 @@ def sun_and_sky(stage: Usd.Stage, root: str, *, elevation: float = 50.0, azimuth
         azimuth: Azimuth of the sun, clockwise from north [deg].
     """
     sun = UsdLux.DistantLight.Define(stage, f"{root}/Sun")
-    sun.CreateIntensityAttr(3000.0)
+    sun.CreateIntensityAttr(SunSpec().intensity)
     sun.CreateAngleAttr(0.53)
-    sun.CreateColorAttr(_vec3f((1.0, 0.96, 0.88)))
+    sun.CreateColorAttr(_vec3f(SunSpec().color))
     turn = Gf.Vec3f(90.0 - elevation, 0.0, (180.0 - azimuth + 180.0) % 360.0 - 180.0)
     UsdGeom.Xformable(sun).AddRotateXYZOp().Set(turn)
     sky = UsdLux.DomeLight.Define(stage, f"{root}/Sky")
-    sky.CreateIntensityAttr(350.0)
-    sky.CreateColorAttr(_vec3f((0.53, 0.73, 1.0)))
+    sky.CreateIntensityAttr(SkySpec().intensity)
+    sky.CreateColorAttr(_vec3f(SkySpec().color))
 
 
 def place(

@@ -14,6 +14,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import GLTF_SUFFIXES, user_cache
 from pegasus.scene.gltf_deformation import Deformer
+from pegasus.scene.gltf_lights import LightWriter
 from pegasus.scene.gltf_materials import MaterialWriter
 from pegasus.scene.gltf_reader import Gltf, invalid, local_transform
 from pegasus.scene.materialx_files import SOURCE
@@ -21,7 +22,7 @@ from pegasus.scene.materialx_files import SOURCE
 NOTICES, PARTS = "notices", "parts"
 """Keys of what was left out, and of other files, in the data of a converted layer, a line each."""
 
-_VERSION = b"2"
+_VERSION = b"3"
 """Version of the conversion; another one makes all files anew."""
 
 
@@ -91,6 +92,7 @@ class _Conversion:
         self._stage = Usd.Stage.CreateInMemory()
         self._materials = MaterialWriter(self._stage, folder, gltf, self._notices)
         self._deformer = Deformer(gltf, self._notices)
+        self._lights = LightWriter(self._stage, gltf, self._notices)
         self._meshes: dict[tuple[int, tuple[float, ...], int | None], list[tuple[str, bool]]] = {}
         self._classes: set[str] = set()
         self._seen: set[int] = set()
@@ -127,6 +129,7 @@ class _Conversion:
         name = str(node.get("name") or f"node_{number}")
         place = _unused(parent, name, used)
         _place(UsdGeom.Xform.Define(self._stage, place), local_transform(node))
+        self._lights.write(node, _unused(place, "light", used))
         if "mesh" in node:
             for prototype, is_skinned in self._prototypes(node):
                 # A skin places its mesh in the scene, wherever the node is.

@@ -12,7 +12,7 @@ from PIL import Image, UnidentifiedImageError
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, Vt
 
 from pegasus.base.arrays import Array
-from pegasus.scene.gltf_reader import Gltf
+from pegasus.scene.gltf_reader import REMOTE, Gltf
 from pegasus.scene.scene import GLASS_OPACITY
 
 _FLOAT, _COLOR = Sdf.ValueTypeNames.Float, Sdf.ValueTypeNames.Color3f
@@ -195,6 +195,9 @@ class _Images:
 
     def _file(self, number: int) -> tuple[str, bool]:
         if number not in self._kept:
+            address = str(self._gltf.item("images", number).get("uri", ""))
+            if REMOTE.match(address):
+                return address, False
             content = self._gltf.image(number)
             if content.startswith(_KTX):
                 raise self._gltf.unsupported(f"images in KTX 2.0 ({self._name(number)})")
@@ -212,7 +215,7 @@ class _Images:
                 raise ValueError(f"image {number} cannot be read: {error}") from None
             name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
             (self._folder / name).write_bytes(content)
-            self._kept[number] = name, has_alpha
+            self._kept[number] = f"./{name}", has_alpha
         return self._kept[number]
 
     def _name(self, number: int) -> str:
@@ -286,7 +289,9 @@ class _Inputs:
         file, _, wraps = self._images.texture(given["index"])
         texture = UsdShade.Shader.Define(self._stage, f"{self._path}/{name}")
         texture.CreateIdAttr("UsdUVTexture")
-        texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(f"./{file}")
+        texture.CreateInput("file", Sdf.ValueTypeNames.Asset).Set(file)
+        if REMOTE.match(file):
+            texture.CreateInput("fallback", Sdf.ValueTypeNames.Float4).Set(Gf.Vec4f(*scale))
         texture.CreateInput("sourceColorSpace", Sdf.ValueTypeNames.Token).Set(space)
         for axis, wrap in zip(("wrapS", "wrapT"), wraps, strict=True):
             texture.CreateInput(axis, Sdf.ValueTypeNames.Token).Set(wrap)

@@ -6,6 +6,7 @@ colours to bytes, and ignores wrap modes, sparse accessors and normalised intege
 
 import base64
 import json
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,6 +21,9 @@ from pegasus.base.arrays import Array, IntArray
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 
+REMOTE = re.compile(r"[a-zA-Z][\w+.-]+://(?!/)")
+"""Beginning of a path that is an address, such as https:// or omniverse://."""
+
 _MAGIC, _JSON, _BINARY = b"glTF", 0x4E4F534A, 0x004E4942
 _DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _COLUMNS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -28,6 +32,7 @@ _MOST = 10**8
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _READ = {
     "EXT_texture_webp",
+    "KHR_lights_punctual",
     "KHR_materials_clearcoat",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
@@ -36,8 +41,8 @@ _READ = {
     "KHR_mesh_quantization",
     "KHR_texture_transform",
 }
-_HARMLESS = ("KHR_materials_", "KHR_lights_punctual")
-"""Extensions that are read, and beginnings of those without which a file still has its shapes."""
+_HARMLESS = "KHR_materials_"
+"""Extensions that are read, and beginning of those without which a file still has its shapes."""
 _COMPRESSION = "KHR_draco_mesh_compression"
 
 
@@ -205,6 +210,8 @@ class Gltf:
     def _places(self, kind: str) -> Iterator[Path]:
         for item in self.items(kind):
             address = item.get("uri", "data:")
+            if kind == "images" and REMOTE.match(address):
+                continue  # Noted and left out when the converted file is read.
             if not address.startswith("data:"):
                 place = self.file.parent / unquote(address)
                 if urlsplit(address).scheme or not place.is_file():

@@ -8,13 +8,13 @@ from pxr import Usd, UsdGeom, UsdLux
 from pegasus.base.arrays import Array
 from pegasus.scene.scene import Light, SceneCamera
 from pegasus.scene.shader_inputs import texture_file
-from pegasus.scene.stage import TIME, StageFrame
+from pegasus.scene.stage import TIME, Notices, StageFrame
 
 _KINDS = ("DistantLight", "DomeLight", "SphereLight", "RectLight", "DiskLight", "CylinderLight")
 _LENGTHS = ("radius", "width", "height", "length")
 
 
-def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Light | None:
+def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame, notices: Notices) -> Light | None:
     """Return a light, or None for an unsupported kind.
 
     Args:
@@ -22,6 +22,7 @@ def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Lig
         path: Path in the scene.
         transform: Local to stage, shape (4, 4).
         frame: Units and up axis of the stage.
+        notices: Receives that the image of a light is at a remote address.
     """
     kind = str(prim.GetTypeName()).removesuffix("_1")
     if kind not in _KINDS:
@@ -48,7 +49,7 @@ def light(prim: Usd.Prim, path: str, transform: Array, frame: StageFrame) -> Lig
         transform=_dome(prim, transform, frame) if kind == "DomeLight" else frame.convert(transform),
         color=(float(color[0]), float(color[1]), float(color[2])),
         parameters=parameters,
-        texture=texture_file(attribute) if attribute else None,
+        texture=texture_file(attribute, notices) if attribute else None,
     )
 
 

@@ -165,7 +165,7 @@ def _preview_surface(shader: UsdShade.Shader, path: str, notices: Notices) -> tu
 def _texture(node: UsdShade.Shader, output: str, name: str, notices: Notices) -> Texture | None:
     """Return a texture node as an input of a surface, or None if it has no image."""
     file = source_of(node, "file")
-    if file is None or (image := texture_file(file.attribute)) is None:
+    if file is None or (image := texture_file(file.attribute, notices)) is None:
         notices.add("texture without an image", node.GetPath())
         return None
     color_space = constant(node, "sourceColorSpace", "auto")

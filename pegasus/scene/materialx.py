@@ -271,7 +271,7 @@ def _output(node: UsdShade.Shader, output: str, path: str, notices: Notices) -> 
 def _texture(node: UsdShade.Shader, kind: str, output: str, path: str, notices: Notices) -> Texture | None:
     """Return the texture of an image node, or None if it has no image."""
     file = source_of(node, "file")
-    if file is None or (image := texture_file(file.attribute)) is None:
+    if file is None or (image := texture_file(file.attribute, notices)) is None:
         notices.add("texture without an image", node.GetPath())
         return None
     for name in ("realworldimagesize", "realworldtilesize"):

@@ -30,22 +30,22 @@ def approximate_mdl(shader: UsdShade.Shader, path: str, notices: Notices) -> Mat
             opacity=GLASS_OPACITY,
             ior=float(constant(shader, "glass_ior", 1.5)),
         )
-    fields = _surface(shader) | _opacity(shader)
-    if normal := _texture(shader, "normalmap_texture", srgb=False):
+    fields = _surface(shader, notices) | _opacity(shader, notices)
+    if normal := _texture(shader, "normalmap_texture", notices, srgb=False):
         fields["normal"] = normal
     if constant(shader, "enable_emission", False):
         fields["emissive_color"] = _color(constant(shader, "emissive_color", (1.0, 1.0, 1.0)))
     return Material(path=path, **fields)
 
 
-def _surface(shader: UsdShade.Shader) -> dict[str, Any]:
+def _surface(shader: UsdShade.Shader, notices: Notices) -> dict[str, Any]:
     """Return base colour, roughness and metallic, mixed as in OmniPBR."""
     brightness = float(constant(shader, "albedo_brightness", 1.0))
     tint = [brightness * part for part in _color(constant(shader, "diffuse_tint", (1.0, 1.0, 1.0)))]
     plain = _color(constant(shader, "diffuse_color_constant", constant(shader, "diffuse_color", _GREY)))
     add = float(constant(shader, "albedo_add", 0.0))
     scale, bias = (tint[0], tint[1], tint[2], 1.0), (add, add, add, 0.0)
-    base = _texture(shader, "diffuse_texture", srgb=True, scale=scale, bias=bias)
+    base = _texture(shader, "diffuse_texture", notices, srgb=True, scale=scale, bias=bias)
     fields: dict[str, Any] = {
         "diffuse_color": base or tuple(part * factor + add for part, factor in zip(plain, tint, strict=True))
     }
@@ -60,6 +60,7 @@ def _surface(shader: UsdShade.Shader) -> dict[str, Any]:
         mixed = _texture(
             shader,
             packed or own,
+            notices,
             srgb=False,
             channel=channel if packed else "r",
             scale=(influence,) * 4,
@@ -69,12 +70,12 @@ def _surface(shader: UsdShade.Shader) -> dict[str, Any]:
     return fields
 
 
-def _opacity(shader: UsdShade.Shader) -> dict[str, Any]:
+def _opacity(shader: UsdShade.Shader, notices: Notices) -> dict[str, Any]:
     if not constant(shader, "enable_opacity", False):
         return {}
     image = None
     if constant(shader, "enable_opacity_texture", False):
-        image = _texture(shader, "opacity_texture", srgb=False, channel="r")
+        image = _texture(shader, "opacity_texture", notices, srgb=False, channel="r")
     return {
         "opacity": image or float(constant(shader, "opacity_constant", 1.0)),
         "opacity_threshold": float(constant(shader, "opacity_threshold", 0.0)),
@@ -84,6 +85,7 @@ def _opacity(shader: UsdShade.Shader) -> dict[str, Any]:
 def _texture(
     shader: UsdShade.Shader,
     name: str,
+    notices: Notices,
     *,
     srgb: bool,
     channel: str = "rgb",
@@ -91,7 +93,7 @@ def _texture(
     bias: tuple[float, float, float, float] | None = None,
 ) -> Texture | None:
     source = source_of(shader, name)
-    if source is None or (image := texture_file(source.attribute)) is None:
+    if source is None or (image := texture_file(source.attribute, notices)) is None:
         return None
     is_normal = name == "normalmap_texture"
     texture = Texture(

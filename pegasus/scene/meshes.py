@@ -299,7 +299,9 @@ def _rows(values: Any, dtype: type) -> Any:
 def _expand(
     polygons: Polygons, values: Any, interpolation: str, name: str, width: int, notices: Notices
 ) -> Floats | None:
-    """Return the first numbers of interpolated values at triangle corners, shape (T, 3, width)."""
+    """Return the first numbers of interpolated values at triangle corners, shape (T, 3, width), or None."""
+    if values is not None and not np.size(values):
+        return None  # An empty array is how exporters write that there is none.
     array = _rows(values, np.float32)
     if array is None or array.shape[1] < width:
         notices.add(f"{name} left out: its values are not of {width} numbers", polygons.prim.GetPath())

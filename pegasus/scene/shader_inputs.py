@@ -9,8 +9,9 @@ from pxr import Ar, Sdf, Usd, UsdShade
 
 from pegasus.base.errors import ConfigError
 from pegasus.base.system import replacing, user_cache
+from pegasus.scene.gltf_reader import REMOTE
 from pegasus.scene.materialx_files import SOURCE
-from pegasus.scene.stage import TIME
+from pegasus.scene.stage import TIME, Notices
 from pegasus.scene.udim import NUMBERS, TOKEN
 
 
@@ -49,17 +50,26 @@ def constant(shader: UsdShade.Shader, name: str, default: Any) -> Any:
     return default if value is None else value
 
 
-def texture_file(attribute: Usd.Attribute) -> Path | None:
-    """Return the image file of an asset attribute, or None if it is empty.
+def texture_file(attribute: Usd.Attribute, notices: Notices) -> Path | None:
+    """Return the image file of an asset attribute, or None if it is empty or at a remote address.
 
     The path of UDIM tiles keeps its placeholder. Images inside a .usdz package are unpacked into the user's
     cache.
+
+    Args:
+        attribute: The attribute.
+        notices: Receives that an image is at a remote address.
 
     Raises:
         ConfigError: If the image, or each of its tiles, does not exist.
     """
     asset = attribute.Get(TIME)
     if asset is None or not asset.path:
+        return None
+    if REMOTE.match(asset.path):
+        notices.add(
+            "texture at a remote address left out: download it, and name the file", attribute.GetPath()
+        )
         return None
     layer = attribute.GetPropertyStack(TIME)[0].layer
     resolved = asset.resolvedPath

@@ -11,6 +11,7 @@ from pxr import Tf, Usd, UsdGeom, UsdUtils
 
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
+from pegasus.base.file_kinds import refuse_other_kinds
 from pegasus.base.system import GLTF_SUFFIXES, SCENE_SUFFIXES
 from pegasus.scene.gltf import NOTICES, PARTS, usd_file
 from pegasus.scene.materialx_files import SOURCE, resolve_documents
@@ -100,6 +101,7 @@ def open_stage(path: str | Path) -> Usd.Stage:
     if not file.is_file():
         kind = "glTF" if file.suffix.lower() in GLTF_SUFFIXES else "USD"
         raise ConfigError(f"no such {kind} file", file=file, remedy="check the path")
+    refuse_other_kinds(file, "a USD or glTF file", {"usd", "gltf"})
     if file.suffix.lower() not in SCENE_SUFFIXES:
         raise ConfigError(
             f"is not a USD or glTF file: its name must end in {', '.join(SCENE_SUFFIXES)}", file=file

@@ -201,7 +201,7 @@ class _Translator:
         if facts.is_mesh or facts.is_primitive:
             self._drawn.append((prim, facts, place))
         elif facts.is_light:
-            if (found := light(prim, place.path, place.transform, self._frame)) is not None:
+            if (found := light(prim, place.path, place.transform, self._frame, self._notices)) is not None:
                 self.scene.lights.append(found)
                 if found.texture is not None and found.kind != "DomeLight":
                     self._notices.add(f"texture of a {found.kind} left out: it shines evenly", place.path)

@@ -192,7 +192,10 @@ def _box_around(scene: Scene, path: str) -> Collider:
     )
 
 
-_ROTOR_NAME = re.compile(r"(?:^|_)(?:rotor|prop|propeller)_?(\d+)(?:_|$)", re.IGNORECASE)
+_ROTOR_NAME = re.compile(
+    r"(?:^|_)(?:rotor|prop|propeller)_?(\d+)(?:_|$)|(?:^|_)m?(\d+)_(?:rotor|prop|propeller)(?:_|$)",
+    re.IGNORECASE,
+)
 _NO_PIVOT = 1e-4
 """Distance from the body's origin below which a prim has no pivot [m]."""
 
@@ -244,15 +247,19 @@ class VehicleModel:
 
     @property
     def rotor_names(self) -> list[str]:
-        """Paths below the default prim of prims named like rotors (rotor0, Prop_1, ...), by number."""
+        """Paths below the default prim of prims named like rotors (rotor0, Prop_1, m2_prop, ...), by number.
+
+        Joints are none, nor are prims without a surface if others have one.
+        """
         found: dict[str, int] = {}
         for prim in self._prims():
             number = _ROTOR_NAME.search(prim.GetName())
             path = str(prim.GetPath())
             inside = any(path.startswith(f"{other}/") for other in found)
-            if number and prim.IsA(UsdGeom.Imageable) and not inside:
-                found[path] = int(number.group(1))
-        return [self._below(path) for path in sorted(found, key=lambda path: found[path])]
+            if number and prim.IsA(UsdGeom.Imageable) and not prim.IsA(UsdPhysics.Joint) and not inside:
+                found[path] = int(number.group(1) or number.group(2))
+        drawn = [path for path in found if self._triangles(path)]
+        return [self._below(path) for path in sorted(drawn or found, key=lambda path: found[path])]
 
     def rotor(self, name: str) -> RotorPrim:
         """Return the rotor of a prim.
@@ -275,8 +282,11 @@ class VehicleModel:
         return RotorPrim(path, position, up / np.sqrt(up @ up))
 
     def radius(self, rotor: RotorPrim) -> float:
-        """Return the largest distance of a rotor's surface from its axis [m]."""
-        corners = np.concatenate([points.reshape(-1, 3) for points in self._triangles(rotor.path)])
+        """Return the largest distance of a rotor's surface from its axis [m]; 0 without a surface."""
+        triangles = self._triangles(rotor.path)
+        if not triangles:
+            return 0.0
+        corners = np.concatenate([points.reshape(-1, 3) for points in triangles])
         spokes = corners - rotor.position
         spokes -= (spokes @ rotor.axis)[:, None] * rotor.axis
         return float(np.sqrt((spokes * spokes).sum(axis=1).max()))

@@ -14,6 +14,7 @@ from pegasus.core.engine import Engine, RigidBody
 from pegasus.render.image_files import read_image
 from pegasus.scene.scene import Collider, ColliderShape, Scene, Texture
 from pegasus.scene.stage import open_stage
+from pegasus.scene.world_scene import NO_LIGHT
 
 # Half size of the vehicle that must fit at a spawn point, and the height of its box above the point [m].
 _HALF = (0.45, 0.45, 0.2)
@@ -44,11 +45,11 @@ def check_world(world: WorldSpec, scene: Scene, engine: Engine) -> list[WorldFin
     assert world.usd is not None
     parts: list[tuple[str, Callable[[], Iterable[str]]]] = [
         ("units", lambda: _units(world)),
-        ("translation", lambda: scene.warnings),
+        ("translation", lambda: [line for line in scene.warnings if NO_LIGHT not in line]),
         ("colliders", lambda: _open_colliders(scene)),
         ("labels", lambda: _unlabelled(scene)),
         ("textures", lambda: _unreadable_textures(scene)),
-        ("light", lambda: [] if scene.lights else ["nothing shines: renderers see black"]),
+        ("light", lambda: _darkness(scene)),
         ("spawn points", lambda: _blocked_spawn_points(world.spawn_points or [], engine)),
         ("paths", lambda: _blocked_paths(world, engine)),
     ]
@@ -112,6 +113,12 @@ def _unlabelled(scene: Scene) -> list[str]:
     return _first(
         [item.path for item in scene.instances if "class" not in item.labels], "objects", "no class: "
     )
+
+
+def _darkness(scene: Scene) -> list[str]:
+    """Return the warning of a scene that is lit by default, or would be."""
+    lit_by_default = any(NO_LIGHT in line for line in scene.warnings)
+    return [NO_LIGHT] if lit_by_default or not scene.lights else []
 
 
 def _unreadable_textures(scene: Scene) -> list[str]:

@@ -7,6 +7,7 @@ from PIL import Image, UnidentifiedImageError
 
 from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
+from pegasus.base.file_kinds import refuse_other_kinds
 
 _LEAST_SIDE = 50
 _WHITE = 65535.0
@@ -24,6 +25,7 @@ def read_height_map(path: Path, amplitude: float) -> Array:
     """
     if not path.is_file():
         raise _wrong(path, "there is no such file")
+    refuse_other_kinds(path, "an image of 16 bit or a NumPy file", {"image", "numpy"}, field="height_map")
     values = _numbers(path) if path.suffix.lower() == ".npy" else _image(path) * (amplitude / _WHITE)
     if values.ndim != 2 or min(values.shape) < _LEAST_SIDE:
         shape = " x ".join(str(length) for length in values.shape)
@@ -44,6 +46,7 @@ def height_map_shape(path: Path) -> tuple[int, int]:
     """
     if not path.is_file():
         raise _wrong(path, "there is no such file")
+    refuse_other_kinds(path, "an image of 16 bit or a NumPy file", {"image", "numpy"}, field="height_map")
     if path.suffix.lower() == ".npy":
         shape = _numbers(path).shape
         return (shape[0], shape[1]) if len(shape) == 2 else (1, 1)

@@ -100,7 +100,8 @@ def test_images_have_intrinsics_and_pose(coco):
         np.testing.assert_allclose(rotation, view.rotation, atol=1e-12)
         point = np.array([4.0, -0.5, 0.2])
         x, y, z = np.array(image["intrinsic_matrix"]) @ rotation.T @ (point - image["position"])
-        np.testing.assert_allclose([x / z, y / z], seen_at(view, point), atol=1e-9)
+        # The centre of the first pixel is at (0, 0).
+        np.testing.assert_allclose([x / z + 0.5, y / z + 0.5], seen_at(view, point), atol=1e-9)
         assert (image["distortion_model"], image["distortion_coefficients"]) == ("plumb_bob", [0.0] * 5)
 
 

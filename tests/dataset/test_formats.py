@@ -22,6 +22,7 @@ from pegasus.labels.annotations import ImuTrack, Motion
 BOX = Solid("/World/box", "box", (0.3, 0.4, 0.5), pose((4, -0.5, 0.2), turn((1, 2, 3), 0.7)))
 BALL = Solid("/World/ball", "ball", 0.2, pose((2, -0.1, 0.1)))
 MOUNT = pose((0.01, 0.02, 0.03), turn((0, 0, 1), 0.1))
+NOISE = np.array([200.0, 1.7e-4, 1.9e-5, 2e-3, 3e-3])
 TO_BODY = pose((0.2, 0, -0.1), looking((0, 0, 0), 0.1, 0.2).rotation)
 
 
@@ -38,7 +39,7 @@ def frame_at(number, scene=0, **fields):
     track = ImuTrack(
         *(times, rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), rng.normal(size=(5, 3))),
         *(np.tile(quaternion, (5, 1)), rng.normal(size=(5, 3))),
-        *(rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), MOUNT),
+        *(rng.normal(size=(5, 3)), rng.normal(size=(5, 3)), MOUNT, NOISE),
     )
     motion = Motion(body[:3, 3], quaternion, np.array([1.0, 0, 0]), track)
     given = {"stamp": stamp, "scene": scene, "motion": motion, "regions": ("wall",), **fields}
@@ -107,8 +108,18 @@ def test_euroc_tables_and_calibration_agree_with_the_frames(tmp_path):
     np.testing.assert_allclose(np.reshape(camera["T_BS"]["data"], (4, 4)), TO_BODY, atol=1e-12)
     assert camera["intrinsics"] == [150.0, 150.0, 79.5, 59.5]
     assert camera["rate_hz"] == pytest.approx(10.0)
-    mount = yaml.safe_load((place / "imu0" / "sensor.yaml").read_text())["T_BS"]["data"]
-    np.testing.assert_allclose(np.reshape(mount, (4, 4)), MOUNT)
+    imu_yaml = yaml.safe_load((place / "imu0" / "sensor.yaml").read_text())
+    np.testing.assert_allclose(np.reshape(imu_yaml["T_BS"]["data"], (4, 4)), MOUNT)
+    names = "rate_hz", "gyroscope_noise_density", "gyroscope_random_walk"
+    assert [imu_yaml[name] for name in names] == NOISE[:3].tolist()
+    names = "accelerometer_noise_density", "accelerometer_random_walk"
+    assert [imu_yaml[name] for name in names] == NOISE[3:].tolist()
+    kalibr = yaml.safe_load((place.parent / "imu.yaml").read_text())
+    assert {name: kalibr[name] for name in names} == dict(zip(names, NOISE[3:].tolist(), strict=True))
+    assert kalibr["update_rate"] == 200.0
+    chain = yaml.safe_load((place.parent / "camchain.yaml").read_text())["cam0"]
+    np.testing.assert_allclose(chain["T_cam_imu"], np.linalg.inv(TO_BODY) @ MOUNT, atol=1e-12)
+    assert (chain["intrinsics"], chain["resolution"]) == ([150.0, 150.0, 79.5, 59.5], [160, 120])
 
 
 def test_tum_lists_pair_images_and_poses(tmp_path):

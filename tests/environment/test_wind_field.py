@@ -241,3 +241,48 @@ def test_field_must_cover_the_world(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not cover"):
         turned.require_cover(low, high)
     turned.require_cover(np.array([-3.9, 0.1, 0.0]), np.array([4.9, 7.9, 5.0]))
+
+
+def with_units(path: Path, **units: str) -> str:
+    """Add units to the file of `palm`."""
+    name = palm(path)
+    with netcdf_file(name, "a") as file:
+        for variable, unit in units.items():
+            file.variables[variable].units = unit
+    return name
+
+
+@pytest.mark.parametrize(
+    ("units", "speed", "length", "time"),
+    [
+        ({}, 1.0, 1.0, 1.0),
+        (
+            {"u": "m s-1", "v": "m/s", "w": "m s**-1", "x": "m", "time": "seconds since 2020-01-01"},
+            1.0,
+            1.0,
+            1.0,
+        ),
+        (dict.fromkeys("uvw", "km/h"), 1.0 / 3.6, 1.0, 1.0),
+        (dict.fromkeys("uvw", "knots"), 1852.0 / 3600.0, 1.0, 1.0),
+        (dict.fromkeys(("x", "y", "xu", "yv", "zu_3d", "zw_3d"), "km"), 1.0, 1000.0, 1.0),
+        ({"time": "hours since 1900-01-01 00:00"}, 1.0, 1.0, 3600.0),
+    ],
+)
+def test_units_are_converted(
+    tmp_path: Path, units: dict[str, str], speed: float, length: float, time: float
+) -> None:
+    """A wind of km/h, on a grid in km, or by the hour would be flown as if in m/s, m and s."""
+    plain = WindField(file=palm(tmp_path), outside="hold")
+    place = points(20)
+    expected = plain.velocity(place, 2.5) * speed
+    found = WindField(file=with_units(tmp_path, **units), outside="hold")
+    np.testing.assert_allclose(found.velocity(place * length, 2.5 * time), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("variable", "unit"), [("u", "K"), ("x", "degrees_east"), ("zu_3d", "hPa"), ("time", "1")]
+)
+def test_unknown_units_are_refused(tmp_path: Path, variable: str, unit: str) -> None:
+    """Degrees or pressures would be flown as metres."""
+    with pytest.raises(ConfigError, match=f"variable '{variable}' has the unit '{unit}'"):
+        WindField(file=with_units(tmp_path, **{variable: unit}))

@@ -329,6 +329,7 @@ def test_topics_of_other_programs_are_left_alone(tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as file:
         writer = Writer(file)
         writer.start()
+        writer.add_metadata("pegasus", {"version": "0.1.0"})
         schema = writer.register_schema("other.Thing", "protobuf", b"\x00\x01")
         channel = writer.register_channel("/other", "protobuf", schema)
         writer.add_message(channel, 0, b"\x00\xff", 0)
@@ -338,3 +339,17 @@ def test_topics_of_other_programs_are_left_alone(tmp_path: Path) -> None:
     assert not log.series
     with pytest.raises(ConfigError, match="no topics at all"):
         log["other"]
+
+
+def test_a_log_of_another_program_is_refused(tmp_path: Path) -> None:
+    """A bag of other software would be an empty log without a word."""
+    with (tmp_path / "bag.mcap").open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile="ros2", library="other")
+        schema = writer.register_schema("std_msgs/msg/Float64", "ros2msg", b"float64 data")
+        channel = writer.register_channel("/x", "cdr", schema)
+        writer.add_message(channel, log_time=0, publish_time=0, data=b"\0\1\0\0" + bytes(8))
+        writer.finish()
+    for verify in (False, True):
+        with pytest.raises(ConfigError, match="was not recorded by Pegasus; it holds the topics /x"):
+            read_log(tmp_path / "bag.mcap", verify=verify)

@@ -184,14 +184,14 @@ def test_what_is_left_out_is_said(tmp_path):
     model.document |= {
         "animations": [{"channels": [], "samplers": []}],
         "cameras": [{"type": "perspective", "perspective": {"yfov": 1.0, "znear": 0.1}}],
-        "extensionsUsed": ["KHR_lights_punctual"],
+        "extensionsUsed": ["KHR_audio_emitter"],
     }
     warnings = translate(model.glb(tmp_path / "m.glb")).warnings
     for said in (
         "lines, points and empty meshes",
         "animations",
         "cameras",
-        "extension KHR_lights_punctual",
+        "extension KHR_audio_emitter",
     ):
         assert any(f"{said} left out" in line for line in warnings), said
 
@@ -323,3 +323,66 @@ def test_images_stand_upright(tmp_path):
     quarters = [seen[y, x] / seen[y, x].max() for y, x in ((8, 8), (8, 24), (24, 8), (24, 24))]
     expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]]
     np.testing.assert_allclose(quarters, expected, atol=0.05)
+
+
+def test_remote_image_is_left_out(tmp_path):
+    """A file would be refused for an image that no simulation may download."""
+    model = Model()
+    model.document |= {"images": [{"uri": "https://example.invalid/a.png"}], "textures": [{"source": 0}]}
+    paint = {"baseColorTexture": {"index": 0}, "baseColorFactor": [0.1, 0.2, 0.3, 1.0]}
+    model.document["materials"] = [{"pbrMetallicRoughness": paint}]
+    model.mesh(model.part(material=0, uv=True))
+    scene = translate(model.glb(tmp_path / "m.glb"))
+    assert any("remote address" in line for line in scene.warnings)
+    (material,) = scene.materials.values()
+    assert material.diffuse_color == pytest.approx((0.1, 0.2, 0.3))
+
+
+def lights_of(tmp_path, *lights):
+    """Return the scene of a file with one node for each light, 2 m above the origin, -z turned down."""
+    model = Model()
+    model.mesh(model.part())
+    half = np.sqrt(0.5)
+    model.document["extensions"] = {"KHR_lights_punctual": {"lights": list(lights)}}
+    model.document["extensionsUsed"] = model.document["extensionsRequired"] = ["KHR_lights_punctual"]
+    model.document["nodes"] += [
+        {
+            "name": f"lamp{k}",
+            "translation": [0, 2, 0],
+            "rotation": [-half, 0, 0, half],
+            "extensions": {"KHR_lights_punctual": {"light": k}},
+        }
+        for k in range(len(lights))
+    ]
+    model.document["scenes"] = [{"nodes": list(range(len(lights) + 1))}]
+    return translate(model.glb(tmp_path / "m.glb"))
+
+
+def test_lights_of_a_file_shine(tmp_path):
+    """A world would be black, or its lamps of another strength, place or direction."""
+    sun = {"type": "directional", "intensity": 1e5, "color": [1.0, 0.5, 0.25]}
+    scene = lights_of(tmp_path, sun, {"type": "point", "intensity": 800.0}, {"type": "spot", "spot": {}})
+    sun, lamp, spot = scene.lights
+    assert (sun.kind, lamp.kind, spot.kind) == ("DistantLight", "SphereLight", "DiskLight")
+    # 100,000 lx are the sun of the shipped worlds; glTF's -z is turned down.
+    np.testing.assert_allclose(sun.color, (3000.0, 1500.0, 750.0), rtol=1e-6)
+    for light in (sun, spot):
+        np.testing.assert_allclose(
+            light.transform[:3, 2] / np.linalg.norm(light.transform[:3, 2]), (0, 0, 1), atol=1e-12
+        )
+    np.testing.assert_allclose(lamp.transform[:3, 3], (0, 0, 2), atol=1e-6)
+    # 800 cd give 800 lx at 1 m: radiance of the sphere by its projected area.
+    radiance = lamp.color[0] / (4.0 * math.pi * lamp.parameters["radius"] ** 2)
+    assert radiance * math.pi * lamp.parameters["radius"] ** 2 == pytest.approx(800.0 * 0.03)
+    assert any("cones of spot lights left out" in line for line in scene.warnings)
+    assert not any("KHR_lights_punctual" in line for line in scene.warnings)
+
+
+@pytest.mark.parametrize(
+    "light",
+    [{"type": "area"}, {"type": "point", "intensity": -1.0}, {"type": "point", "color": 3}, {}, []],
+)
+def test_damaged_lights_are_refused_in_one_line(tmp_path, light):
+    """A damaged file would end in a traceback."""
+    with pytest.raises(ConfigError, match="is not valid glTF"):
+        lights_of(tmp_path, light)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdUtils, Vt
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdLux, UsdShade, UsdUtils, Vt
 
 from pegasus.base.errors import ConfigError
 from pegasus.scene.scene import Material, Texture
@@ -404,3 +404,30 @@ def test_packaged_udim_tiles_are_unpacked(
         b"image 1001",
         b"image 1011",
     ]
+
+
+@pytest.mark.parametrize("kind", ["preview", "mdl", "dome"])
+@pytest.mark.parametrize("address", ["https://example.invalid/a.png", "omniverse://host/a.<UDIM>.png"])
+def test_remote_textures_are_left_out(kind: str, address: str) -> None:
+    """A file would be refused for an image that no simulation may download."""
+    stage = Usd.Stage.CreateInMemory()
+    if kind == "dome":
+        UsdGeom.Cube.Define(stage, "/Box")
+        UsdLux.DomeLight.Define(stage, "/Sky").CreateTextureFileAttr(address)
+    elif kind == "mdl":
+        surface = UsdShade.Shader.Define(stage, "/Looks/Paint/Surface")
+        surface.SetSourceAsset(Sdf.AssetPath("OmniPBR.mdl"), "mdl")
+        surface.CreateInput("diffuse_texture", Types.Asset).Set(address)
+        surface.CreateInput("diffuse_color_constant", Types.Color3f).Set((0.1, 0.2, 0.3))
+        bind(stage, surface, "mdl")
+    else:
+        image = shader(stage, "/Looks/Image", "UsdUVTexture", file=(Types.Asset, address))
+        image.CreateInput("fallback", Types.Float4).Set((0.1, 0.2, 0.3, 1.0))
+        color = (Types.Color3f, image.CreateOutput("rgb", Types.Float3))
+        bind(stage, shader(stage, "/Looks/Paint/Surface", "UsdPreviewSurface", diffuseColor=color))
+    scene = translate(stage)
+    assert any("remote address" in line for line in scene.warnings)
+    if kind == "dome":
+        assert scene.lights[0].texture is None
+    else:
+        assert scene.materials["/Looks/Paint"].diffuse_color == pytest.approx((0.1, 0.2, 0.3))

@@ -287,3 +287,23 @@ def test_normals_coordinates_and_colours_of_too_few_numbers_are_left_out_with_a_
     assert geometry.uvs is None
     for name, width in (("normals", 3), ("st", 2)):
         assert f"/Cube: {name} left out: its values are not of {width} numbers" in scene.warnings
+
+
+@pytest.mark.parametrize("scheme", ["none", "catmullClark"])
+@pytest.mark.parametrize("interpolation", ["faceVarying", "vertex", "uniform", "constant"])
+@pytest.mark.parametrize("name", ["st", "normals", "displayColor", "displayOpacity"])
+def test_empty_primvars_are_none(name: str, interpolation: str, scheme: str) -> None:
+    """Files of exporters that write empty arrays would end in a traceback, or be warned of."""
+    stage = Usd.Stage.CreateInMemory()
+    mesh = write(stage, "/M", [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [[0, 1, 2, 3]])
+    mesh.CreateSubdivisionSchemeAttr(scheme)
+    mesh.CreateNormalsAttr([])
+    kinds = {"st": "TexCoord2fArray", "normals": "Normal3fArray", "displayColor": "Color3fArray"}
+    kind = getattr(Sdf.ValueTypeNames, kinds.get(name, "FloatArray"))
+    primvar(mesh, name, kind, interpolation, [])
+    scene = translate(stage)
+    (geometry,) = scene.geometries.values()
+    assert geometry.uvs is None
+    assert geometry.colors is None
+    assert np.isfinite(geometry.normals).all()
+    assert not any(name in line for line in scene.warnings)

@@ -34,7 +34,8 @@ def test_missing_file_is_one_line(tmp_path: Path) -> None:
         ("prose.usda", "hello", "not valid USD"),
         ("crate.usdc", "PXR-USDC" + "\0" * 100, "not valid USD"),
         ("zip.usdz", "PK" + "\0" * 100, "the file is damaged"),
-        ("model.obj", "v 0 0 0", "is not a USD or glTF file"),
+        ("model.obj", "v 0 0 0", "is a Wavefront OBJ model, not a USD or glTF file"),
+        ("model.txt", "hello", "is not a USD or glTF file"),
         ("bare.usda", HEADER + 'def Xform "a" {}\n', "holds no geometry"),
     ],
 )

@@ -382,7 +382,7 @@ def test_rotor_like_names(tmp_path: Path) -> None:
     """Rotors would be missed, or blades be counted as rotors."""
     stage = Usd.Stage.CreateNew(str(tmp_path / "m.usda"))
     stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/D").GetPrim())
-    wanted = ["prop2", "left_Rotor_0", "Propeller_1", "rotor10"]
+    wanted = ["prop2", "left_Rotor_0", "Propeller_1", "rotor10", "m3_prop"]
     for name in [*wanted, "rotors", "motor_1", "property3", "rotor10/rotor_3_mesh"]:
         UsdGeom.Cube.Define(stage, f"/D/{name}")
     stage.Save()
@@ -390,8 +390,32 @@ def test_rotor_like_names(tmp_path: Path) -> None:
         "left_Rotor_0",
         "Propeller_1",
         "prop2",
+        "m3_prop",
         "rotor10",
     ]
+
+
+@pytest.mark.parametrize("with_surface", [True, False])
+def test_joints_are_no_rotors(tmp_path: Path, with_surface: bool) -> None:
+    """Joints and colliders of an importer of URDF files would be rotors at the body's origin."""
+    stage = Usd.Stage.CreateNew(str(tmp_path / "m.usda"))
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, "/D").GetPrim())
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.Cube.Define(stage, "/D/base_link/hull").CreateSizeAttr(0.1)
+    names = [f"rotor_{k}" for k in range(4)]
+    for k, name in enumerate(names):
+        UsdPhysics.RevoluteJoint.Define(stage, f"/D/base_link/prop{k}_joint")
+        link = UsdGeom.Xform.Define(stage, f"/D/{name}")
+        link.AddTranslateOp().Set(Gf.Vec3d(0.2 * (-1) ** k, 0.2 * (-1) ** (k // 2), 0.05))
+        if with_surface:
+            UsdGeom.Cylinder.Define(stage, f"/D/{name}/visuals").CreateRadiusAttr(0.1)
+            UsdGeom.Xform.Define(stage, f"/D/prop{k}_mount")
+    stage.Save()
+    model = VehicleModel(tmp_path / "m.usda")
+    assert model.rotor_names == names
+    np.testing.assert_allclose(model.rotor("rotor_1").position, (-0.2, 0.2, 0.05))
+    assert model.radius(model.rotor("rotor_1")) == pytest.approx(0.1 if with_surface else 0.0)
 
 
 def test_mass_properties_of_several_prims(tmp_path: Path) -> None:
