@@ -259,7 +259,8 @@ class WorldSpec(StrictModel):
     generator: Component | None = None
     """Generator of the scene, in place of `usd`: its name as `model`, and its parameters."""
     origin: OriginSpec = OriginSpec()
-    gravity: Component = {"model": "inverse_square"}
+    gravity: Component | None = None
+    """Gravity; `inverse_square` on the sphere and `normal` on the ellipsoid of WGS84 when left out."""
     atmosphere: Component = {"model": "us_standard_1976"}
     magnetic_field: Component = {"model": "wmm2025"}
     lights: list[LightSpec] = []

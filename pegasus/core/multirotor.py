@@ -203,7 +203,7 @@ class Multirotor:
 
     @property
     def readings(self) -> Readings:
-        """Last reading of each sensor, by sensor name."""
+        """Last reading of each sensor, by sensor name; see `Simulation.step` for its instant."""
         return self.sensors.readings
 
     @property
@@ -213,6 +213,8 @@ class Multirotor:
 
     def reading(self, kind: type[R], name: str | None = None) -> R:
         """Return the last reading of a class, such as `vehicle.reading(ImuReading)`.
+
+        After a step it is that of the step's start or older, by its `stamp`; `state` is that of its end.
 
         Args:
             kind: Class of the reading.

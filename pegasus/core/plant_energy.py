@@ -14,7 +14,7 @@ from pegasus.base.arrays import Array
 from pegasus.base.step_math import Column, Quat, Real, Vec3, cross, dot, magnitude, rotate, vector
 from pegasus.dynamics.plant import body_momentum, observe
 from pegasus.dynamics.plant_rows import Airframe, MotionRows, WrenchRows
-from pegasus.environment import Environment, InverseSquareGravity, UniformGravity
+from pegasus.environment import Environment, InverseSquareGravity, NormalGravity, UniformGravity
 from pegasus.environment.gravity import GravityParameters, gravity_at
 
 ENTRIES = ("gained", "rotors", "drag", "others", "contacts", "residual", "gross")
@@ -170,7 +170,7 @@ class EnergyLaunch:
         from pegasus.base.compiler import Rows, shared_kernel
 
         gravity = self._gravity = self._environment.gravity
-        shipped = type(gravity) in (InverseSquareGravity, UniformGravity)
+        shipped = type(gravity) in (InverseSquareGravity, NormalGravity, UniformGravity)
         parameters = gravity.parameters if shipped else GravityParameters(0.0, 0.0)
         rows = Rows(EnergyRows, {**self._columns, "gravity_parameters": [parameters]})
         self._shipped = int(shipped)

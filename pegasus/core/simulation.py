@@ -1,5 +1,6 @@
 """Simulation: the clock, the steps of the pipeline, and playback."""
 
+import copy
 import logging
 import math
 import threading
@@ -56,7 +57,8 @@ class Simulation:
         observers: Observers called at every step.
         renderer: Renderer of cameras and lidars, made when it is first used: `embree`,
             `mitsuba`, `auto` for RTX on Isaac Sim and Embree elsewhere, or a renderer.
-        alter_scene: Takes the world's scene and description, and returns the scene that is used.
+        alter_scene: Takes a copy of the world's scene, which it may change, and the world's description, and
+            returns the scene that is used.
 
     Raises:
         ConfigError: If the world cannot be loaded or an argument is not allowed.
@@ -95,7 +97,8 @@ class Simulation:
             )
         self.scene = scene_of(self.world, file, self.engine, host)
         if alter_scene is not None:
-            self.scene = alter_scene(self.scene, self.world)
+            # The scene is kept for later simulations of the same world.
+            self.scene = alter_scene(copy.deepcopy(self.scene), self.world)
         # Scenes that are read later log their own warnings.
         for line in self.scene.warnings if self.scene.is_whole else ():
             _log.warning(line)
@@ -266,6 +269,9 @@ class Simulation:
 
     def step(self, count: int = 1) -> None:
         """Advance by whole steps, also while paused; return early when another thread stops the run.
+
+        A step begins with the sensors and ends with the motion: afterwards the states of vehicles are those
+        at `time`, their newest readings those of one step before.
 
         Args:
             count: Number of steps.

@@ -4,7 +4,7 @@ from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere
 from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.environment import ATMOSPHERES, GRAVITIES, MAGNETIC_FIELDS, WINDS, Environment
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_geodetic
-from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
+from pegasus.environment.gravity import Gravity, InverseSquareGravity, NormalGravity, UniformGravity
 from pegasus.environment.jamming import Jammer
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Samples
@@ -35,6 +35,7 @@ __all__ = [
     "LogWind",
     "MagneticField",
     "NoWind",
+    "NormalGravity",
     "PowerWind",
     "Samples",
     "SteelObject",

@@ -1,6 +1,7 @@
 """Environment of a world: origin on Earth, gravity, atmosphere, wind and magnetic field."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere
 from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_map
-from pegasus.environment.gravity import Gravity, InverseSquareGravity, UniformGravity
+from pegasus.environment.gravity import Gravity, InverseSquareGravity, NormalGravity, UniformGravity
 from pegasus.environment.jamming import JAMMING, Cast, Jammer, JammerParameters, shielded_jamming
 from pegasus.environment.magnetic_field import MagneticField, TiltedDipole, UniformField, WorldMagneticModel
 from pegasus.environment.samples import Sampler, Samples
@@ -26,7 +27,7 @@ from pegasus.environment.wind_profiles import LogWind, PowerWind
 GRAVITIES: Registry[Gravity] = Registry(
     "gravity model",
     group="pegasus.gravities",
-    shipped={"inverse_square": InverseSquareGravity, "uniform": UniformGravity},
+    shipped={"inverse_square": InverseSquareGravity, "normal": NormalGravity, "uniform": UniformGravity},
 )
 ATMOSPHERES: Registry[Atmosphere] = Registry(
     "atmosphere", group="pegasus.atmospheres", shipped={"us_standard_1976": UsStandardAtmosphere1976}
@@ -58,6 +59,12 @@ WINDS: Registry[Wind] = Registry(
 def _geodetic(origin: OriginSpec) -> Geodetic:
     flattening = WGS84_FLATTENING if origin.ellipsoid == "wgs84" else 0.0
     return Geodetic(origin.latitude, origin.longitude, origin.altitude, flattening)
+
+
+def _gravity(origin: OriginSpec) -> dict[str, Any]:
+    if origin.ellipsoid == "wgs84":
+        return {"model": "normal", "latitude": origin.latitude}
+    return {"model": "inverse_square"}
 
 
 @dataclass(eq=False)
@@ -93,7 +100,7 @@ class Environment:
         """
         return cls(
             origin=_geodetic(world.origin),
-            gravity=build(Gravity, GRAVITIES, world.gravity, field="gravity"),
+            gravity=build(Gravity, GRAVITIES, world.gravity or _gravity(world.origin), field="gravity"),
             atmosphere=build(Atmosphere, ATMOSPHERES, world.atmosphere, field="atmosphere"),
             magnetic_field=build(
                 MagneticField,

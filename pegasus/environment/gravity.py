@@ -1,4 +1,4 @@
-"""Gravity models over altitude."""
+"""Gravity models over altitude and, for WGS84, latitude."""
 
 import math
 from dataclasses import dataclass
@@ -8,11 +8,18 @@ from typing import ClassVar
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.row_map import StepModel
-from pegasus.base.step_math import Real
+from pegasus.base.step_math import Real, sin
+from pegasus.environment.ellipsoid import SEMI_MAJOR_AXIS, WGS84_FLATTENING
 from pegasus.environment.geodesy import EARTH_RADIUS
 
 STANDARD_GRAVITY = 9.80665
 """Standard acceleration of free fall [m/s^2]."""
+EQUATORIAL_GRAVITY = 9.7803253359
+"""Normal gravity of WGS84 at the equator [m/s^2] (NIMA TR8350.2, 3rd ed., table 3.4)."""
+_SOMIGLIANA = 0.00193185265241
+"""Constant k of Somigliana's formula for WGS84 (the same table)."""
+_CENTRIFUGAL = 0.00344978650684
+"""Constant m of WGS84, omega^2 a^2 b / GM (the same table)."""
 
 
 @dataclass(frozen=True)
@@ -92,3 +99,29 @@ class UniformGravity(Gravity):
     def parameters(self) -> GravityParameters:
         """Return the parameters of `gravity_at`."""
         return GravityParameters(self.acceleration, 0.0)
+
+
+@dataclass(frozen=True)
+class NormalGravity(Gravity):
+    """Normal gravity of WGS84: Somigliana's formula on the ellipsoid, and its gradient above it.
+
+    Source: NIMA TR8350.2, 3rd ed. (2000), eq. 4-1 and 4-3. The latter is the series of second order
+    g (1 - 2 c h + 3 h^2 / a^2) with c = (1 + f + m - 2 f sin^2(latitude)) / a; here it is g / (1 + c h)^2,
+    which differs from it by less than 1e-7 up to 10 km. The altitude is taken as that above the ellipsoid.
+    """
+
+    law: ClassVar = staticmethod(gravity_at)
+    latitude: float
+    """Geodetic latitude, of the whole world [deg]."""
+
+    def __post_init__(self) -> None:
+        require(-90 <= self.latitude <= 90, "latitude", self.latitude, "must be from -90 to 90 deg")
+
+    @cached_property
+    def parameters(self) -> GravityParameters:
+        """Return the parameters of `gravity_at`."""
+        f = WGS84_FLATTENING
+        sine = sin(math.radians(self.latitude))
+        square = sine * sine
+        ground = EQUATORIAL_GRAVITY * (1.0 + _SOMIGLIANA * square) / math.sqrt(1.0 - f * (2.0 - f) * square)
+        return GravityParameters(ground, (1.0 + f + _CENTRIFUGAL - 2.0 * f * square) / SEMI_MAJOR_AXIS)

@@ -29,7 +29,6 @@ PI = math.pi
 _LOW, _MEDIUM = 1000.0, 2000.0
 """Heights [ft] below which the turbulence is that of the wind, and above which that of the table."""
 _LOWEST = 10.0
-ROOT_2 = math.sqrt(2.0)
 _FIRST, _SECOND = math.sqrt(3.0 / 2.0), (1.0 - math.sqrt(3.0)) / math.sqrt(2.0)
 """Shares of the states in the output of Dryden's filter across the motion."""
 _ROLL = 0.9542558980759803
@@ -61,12 +60,16 @@ class GustState:
     gust_step: Column[int]
     """Number of steps of the turbulence; the first draws the state."""
     gust_0: Column[Vec3]
-    """States of the filters, of unit variance or those of `von_karman`."""
+    """States of the filters, of unit variance; `dryden` has fewer."""
     gust_1: Column[Vec3]
     gust_2: Column[Vec3]
     gust_3: Column[Vec3]
     gust_4: Column[Vec3]
     gust_5: Column[Vec3]
+    gust_6: Column[Vec3]
+    gust_7: Column[Vec3]
+    gust_8: Column[Vec3]
+    gust_9: Column[Vec3]
     gust_velocity: Column[Vec3]
     """Velocity of the air beyond the mean wind, world [m/s]."""
     gust_rate: Column[Vec3]
@@ -180,6 +183,29 @@ def dryden_pair(theta: Real) -> tuple[Real, Real, Real, Real]:
     return decay, l11, l21, sqrt(maximum(q22 - l21 * l21, 0.0))
 
 
+def next_pair(x1: Vec3, x2: Vec3, n1: Vec3, n2: Vec3, theta: Real, theta_w: Real) -> tuple[Vec3, Vec3]:
+    """Return the states of three lateral filters after a step; see `dryden_pair`.
+
+    Args:
+        x1: First state of each before.
+        x2: Second state of each before.
+        n1: Standard normal numbers.
+        n2: Further ones.
+        theta: Length of the step by T, for the first two filters.
+        theta_w: That for the third.
+    """
+    decay, l11, l21, l22 = dryden_pair(theta)
+    decay_w, w11, w21, w22 = dryden_pair(theta_w)
+    return (
+        Vec3(decay * x1[0] + l11 * n1[0], decay * x1[1] + l11 * n1[1], decay_w * x1[2] + w11 * n1[2]),
+        Vec3(
+            decay * (theta * x1[0] + x2[0]) + l21 * n1[0] + l22 * n2[0],
+            decay * (theta * x1[1] + x2[1]) + l21 * n1[1] + l22 * n2[1],
+            decay_w * (theta_w * x1[2] + x2[2]) + w21 * n1[2] + w22 * n2[2],
+        ),
+    )
+
+
 def dryden_across(x1: Vec3, x2: Vec3) -> Vec3:
     """Return the outputs of unit variance of (1 + sqrt(3) T s) / (1 + T s)^2 from their states."""
     return x1 * _FIRST + x2 * _SECOND
@@ -222,23 +248,17 @@ def dryden(
     else:
         travelled = speed * dt
         theta = travelled / length_h
-        theta_w = travelled / length_w
         roll = 0.25 * travelled * (PI / span)
         roll_decay = exp(-roll)
         before = dryden_across(x1, x2)
-        decay, l11, l21, l22 = dryden_pair(theta)
-        decay_w, w11, w21, w22 = dryden_pair(theta_w)
+        decay = exp(-theta)
+        drive = settled(decay)
         a = Vec3(
-            decay * a[0] + l11 * n0[0],
-            decay * a[1] + l11 * n0[1],
+            decay * a[0] + drive * n0[0],
+            decay * a[1] + drive * n0[1],
             roll_decay * a[2] + settled(roll_decay) * n0[2],
         )
-        x2 = Vec3(
-            decay * (theta * x1[0] + x2[0]) + l21 * n1[0] + l22 * n2[0],
-            decay * (theta * x1[1] + x2[1]) + l21 * n1[1] + l22 * n2[1],
-            decay_w * (theta_w * x1[2] + x2[2]) + w21 * n1[2] + w22 * n2[2],
-        )
-        x1 = Vec3(decay * x1[0] + l11 * n1[0], decay * x1[1] + l11 * n1[1], decay_w * x1[2] + w11 * n1[2])
+        x1, x2 = next_pair(x1, x2, n1, n2, theta, travelled / length_w)
         low = low_passed(low, before, dryden_across(x1, x2), roll, roll_decay)
     rows.gust_step[i] = count + 1
     rows.gust_0[i] = a

@@ -1,90 +1,70 @@
-"""Forming filters of von Karman's turbulence by the rational approximations of the military standards.
+"""Forming filters of von Karman's turbulence.
 
-The filters, with s in units of V / L, are
+With the frequency w in units of V / L and x = 1.339 w, the spectra by unit intensity are
 
-    along   sqrt(2) (1 + 0.25 s) / (1 + 1.357 s + 0.1987 s^2)
-    across  (1 + 2.7478 s + 0.3398 s^2) / (1 + 2.9958 s + 1.9754 s^2 + 0.1539 s^3)
+    along   (2 / pi) (1 + x^2)^(-5/6)
+    across  (1 / pi) (1 + 8/3 x^2) (1 + x^2)^(-11/6)
 
-for white noise of unit two-sided density (after Ly and Chan 1980, "Time-domain computation of aircraft gust
-covariance matrices", AIAA 80-1615). Each is a sum of first-order filters
-g / (s + c) of the same noise, which are discretised exactly.
+(MIL-F-8785C, sec. 3.7.1.1). The rational filters of two and three poles in common use hold half of the power
+at 100 V / L and less beyond. Here the spectra are sums of those of independent processes: of the first order,
+1 / (1 + (w / c)^2), and in front, across the motion, Dryden's (1 + 3 (w / c)^2) / (1 + (w / c)^2)^2. Poles c
+and shares were fitted to the logarithm of the spectra up to 5000 V / L, for the least largest error of 5.2 %;
+each process is discretised exactly.
 """
 
 from pegasus.base.random_numbers import normal_vector
-from pegasus.base.step_math import Real, Vec3, exp, maximum, sqrt
+from pegasus.base.step_math import Real, Vec3, exp
 from pegasus.environment.turbulence import (
     PI,
-    ROOT_2,
     GustRows,
     TurbulenceParameters,
     airspeed,
+    dryden_across,
     in_world,
     low_passed,
+    next_pair,
     roll_intensity,
     scales,
     settled,
 )
 
-ALONG_0, ALONG_1 = 0.8403154269119582, 5.989075614859557
-"""Poles c of the filter along the motion."""
-ALONG_GAIN_0, ALONG_GAIN_1 = 0.7721171643264071, 0.48606099370076955
-ACROSS_0, ACROSS_1, ACROSS_2 = 0.48010621319320934, 1.2148211586395532, 11.14068016552916
-"""Poles c of the filter across it."""
-ACROSS_GAIN_0, ACROSS_GAIN_1, ACROSS_GAIN_2 = -0.19985685820680124, 1.6364088446375715, 0.7713752390403148
+ALONG_0, ALONG_1, ALONG_2, ALONG_3 = 0.903441, 9.47600, 123.211, 1648.30
+"""Poles c of the processes along the motion."""
+ALONG_SHARE_0, ALONG_SHARE_1, ALONG_SHARE_2, ALONG_SHARE_3 = 0.930936, 0.335300, 0.142479, 0.0615955
+"""Their standard deviations, by that of the turbulence."""
+ACROSS_0, ACROSS_1, ACROSS_2, ACROSS_3 = 0.879660, 11.0236, 135.787, 1722.88
+"""Poles c of the processes across it, the first of Dryden's form."""
+ACROSS_SHARE_0, ACROSS_SHARE_1, ACROSS_SHARE_2, ACROSS_SHARE_3 = 0.915098, 0.364818, 0.157555, 0.0694747
+"""Their standard deviations, by that of the turbulence."""
 
 
-def factor(q00: Real, q10: Real, q11: Real, q20: Real, q21: Real, q22: Real) -> tuple[Vec3, Vec3]:
-    """Return the Cholesky factor of a covariance: entries 00, 11, 22, and 10, 20, 21.
-
-    A pivot that is lost to rounding is zero: its share of the variance is below 1e-15.
-    """
-    l00 = sqrt(maximum(q00, 1e-300))
-    l10 = q10 / l00
-    l20 = q20 / l00
-    l11 = sqrt(maximum(q11 - l10 * l10, 0.0))
-    l21 = 0.0
-    if l11 > 0.0:
-        l21 = (q21 - l20 * l10) / l11
-    l22 = sqrt(maximum(q22 - l20 * l20 - l21 * l21, 0.0))
-    return Vec3(l00, l11, l22), Vec3(l10, l20, l21)
-
-
-def across_filter(theta: Real) -> tuple[Vec3, Vec3, Vec3]:
-    """Return decays and noise of the states across the motion over a step.
+def relaxed(x: Vec3, noise: Vec3, horizontal: Real, vertical: Real) -> Vec3:
+    """Return three processes of the first order and unit variance after a step.
 
     Args:
-        theta: Length of the step in units of L / V; infinite for the stationary covariance.
-
-    Returns:
-        Decays, and the two parts of `factor`.
+        x: Their values before.
+        noise: Standard normal numbers.
+        horizontal: Length of the step by the time constant, for the first two.
+        vertical: That for the third.
     """
-    e0 = exp(-ACROSS_0 * theta)
-    e1 = exp(-ACROSS_1 * theta)
-    e2 = exp(-ACROSS_2 * theta)
-    diagonal, below = factor(
-        (1.0 - e0 * e0) / (2.0 * ACROSS_0),
-        (1.0 - e1 * e0) / (ACROSS_1 + ACROSS_0),
-        (1.0 - e1 * e1) / (2.0 * ACROSS_1),
-        (1.0 - e2 * e0) / (ACROSS_2 + ACROSS_0),
-        (1.0 - e2 * e1) / (ACROSS_2 + ACROSS_1),
-        (1.0 - e2 * e2) / (2.0 * ACROSS_2),
+    keep = exp(-horizontal)
+    drive = settled(keep)
+    rise = exp(-vertical)
+    return Vec3(
+        keep * x[0] + drive * noise[0],
+        keep * x[1] + drive * noise[1],
+        rise * x[2] + settled(rise) * noise[2],
     )
-    return Vec3(e0, e1, e2), diagonal, below
 
 
-def along_filter(theta: Real) -> tuple[Vec3, Vec3]:
-    """Return the decays of the states along the motion (two), and the entries 00, 10, 11 of their noise."""
-    e0 = exp(-ALONG_0 * theta)
-    e1 = exp(-ALONG_1 * theta)
-    l00 = sqrt(maximum((1.0 - e0 * e0) / (2.0 * ALONG_0), 1e-300))
-    l10 = (1.0 - e1 * e0) / (ALONG_1 + ALONG_0) / l00
-    l11 = sqrt(maximum((1.0 - e1 * e1) / (2.0 * ALONG_1) - l10 * l10, 0.0))
-    return Vec3(e0, e1, 0.0), Vec3(l00, l10, l11)
-
-
-def across_output(x0: Vec3, x1: Vec3, x2: Vec3) -> Vec3:
+def across_output(x0: Vec3, y0: Vec3, x1: Vec3, x2: Vec3, x3: Vec3) -> Vec3:
     """Return the velocities across the motion, by unit intensity, from their states."""
-    return x0 * ACROSS_GAIN_0 + x1 * ACROSS_GAIN_1 + x2 * ACROSS_GAIN_2
+    return (
+        dryden_across(x0, y0) * ACROSS_SHARE_0
+        + x1 * ACROSS_SHARE_1
+        + x2 * ACROSS_SHARE_2
+        + x3 * ACROSS_SHARE_3
+    )
 
 
 def von_karman(
@@ -106,69 +86,52 @@ def von_karman(
     count = rows.gust_step[i]
     key = rows.gust_key[i]
     copy = rows.gust_copy[i]
-    n0 = normal_vector(key, copy, count, 0)
-    n1 = normal_vector(key, copy, count, 1)
-    n2 = normal_vector(key, copy, count, 2)
-    n3 = normal_vector(key, copy, count, 3)
-    n4 = normal_vector(key, copy, count, 4)
-    a0 = rows.gust_0[i]
-    a1 = rows.gust_1[i]
-    x0 = rows.gust_2[i]
-    x1 = rows.gust_3[i]
-    x2 = rows.gust_4[i]
-    low = rows.gust_5[i]
-    before = across_output(x0, x1, x2)
-    theta = travelled / length_h
-    theta_w = travelled / length_w
+    x0 = rows.gust_4[i]
+    y0 = rows.gust_5[i]
+    x1 = rows.gust_6[i]
+    x2 = rows.gust_7[i]
+    x3 = rows.gust_8[i]
+    before = across_output(x0, y0, x1, x2, x3)
     roll = 0.25 * travelled * (PI / span)
     roll_decay = exp(-roll)
-    roll_noise = settled(roll_decay)
+    theta = travelled / length_h
+    theta_w = travelled / length_w
+    roll_theta = roll
     if count == 0:
         # The first state is drawn from the stationary distribution: all of the past is forgotten.
         theta = 1e3
         theta_w = 1e3
-        roll_decay = 0.0
-        roll_noise = 1.0
-    decays, noise = along_filter(theta)
-    e, diagonal, below = across_filter(theta)
-    f, diagonal_w, below_w = across_filter(theta_w)
-    a0 = Vec3(
-        decays[0] * a0[0] + noise[0] * n0[0],
-        decays[0] * a0[1] + noise[0] * n0[1],
-        roll_decay * a0[2] + roll_noise * n0[2],
-    )
-    a1 = Vec3(
-        decays[1] * a1[0] + noise[1] * n0[0] + noise[2] * n1[0],
-        decays[1] * a1[1] + noise[1] * n0[1] + noise[2] * n1[1],
-        0.0,
-    )
-    x0 = Vec3(
-        e[0] * x0[0] + diagonal[0] * n2[0],
-        e[0] * x0[1] + diagonal[0] * n2[1],
-        f[0] * x0[2] + diagonal_w[0] * n2[2],
-    )
-    x1 = Vec3(
-        e[1] * x1[0] + below[0] * n2[0] + diagonal[1] * n3[0],
-        e[1] * x1[1] + below[0] * n2[1] + diagonal[1] * n3[1],
-        f[1] * x1[2] + below_w[0] * n2[2] + diagonal_w[1] * n3[2],
-    )
-    x2 = Vec3(
-        e[2] * x2[0] + below[1] * n2[0] + below[2] * n3[0] + diagonal[2] * n4[0],
-        e[2] * x2[1] + below[1] * n2[1] + below[2] * n3[1] + diagonal[2] * n4[1],
-        f[2] * x2[2] + below_w[1] * n2[2] + below_w[2] * n3[2] + diagonal_w[2] * n4[2],
-    )
-    across = across_output(x0, x1, x2)
-    low = low_passed(low, before, across, roll, roll_decay)
+        roll_theta = 1e3
+    # Each process along the motion has two components; the third of the first one is the roll.
+    n0 = normal_vector(key, copy, count, 0)
+    n1 = normal_vector(key, copy, count, 1)
+    n2 = normal_vector(key, copy, count, 2)
+    a0 = relaxed(rows.gust_0[i], n0, ALONG_0 * theta, roll_theta)
+    a1 = relaxed(rows.gust_1[i], Vec3(n1[0], n1[1], 0.0), ALONG_1 * theta, 0.0)
+    a2 = relaxed(rows.gust_2[i], Vec3(n1[2], n2[0], 0.0), ALONG_2 * theta, 0.0)
+    a3 = relaxed(rows.gust_3[i], Vec3(n2[1], n2[2], 0.0), ALONG_3 * theta, 0.0)
+    n3 = normal_vector(key, copy, count, 3)
+    n4 = normal_vector(key, copy, count, 4)
+    x0, y0 = next_pair(x0, y0, n3, n4, ACROSS_0 * theta, ACROSS_0 * theta_w)
+    x1 = relaxed(x1, normal_vector(key, copy, count, 5), ACROSS_1 * theta, ACROSS_1 * theta_w)
+    x2 = relaxed(x2, normal_vector(key, copy, count, 6), ACROSS_2 * theta, ACROSS_2 * theta_w)
+    x3 = relaxed(x3, normal_vector(key, copy, count, 7), ACROSS_3 * theta, ACROSS_3 * theta_w)
+    across = across_output(x0, y0, x1, x2, x3)
+    low = low_passed(rows.gust_9[i], before, across, roll, roll_decay)
     if count == 0:
         low = across
     rows.gust_step[i] = count + 1
     rows.gust_0[i] = a0
     rows.gust_1[i] = a1
-    rows.gust_2[i] = x0
-    rows.gust_3[i] = x1
-    rows.gust_4[i] = x2
-    rows.gust_5[i] = low
-    along = (a0 * ALONG_GAIN_0 + a1 * ALONG_GAIN_1) * ROOT_2
+    rows.gust_2[i] = a2
+    rows.gust_3[i] = a3
+    rows.gust_4[i] = x0
+    rows.gust_5[i] = y0
+    rows.gust_6[i] = x1
+    rows.gust_7[i] = x2
+    rows.gust_8[i] = x3
+    rows.gust_9[i] = low
+    along = a0 * ALONG_SHARE_0 + a1 * ALONG_SHARE_1 + a2 * ALONG_SHARE_2 + a3 * ALONG_SHARE_3
     rolling = roll_intensity(sigma_w, length_w, span) * a0[2]
     gust, rate = in_world(p, through_air, span, sigma_h, sigma_w, along, across, low, rolling)
     rows.gust_velocity[i] = gust

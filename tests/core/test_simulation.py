@@ -541,3 +541,37 @@ def test_a_callback_may_end_the_run(what, how):
             np.testing.assert_array_equal(vehicle.state.rotor_speed, 0.0)
             sim.step(3)
             assert sim.step_count == 3
+
+
+def test_a_changed_scene_is_not_that_of_later_simulations():
+    """Later worlds of the process would contain what a callable added to the scene or changed in it."""
+
+    def change(scene, _):
+        for collider in scene.colliders:
+            collider.position[2] += 5.0
+        for geometry in scene.geometries.values():
+            geometry.vertices[...] = 0.0
+        scene.colliders.append(scene.colliders[0])
+        scene.entities.clear()
+        return scene
+
+    def content(sim):
+        scene = sim.scene
+        heights = [collider.position[2] for collider in scene.colliders]
+        sizes = [float(abs(geometry.vertices).sum()) for geometry in scene.geometries.values()]
+        return heights, sizes, list(scene.entities)
+
+    with Simulation("box_room") as sim:
+        before = content(sim)
+    with Simulation("box_room", alter_scene=change) as sim:
+        assert content(sim) != before
+    with Simulation("box_room") as sim:
+        assert content(sim) == before
+
+
+def test_after_a_step_readings_are_of_its_start():
+    """The documentation would be wrong about which state a reading belongs to."""
+    with Simulation("flat") as sim:
+        iris = sim.add(Multirotor("iris", position=HIGH, sensors={"imu": IMU()}))
+        sim.step(10)
+        assert iris.readings["imu"].stamp == pytest.approx(sim.time - sim.dt, abs=1e-12)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
+from scipy.signal import welch
 
 pytest.importorskip("warp", reason="pip install pegasus-multirotor[standalone]")
 
@@ -28,7 +29,7 @@ from pegasus.environment.von_karman import von_karman
 
 FOOT = 0.3048
 SPAN = 0.8
-STATES = [f"gust_{k}" for k in range(6)]
+STATES = [f"gust_{k}" for k in range(10)]
 OUTPUTS = ["gust_velocity", "gust_rate"]
 
 
@@ -75,38 +76,57 @@ def record(model: str, *, count: int, steps: int, height: float, speed: float, d
     return out
 
 
-def spectra(model: str, w: np.ndarray, height: float, speed: float) -> list[np.ndarray]:
-    """Return the standard's spectra of u, v, w, p, q, r over the angular frequency, one-sided."""
+def figures(model: str, height: float) -> tuple[float, float, float, float]:
+    """Return horizontal and vertical scale length [m], horizontal and vertical intensity [m/s]."""
     h = height / FOOT
     if h <= 1000:
         base = 0.177 + 0.000823 * h
-        length_u, length_w, sigma_w = height / base**1.2, height, 0.1 * 15.4
-        sigma_u = sigma_w / base**0.4
-    else:
-        length_u = length_w = (1750 if model == "dryden" else 2500) * FOOT
-        sigma_u = sigma_w = FOOT * np.interp(h, [1750, 3750, 7500], [9.6, 10.6, 10.1])
+        return height / base**1.2, height, 0.1 * 15.4 / base**0.4, 0.1 * 15.4
+    length = (1750 if model == "dryden" else 2500) * FOOT
+    sigma = FOOT * float(np.interp(h, [1750, 3750, 7500], [9.6, 10.6, 10.1]))
+    return length, length, sigma, sigma
+
+
+def lorentz(w: np.ndarray) -> np.ndarray:
+    """Return the spectrum of a process of the first order, by unit variance and rate."""
+    return 2 / np.pi / (1 + w**2)
+
+
+def lateral(w: np.ndarray) -> np.ndarray:
+    """Return Dryden's spectrum across the motion, by unit variance and time constant."""
+    return (1 + 3 * w**2) / (1 + w**2) ** 2 / np.pi
+
+
+ALONG = [(getattr(rational, f"ALONG_{k}"), getattr(rational, f"ALONG_SHARE_{k}")) for k in range(4)]
+ACROSS = [(getattr(rational, f"ACROSS_{k}"), getattr(rational, f"ACROSS_SHARE_{k}")) for k in range(4)]
+
+
+def filtered(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the spectra of the filters of von Karman along and across, over the frequency by V / L."""
+    along = sum(share**2 / c * lorentz(w / c) for c, share in ALONG)
+    (first, share_0), *others = ACROSS
+    across = share_0**2 / first * lateral(w / first)
+    return along, across + sum(share**2 / c * lorentz(w / c) for c, share in others)
+
+
+def karman(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return von Karman's spectra along and across, over the frequency by V / L."""
+    square = (1.339 * w) ** 2
+    return (
+        2 / np.pi * (1 + square) ** (-5 / 6),
+        (1 + 8 / 3 * square) * (1 + square) ** (-11 / 6) / np.pi,
+    )
+
+
+def spectra(model: str, w: np.ndarray, height: float, speed: float) -> list[np.ndarray]:
+    """Return the spectra of u, v, w, p, q, r over the angular frequency, one-sided; von Karman's filtered."""
+    length_u, length_w, sigma_u, sigma_w = figures(model, height)
     a, b = length_u * w / speed, length_w * w / speed
-    if model == "dryden":
-        u = 2 * sigma_u**2 * length_u / (np.pi * speed) / (1 + a**2)
-        v, up = (
-            s**2 * scale / (np.pi * speed) * (1 + 3 * x**2) / (1 + x**2) ** 2
-            for s, scale, x in ((sigma_u, length_u, a), (sigma_w, length_w, b))
-        )
-    else:
-        u = (
-            2
-            * sigma_u**2
-            * length_u
-            / (np.pi * speed)
-            * abs((1 + 0.25j * a) / (1 + 1.357j * a - 0.1987 * a**2)) ** 2
-        )
-        v, up = (
-            s**2
-            * scale
-            / (np.pi * speed)
-            * abs((1 + 2.7478j * x - 0.3398 * x**2) / (1 + 2.9958j * x - 1.9754 * x**2 - 0.1539j * x**3)) ** 2
-            for s, scale, x in ((sigma_u, length_u, a), (sigma_w, length_w, b))
-        )
+    shapes = (lorentz(a), lateral(a), lateral(b))
+    if model == "von_karman":
+        shapes = (*filtered(a), filtered(b)[1])
+    u, v = (sigma_u**2 * length_u / speed * shape for shape in shapes[:2])
+    up = sigma_w**2 * length_w / speed * shapes[2]
     pitch, yaw = 4 * SPAN * w / (np.pi * speed), 3 * SPAN * w / (np.pi * speed)
     roll = sigma_w**2 / (speed * length_w) * 0.8 * (np.pi * length_w / (4 * SPAN)) ** (1 / 3) / (1 + pitch**2)
     return [u, v, up, roll, (w / speed) ** 2 / (1 + pitch**2) * up, (w / speed) ** 2 / (1 + yaw**2) * v]
@@ -152,32 +172,34 @@ def test_first_state_is_stationary() -> None:
             assert first == pytest.approx(last, rel=0.06)
 
 
-def test_filters_of_von_karman_are_those_of_the_standard() -> None:
-    """A pole or a residue would be mistyped, or the stated distance from the true spectrum be wrong."""
-    w = np.geomspace(1e-3, 10.0, 400)
-    s = 1j * w
-    along = sum(
-        g / (s + c)
-        for g, c in (
-            (rational.ALONG_GAIN_0, rational.ALONG_0),
-            (rational.ALONG_GAIN_1, rational.ALONG_1),
-        )
+def test_filters_of_von_karman_have_his_spectra() -> None:
+    """A pole or a share would be mistyped, or the stated distance from the true spectrum be wrong."""
+    w = np.geomspace(1e-4, 5e3, 2000)
+    for found, expected in zip(filtered(w), karman(w), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0.053)
+    for shares in (ALONG, ACROSS):
+        assert sum(share**2 for _, share in shares) == pytest.approx(1.0, abs=0.004)
+
+
+def test_power_up_to_five_hertz_is_that_of_von_karman() -> None:
+    """Vibration of the airframe and controllers by gusts would be too weak: a third of the power at 5 Hz."""
+    height, speed, dt = 30.0, 8.0, 0.004
+    signal = record("von_karman", count=100, steps=4096, height=height, speed=speed, dt=dt)
+    frequency, power = welch(signal[:, :3], fs=1 / dt, nperseg=2048, axis=0)
+    length_u, length_w, sigma_u, sigma_w = figures("von_karman", height)
+    w = 2 * np.pi * frequency
+    (u, v), (_, up) = karman(w * length_u / speed), karman(w * length_w / speed)
+    expected = (
+        sigma_u**2 * length_u / speed * u,
+        sigma_u**2 * length_u / speed * v,
+        sigma_w**2 * length_w / speed * up,
     )
-    across = sum(
-        g / (s + c)
-        for g, c in (
-            (rational.ACROSS_GAIN_0, rational.ACROSS_0),
-            (rational.ACROSS_GAIN_1, rational.ACROSS_1),
-            (rational.ACROSS_GAIN_2, rational.ACROSS_2),
-        )
-    )
-    np.testing.assert_allclose(along, (1 + 0.25 * s) / (1 + 1.357 * s + 0.1987 * s**2), rtol=1e-13)
-    polynomial = 1 + 2.9958 * s + 1.9754 * s**2 + 0.1539 * s**3
-    np.testing.assert_allclose(across, (1 + 2.7478 * s + 0.3398 * s**2) / polynomial, rtol=1e-12)
-    # Distance from the true spectrum for w L / V up to 10, which holds 87 % of the energy along the motion.
-    x = 1.339 * w
-    np.testing.assert_allclose(abs(along) ** 2, (1 + x**2) ** (-5 / 6), rtol=0.034)
-    np.testing.assert_allclose(abs(across) ** 2, (1 + 8 / 3 * x**2) * (1 + x**2) ** (-11 / 6), rtol=0.046)
+    for k in range(3):
+        for low, high in ((0.4, 1.0), (1.0, 2.0), (2.0, 3.5), (3.5, 5.2)):
+            band = (frequency >= low) & (frequency < high)
+            # The density over the frequency is 2 pi times that over the angular frequency.
+            ratio = power[band, k].mean(axis=1).sum() / (2 * np.pi * expected[k][band]).sum()
+            assert ratio == pytest.approx(1.0, abs=0.1), ("uvw"[k], low)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +283,7 @@ def test_axes_turn_with_the_motion_but_not_the_air() -> None:
                 if speed == 1e-6:
                     # The motion is too slow to matter.
                     np.testing.assert_allclose(columns["gust_velocity"], before, atol=2e-4)
-        # The standard error is 0.9 %; von Karman's filters have 0.98 of the intensity.
+        # The standard error is 0.9 %.
         assert min(deviation) > 0.94
         assert max(deviation) < 1.05
 
