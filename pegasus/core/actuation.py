@@ -121,7 +121,7 @@ class Actuation:
 
 
 def warn_of_battery(vehicle: "Multirotor", t: float) -> None:
-    """Log a warning if batteries of a vehicle have become low or empty since the last call.
+    """Log a warning if batteries of a vehicle are low, or have stopped rotors, for the first time.
 
     Args:
         vehicle: The vehicle.
@@ -131,6 +131,11 @@ def warn_of_battery(vehicle: "Multirotor", t: float) -> None:
     if battery is None or not news.any():
         return
     news[...] = 0
-    empty, low = int(battery.empty.sum()), int((battery.low & ~battery.empty).sum())
+    if not battery.take_warnings():
+        return
+    stopped, low = battery.empty, battery.low
+    sagging = int((stopped & ~low).sum())
     of_all = f" of {vehicle.count}" if vehicle.count > 1 else ""
-    _log.warning("%s at t = %.1f s: %d%s batteries low, %d empty", vehicle.name, t, low, of_all, empty)
+    below = f", {sagging} below the cut-off voltage under load" if sagging else ""
+    counts = int((low & ~stopped).sum()), of_all, int((stopped & low).sum()), below
+    _log.warning("%s at t = %.1f s: %d%s batteries low, %d empty%s", vehicle.name, t, *counts)

@@ -1,5 +1,6 @@
 """Multirotors: N vehicles of one kind with rotors, sensors and backends."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import cycle, islice
@@ -33,6 +34,7 @@ from pegasus.core.rotors import RotorLayout, require_hover, require_rotors_above
 from pegasus.core.sensor import Reading, Sensor, build_sensors, require_sensors
 from pegasus.core.sensor_suite import SensorSuite
 from pegasus.core.state import Estimate, Plan, Reference, VehicleState
+from pegasus.core.supply import check_supply
 from pegasus.core.variation import Given, Variation, of_copy
 from pegasus.dynamics import Battery, BatteryState, Downwash, Drag, GroundEffect, Motor, ThrustCurve
 from pegasus.environment import Environment
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from pegasus.core.vehicle_manager import VehicleManager
 
 R = TypeVar("R", bound=Reading)
+_log = logging.getLogger(__name__)
 
 
 class Multirotor:
@@ -411,12 +414,16 @@ class Multirotor:
             raise ConfigError("is already in a simulation", field="vehicle", value=self.name)
         if self._variation.draw(manager.seed, self.name):
             self._vary()
+        warnings = []
         for k, p in enumerate(self.parameters):
             try:
                 require_driven_rotors(self.layout, p)
                 require_hover(self.layout, p.motor, p.thrust_curve, p.mass, environment)
+                warnings.append(check_supply(self.layout, p, environment))
             except ConfigError as error:
                 raise (of_copy(error, k) if self.variation else error.within(file=self.file)) from None
+        if warning := next(filter(None, warnings), None):
+            _log.warning("%s: %s", self.name, warning)
         self.environment, self.physics_rate = environment, manager.rate
         try:
             self.sensors.bind(self, rate=manager.rate, seed=manager.seed)

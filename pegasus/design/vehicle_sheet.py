@@ -11,6 +11,7 @@ from pegasus.config.scenario import Component
 from pegasus.control.allocation import Allocation
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.rotors import RotorLayout
+from pegasus.core.supply import full_throttle, load_at
 from pegasus.environment import Environment
 
 
@@ -75,10 +76,13 @@ def _hover(vehicle: Multirotor) -> list[tuple[str, str]]:
     if (lag := motor.time_constant(speed, torque, inertia)) is not None:
         rows.append(("motor lag in hover", f"{1e3 * lag:.0f} ms"))
     if vehicle.battery is not None:
-        battery, drawn = vehicle.battery.battery, motor.electrical_power(speed, torque)
-        power = layout.count * (torque * speed / battery.efficiency if drawn is None else drawn)
+        battery, p = vehicle.battery.battery, vehicle.parameters[0]
+        power = load_at(layout, p, speed, float(density[0, 0])).motor_power
         rows.append(("power of the motors in hover", f"{power:.1f} W"))
         rows.append(("hover time", f"{battery.endurance(power) / 60:.1f} min"))
+        if (load := full_throttle(layout, p, float(density[0, 0]))) is not None:
+            figures = f"{load.voltage:.1f} V, {load.current:.1f} A, {load.power:.1f} W"
+            rows.append(("battery at full throttle", figures))
     if np.isfinite(vehicle.motor.max_speed):
         fastest = np.full((1, 1), vehicle.motor.max_speed)
         most = float(curve.thrust(fastest, still, density)[0][0, 0]) * upward

@@ -99,7 +99,7 @@ class BatteryRows:
     current: Column[Real]
     """Current drawn [A]."""
     empty: Column[int]
-    """1 once the rotors were stopped by low voltage or charge."""
+    """1 while the rotors are stopped by low voltage, or have no charge left."""
     allowed_voltage: Column[Real]
     """Damped voltage, which limits the rotor speeds [V]."""
     work: Column[Real]
@@ -113,7 +113,7 @@ class BatteryRows:
     capacity_share: Column[Real]
     resistance_share: Column[Real]
     news: Column[int]
-    """1 where a battery has become low or empty since this was set to 0."""
+    """1 where a battery has become low or has stopped its rotors since this was set to 0."""
     bell: Column[int]
     """One cell for all copies, set to 1 with any `news`."""
 
@@ -122,7 +122,6 @@ def supply(
     p: Cells,
     charge: Real,
     allowed_voltage: Real,
-    empty: int,
     motor_power: Real,
     time: Real,
     voltage_share: Real,
@@ -132,8 +131,8 @@ def supply(
     """Return a battery after a time with the mean power of all motors: at their shafts, or electrical.
 
     Electrical power below 0 charges the battery. The results are charge, voltage, current, allowed voltage,
-    being empty, and largest and smallest speed of the rotors, as in `BatteryRows`. The shares are 1 without
-    faults.
+    being empty, and largest and smallest speed of the rotors, as in `BatteryRows`. Rotors that low voltage
+    has stopped may turn again as soon as the voltage is back. The shares are 1 without faults.
     """
     resistance = p.resistance * resistance_share
     power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
@@ -152,7 +151,7 @@ def supply(
     if p.electrical == 1:
         left = minimum(left, 1.0)
         share = 1.0
-    stopped = empty
+    stopped = 0
     if voltage < p.cutoff_voltage:
         stopped = 1
     if left <= 0.0:
@@ -187,7 +186,6 @@ def draw(i: int, rows: BatteryRows, dt: Real) -> None:
                 p,
                 charge,
                 rows.allowed_voltage[i],
-                empty,
                 rows.work[i] / count,
                 count * dt,
                 rows.voltage_share[i],
@@ -205,7 +203,7 @@ def draw(i: int, rows: BatteryRows, dt: Real) -> None:
             rows.work_steps[i] = 0
             if charge > p.low_charge and left <= p.low_charge:
                 rows.news[i] = 1
-            if stopped != empty:
+            if stopped > empty:
                 rows.news[i] = 1
             if rows.news[i] == 1:
                 rows.bell[0] = 1
@@ -218,8 +216,8 @@ class Battery:
     A rotor takes its shaft power, torque times speed, divided by the efficiency of motor and speed
     controller. The highest rotor speed, if there is one, is proportional to the voltage under load. A motor
     that gives a torque takes the electrical power that its model computes, in place of both, and its speed
-    follows from the voltage. Below the cut-off voltage, or without charge, the rotors stop and do not
-    restart.
+    follows from the voltage. Below the cut-off voltage the rotors stop until the voltage without their load
+    is above it again; without charge they stop for good.
 
     A custom battery is a frozen dataclass derived from this one.
     """
@@ -237,7 +235,7 @@ class Battery:
     cell_voltages: tuple[float, ...] | None = None
     """Open-circuit voltages of one cell [V]; those of `cell_voltage` when left out."""
     cutoff_voltage: float = 3.0
-    """Voltage of one cell under load below which the rotors stop [V]."""
+    """Voltage of one cell under load below which the rotors stop, until it is back [V]."""
     low_charge: float = 0.2
     """State of charge at and below which the battery is low."""
     rated_voltage: float | None = None
@@ -257,8 +255,7 @@ class Battery:
         require(0 < self.efficiency <= 1, "efficiency", self.efficiency, "must be above 0, to 1")
         require(self.avionics_power >= 0, "avionics_power", self.avionics_power, "must not be below 0 W")
         self._require_curve()
-        full = self.cell_count * self.curve()[1][-1]
-        rated = self.rated_voltage
+        full, rated = self.full_voltage, self.rated_voltage
         require(rated is None or rated > 0, "rated_voltage", rated, "must be above 0 V")
         require(
             0 <= self.cutoff_voltage < full / self.cell_count,
@@ -266,6 +263,16 @@ class Battery:
             self.cutoff_voltage,
             f"must be from 0 to below {full / self.cell_count:.3g} V, that of a full cell",
         )
+
+    @property
+    def full_voltage(self) -> float:
+        """Open-circuit voltage of the full pack [V]."""
+        return float(self.cell_count * self.curve()[1][-1])
+
+    @property
+    def cutoff(self) -> float:
+        """Voltage of the pack under load below which the rotors stop [V]."""
+        return self.cell_count * self.cutoff_voltage
 
     def curve(self) -> tuple[Array, Array]:
         """Return states of charge and the open-circuit voltages of one cell there [V], shape (K,) each."""

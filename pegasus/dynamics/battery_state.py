@@ -29,8 +29,8 @@ def cells_of(battery: Battery, motor: Motor) -> Cells:
         low_charge=battery.low_charge,
         efficiency=battery.efficiency,
         avionics_power=battery.avionics_power,
-        cutoff_voltage=battery.cell_count * battery.cutoff_voltage,
-        rated_voltage=voltages[-1] if battery.rated_voltage is None else battery.rated_voltage,
+        cutoff_voltage=battery.cutoff,
+        rated_voltage=battery.rated_voltage or battery.full_voltage,
         electrical=int(isinstance(motor, DrivenMotor)),
         max_speed=motor.max_speed,
         min_speed=motor.min_speed,
@@ -52,6 +52,7 @@ class BatteryState:
 
     def __init__(self, battery: Battery, motor: Motor) -> None:
         self.battery = battery
+        self._warned: BoolArray = np.zeros((2, 0), dtype=bool)
         self.fit([(battery, motor)])
 
     def fit(self, packs: Sequence[tuple[Battery, Motor]]) -> None:
@@ -83,7 +84,7 @@ class BatteryState:
 
     @property
     def empty(self) -> BoolArray:
-        """Whether the rotors were stopped by low voltage or charge, shape (N,)."""
+        """Whether the rotors are stopped by low voltage, or have no charge left, shape (N,)."""
         empty: BoolArray = self.columns["empty"] != 0
         return empty
 
@@ -93,12 +94,22 @@ class BatteryState:
         low: BoolArray = self.charge <= [cells.low_charge for cells in self.cells]
         return low
 
+    def take_warnings(self) -> bool:
+        """Return whether a battery is low, or has stopped rotors, for the first time since its last reset."""
+        found = np.stack([self.low, self.empty])
+        fresh = bool((found & ~self._warned).any())
+        self._warned |= found
+        return fresh
+
     def reset(self, rows: IntArray | slice = slice(None)) -> None:
         """Return to the initial charge, without load of the rotors.
 
         Args:
             rows: Indices of the vehicles.
         """
+        if self._warned.shape[1] != len(self.charge):
+            self._warned = np.zeros((2, len(self.charge)), dtype=bool)
+        self._warned[:, rows] = False
         start = self._start[rows] if len(self._start) > 1 else self._start
         for name, values in zip(_SUPPLY, start.T, strict=True):
             self.columns[name][rows] = values
@@ -110,4 +121,4 @@ def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
     """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
     charge = float(battery.charge)
     allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-    return supply(cells, charge, allowed, 0, 0.0, 0.0, 1.0, 1.0, 1.0)
+    return supply(cells, charge, allowed, 0.0, 0.0, 1.0, 1.0, 1.0)

@@ -162,23 +162,37 @@ def test_speed_and_voltage_settle():
     np.testing.assert_allclose(seen[-50:], low, rtol=1e-9)
 
 
-@pytest.mark.parametrize("how", ["charge", "voltage"])
-def test_an_empty_battery_stops_its_rotors_for_good(how):
-    """Rotors would turn without charge or voltage, or start again after they have stopped."""
-    # 100 W at a sag of 0.5 V; 20 kW at 50 % of the voltage.
-    state = connected(battery(capacity=1e-4 if how == "charge" else 5.0, cutoff_voltage=3.0), count=2)
-    drawn(state, [0.0, 75.0 if how == "charge" else 15e3], steps=50)
+def test_a_battery_without_charge_stops_its_rotors_for_good():
+    """Rotors would turn without charge, or start again after they have stopped."""
+    # 100 W at a sag of 0.5 V.
+    state = connected(battery(capacity=1e-4, cutoff_voltage=3.0), count=2)
+    drawn(state, [0.0, 75.0], steps=50)
     assert state.empty.tolist() == [False, True]
     drawn(state, [0.0, 0.0], steps=50)
     assert state.empty.tolist() == [False, True]
     assert state.columns["highest_speed"].tolist() == [1000.0, 0.0]
-    if how == "charge":
-        assert state.current[1] == 0.0
-        assert state.low.tolist() == [False, True]
+    assert state.current[1] == 0.0
+    assert state.low.tolist() == [False, True]
     state.reset()
     assert not state.empty.any()
     assert (state.charge == 1.0).all()
     assert (state.columns["highest_speed"] == 1000.0).all()
+
+
+def test_a_brown_out_ends_with_the_load():
+    """Rotors would turn below the cut-off voltage, or a full battery stay cut off after the load is gone."""
+    state = connected(battery(capacity=5.0, cutoff_voltage=3.0), count=2)
+    # 20 kW is above the largest power: half of the voltage is left.
+    drawn(state, [0.0, 15e3])
+    assert state.empty.tolist() == [False, True]
+    assert state.voltage[1] < 12.0
+    assert state.columns["highest_speed"].tolist() == [1000.0, 0.0]
+    drawn(state, [0.0, 0.0])
+    assert not state.empty.any()
+    assert state.charge[1] > 0.95
+    # The limit of the speed comes back with the damped voltage.
+    drawn(state, [0.0, 0.0], steps=400)
+    assert state.columns["highest_speed"].tolist() == pytest.approx([1000.0, 1000.0], rel=0.02)
 
 
 def test_getting_low_and_empty_is_told_once():
@@ -235,7 +249,7 @@ def test_bad_parameters_are_refused(field, changes):
 def test_a_motor_without_a_largest_speed_stops_when_its_battery_is_empty():
     """An unlimited speed would become not a number, or go on without charge."""
     cells = cells_of(battery(), IdealMotor())
-    full = supply(cells, 1.0, cells.rated_voltage, 0, 100.0, 0.04, 1.0, 1.0, 1.0)
-    empty = supply(cells, 0.0, cells.rated_voltage, 0, 100.0, 0.04, 1.0, 1.0, 1.0)
+    full = supply(cells, 1.0, cells.rated_voltage, 100.0, 0.04, 1.0, 1.0, 1.0)
+    empty = supply(cells, 0.0, cells.rated_voltage, 100.0, 0.04, 1.0, 1.0, 1.0)
     assert full[5:] == (math.inf, 0.0)
     assert empty[4:] == (1, 0.0, 0.0)
