@@ -44,6 +44,7 @@ app.command()(view)
 
 _EXIT_INPUT = 2
 _EXIT_AUTOPILOT = 3
+_EXIT_CRASH = 4
 _EXIT_INTERRUPTED = 128 + signal.SIGINT
 _EXIT_TERMINATED = 128 + signal.SIGTERM
 _LOG = logging.getLogger("pegasus")
@@ -134,11 +135,16 @@ def run(
             print("no plot, for lack of matplotlib: pip install 'pegasus-multirotor[plot]'")
     for failure in result.summary.failures:
         print(f"pegasus: {failure}", file=sys.stderr)
+    crashes = {name: outcome for name, outcome in result.summary.outcomes.items() if outcome.crashed.any()}
+    for name, outcome in crashes.items():
+        print(f"pegasus: {name} crashed: {outcome.crash_line()}", file=sys.stderr)
     if result.interrupted:
         print("pegasus: interrupted", file=sys.stderr)
         raise typer.Exit(_EXIT_INTERRUPTED)
     if result.summary.failures:
         raise typer.Exit(_EXIT_AUTOPILOT)
+    if crashes:
+        raise typer.Exit(_EXIT_CRASH)
 
 
 @app.command()

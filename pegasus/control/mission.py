@@ -104,6 +104,11 @@ class Mission:
         return not math.isnan(self._begin)
 
     @property
+    def end(self) -> float:
+        """Simulated time at which the trajectory ends [s]; exact from take-off on."""
+        return self.duration + (self._begin if self.begun else 0.0)
+
+    @property
     def has_points(self) -> bool:
         """Whether `advance` gives its references; False if a subclass overrides `update`."""
         return type(self).update is Mission.update

@@ -23,6 +23,7 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.observer import Observer
 from pegasus.core.pacing import LONGEST_SLEEP, Pacer, Stepper, deferred_interrupt
 from pegasus.core.placement import find_start
+from pegasus.core.plausibility import unlikely_figures
 from pegasus.core.renderer import Renderer
 from pegasus.core.reprs import simulation_html, simulation_line
 from pegasus.core.vehicle_manager import VehicleManager
@@ -184,7 +185,7 @@ class Simulation:
             ]
             find_start(vehicle.start, self.world.spawn_points or (), self.engine, taken)
             self.vehicles.add(vehicle)
-            for line in vehicle.asset.scene.warnings:
+            for line in (*vehicle.asset.scene.warnings, *unlikely_figures(vehicle)):
                 _log.warning(line)
             if self._playback is not Playback.STOPPED:
                 try:

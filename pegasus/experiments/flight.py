@@ -21,6 +21,7 @@ from pegasus.core.simulation import Playback
 from pegasus.recording import (
     EnergyAudit,
     McapRecorder,
+    OutcomeAudit,
     Summary,
     TrackingAudit,
     make_run_folder,
@@ -33,8 +34,8 @@ from pegasus.recording.reader import LOG_NAME
 
 _AFTER_MISSION = 1.0
 """Simulated time that a run continues after its last mission [s]."""
-_LATE_LANDING = 5.0
-"""Simulated time that vehicles have in addition to reach the ground [s]."""
+_LATE_LANDING = 30.0
+"""Simulated time that vehicles have after their missions to come to rest on the ground [s]."""
 _BAG_NAME = "rosbag2"
 """Folder of the bag in that of a run."""
 _PROGRESS_COUNT = 200
@@ -104,7 +105,7 @@ class Flight:
             AutopilotError: If an autopilot does not start; its log and a summary are written nevertheless.
         """
         simulation, recorded = self.simulation, self.spec.record
-        tracking, energy = TrackingAudit(), EnergyAudit()
+        tracking, energy, outcomes = TrackingAudit(), EnergyAudit(), OutcomeAudit()
         ended_by: BaseException | None = None
         remote = (
             RemoteControl(simulation, **ros2_graph(self.spec)) if self._ros2 else contextlib.nullcontext()
@@ -112,6 +113,7 @@ class Flight:
         with contextlib.ExitStack() as undo, simulation, remote:
             simulation.add_observer(tracking)
             simulation.add_observer(energy)
+            simulation.add_observer(outcomes)
             folder = _new_folder(out, self.spec.name, undo) if record else None
             if folder is not None:
                 for vehicle in simulation.vehicles:
@@ -137,13 +139,13 @@ class Flight:
                     )
             began = time.perf_counter()
             try:
-                self._step_to_the_end(progress)
+                self._step_to_the_end(progress, outcomes)
             except BaseException as error:
                 if simulation.step_count == 0 and not isinstance(error, AutopilotError):
                     raise
                 ended_by = error
             undo.pop_all()
-            summary = summarize(simulation, tracking, energy, wall_time=time.perf_counter() - began)
+            summary = summarize(simulation, tracking, energy, outcomes, wall_time=time.perf_counter() - began)
         if folder is not None:
             summary.write(folder / "summary.json")
             if simulation.step_count > 0 and find_spec("matplotlib") is not None:
@@ -155,7 +157,7 @@ class Flight:
             raise ended_by
         return Run(folder, summary, interrupted=ended_by is not None)
 
-    def _step_to_the_end(self, progress: Callable[[float], None] | None) -> None:
+    def _step_to_the_end(self, progress: Callable[[float], None] | None, outcomes: OutcomeAudit) -> None:
         simulation, rate = self.simulation, self.spec.rate
         speed = None if self.spec.speed == "max" else float(self.spec.speed)
         interval = max(1, round(self.duration * rate / _PROGRESS_COUNT))
@@ -168,7 +170,7 @@ class Flight:
                 return
         # A vehicle that flies on estimates may reach the ground later than planned.
         last = simulation.time + (_LATE_LANDING if self.spec.duration is None else 0.0)
-        while simulation.time < last and any(m.landing and not m.finished for m in self._missions()):
+        while simulation.time < last and self._is_landing(outcomes):
             simulation.run(_AFTER_MISSION, speed=speed)
             if simulation.playback is Playback.STOPPED:
                 return
@@ -176,7 +178,17 @@ class Flight:
             progress(simulation.time)
 
     def _mission_end(self) -> float:
-        return max((mission.duration for mission in self._missions()), default=math.inf) + _AFTER_MISSION
+        return max((mission.end for mission in self._missions()), default=math.inf) + _AFTER_MISSION
+
+    def _is_landing(self, outcomes: OutcomeAudit) -> bool:
+        """Return whether a copy is still to come to rest after its last landing."""
+        return any(
+            mission.landing and not outcomes.settled(vehicle)[rows].all()
+            for vehicle in self.simulation.vehicles
+            for backend in vehicle.backends
+            if isinstance(backend, Controller)
+            for mission, rows in backend.mission.members
+        )
 
     def _missions(self) -> Iterator[Mission]:
         for vehicle in self.simulation.vehicles:

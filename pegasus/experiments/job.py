@@ -12,7 +12,7 @@ from pegasus.base.workers import kept_warnings
 from pegasus.experiments.table import Row
 
 if TYPE_CHECKING:
-    from pegasus.experiments.outcome import Outcome
+    from pegasus.recording import Outcome
 
 
 class Job(NamedTuple):
@@ -55,15 +55,12 @@ def do(scenario: str | Path, job: Job) -> Done:
     """
     # Not at the top: the process that shares out the flights does not fly.
     from pegasus.experiments.flight import Flight
-    from pegasus.experiments.outcome import OutcomeAudit
 
     row: Row = copy.deepcopy(job.changes)
-    audit = OutcomeAudit()
     flight = None
     with kept_warnings() as warnings:
         try:
             flight = Flight(scenario, job.flown)
-            flight.simulation.add_observer(audit)
             run = flight.fly(record=False)
         except Exception as error:
             known = isinstance(error, ConfigError)
@@ -79,7 +76,7 @@ def do(scenario: str | Path, job: Job) -> Done:
         "real_time_factor": summary.real_time_factor,
         "failure": "; ".join(map(str, summary.failures)) or None,
     }
-    for name, outcome in audit.outcomes().items():
+    for name, outcome in summary.outcomes.items():
         row[f"{name}.outcome"] = outcome.word()
         if len(outcome.position) == 1:
             row |= {f"{name}.{axis}": float(x) for axis, x in zip("xyz", outcome.position[0], strict=True)}

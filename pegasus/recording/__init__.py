@@ -7,6 +7,7 @@ from pegasus.recording.flight_data import FlightData, read_neurobem
 from pegasus.recording.foxglove_layout import write_layout
 from pegasus.recording.images import IMAGE_MESSAGES, ImageMessage
 from pegasus.recording.log import Log, Series
+from pegasus.recording.outcome import OUTCOMES, Outcome, OutcomeAudit
 from pegasus.recording.plots import plot_flight
 from pegasus.recording.reader import read_log
 from pegasus.recording.recorder import McapRecorder
@@ -16,6 +17,7 @@ from pegasus.recording.summary import Summary, make_run_folder, summarize
 
 __all__ = [
     "IMAGE_MESSAGES",
+    "OUTCOMES",
     "EnergyAudit",
     "EnergyBalance",
     "FlightData",
@@ -24,6 +26,8 @@ __all__ = [
     "McapRecorder",
     "MessageType",
     "Observer",
+    "Outcome",
+    "OutcomeAudit",
     "PathDistances",
     "Series",
     "Summary",

@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 
 from pegasus.base.errors import ConfigError
 from pegasus.core.backend import Failure
 from pegasus.core.simulation import Simulation
 from pegasus.recording.audits import EnergyAudit, EnergyBalance, TrackingAudit, TrackingError, VehicleTracking
+from pegasus.recording.outcome import OUTCOMES, Outcome, OutcomeAudit
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -73,6 +75,8 @@ class Summary:
     """Tracking errors by vehicle."""
     energy: dict[str, EnergyBalance]
     """Energy balances by vehicle."""
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    """Outcomes of the flights by vehicle."""
     failures: Sequence[Failure] = ()
     """Autopilots that have terminated or stopped responding."""
 
@@ -83,11 +87,15 @@ class Summary:
 
     def to_json(self) -> bytes:
         """Return the summary as JSON with the fields of this class, in SI units."""
-        content: dict[str, Any] = asdict(self)
+        content: dict[str, Any] = asdict(replace(self, outcomes={}))
         content["real_time_factor"] = self.real_time_factor
         for name, balance in self.energy.items():
             content["energy"][name]["relative_residual"] = balance.relative_residual
-        return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        for name, outcome in self.outcomes.items():
+            content["outcomes"][name] = outcome.to_json()
+        return orjson.dumps(
+            content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+        )
 
     def write(self, path: str | Path) -> None:
         """Write the summary to a JSON file.
@@ -112,6 +120,8 @@ class Summary:
         tables = [self._tracking_table()] if self.tracking else []
         if self.energy:
             tables.append(self._energy_table())
+        if self.outcomes:
+            tables.append(self._outcome_table())
         if self.failures:
             tables.append(self._failure_table())
         return Group(*tables, self._time_table())
@@ -135,6 +145,16 @@ class Summary:
             _add_row(table, vehicle, *works, *residual)
         return table
 
+    def _outcome_table(self) -> "Table":
+        table = _table("vehicle", "outcome", "hardest contact [m/s]", "crash [s]", label_count=2)
+        for vehicle, outcome in self.outcomes.items():
+            words = outcome.words()
+            counts = {word: words.count(word) for word in OUTCOMES[::-1] if word in words}
+            shown = [word if len(words) == 1 else f"{count} {word}" for word, count in counts.items()]
+            crash = f"{np.nanmin(outcome.crash_time):.2f}" if outcome.crashed.any() else "-"
+            _add_row(table, vehicle, ", ".join(shown), f"{outcome.impact_speed.max():.2f}", crash)
+        return table
+
     def _failure_table(self) -> "Table":
         table = _table("vehicle", "failed autopilot", "time [s]", "", label_count=2)
         table.columns[3].justify = "left"
@@ -152,7 +172,12 @@ class Summary:
 
 
 def summarize(
-    simulation: Simulation, tracking: TrackingAudit, energy: EnergyAudit, *, wall_time: float
+    simulation: Simulation,
+    tracking: TrackingAudit,
+    energy: EnergyAudit,
+    outcomes: OutcomeAudit,
+    *,
+    wall_time: float,
 ) -> Summary:
     """Return the figures of a run.
 
@@ -160,6 +185,7 @@ def summarize(
         simulation: The simulation at its end.
         tracking: Tracking errors, observed from the start.
         energy: Energy, observed from the start.
+        outcomes: Outcomes, observed from the start.
         wall_time: Wall time of the run [s].
     """
     return Summary(
@@ -170,6 +196,7 @@ def summarize(
         wall_time=wall_time,
         tracking=tracking.errors(),
         energy=energy.balances(),
+        outcomes=outcomes.outcomes(),
         failures=simulation.failures,
     )
 

@@ -17,9 +17,9 @@ import yaml
 from pegasus.base.errors import ConfigError
 from pegasus.base.workers import run_in_processes
 from pegasus.experiments import sweep
-from pegasus.experiments.outcome import OutcomeAudit
 from pegasus.experiments.sweep import equal_flights
 from pegasus.experiments.table import columns_of, write_table
+from pegasus.recording import OutcomeAudit
 from tests.cli_rig import environment, one_line, pegasus
 from tests.waits import LIMIT, wait_until
 

@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -14,6 +15,8 @@ from pegasus.core.backend import Failure
 from pegasus.recording import (
     EnergyAudit,
     EnergyBalance,
+    Outcome,
+    OutcomeAudit,
     Summary,
     TrackingAudit,
     TrackingError,
@@ -78,6 +81,30 @@ def test_failed_autopilots_are_named() -> None:
     assert "failed" not in shown(example())
 
 
+def test_crashes_are_named() -> None:
+    """A run that ended in a crash would look like a flight that landed."""
+    yes, no = np.array([True, False]), np.array([False, True])
+    crash = Outcome(
+        crashed=yes,
+        touched=yes,
+        landed=no,
+        flown=np.array([True, True]),
+        impact_speed=np.array([9.25, 0.5]),
+        position=np.zeros((2, 3)),
+        crash_time=np.array([7.328, np.nan]),
+        fault_time=np.array([6.0, np.nan]),
+        deviation=np.zeros(2),
+    )
+    summary = replace(example(), outcomes={"iris[b]": crash})
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in shown(summary).splitlines()]
+    assert ["iris[b]", "1 crashed, 1 landed", "9.25", "7.33"] in rows
+    content = json.loads(summary.to_json())["outcomes"]["iris[b]"]
+    assert content["outcome"] == "crashed"
+    assert content["copies"] == ["crashed", "landed"]
+    assert content["crash_time"] == [7.328, None]
+    assert crash.crash_line() == "at 7.33 s, with 9.2 m/s, 1 of 2 copies"
+
+
 def test_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     """A missing folder would end a run with a traceback."""
     with pytest.raises(ConfigError, match=r"summary.json: cannot be written: No such file") as error:
@@ -88,10 +115,10 @@ def test_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_summary_of_a_run_without_flight() -> None:
     """A run in which nothing flew would end with an error."""
     pytest.importorskip("mujoco", reason="pip install pegasus-multirotor[standalone]")
-    tracking, energy = TrackingAudit(), EnergyAudit()
-    with Simulation("flat", seed=7, observers=[tracking, energy]) as simulation:
+    tracking, energy, outcomes = TrackingAudit(), EnergyAudit(), OutcomeAudit()
+    with Simulation("flat", seed=7, observers=[tracking, energy, outcomes]) as simulation:
         simulation.step(500)
-        summary = summarize(simulation, tracking, energy, wall_time=0.0)
+        summary = summarize(simulation, tracking, energy, outcomes, wall_time=0.0)
     assert (summary.world, summary.seed, summary.rate, summary.simulated_time) == ("flat", 7, 250.0, 2.0)
     assert summary.real_time_factor == 0.0
     assert "simulated [s]" in shown(summary)

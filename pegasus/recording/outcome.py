@@ -1,0 +1,209 @@
+"""Outcomes of flights: landed, flying, touched something, never flown, or crashed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.frames import rotate
+from pegasus.core.engine import BodyState
+from pegasus.core.multirotor import Multirotor
+from pegasus.core.simulation import Simulation
+
+HARDEST_LANDING = 3.0
+"""Speed at the first contact from which on it is a crash [m/s]."""
+LARGEST_TILT = np.radians(60.0)
+"""Tilt in contact from which on it is a crash [rad]."""
+OUTCOMES = ("landed", "flying", "touched", "grounded", "crashed")
+"""Outcomes, the worst last."""
+_AT_REST = 0.1  # [m/s]
+_LARGEST_LIFT = 0.5
+"""Part of the weight that the rotors of a vehicle at rest on something carry at most."""
+_AWAY = 0.2
+"""Distance from its last contact at which a vehicle has left the ground, if it touches nothing [m]."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """End of the flight of a vehicle's N copies."""
+
+    crashed: BoolArray
+    """Touched something at `HARDEST_LANDING` or faster, or tilted by `LARGEST_TILT` or more, shape (N,)."""
+    touched: BoolArray
+    """Touched something in flight without coming to rest on it, shape (N,)."""
+    landed: BoolArray
+    """Has flown, has not crashed, and rests on something that carries it, shape (N,)."""
+    flown: BoolArray
+    """Has left its place, shape (N,)."""
+    impact_speed: Array
+    """Largest speed with which a contact began [m/s], shape (N,)."""
+    position: Array
+    """Last position [m], shape (N, 3)."""
+    crash_time: Array
+    """Time of the crash [s], NaN without one, shape (N,)."""
+    fault_time: Array
+    """Time at which the first fault began [s], NaN without one, shape (N,)."""
+    deviation: Array
+    """Largest distance from the reference, without one from the place where the first fault began, since then
+    or, without a fault, since the start [m], shape (N,); 0 in a run without faults."""
+
+    def words(self) -> list[str]:
+        """Return one of `OUTCOMES` for each copy."""
+        conditions = (self.crashed, ~self.flown, self.touched, self.landed)
+        chosen = np.select(conditions, ("crashed", "grounded", "touched", "landed"), "flying")
+        return [str(word) for word in chosen]
+
+    def word(self) -> str:
+        """Return the worst outcome of the copies."""
+        return max(self.words(), key=OUTCOMES.index)
+
+    def crash_line(self) -> str:
+        """Return the time of the first crash, its speed, and the number of copies that crashed."""
+        first = int(np.nanargmin(self.crash_time))
+        copies = f", {self.crashed.sum()} of {len(self.crashed)} copies" if len(self.crashed) > 1 else ""
+        return f"at {self.crash_time[first]:.2f} s, with {self.impact_speed[first]:.1f} m/s{copies}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the worst outcome, and the values of each copy, for a summary."""
+        names = ("impact_speed", "position", "crash_time", "fault_time", "deviation")
+        values = {name: getattr(self, name) for name in names}
+        return {"outcome": self.word(), "copies": self.words(), **values}
+
+
+class _Tally:
+    def __init__(self, vehicle: Multirotor) -> None:
+        count = vehicle.count
+        self.crashed, self.touched, self.flown = (np.zeros(count, dtype=bool) for _ in range(3))
+        self.touching, self.resting = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self.any_touching, self.any_near = False, True
+        self.near, self.rested = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
+        """Has not been `_AWAY` from its last contact since then; has been at rest in it."""
+        self.impact, self.velocity = np.zeros(count), vehicle.state.velocity.copy()
+        self.vehicle = vehicle
+        self.last_position: Array | None = None
+        self.contact_position = vehicle.state.position.copy()
+        self.origin = self.contact_position.copy()
+        self.crash_time, self.fault_time = np.full(count, np.nan), np.full(count, np.nan)
+        self.deviation = np.zeros(count)
+
+    def add(self, touching: BoolArray | None, t: float) -> None:
+        """Add a step; `touching` is None if no copy touches anything."""
+        state = self.vehicle.state
+        if touching is not None:
+            self._add_contacts(touching, t)
+        elif self.any_touching:
+            self.touching[...] = self.resting[...] = self.any_touching = False
+        if self.any_near:
+            away = state.position - self.contact_position
+            left = self.near & ~self.touching & ((away * away).sum(axis=1) > _AWAY**2)
+            if left.any():
+                self.touched |= left & self.flown & ~self.rested
+                self.flown |= left
+                self.near &= ~left
+                self.any_near = bool(self.near.any())
+        self.velocity[...] = state.velocity
+
+    def add_fault(self, t: float) -> None:
+        """Add a step to the deviation, which begins anew where the first fault begins."""
+        vehicle = self.vehicle
+        failing = np.zeros(vehicle.count, dtype=bool)
+        for injection in vehicle.faults.acting:
+            failing |= injection.active
+        first = failing & np.isnan(self.fault_time)
+        if first.any():
+            self.fault_time[first], self.deviation[first] = t, 0.0
+            self.origin[first] = vehicle.state.position[first]
+        reference = vehicle.reference
+        strayed = vehicle.state.position - (self.origin if reference is None else reference.position)
+        self.deviation = np.maximum(self.deviation, np.sqrt((strayed * strayed).sum(axis=1)))
+
+    def outcome(self) -> Outcome:
+        last = self.last_position
+        landed = self.flown & ~self.crashed & self.resting
+        leaning = self.flown & self.touching & ~self.resting
+        return Outcome(
+            crashed=self.crashed.copy(),
+            touched=self.touched | leaning,
+            landed=landed,
+            flown=self.flown.copy(),
+            impact_speed=self.impact.copy(),
+            position=self.vehicle.state.position.copy() if last is None else last,
+            crash_time=self.crash_time.copy(),
+            fault_time=self.fault_time.copy(),
+            deviation=self.deviation,
+        )
+
+    def _add_contacts(self, touching: BoolArray, t: float) -> None:
+        vehicle, state = self.vehicle, self.vehicle.state
+        begun = touching & ~self.touching & self.flown
+        if begun.any():
+            # The velocity before the contact is that of the last step.
+            speed = np.sqrt((self.velocity * self.velocity).sum(axis=1))
+            self.impact = np.where(begun, np.maximum(self.impact, speed), self.impact)
+        up = rotate(state.rotation, np.array([0.0, 0.0, 1.0]))[:, 2]
+        self.crashed |= touching & (up <= np.cos(LARGEST_TILT))
+        self.crashed |= self.impact >= HARDEST_LANDING
+        self.crash_time[self.crashed & np.isnan(self.crash_time)] = t
+        slow = (state.velocity * state.velocity).sum(axis=1) < _AT_REST**2
+        weight = -vehicle.mass * vehicle.columns["gravity"][:, 2]
+        self.resting = touching & slow & (vehicle.rotor_force[:, 2] < _LARGEST_LIFT * weight)
+        # A vehicle that lifts off has rested, whatever its last contacts before were.
+        self.rested = np.where(touching & ~self.near, False, self.rested) | self.resting
+        self.near |= touching
+        self.contact_position[touching] = state.position[touching]
+        self.touching, self.any_touching, self.any_near = touching, bool(touching.any()), True
+
+
+class OutcomeAudit:
+    """Observer of contacts, by which flights end."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, _Tally] = {}
+        self._flying: list[_Tally] = []
+        self._bodies: BodyState | None = None
+
+    def start(self, simulation: Simulation) -> None:
+        """Reset the audit.
+
+        Args:
+            simulation: The simulation.
+        """
+        self._tallies, self._flying, self._bodies = {}, [], None
+
+    def record(self, simulation: Simulation) -> None:
+        """Look at the contacts of this step.
+
+        Args:
+            simulation: The simulation.
+        """
+        vehicles, contacts = simulation.vehicles, simulation.engine.contacts()
+        if vehicles.bodies is not self._bodies:
+            self._bodies, known = vehicles.bodies, {tally.vehicle: tally for tally in self._flying}
+            self._flying = [known.get(vehicle) or _Tally(vehicle) for vehicle in vehicles]
+            self._tallies |= {tally.vehicle.name: tally for tally in self._flying}
+        touching = vehicles.touching(contacts) if len(contacts.body) else {}
+        faulty = any(len(tally.vehicle.faults) for tally in self._flying)
+        for tally in self._flying:
+            tally.add(touching.get(tally.vehicle.name), simulation.time)
+            if faulty:
+                tally.add_fault(simulation.time)
+
+    def stop(self) -> None:
+        """End the run; the outcomes remain."""
+        for tally in self._tallies.values():
+            tally.last_position = tally.vehicle.state.position.copy()
+
+    def settled(self, vehicle: Multirotor) -> BoolArray:
+        """Return which copies of a vehicle rest on something or have crashed, shape (N,).
+
+        Args:
+            vehicle: The vehicle.
+        """
+        tally = self._tallies.get(vehicle.name) or _Tally(vehicle)
+        settled: BoolArray = tally.resting | tally.crashed
+        return settled
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Return the outcome of each vehicle."""
+        return {name: tally.outcome() for name, tally in self._tallies.items()}
