@@ -1,8 +1,6 @@
 """Comparison of two flown paths: Hausdorff, Frechet and RMS distances."""
 
-import csv
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -12,7 +10,7 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
-from pegasus.base.text_files import is_number, text_of
+from pegasus.core.track_table import read_track_table
 from pegasus.recording.reader import read_log
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ _BLOCK = 32
 """Points whose distances to a path are computed at once."""
 TEXT_SUFFIXES = (".csv", ".txt", ".tum")
 """Suffixes of text files with a track."""
-_COLUMNS = ("time", "x", "y", "z")
-_ALIASES = {"t": "time", "timestamp": "time", "tx": "x", "ty": "y", "tz": "z"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +120,8 @@ class PathDistances:
 def read_track(path: str | Path, *, vehicle: str | None = None, copy: int = 0) -> Track:
     """Return the path of a vehicle from a log, or the track of a text file.
 
-    A text file (.csv, .txt, .tum) has rows of time [s] and x, y, z [m], separated by commas, semicolons or
-    white space; further columns are ignored. A header names the columns `time` (or `t`, `timestamp`), `x`,
-    `y` and `z` (or `tx`, `ty`, `tz`); without one the first four columns are taken, as in files of the TUM
-    RGB-D benchmark. Lines that begin with # are comments.
+    A text file (.csv, .txt, .tum) is one of those that `pegasus.core.track_table.read_track_table` reads, as
+    for the trajectory `csv`: named columns, EuRoC, TUM RGB-D, KITTI, or polynomial pieces.
 
     Args:
         path: A log, the folder of a run, or a text file.
@@ -143,7 +137,8 @@ def read_track(path: str | Path, *, vehicle: str | None = None, copy: int = 0) -
             raise ConfigError(
                 "is for logs", field="vehicle", value=vehicle, remedy=f"leave it out for {path}"
             )
-        return _text_track(path)
+        columns = read_track_table(path).columns
+        return Track(str(path), columns["time"], np.stack([columns[axis] for axis in "xyz"], axis=1))
     log = read_log(path, verify=True)
     flown = [name for name in log.vehicles if f"{name}/state" in log and len(log[f"{name}/state"]) > 1]
     if vehicle is None and len(flown) == 1:
@@ -282,54 +277,3 @@ def _fitted(first: Track, second: Track) -> Track:
     c, s = math.cos(angle), math.sin(angle)
     rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     return second.moved(rotation, middle - (rotation * center).sum(axis=1))
-
-
-def _text_track(path: Path) -> Track:
-    text = text_of(path, file=path, remedy="give a log or rows of time, x, y, z")
-    numbered = enumerate(text.splitlines(), 1)
-    lines = [(k, _cells(line)) for k, line in numbered if line.strip() and not line.lstrip().startswith("#")]
-    columns: Sequence[int] = range(4)
-    if lines and not is_number(lines[0][1][0]):
-        columns = _named_columns(path, lines.pop(0)[1])
-    rows = [_numbers(path, k, cells, columns) for k, cells in lines]
-    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    return Track(str(path), table[:, 0], table[:, 1:])
-
-
-def _cells(line: str) -> list[str]:
-    separator = next((mark for mark in ",;" if mark in line), None)
-    if separator is None:
-        return line.split()
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
-
-
-def _named_columns(path: Path, header: Sequence[str]) -> list[int]:
-    names = [_ALIASES.get(name.lower(), name.lower()) for name in header]
-    missing = [name for name in _COLUMNS if name not in names]
-    if missing:
-        raise ConfigError(
-            f"has no column {missing[0]}",
-            file=path,
-            field="header",
-            value=", ".join(header),
-            remedy="name the columns time, x, y and z",
-        )
-    return [names.index(name) for name in _COLUMNS]
-
-
-def _numbers(path: Path, line: int, cells: Sequence[str], columns: Sequence[int]) -> list[float]:
-    """Return time, x, y and z of a line."""
-    values = []
-    for name, column in zip(_COLUMNS, columns, strict=True):
-        cell = cells[column] if column < len(cells) else ""
-        value = float(cell) if is_number(cell) else math.nan
-        if not math.isfinite(value):
-            raise ConfigError(
-                "must be a finite number",
-                file=path,
-                field=f"{name} of line {line}",
-                value=cell,
-                remedy="correct or remove the line",
-            )
-        values.append(value)
-    return values

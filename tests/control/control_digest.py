@@ -3,6 +3,8 @@
 import hashlib
 import json
 import math
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -32,6 +34,16 @@ def wave(t):
     return 3 * cos(t), 2 * sin(1.7 * t), 2 + 0.3 * sin(0.6 * t)
 
 
+def recorded():
+    """Return the track of a file with positions and headings rounded to millimetres and milliradians."""
+    rows = [(0.01 * k, *wave(0.01 * k), 0.8 * sin(0.01 * k)) for k in range(600)]
+    lines = [",".join(f"{value:.3f}" for value in row) for row in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "track.csv"
+        file.write_text("time,x,y,z,yaw\n" + "\n".join(lines))
+        return trajectories.csv(file)
+
+
 def flights():
     """Return what is sampled, by name."""
     return {
@@ -48,6 +60,7 @@ def flights():
         "headings": trajectories.waypoints(POINTS, stop=True, yaw="forward"),
         "square": trajectories.square(side=3.0),
         "function": trajectories.function(wave, duration=6.0),
+        "recorded": recorded(),
     }
 
 

@@ -103,9 +103,12 @@ def test_a_log_and_its_text_file(tmp_path):
     ("text", "message"),
     [
         ("0,0,0,0\n", "must have at least two points"),
-        ("0,0,0,0\n1,0,0\n", r"z of line 2 = '': must be a finite number"),
-        ("0,0,0,0\n1,0,nan,0\n", r"y of line 2 = 'nan': must be a finite number"),
-        ("1,0,0,0\n1,0,0,0\n", "must be later than the 1 s before"),
+        ("0,0,0,0\n1,0,0\n", "row 2: has 3 columns, must have 4"),
+        ("0,0,0,0\n1,0,nan,0\n", r"row 2, column y = 'nan': must be a finite number"),
+        (
+            "1,0,0,0\n0.5,0,0,0\n2,0,0,0\n",
+            "row 2, column time = 0.5: must not be earlier than the row before",
+        ),
         ("time,x,y\n0,0,0\n", "has no column z"),
     ],
 )

@@ -1,8 +1,5 @@
 """Trajectories from CSV tables."""
 
-import csv
-import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,23 +11,23 @@ import numpy as np
 from pegasus.base.arrays import Array
 from pegasus.base.components import require
 from pegasus.base.errors import ConfigError
+from pegasus.control.trajectories.smoothing import is_smooth, smoothed
 from pegasus.control.trajectories.spline import Spline
-from pegasus.core.trajectory import Point, Trajectory
+from pegasus.core.track_table import COLUMNS, read_track_table
+from pegasus.core.trajectory import TimedPath, points_of
 
-COLUMNS = (
-    *("time", "x", "y", "z", "vx", "vy", "vz", "ax", "ay", "az", "jx", "jy", "jz"),
-    *("yaw", "yaw_rate"),
-)
-"""Names of columns, in the order of a file without a header."""
 _GROUPS = (COLUMNS[1:4], COLUMNS[4:7], COLUMNS[7:10], COLUMNS[10:13])
-_BARE_COUNTS = (4, 7, 10, 13, 14, 15)
+_LEAST = 4
+"""Least number of rows."""
+_WITHIN = 9
+"""Instants of each step whose height is compared with the ground."""
 _GAP = 1.5
 _REGULAR = 0.02
 _QUANTITIES = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
-class Csv(Trajectory):
+class Csv(TimedPath):
     """Trajectory from a CSV file of time, position, velocity, acceleration, jerk, yaw and yaw rate.
 
     Derivatives may be omitted from the highest down; they are then those of the minimum-snap curve through
@@ -56,167 +53,127 @@ class Csv(Trajectory):
     def _table(self) -> "_Table":
         return _Table(self.file, self.tolerance, self.ground)
 
-    def sample(self, t: float) -> Point:
-        """Return the point at a time since the start [s]."""
-        return self._table.sample(t)
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        """Return the points at several times; see `Trajectory.samples`."""
+        return self._table.samples(times)
 
 
 class _Table:
     """Validated rows of a file and the curve through them."""
 
     def __init__(self, file: Path, tolerance: float, ground: float) -> None:
-        self._file = file
-        columns = self._read()
-        self._check_times(columns["time"])
+        self._table = table = read_track_table(file)
+        columns = table.columns
+        if len(columns["time"]) < _LEAST:
+            raise ConfigError(
+                f"holds {len(columns['time'])} rows of numbers", file=file, remedy="at least four are needed"
+            )
+        self._check_columns(columns)
         self.time: Array = columns["time"] - columns["time"][0]
         self._given = [
             np.stack([columns[c] for c in group], axis=1) for group in _GROUPS if group[0] in columns
         ]
-        low = np.flatnonzero(self._given[0][:, 2] < ground)
-        if len(low):
-            raise self._wrong(
-                int(low[0]),
-                "z",
-                float(self._given[0][low[0], 2]),
-                f"is below the ground, z = {ground:g} m",
-                "raise it, or set ground to the lowest height of the world's terrain",
-            )
-        self._check_derivatives(tolerance)
-        self._times: list[float] = self.time.tolist()
+        self._check_ground(self._given[0][:, 2], ground)
+        if not table.has_pieces:
+            self._check_gaps(columns["time"])
+            self._check_derivatives(tolerance)
         steps = np.diff(self.time)
         self._spline: Spline | None = None
         self._highest = len(self._given) - 1
         if self._highest < 3:
-            self._spline = Spline(self._given[-1], steps, free_ends=True)
-            self._given.append(self._spline.states[:, 1])
+            self._add_derivatives(steps)
         pieces = [_cubics(a, b, steps) for a, b in pairwise(self._given)]
         if self._spline is None:
             pieces.append(_lines(self._given[3]))
         self._headed = "yaw" in columns
         if self._headed:
-            yaw = np.unwrap(columns["yaw"])
-            rate = columns["yaw_rate"] if "yaw_rate" in columns else np.gradient(yaw, self.time)
-            pieces += [_cubics(yaw[:, None], rate[:, None], steps), _lines(rate[:, None])]
+            yaw, rate = self._turning(columns)
+            pieces += [_cubics(yaw, rate, steps), _lines(rate)]
         # Cubic coefficients of all quantities over the elapsed share of each step.
         self._pieces = np.concatenate(pieces, axis=1)
+        self._check_ground(self._heights().min(axis=1), ground)
 
-    def sample(self, t: float) -> Point:
-        row = min(max(bisect_right(self._times, t) - 1, 0), len(self._times) - 2)
-        begin, end = self._times[row], self._times[row + 1]
-        x = min(max((t - begin) / (end - begin), 0.0), 1.0)
-        values = [((d * x + c) * x + b) * x + a for a, b, c, d in self._pieces[row].tolist()]
-        yaw, yaw_rate = values[-2:] if self._headed else (None, 0.0)
-        motion: list[Sequence[float]] = [values[k : k + 3] for k in range(0, 12, 3)]
+    def samples(self, times: Array) -> tuple[Array, Array]:
+        t = np.minimum(np.maximum(times, 0.0), self.time[-1])
+        row = np.minimum(np.searchsorted(self.time, t, side="right"), len(self.time) - 1) - 1
+        x = ((t - self.time[row]) / (self.time[row + 1] - self.time[row]))[:, None]
+        a, b, c, d = self._pieces[row].transpose(2, 0, 1)
+        values = ((d * x + c) * x + b) * x + a
+        motion = [values[:, k : k + 3] for k in range(0, 12, 3)]
         if self._spline is not None:
-            motion[self._highest :] = self._spline.at(t)[: 4 - self._highest].tolist()
-        p, v, a, j = motion
-        return Point(p, v, a, j, yaw, yaw_rate)
+            curve = self._spline.at(t)
+            motion[self._highest :] = [curve[:, k] for k in range(4 - self._highest)]
+        yaw, rate = (values[:, -2], values[:, -1]) if self._headed else (None, 0.0)
+        return points_of(len(t), motion, yaw, rate)
 
-    def _read(self) -> dict[str, Array]:
-        """Return the columns by name."""
-        try:
-            with self._file.open(newline="", encoding="utf-8-sig") as stream:
-                lines = [
-                    (n, row) for n, row in enumerate(csv.reader(stream), 1) if any(c.strip() for c in row)
-                ]
-        except OSError as error:
-            raise ConfigError(
-                f"cannot be read: {error.strerror}",
-                field="file",
-                value=str(self._file),
-                remedy="check the path",
-            ) from None
-        except UnicodeDecodeError:
-            raise ConfigError(
-                "is not a text file", field="file", value=str(self._file), remedy="give a CSV"
-            ) from None
-        names = self._names(lines[0][1] if lines else [])
-        if names is None:
-            count = len(lines[0][1]) if lines else 0
-            if count not in _BARE_COUNTS:
-                raise ConfigError(
-                    f"has no header and {count} columns",
-                    file=self._file,
-                    remedy=f"add a header, or give the first 4, 7, 10, 13, 14 or 15 of {', '.join(COLUMNS)}",
-                )
-            names = list(COLUMNS[:count])
-        else:
-            lines = lines[1:]
-        self._check_names(names)
-        self._rows = [n for n, _ in lines]
-        if len(lines) < 4:
-            raise ConfigError(
-                f"holds {len(lines)} rows of numbers", file=self._file, remedy="at least four are needed"
+    def _resolution(self, names: Sequence[str]) -> Array:
+        return np.array([self._table.resolution[name] for name in names])
+
+    def _add_derivatives(self, steps: Array) -> None:
+        """Add those that are not given: of the smoothed positions, or of the curve through the last given."""
+        last, group = self._given[-1], _GROUPS[self._highest]
+        if not is_smooth(self.time, last, self._resolution(group), order=3 - self._highest):
+            motion = smoothed(self.time, self._given[0], self._resolution(_GROUPS[0]))
+            if motion is not None:
+                self._given = list(motion)
+                return
+        self._spline = Spline(last, steps, free_ends=True)
+        self._given.append(self._spline.states[:, 1])
+
+    def _turning(self, columns: dict[str, Array]) -> tuple[Array, Array]:
+        """Return the headings [rad] and their rates [rad/s], shape (K, 1)."""
+        yaw = np.unwrap(columns["yaw"])[:, None]
+        if "yaw_rate" in columns:
+            return yaw, columns["yaw_rate"][:, None]
+        resolution = self._resolution(["yaw"])
+        if not is_smooth(self.time, yaw, resolution, order=2):
+            motion = smoothed(self.time, yaw, resolution)
+            if motion is not None:
+                return motion[0], motion[1]
+        return yaw, np.gradient(yaw, self.time, axis=0)
+
+    def _heights(self) -> Array:
+        """Return heights of the path in each step [m], shape (K - 1, n)."""
+        x = np.linspace(0.0, 1.0, _WITHIN)
+        a, b, c, d = self._pieces[:, 2, :, None].transpose(1, 0, 2)
+        heights: Array = ((d * x + c) * x + b) * x + a
+        if self._spline is not None and self._highest == 0:
+            heights = self._spline.on_grid(_WITHIN)[:, :, 0, 2]
+        return heights
+
+    def _check_ground(self, heights: Array, ground: float) -> None:
+        low = np.flatnonzero(heights < ground)
+        if len(low):
+            row = int(low[0])
+            raise self._table.wrong(
+                row,
+                "z",
+                float(heights[row]),
+                f"is below the ground, z = {ground:g} m",
+                "raise it, or set ground to the lowest height of the world's terrain",
             )
-        values = np.array([self._numbers(k, row, names) for k, (_, row) in enumerate(lines)])
-        if "time" in names and values[0, names.index("time")] > values[-1, names.index("time")]:
-            values, self._rows = values[::-1], self._rows[::-1]
-        return {name: values[:, k].copy() for k, name in enumerate(names)}
 
-    def _names(self, row: list[str]) -> list[str] | None:
-        """Return the column names in a row, or None if it holds numbers."""
-        try:
-            [float(cell) for cell in row]
-        except ValueError:
-            return [cell.strip().lower() for cell in row]
-        return None
-
-    def _check_names(self, names: list[str]) -> None:
-        for k, name in enumerate(names):
-            if name not in COLUMNS or name in names[:k]:
-                raise ConfigError(
-                    "is not a known column" if name not in COLUMNS else "is given twice",
-                    file=self._file,
-                    field=f"row 1, column {k + 1}",
-                    value=name,
-                    remedy=f"known are {', '.join(COLUMNS)}",
-                )
-        wanted = ["time", *COLUMNS[1:4]]
-        highest = max((k for k, group in enumerate(_GROUPS) if set(group) & set(names)), default=0)
-        wanted += [name for group in _GROUPS[1 : highest + 1] for name in group]
-        wanted += ["yaw"] if "yaw_rate" in names else []
-        missing = [name for name in wanted if name not in names]
+    def _check_columns(self, columns: dict[str, Array]) -> None:
+        highest = max(k for k, group in enumerate(_GROUPS) if any(name in columns for name in group))
+        wanted = [name for group in _GROUPS[: highest + 1] for name in group]
+        wanted += ["yaw"] if "yaw_rate" in columns else []
+        missing = [name for name in wanted if name not in columns]
         if missing:
             raise ConfigError(
                 f"has no column {missing[0]}",
-                file=self._file,
+                file=self._table.file,
                 remedy="give time, x, y, z, and derivatives with all components and lower orders",
             )
 
-    def _numbers(self, index: int, row: list[str], names: list[str]) -> list[float]:
-        if len(row) != len(names):
-            raise ConfigError(
-                f"has {len(row)} columns, must have {len(names)}",
-                file=self._file,
-                field=f"row {self._rows[index]}",
-                remedy="complete the row or remove it",
-            )
-        numbers = []
-        for name, cell in zip(names, row, strict=True):
-            try:
-                number = float(cell)
-            except ValueError:
-                number = math.nan
-            if not math.isfinite(number):
-                raise self._wrong(
-                    index, name, cell.strip(), "must be a finite number", "correct or remove the row"
-                )
-            numbers.append(number)
-        return numbers
-
-    def _check_times(self, time: Array) -> None:
+    def _check_gaps(self, time: Array) -> None:
         steps = np.diff(time)
-        back = np.flatnonzero(steps <= 0)
-        if len(back):
-            k = int(back[0]) + 1
-            raise self._wrong(k, "time", float(time[k]), "must be later than the row before", "sort the rows")
         usual = float(np.median(steps))
         regular = float((np.abs(steps - usual) < _REGULAR * usual).mean())
         gaps = np.flatnonzero(steps > _GAP * usual)
         # Rows without a fixed rate may have any spacing.
         if regular > 0.5 and len(gaps):
             k = int(gaps[0]) + 1
-            raise self._wrong(
+            raise self._table.wrong(
                 k,
                 "time",
                 float(time[k]),
@@ -239,9 +196,10 @@ class _Table:
             missed = np.abs(found - expected)
             row, axis = np.unravel_index(int(missed.argmax()), missed.shape)
             allowed = tolerance * float(np.abs(rates).max()) + 1e-9
+            allowed += self._table.resolution[_GROUPS[k][axis]] / float(steps[row, 0])
             if missed[row, axis] > allowed:
                 column, rate = _GROUPS[k][axis], f"{found[row, axis]:.4g}, not at {expected[row, axis]:.4g}"
-                raise self._wrong(
+                raise self._table.wrong(
                     int(row) + 1,
                     _GROUPS[k + 1][axis],
                     float(rates[row + 1, axis]),
@@ -249,10 +207,6 @@ class _Table:
                     f"(allowed difference {allowed:.2g})",
                     f"correct the {_QUANTITIES[k + 1]}, omit its columns, or raise tolerance",
                 )
-
-    def _wrong(self, index: int, column: str, value: object, problem: str, remedy: str) -> ConfigError:
-        place = f"row {self._rows[index]}, column {column}"
-        return ConfigError(problem, file=self._file, field=place, value=value, remedy=remedy)
 
 
 def _cubics(values: Array, rates: Array, steps: Array) -> Array:

@@ -284,16 +284,16 @@ class KnotSystem:
 
 
 def piece_tables(states: Array, durations: Array) -> Array:
-    """Return the polynomials of position to jerk over each piece's time from 0 to 1, shape (M, 4, 3, 8).
+    """Return the polynomials of position to jerk over each piece's time from 0 to 1, shape (M, 4, D, 8).
 
     Args:
-        states: Position, velocity, acceleration and jerk at the points, shape (4, 3, M + 1).
+        states: Position, velocity, acceleration and jerk at the points, shape (4, D, M + 1).
         durations: Time of each piece [s], shape (M,).
     """
     scale = powers_of(durations, 4)
     ends = np.concatenate([states[..., :-1] * scale[:, None], states[..., 1:] * scale[:, None]])
     coefficients = product(HERMITE[:, :, None], ends)
-    tables = np.zeros((4, _DEGREE + 1, 3, len(durations)))
+    tables = np.zeros((4, _DEGREE + 1, *ends.shape[1:]))
     for k in range(4):
         tables[k, : _DEGREE + 1 - k] = coefficients / scale[k]
         coefficients = coefficients[1:] * _EXPONENTS[1 : len(coefficients), None, None]
