@@ -274,6 +274,26 @@ class RcChannels(NamedTuple):
     rssi: int
 
 
+class BatteryStatus(NamedTuple):
+    """BATTERY_STATUS: voltages of cells [mV], current [cA], consumed charge [mA h], remaining charge [%]."""
+
+    current_consumed: int
+    energy_consumed: int
+    temperature: int
+    voltages: tuple[int, ...]
+    """Ten cells; 65535 for absent ones."""
+    current_battery: int
+    id: int
+    battery_function: int
+    type: int
+    battery_remaining: int
+    time_remaining: int = 0
+    charge_state: int = 0
+    voltages_ext: tuple[int, ...] = (0, 0, 0, 0)
+    mode: int = 0
+    fault_bitmask: int = 0
+
+
 class StatusText(NamedTuple):
     """STATUSTEXT: line of text for the user."""
 
@@ -345,6 +365,7 @@ _LAYOUTS = (
     _Layout(HilOpticalFlow, 114, 237, "Q I f f f f f I f h B B"),
     _Layout(HilStateQuaternion, 115, 4, "Q 4f f f f i i i h h h H H h h h"),
     _Layout(DistanceSensor, 132, 85, "I H H H B B B B f f 4f B"),
+    _Layout(BatteryStatus, 147, 154, "i i h 10H h B B B b i B 4H B I"),
     _Layout(StatusText, 253, 83, "B 50B H B"),
     _Layout(Odometry, 331, 91, "Q f f f 4f f f f f f f 21f 21f B B B B b"),
 )

@@ -11,6 +11,7 @@ import pytest
 from pegasus.backends.mavlink import messages
 from pegasus.backends.mavlink.messages import (
     AttitudeQuaternion,
+    BatteryStatus,
     CommandAck,
     CommandLong,
     Decoder,
@@ -67,6 +68,26 @@ GOLDEN = [
     (
         "fd1100001303c83100004c52401cbc0be8fabb720700ea16b04c02bc66",
         GpsGlobalOrigin(latitude=473977420, longitude=-85455940, altitude=488123, time_usec=9876543210),
+    ),
+    (
+        "fd3300001803c893000029090000ffffffff6608750e760e770effffffffffffffffffffffffffff2efb0201035758020000"
+        "01010002000300040002050b06",
+        BatteryStatus(
+            id=2,
+            battery_function=1,
+            type=3,
+            temperature=2150,
+            voltages=(3701, 3702, 3703, *[65535] * 7),
+            current_battery=-1234,
+            current_consumed=2345,
+            energy_consumed=-1,
+            battery_remaining=87,
+            time_remaining=600,
+            charge_state=1,
+            voltages_ext=(1, 2, 3, 4),
+            mode=2,
+            fault_bitmask=5,
+        ),
     ),
     (
         "fd2900000303c8fd000002507265666c69676874204661696c3a20436f6d706173732053656e736f722030206d697373696e"
