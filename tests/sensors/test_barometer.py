@@ -62,13 +62,13 @@ def test_white_noise_has_its_density(rate: float, bench: Any, assert_white: Call
     """The noise density would depend on the rate."""
     barometer = Barometer(rate_hz=rate, drift_sigma=0.0)
     pressure = bench.series(barometer, "pressure", seconds=20.0, count=200)
-    assert_white(pressure, rate_hz=rate, density=2.7 / math.sqrt(50.0))
+    assert_white(pressure, rate_hz=rate, density=1.3 / math.sqrt(50.0))
 
 
 def test_default_noise_is_the_published_one(bench: Any) -> None:
-    """The default noise would differ from AirSim's 2.7 Pa at 50 Hz."""
+    """The default noise would differ from a BMP388's 11 cm, 1.3 Pa at 50 Hz."""
     pressure = bench.series(Barometer(drift_sigma=0.0), "pressure", seconds=0.0, count=5000)
-    assert abs(np.std(pressure) / 2.7 - 1) < 5 / math.sqrt(2 * 5000)
+    assert abs(np.std(pressure) / 1.3 - 1) < 5 / math.sqrt(2 * 5000)
 
 
 @pytest.mark.parametrize("rate", [5.0, 50.0])
@@ -81,12 +81,13 @@ def test_drift_is_stationary(rate: float, bench: Any, assert_gauss_markov: Calla
 
 
 def test_default_drift_is_slow_and_there_from_the_start(bench: Any) -> None:
-    """The drift would start at zero, or change within the first minute of a flight."""
+    """The drift would start at zero, or change by more than the weather within a minute: 1.3 Pa, 0.1 m."""
     pressure = bench.series(Barometer(noise_density=0.0, rate_hz=1.0), "pressure", seconds=60.0, count=3000)
-    drift = pressure - bench.environment.pressure
-    assert abs(np.std(drift[0]) / 182.5 - 1) < 5 / math.sqrt(2 * 3000)
+    drift, sigma = pressure - bench.environment.pressure, 7.0e-5 * bench.environment.pressure
+    assert abs(np.std(drift[0]) / sigma - 1) < 5 / math.sqrt(2 * 3000)
     # E[(b(60) - b(0))^2] = 2 sigma^2 (1 - exp(-60 / 3600)).
-    expected = 182.5 * math.sqrt(2 * (1 - math.exp(-60 / 3600)))
+    expected = sigma * math.sqrt(2 * (1 - math.exp(-60 / 3600)))
+    assert expected == pytest.approx(1.3, abs=0.05)
     assert abs(np.std(drift[60] - drift[0]) / expected - 1) < 5 / math.sqrt(2 * 3000)
 
 

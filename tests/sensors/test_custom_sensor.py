@@ -110,7 +110,7 @@ def test_px4_has_it(monkeypatch):
     HIL_SOURCES.register(Hygrometer, source)
     sensors = HilSensors(Multirotor(PLAIN_IRIS, sensors={"imu": IMU(), "damp": BetterHygrometer()}))
     reading = Humidity(0.0, np.array([0.5]))
-    assert sensors.take({"damp": reading}, "messages of all copies") == (None, [])
+    assert sensors.take({"damp": reading}, ["messages of all copies"]) == (None, [])
     assert taken == [("messages of all copies", reading)]
     assert sensors.delays["EKF2_HYG_DELAY"] == pytest.approx(100.0)
 

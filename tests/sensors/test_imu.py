@@ -340,9 +340,9 @@ def test_white_noise_has_its_density_on_every_axis(
     imu = IMU(rate_hz=rate, gyroscope=Gyroscope(**quiet), accelerometer=Accelerometer(**quiet))
     state = bench.bind(imu, count=60)
     readings = bench.readings(imu, state, round(20 * rate))
-    assert_white(np.array([r.angular_velocity for r in readings]), rate_hz=rate, density=3.3937e-4)
+    assert_white(np.array([r.angular_velocity for r in readings]), rate_hz=rate, density=4.8869e-5)
     force = np.array([r.specific_force for r in readings]) - [0.0, 0.0, G]
-    assert_white(force, rate_hz=rate, density=0.004)
+    assert_white(force, rate_hz=rate, density=6.8647e-4)
 
 
 @pytest.mark.parametrize("rate", [10.0, 100.0])
@@ -375,7 +375,7 @@ def test_the_true_biases_are_those_of_the_last_reading(bench: Any) -> None:
 
 
 def test_turn_on_biases_of_many_vehicles(bench: Any) -> None:
-    """The default turn-on biases would not have the published sigmas of Pegasus."""
+    """The default turn-on biases would not be 0.5 deg/s and 20 mg."""
     quiet = {"noise_density": 0.0, "bias_random_walk": 0.0}
     imu = IMU(gyroscope=Gyroscope(**quiet), accelerometer=Accelerometer(**quiet))
     reading = bench.measure(imu, bench.bind(imu, count=2000), 0.0)

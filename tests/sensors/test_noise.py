@@ -97,3 +97,39 @@ def test_bad_parameters_are_named(field: str, value: Any) -> None:
     """An invalid parameter would be accepted, and make every reading wrong."""
     with pytest.raises(ConfigError, match=rf"{field} = .*must be"):
         NoiseModel(**QUIET | {field: value})
+
+
+def allan_deviation(values: Any, size: int) -> Any:
+    """Return the overlapping Allan deviation of samples over means of `size`; samples along axis 0."""
+    sums = np.cumsum(np.concatenate([np.zeros_like(values[:1]), values]), axis=0)
+    means = (sums[size:] - sums[:-size]) / size
+    return np.sqrt(0.5 * np.mean(np.square(means[size:] - means[:-size])))
+
+
+@pytest.mark.parametrize(
+    ("part", "density", "floor"),
+    [
+        ("gyroscope", math.radians(0.0028), math.radians(2.2) / 3600),
+        ("accelerometer", 70e-6 * 9.80665, 16e-6 * 9.80665),
+    ],
+)
+def test_allan_deviation_is_that_of_a_real_part(part: str, density: float, floor: float, bench: Any) -> None:
+    """The shipped IMU would be noisier, or drift more, than an ICM-42688-P (densities: its data sheet).
+
+    The Allan variance of white noise and a Gauss-Markov process is N^2 / tau + (q T)^2 / tau (1 - T / (2 tau)
+    (3 - 4 exp(-tau / T) + exp(-2 tau / T))) (IEEE Std 952-1997, C.1).
+    """
+    bench.environment.gravity = (0.0, 0.0, 0.0)
+    imu = IMU(rate_hz=1.0)
+    name = {"gyroscope": "angular_velocity", "accelerometer": "specific_force"}[part]
+    series = bench.series(imu, name, seconds=6000.0, count=40, seed=3)
+    model = getattr(imu, part)
+    walk, time = model.bias_random_walk, model.bias_correlation_time
+    deviations = {tau: allan_deviation(series, tau) for tau in (1, 10, 40, 100, 1000)}
+    assert deviations[1] == pytest.approx(density, rel=0.01)
+    assert deviations[40] == pytest.approx(floor, rel=0.05)
+    assert min(deviations.values()) == deviations[40]
+    for tau, deviation in deviations.items():
+        decay = 3 - 4 * math.exp(-tau / time) + math.exp(-2 * tau / time)
+        drift = (walk * time) ** 2 / tau * (1 - time / (2 * tau) * decay)
+        assert deviation == pytest.approx(math.sqrt(density**2 / tau + drift), rel=0.04)

@@ -13,6 +13,7 @@ from pegasus.sensors import (
     AirspeedReading,
     BarometerReading,
     GpsReading,
+    ImuReading,
     MagnetometerReading,
     OdometryReading,
     OpticalFlowReading,
@@ -42,14 +43,22 @@ class SensorMessages:
 
     Args:
         count: Number of vehicles N.
+        number: Number of the sensors among those of their kind; PX4's clock is that of number 0.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, number: int = 0) -> None:
+        self._number = number
+        self._force = self._rate = [(0.0, 0.0, 0.0)] * count
         self._magnetic_field = [(0.0, 0.0, 0.0)] * count
         self._pressure = self._altitude = self._differential_pressure = [0.0] * count
         self._temperature = [15.0] * count
         self._new = [0] * count
         self._message = message_type("HIL_SENSOR")
+
+    def take_imu(self, reading: ImuReading) -> None:
+        """Store a reading in the body frame for the next messages."""
+        self._force, self._rate = reading.specific_force.tolist(), reading.angular_velocity.tolist()
+        self._mark(ACCELEROMETER | GYROSCOPE)
 
     def take_magnetometer(self, reading: MagnetometerReading) -> None:
         """Store a reading for the next messages."""
@@ -78,10 +87,25 @@ class SensorMessages:
             force: Specific force of the vehicle, body frame (FLU) [m/s^2].
             rate: Angular velocity of the vehicle, body frame (FLU) [rad/s].
         """
+        self._new[copy] |= ACCELEROMETER | GYROSCOPE
+        return self._next(copy, time_usec, force, rate)
+
+    def news(self, copy: int, time_usec: int) -> Any:
+        """Return the message of the values that are new since the last one, None if there are none.
+
+        Args:
+            copy: Row of the vehicle.
+            time_usec: Time of the readings [us].
+        """
+        if not self._new[copy]:
+            return None
+        return self._next(copy, time_usec, self._force[copy], self._rate[copy])
+
+    def _next(self, copy: int, time_usec: int, force: Sequence[float], rate: Sequence[float]) -> Any:
         ax, ay, az = force
         wx, wy, wz = rate
         mx, my, mz = self._magnetic_field[copy]
-        new, self._new[copy] = self._new[copy] | ACCELEROMETER | GYROSCOPE, 0
+        new, self._new[copy] = self._new[copy], 0
         return self._message(
             time_usec=time_usec,
             xacc=ax,
@@ -98,19 +122,21 @@ class SensorMessages:
             pressure_alt=self._altitude[copy],
             temperature=self._temperature[copy],
             fields_updated=new,
+            id=self._number,
         )
 
     def _mark(self, group: int) -> None:
         self._new = [new | group for new in self._new]
 
 
-def gps_message(time_usec: int, reading: GpsReading, copy: int) -> Any:
+def gps_message(time_usec: int, reading: GpsReading, copy: int, *, number: int = 0) -> Any:
     """Return the HIL_GPS of one vehicle.
 
     Args:
         time_usec: Time of the reading [us].
         reading: The reading.
         copy: Row of the vehicle in it.
+        number: Number of the receiver among those of the vehicle.
     """
     east, north, up = reading.velocity[copy].tolist()
     speed = math.hypot(east, north)
@@ -132,6 +158,7 @@ def gps_message(time_usec: int, reading: GpsReading, copy: int) -> Any:
         vd=centi(-up),
         cog=course,
         satellites_visible=int(reading.satellite_count[copy]),
+        id=number,
     )
 
 

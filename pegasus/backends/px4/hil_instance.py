@@ -78,6 +78,8 @@ class HilInstance:
         self._again: list[bytes] = []
         self.line: FaultyLine | None = None
         """Faults of the link to the autopilot; None if no message can be lost or late."""
+        self.is_clocked = False
+        """Whether a sensor message has been sent since the connection."""
         self._epoch: float | None = None
         self._fresh = False
         self._fresh_at = -math.inf
@@ -111,6 +113,7 @@ class HilInstance:
     def add_sensor(self, message: Any) -> None:
         """Add a HIL_SENSOR to the messages of this step; its answer carries the same time."""
         self.add(message)
+        self.is_clocked = True
         if self.line is None:
             self._expect(message.time_usec)
         else:
@@ -168,7 +171,8 @@ class HilInstance:
             _log.info("%s is connected%s", self.name, " again" if self.was_connected else "")
             self.was_connected, self.received_at = True, time.monotonic()
             self.phase, self._steady = Phase.STARTING, _STEADY
-            self._decoder, self._epoch = Decoder("HIL_ACTUATOR_CONTROLS"), None
+            self._decoder = Decoder("HIL_ACTUATOR_CONTROLS")
+            self._epoch, self.is_clocked = None, False
             self._forget()
             return True
         try:

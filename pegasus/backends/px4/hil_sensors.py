@@ -1,7 +1,7 @@
 """Sensors of a vehicle for PX4: their HIL messages, and PX4's parameters for their delays."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from pegasus.backends.px4.hil import (
     odometry_message,
     range_message,
 )
+from pegasus.base.arrays import Array
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion, normalize
 from pegasus.base.registry import ClassTable
@@ -45,7 +46,7 @@ Converter = Callable[[int, Any, int], Any]
 
 @dataclass(frozen=True, eq=False)
 class HilSource:
-    """Path of the readings of a class of sensors to PX4; only the first such sensor of a vehicle is used."""
+    """Path of the readings of a class of sensors to PX4."""
 
     take: Callable[[SensorMessages, Any], None] | None = None
     """Function that writes a reading into the HIL_SENSOR messages of all copies."""
@@ -55,6 +56,11 @@ class HilSource:
     """Name of what PX4 needs to arm, such as "GPS"."""
     delay: str | None = None
     """PX4 parameter for the age of a reading when it arrives [ms]."""
+    limit: int = 1
+    """Number of such sensors of a vehicle that PX4 takes, the first ones.
+
+    Above 1 the converter of each but the first gets the keyword `number`, from 1.
+    """
 
 
 def _range_converter(finder: Rangefinder) -> Converter:
@@ -72,12 +78,12 @@ def _odometry_converter(sensor: Odometry) -> Converter:
 
 HIL_SOURCES: ClassTable[HilSource] = ClassTable(
     {
-        Magnetometer: HilSource(take=SensorMessages.take_magnetometer, provides="magnetometer"),
+        Magnetometer: HilSource(take=SensorMessages.take_magnetometer, provides="magnetometer", limit=2),
         Barometer: HilSource(take=SensorMessages.take_barometer, provides="barometer"),
         Airspeed: HilSource(
             take=SensorMessages.take_airspeed, provides="airspeed sensor", delay="EKF2_ASP_DELAY"
         ),
-        GPS: HilSource(converter=lambda _: gps_message, provides="GPS", delay="EKF2_GPS_DELAY"),
+        GPS: HilSource(converter=lambda _: gps_message, provides="GPS", delay="EKF2_GPS_DELAY", limit=2),
         OpticalFlow: HilSource(converter=lambda _: flow_message, provides="GPS", delay="EKF2_OF_DELAY"),
         Odometry: HilSource(converter=_odometry_converter, provides="GPS", delay="EKF2_EV_DELAY"),
         Rangefinder: HilSource(converter=_range_converter, delay="EKF2_RNG_DELAY"),
@@ -86,6 +92,7 @@ HIL_SOURCES: ClassTable[HilSource] = ClassTable(
 """Paths of readings to PX4 by the sensor's class; `register` adds those of a custom sensor."""
 _NEEDED = ("GPS", "magnetometer", "barometer")
 """Sources that PX4 does not arm without; odometry or optical flow replaces the GPS."""
+_MAX_IMUS = 3
 _MAX_DELAY = 300.0
 _HORIZON, _MIN_HORIZON, _HORIZON_RATIO = "EKF2_DELAY_MAX", 200.0, 2.0
 """PX4's parameter for the delay horizon of its estimator [ms], its default, and its ratio to the delays.
@@ -96,36 +103,42 @@ the horizon would be fused too late.
 
 
 class HilSensors:
-    """First sensor of each type of a vehicle, with the conversion of its readings.
+    """Sensors of a vehicle that PX4 takes, with the conversion of their readings.
 
     Raises:
         ConfigError: If the vehicle has no IMU.
     """
 
     def __init__(self, vehicle: "Multirotor") -> None:
-        first: dict[HilSource, str] = {}
+        found: dict[HilSource, list[str]] = {}
         imus = []
         for name, sensor in vehicle.sensors.items():
             if isinstance(sensor, IMU):
                 imus.append((name, sensor))
             elif (source := HIL_SOURCES.find(sensor)) is not None:
-                first.setdefault(source, name)
+                found.setdefault(source, []).append(name)
         if not imus:
             raise ConfigError("has no IMU, whose samples clock PX4", field="sensors", value=vehicle.name)
         self._vehicle_name = vehicle.name
-        self._provided = {source.provides for source in first}
-        self.imu, imu = imus[0]
-        """Name of the IMU."""
-        self.rate: float = imu.rate_hz
-        """Rate of the IMU [Hz]."""
-        turned = any(imu.orientation[:3])
-        self._mounting = matrix_from_quaternion(normalize(np.array(imu.orientation))) if turned else None
-        self._takes = {name: source.take for source, name in first.items() if source.take is not None}
-        self._converts = {
-            name: source.converter(vehicle.sensors[name])
-            for source, name in first.items()
-            if source.converter is not None
-        }
+        self._provided = {source.provides for source in found}
+        self.imu = imus[0][0]
+        """Name of the IMU whose samples clock PX4."""
+        self.rate: float = imus[0][1].rate_hz
+        """Its rate [Hz]."""
+        self._imus = {name: (k, _mounting(imu)) for k, (name, imu) in enumerate(imus[:_MAX_IMUS])}
+        self._takes: dict[str, tuple[int, Callable[[SensorMessages, Any], None]]] = {}
+        self._converts: dict[str, Converter] = {}
+        for source, names in found.items():
+            for k, name in enumerate(names[: source.limit]):
+                if source.take is not None:
+                    self._takes[name] = k, source.take
+                if source.converter is not None:
+                    convert = source.converter(vehicle.sensors[name])
+                    self._converts[name] = partial(convert, number=k) if k else convert
+        numbers = [k for k, _ in (*self._imus.values(), *self._takes.values())]
+        self.number_count = max(numbers) + 1
+        """Number of `SensorMessages`, one for each number among sensors of one kind."""
+        first = {source: names[0] for source, names in found.items()}
         self.delays: dict[str, float] = {
             source.delay: min(1e3 * getattr(vehicle.sensors[name], "latency", 0.0), _MAX_DELAY)
             for source, name in first.items()
@@ -147,21 +160,35 @@ class HilSensors:
                 _log.warning("vehicle %r has no %s: PX4 will not arm", self._vehicle_name, what)
 
     def take(
-        self, readings: Mapping[str, Reading], messages: SensorMessages
+        self, readings: Mapping[str, Reading], messages: Sequence[SensorMessages]
     ) -> tuple[ImuReading | None, list[tuple[Converter, Reading]]]:
-        """Store readings in the sensor messages.
+        """Store readings in the sensor messages of their numbers.
 
         Returns:
-            The new sample of the IMU in the body frame or None, and the readings with messages of their own.
+            The new sample of the first IMU in the body frame or None, and the readings with messages of their
+            own.
         """
-        imu: ImuReading | None = None
+        sample: ImuReading | None = None
         others: list[tuple[Converter, Reading]] = []
         for name, reading in readings.items():
-            if name == self.imu:
+            if name in self._imus:
                 assert isinstance(reading, ImuReading)
-                imu = reading if self._mounting is None else in_body_frame(reading, self._mounting)
-            elif (take := self._takes.get(name)) is not None:
-                take(messages, reading)
+                number, mounting = self._imus[name]
+                reading = reading if mounting is None else in_body_frame(reading, mounting)
+                if number == 0:
+                    sample = reading
+                else:
+                    messages[number].take_imu(reading)
+            elif name in self._takes:
+                number, take = self._takes[name]
+                take(messages[number], reading)
             elif (convert := self._converts.get(name)) is not None:
                 others.append((convert, reading))
-        return imu, others
+        return sample, others
+
+
+def _mounting(imu: IMU) -> Array | None:
+    """Return the rotation of an IMU's frame to the body frame, None if they are the same."""
+    if not any(imu.orientation[:3]):
+        return None
+    return matrix_from_quaternion(normalize(np.array(imu.orientation)))

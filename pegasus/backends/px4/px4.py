@@ -21,6 +21,7 @@ from pegasus.backends.mavlink.messages import dialect
 from pegasus.backends.mavlink.offboard import OffboardPilot
 from pegasus.backends.mavlink.ports import first_free_instance
 from pegasus.backends.mavlink.process import AutopilotProcess, stop_all
+from pegasus.backends.px4.battery import OWN_BATTERY, BatteryTelemetry
 from pegasus.backends.px4.failures import FailureListener
 from pegasus.backends.px4.geometry import GENERIC_AIRFRAME, geometry_parameters
 from pegasus.backends.px4.hil import SensorMessages, rc_message
@@ -123,6 +124,7 @@ class PX4(Backend):
         self._listener: EstimateListener | None = None
         self._failures: FailureListener | None = None
         self._command_failures: FailureListener | None = None
+        self._battery: BatteryTelemetry | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
         self._count = 0
@@ -163,7 +165,7 @@ class PX4(Backend):
                 self.directory,
                 airframe=airframe,
                 parameters=given,
-                derived={**self._sensors.delays, **geometry, **self._asked()},
+                derived={**self._sensors.delays, **geometry, **self._battery_parameters(), **self._asked()},
                 sensor_rate=self._sensors.rate,
                 environment=self._environment,
             )
@@ -206,7 +208,7 @@ class PX4(Backend):
             )
             for i, link in enumerate(self._links)
         ]
-        self._messages = SensorMessages(vehicle.count)
+        self._messages = [SensorMessages(vehicle.count, k) for k in range(self._sensors.number_count)]
         self._lockstep = HilLockstep(
             self._instances,
             step_timeout=self.step_timeout,
@@ -243,6 +245,9 @@ class PX4(Backend):
             vehicle,
             self._rotors,
         )
+        if vehicle.battery is not None and self._sends_battery():
+            taps, systems = [hub.tap for hub in self._hubs], [number + 1 for number in numbers]
+            self._battery = BatteryTelemetry(taps, systems, vehicle.battery)
         names = [instance.name for instance in self._instances]
         taps, systems = [hub.tap for hub in hubs], [number + 1 for number in numbers]
         origin, starts = vehicle.environment.origin, vehicle.start.position.tolist()
@@ -279,21 +284,28 @@ class PX4(Backend):
                 instance.line = FaultyLine(links, "mavlink", i)
             elif instance.line is not None and instance.line.is_idle:
                 instance.line = None
-            for convert, reading in others:
-                instance.add(convert(times[i], reading, i))
-            # A starting flight controller would use the truth as its estimate.
-            if truths and (self.connection is None or instance.phase is Phase.LOCKSTEP):
-                instance.add(truths[i])
-            if receiver:
-                instance.add(rc_message(times[i], self.rc_channels or ()))
+            # The first sample sets PX4's clock: it would stamp any message before it with a wrong time.
+            if instance.is_clocked:
+                for convert, reading in others:
+                    instance.add(convert(times[i], reading, i))
+                # A starting flight controller would use the truth as its estimate.
+                if truths and (self.connection is None or instance.phase is Phase.LOCKSTEP):
+                    instance.add(truths[i])
+                if receiver:
+                    instance.add(rc_message(times[i], self.rc_channels or ()))
+                for further in self._messages[1:]:
+                    if (news := further.news(i, times[i])) is not None:
+                        instance.add(news)
             if imu is not None:
-                instance.add_sensor(self._messages.message(i, times[i], forces[i], rates[i]))
+                instance.add_sensor(self._messages[0].message(i, times[i], forces[i], rates[i]))
             instance.send(t)
         for failures in (self._failures, self._command_failures):
             if failures is not None:
                 failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
+        if self._battery is not None:
+            self._battery.update(t, present=present)
         if self._pilot is not None:
             self._pilot.update(t, state, present=present, armed=self.armed)
         self._lockstep.published()
@@ -324,10 +336,11 @@ class PX4(Backend):
             for hub in self._hubs:
                 hub.link.close()
             self._links, self._instances, self._hubs = [], [], []
-            for follower in (self._pilot, self._listener, self._failures, self._command_failures):
+            followers = (self._pilot, self._listener, self._failures, self._command_failures, self._battery)
+            for follower in followers:
                 if follower is not None:
                     follower.close()
-            self._pilot = self._listener = self._failures = self._command_failures = None
+            self._pilot = self._listener = self._failures = self._command_failures = self._battery = None
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
@@ -335,6 +348,15 @@ class PX4(Backend):
     def _asked(self) -> dict[str, float | int]:
         """Return parameters of a subclass that are set unless they are given."""
         return {}
+
+    def _battery_parameters(self) -> dict[str, float | int]:
+        return {} if self._vehicle.battery is None else {OWN_BATTERY: 0}
+
+    def _sends_battery(self) -> bool:
+        """Return whether PX4 gets the vehicle's battery: not one that simulates or measures its own."""
+        if self._program is None:
+            return self.connection is None
+        return self._program.parameter(OWN_BATTERY) == 0
 
     def _new_pilot(self, lines: Lines) -> Pilot | None:
         return None if self.trajectory is None else OffboardPilot(self.trajectory, lines)

@@ -67,6 +67,27 @@ GOLDEN = [
         ),
     ),
     (
+        "fd3300001803c893000029090000ffffffff6608750e760e770effffffffffffffffffffffffffff2efb0201035758020000"
+        "01010002000300040002050b06",
+        make_message(
+            "BATTERY_STATUS",
+            id=2,
+            battery_function=1,
+            type=3,
+            temperature=2150,
+            voltages=(3701, 3702, 3703, *[65535] * 7),
+            current_battery=-1234,
+            current_consumed=2345,
+            energy_consumed=-1,
+            battery_remaining=87,
+            time_remaining=600,
+            charge_state=1,
+            voltages_ext=(1, 2, 3, 4),
+            mode=2,
+            fault_bitmask=5,
+        ),
+    ),
+    (
         "fd2900000303c8fd000002507265666c69676874204661696c3a20436f6d706173732053656e736f722030206d697373696e"
         "67f91d",
         make_message("STATUSTEXT", severity=2, text=b"Preflight Fail: Compass Sensor 0 missing"),

@@ -15,8 +15,10 @@ from pegasus.sensors import (
     Airspeed,
     AirspeedReading,
     Barometer,
+    GpsReading,
     ImuReading,
     Magnetometer,
+    MagnetometerReading,
     Odometry,
     OpticalFlow,
     Rangefinder,
@@ -38,7 +40,7 @@ def test_an_imu_that_is_mounted_askew():
     inverse = mounting.inv()
     askew = ImuReading(0.5, inverse.apply(rates), inverse.apply(forces))
     messages = SensorMessages(2)
-    sample, others = chosen(imu=IMU(orientation=tuple(mounting.as_quat()))).take({"imu": askew}, messages)
+    sample, others = chosen(imu=IMU(orientation=tuple(mounting.as_quat()))).take({"imu": askew}, [messages])
     assert others == []
     assert sample.stamp == 0.5
     for i in range(2):
@@ -46,7 +48,7 @@ def test_an_imu_that_is_mounted_askew():
         np.testing.assert_allclose([sent.xacc, -sent.yacc, -sent.zacc], forces[i], atol=1e-12)
         np.testing.assert_allclose([sent.xgyro, -sent.ygyro, -sent.zgyro], rates[i], atol=1e-12)
     # Readings of a level IMU are passed on unchanged.
-    assert chosen().take({"imu": askew}, messages)[0] is askew
+    assert chosen().take({"imu": askew}, [messages])[0] is askew
 
 
 def test_px4_is_told_how_old_readings_are():
@@ -88,12 +90,48 @@ def test_the_first_of_each_kind_counts():
         "right": AirspeedReading(0.0, pressures[1], *np.zeros((2, 2))),
     }
     messages = SensorMessages(2)
-    imu, others = sensors.take(readings, messages)
+    imu, others = sensors.take(readings, [messages])
     assert imu is None
     (message,) = [convert(0, reading, 1) for convert, reading in others]
     # MAV_SENSOR_ROTATION_PITCH_270 is down.
     assert (message.msgname, message.orientation, message.max_distance) == ("DISTANCE_SENSOR", 25, 3000)
     assert messages.message(1, 0, [0.0] * 3, [0.0] * 3).diff_pressure == 1.0
+
+
+def test_several_sensors_have_their_own_ids():
+    """A second IMU, GPS or magnetometer would not reach PX4, or be taken for the first one."""
+    half_turn = (0.0, 0.0, 1.0, 0.0)
+    sensors = chosen(
+        second=IMU(orientation=half_turn), third=IMU(), fourth=IMU(), gps2=GPS(), mag2=Magnetometer()
+    )
+    assert (sensors.imu, sensors.number_count) == ("imu", 3)
+
+    def sample(k):
+        return ImuReading(0.0, np.full((2, 3), 0.1 * k), np.full((2, 3), 1.0 * k))
+
+    def field(k):
+        return MagnetometerReading(0.0, np.full((2, 3), 1e-5 * k))
+
+    def fix(k):
+        row = np.full(2, float(k))
+        return GpsReading(0.0, 0.2, row, row, row, np.zeros((2, 3)), np.full(2, 3), np.full(2, 9), row, row)
+
+    readings = {"imu": sample(1), "second": sample(2), "third": sample(3), "fourth": sample(4)}
+    readings |= {"mag": field(1), "mag2": field(2), "gps": fix(1), "gps2": fix(2)}
+    messages = [SensorMessages(2, k) for k in range(3)]
+    first, others = sensors.take(readings, messages)
+    assert first is readings["imu"]
+    fixes = [convert(0, reading, 1) for convert, reading in others]
+    assert [(message.id, message.lat) for message in fixes] == [(0, 10_000_000), (1, 20_000_000)]
+    sent = [message.news(1, 4000) for message in messages]
+    assert [message.id for message in sent] == [0, 1, 2]
+    # Groups: magnetometer, all three, and accelerometer and gyroscope.
+    assert [message.fields_updated for message in sent] == [0x1C0, 0x1FF, 0x3F]
+    # A half turn about z, and FLU to FRD.
+    assert (sent[1].xacc, sent[1].yacc, sent[1].zacc) == pytest.approx((-2.0, 2.0, -2.0))
+    assert (sent[2].xacc, sent[2].xgyro) == pytest.approx((3.0, 0.3))
+    assert (sent[0].xmag, sent[1].xmag) == pytest.approx((0.1, 0.2))
+    assert [message.news(1, 8000) for message in messages] == [None, None, None]
 
 
 @pytest.mark.parametrize("instead", [Odometry(), OpticalFlow()])

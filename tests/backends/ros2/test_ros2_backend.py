@@ -137,7 +137,7 @@ def test_the_estimate_beside_the_truth(peer, nothing_stays):  # noqa: ARG001
     wanted = matrix.T @ np.diag(estimate.velocity_sigma[0] ** 2) @ matrix
     covariance = np.reshape(message["twist"]["covariance"], (6, 6))
     np.testing.assert_allclose(covariance[:3, :3], wanted, rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(covariance[3:, 3:], np.eye(3) * 3.3937e-4**2 * 250.0, rtol=1e-12)
+    np.testing.assert_allclose(covariance[3:, 3:], np.eye(3) * 4.8869e-5**2 * 250.0, rtol=1e-12)
 
 
 def test_no_estimate_before_it_is_known(peer, nothing_stays):  # noqa: ARG001
@@ -187,7 +187,7 @@ def check_readings(found, witness):
     np.testing.assert_array_equal(xyz(imu["linear_acceleration"]), truth.specific_force[0])
     assert imu["orientation_covariance"][0] == -1.0
     # The IMU of the Iris has the densities that the paper's Pegasus has, at 250 Hz.
-    for name, density in ("angular_velocity", 3.3937e-4), ("linear_acceleration", 0.004):
+    for name, density in ("angular_velocity", 4.8869e-5), ("linear_acceleration", 6.8647e-4):
         wanted = np.diag([density**2 * 250.0] * 3).ravel()
         np.testing.assert_allclose(imu[f"{name}_covariance"], wanted, rtol=1e-12)
     truth, mag = reading("sensors/mag", "magnetometer")
