@@ -35,6 +35,11 @@ class SensorSuite(Mapping[str, Sensor]):
         self.time: Array | None = None
         """Time of the bank, which `SensorBank` sets; None before the first step."""
 
+    @property
+    def now(self) -> float:
+        """Simulation time of the present readings [s]; 0 before the first step."""
+        return 0.0 if self.time is None else self.time.item(0)
+
     def __getitem__(self, name: str) -> Sensor:
         try:
             return self._sensors[name]

@@ -8,7 +8,9 @@ body and rotors together in the body frame. With the wrench (F, M) of rotors, dr
 where h is the angular momentum of the rotors about their axes. Their acceleration and the gyroscopic torque
 follow from L, so that both conserve energy and angular momentum. F and M are evaluated at each of the four
 stages; the rotor speeds at the beginning, middle and end of the step come from the motor's law, or, of
-motors that give a torque, from the same integration; see `pegasus.dynamics.driven_rotors`.
+motors that give a torque, from the same integration; see `pegasus.dynamics.driven_rotors`. Wind, density,
+gravity and wakes are held over the step: it is of fourth order in uniform air, of first order in wind that
+varies.
 """
 
 from pegasus.base.step_math import (

@@ -7,9 +7,11 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import build
+from pegasus.base.random_numbers import draw_key
 from pegasus.base.registry import Registry
 from pegasus.config.scenario import OriginSpec, WorldSpec
 from pegasus.environment.atmosphere import Air, Atmosphere, UsStandardAtmosphere1976
+from pegasus.environment.common_errors import CommonErrors
 from pegasus.environment.composed_wind import GustWind, SumWind
 from pegasus.environment.ellipsoid import WGS84_FLATTENING
 from pegasus.environment.geodesy import Geodetic, geodetic_from_local, local_from_map
@@ -86,6 +88,8 @@ class Environment:
     jammers: tuple[Jammer, ...] = ()
     """Jammers of satellite navigation."""
     _steel: SteelParameters | None = field(init=False, default=None, repr=False)
+    common_errors: CommonErrors = field(init=False, default_factory=lambda: CommonErrors(0), repr=False)
+    """Errors that the sensors of the world have in common; new ones after `bind`."""
     _sampler: Sampler | None = field(init=False, default=None, repr=False)
 
     @classmethod
@@ -114,12 +118,13 @@ class Environment:
         )
 
     def bind(self, rng: np.random.Generator) -> None:
-        """Bind the wind's random stream; called before the first step and at each reset.
+        """Bind the random stream of wind and common errors; called before the first step and at each reset.
 
         Args:
-            rng: Random stream of the wind.
+            rng: Random stream of the environment.
         """
         self.wind.bind(rng)
+        self.common_errors = CommonErrors(draw_key(rng))
         self._steel = None
 
     def altitude(self, position: Array) -> Array:

@@ -11,13 +11,14 @@ from pegasus.base.random_numbers import normals
 from pegasus.base.step_math import Column, Real, Vec3
 from pegasus.core.compiled_sensor import CompiledSensor, SensorRows
 from pegasus.core.sensor import Reading
+from pegasus.core.state import VehicleState
 from pegasus.environment.atmosphere import (
     AtmosphereParameters,
     UsStandardAtmosphere1976,
     pressure_altitude_at,
     standard_air,
 )
-from pegasus.sensors.noise import NoiseParameters, noise_of_sigma
+from pegasus.sensors.noise import NoiseParameters, gauss_markov_process, noise_of_sigma
 
 _STANDARD = UsStandardAtmosphere1976()
 
@@ -44,8 +45,10 @@ class BarometerRows(SensorRows):
     position: Column[Vec3]
     pressure: Column[Real]
     temperature: Column[Real]
+    weather: Column[Real]
+    """Common part of the drift, relative to the pressure."""
     drift: Column[Real]
-    """Weather, relative to the pressure."""
+    """The sensor's part."""
     measured_pressure: Column[Real]
     """Pressure of the last reading [Pa]."""
     measured_temperature: Column[Real]
@@ -69,7 +72,9 @@ def barometer(i: int, rows: BarometerRows) -> None:
         if place.standard == 1:
             altitude = rows.position[body][2] + place.altitude
             pressure, temperature, _ = standard_air(rows.atmosphere[rows.kind[i]], altitude)
-        rows.measured_pressure[i] = pressure * (1.0 + rows.drift[i]) + p.white_sigma * white
+        rows.measured_pressure[i] = (
+            pressure * (1.0 + (rows.weather[i] + rows.drift[i])) + p.white_sigma * white
+        )
         rows.measured_temperature[i] = temperature
         standard = rows.standard[rows.kind[i]]
         rows.pressure_altitude[i] = pressure_altitude_at(standard, rows.measured_pressure[i])
@@ -94,10 +99,11 @@ class BarometerReading(Reading):
 class Barometer(CompiledSensor):
     """Barometer with the noise of a BMP388, in weather that changes slowly (model: AirSim 2017, sec. 3.4.1).
 
-    The weather multiplies the true pressure by 1 + b, where b is a Gauss-Markov process; the sensor adds
-    white noise. Altitudes are above mean sea level. Source of the white noise: Bosch Sensortec
-    BST-BMP388-DS001, settings for drones (50 Hz, 8 times oversampled): 11 cm. The drift is 1.3 Pa in a
-    minute, 0.1 m, and 4.7 Pa in a quarter of an hour.
+    The drift multiplies the true pressure by 1 + b, where b is a Gauss-Markov process: in part that of the
+    weather, the same for all barometers of a world, in part the sensor's. The sensor adds white noise.
+    Altitudes are above mean sea level. Source of the white noise: Bosch Sensortec BST-BMP388-DS001, settings
+    for drones (50 Hz, 8 times oversampled): 11 cm. The drift is 1.3 Pa in a minute, 0.1 m, and 4.7 Pa in a
+    quarter of an hour.
     """
 
     columns = BarometerRows
@@ -112,8 +118,11 @@ class Barometer(CompiledSensor):
     """Stationary standard deviation of the drift relative to the pressure: 7.1 Pa at sea level."""
     drift_correlation_time: float = 3600.0
     """Time constant of the drift [s]."""
+    common_share: float = 0.9
+    """Share of the drift's variance that is the weather's, which all barometers of a world have in common."""
 
     def __post_init__(self) -> None:
+        require(0 <= self.common_share <= 1, "common_share", self.common_share, "must be from 0 to 1")
         for name, unit in (("rate_hz", "Hz"), ("drift_correlation_time", "s")):
             value = getattr(self, name)
             require(0 < value < math.inf, name, value, f"must be above 0 {unit} and finite")
@@ -124,13 +133,34 @@ class Barometer(CompiledSensor):
     def parameters(self) -> Mapping[str, Any]:
         """Return noise and air."""
         noise = noise_of_sigma(
-            self.noise_density, self.drift_sigma, self.drift_correlation_time, rate_hz=self.rate_hz
+            self.noise_density,
+            self.drift_sigma * math.sqrt(1.0 - self._share),
+            self.drift_correlation_time,
+            rate_hz=self.rate_hz,
         )
         given = {"noise": noise, "standard": _STANDARD.parameters}
         if self.inputs():
             return {**given, "atmosphere": _STANDARD.parameters, "place": Place(0.0, 0)}
         place = Place(self.environment.origin.altitude, 1)
         return {**given, "atmosphere": self.environment.atmosphere.parameters, "place": place}
+
+    def initial(self) -> Mapping[str, Array]:
+        """Find the weather."""
+        common = getattr(self.environment, "common_errors", None)
+        self._share = 0.0
+        self._fed: Array | None = None
+        self.is_fed = common is not None and self.common_share * self.drift_sigma > 0.0
+        if common is not None and self.is_fed:
+            self._share, times = self.common_share, (self.drift_correlation_time,)
+            self._weather = common.find("weather", times, gauss_markov_process, axes=1)
+        return {}
+
+    def feed(self, state: VehicleState) -> None:
+        """Set the present weather."""
+        weather = self._weather.at(self.vehicle.sensors.now)
+        if weather is not self._fed:
+            self._fed = weather
+            self.rows["weather"][...] = self.drift_sigma * math.sqrt(self._share) * weather.item()
 
     def inputs(self) -> Collection[str]:
         """Return pressure and temperature unless they are computed in the step function."""

@@ -23,6 +23,7 @@ from pegasus.sensors.gps_errors import (
     Rtk,
     error_coefficients,
     error_covariance,
+    error_process,
     position_sigma,
     settling,
 )
@@ -55,6 +56,10 @@ class GpsRows(DelayedRows):
     """Position of the last solution in the world [m]."""
     solved_velocity: Column[Vec3]
     """Velocity of the last solution, local east, north and up [m/s]."""
+    common_position: Column[Vec3]
+    """Wandering position error that all receivers have in common, for a sigma of 1 m; none with RTK."""
+    common_velocity: Column[Vec3]
+    """Velocity error that belongs to it."""
     noise_share: Column[Vec3]
     """Present growth of all errors by the reception, east, north and up."""
     reflection_bias: Column[Vec3]
@@ -118,7 +123,7 @@ def gps(i: int, rows: GpsRows) -> None:
             rows.first_velocity[i] = rows.velocity[body]
             rows.position_error[i] = rows.normal[i, 4]
             rows.velocity_error[i] = rows.normal[i, 4] * p.covariance + rows.normal[i, 5] * p.velocity_root
-        error = rows.position_error[i]
+        own = rows.position_error[i]
         drift = rows.velocity_error[i]
         position, velocity = solved_translation(i, rows)
         # Errors are east, north and up at the receiver.
@@ -134,14 +139,22 @@ def gps(i: int, rows: GpsRows) -> None:
             bias = rows.reflection_bias[i]
         rows.solved_share[i] = share
         rows.solved_used[i] = rows.used[i] * (1 - rows.lost[i])
+        root = p.own_root
+        if p.rtk == 1 and rows.time[0] - rows.since[i] >= p.float_time:
+            root = 1.0
+        error = own * root
+        error_rate = drift * root
+        if root < 1.0:
+            error = error + rows.common_position[i] * p.common_root
+            error_rate = error_rate + rows.common_velocity[i] * p.common_root
         noise = scaled(rows.normal[i, 0], p.position_noise_sigma) + scaled(error, sigma)
         noise = scaled(noise, share) + bias
         rows.solved_position[i] = position + level_turn(noise, cosine, -sine)
-        noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(drift, sigma)
+        noise = scaled(rows.normal[i, 1], p.velocity_noise_sigma) + scaled(error_rate, sigma)
         noise = scaled(noise, share)
         rows.solved_velocity[i] = level_turn(velocity, cosine, sine) + noise
         rows.position_error[i] = (
-            error * p.keep_position
+            own * p.keep_position
             + drift * p.coupling
             + rows.normal[i, 2] * p.drive_position
             + rows.normal[i, 3] * p.drive_shared
@@ -200,6 +213,9 @@ class GPS(CompiledSensor):
     velocity_correlation_time: float = 4.0
     """Time constant tau_v of the velocity error [s]; with sigma_p and tau_p of the position error, the
     velocity error has the sigma sigma_p sqrt((1 + tau_p / tau_v) / tau_p^2): 0.009 m/s by default."""
+    common_share: float = 0.9
+    """Share of the variance of both errors that all receivers of a world have in common, by atmosphere and
+    orbits; base stations correct it."""
     position_noise_density: tuple[float, float, float] = (2e-4, 2e-4, 4e-4)
     """Density of the white noise on position [m/sqrt(Hz)]."""
     velocity_noise_density: tuple[float, float, float] = (0.01, 0.01, 0.02)
@@ -226,6 +242,7 @@ class GPS(CompiledSensor):
     """Sky view among obstacles; an open sky by default."""
 
     def __post_init__(self) -> None:
+        require(0 <= self.common_share <= 1, "common_share", self.common_share, "must be from 0 to 1")
         for name, unit in (
             ("rate_hz", "Hz"),
             ("position_correlation_time", "s"),
@@ -260,7 +277,9 @@ class GPS(CompiledSensor):
             drive_position=float(drive[0, 0]),
             drive_shared=float(drive[0, 1]),
             drive_velocity=float(drive[1, 1]),
-            impaired=int(self.is_fed or self.rtk is not None),
+            own_root=math.sqrt(1.0 - self._share),
+            common_root=math.sqrt(self._share),
+            impaired=int(self._is_impaired or self.rtk is not None),
             rtk=int(self.rtk is not None),
             float_time=rtk.float_time,
             fixed_time=rtk.fixed_time,
@@ -271,7 +290,14 @@ class GPS(CompiledSensor):
 
     def initial(self) -> Mapping[str, Array]:
         """Return empty records."""
-        self.is_fed = self.sky is not None or len(getattr(self.environment, "jammers", ())) > 0
+        self._is_impaired = self.sky is not None or len(getattr(self.environment, "jammers", ())) > 0
+        common = getattr(self.environment, "common_errors", None)
+        self._share, self._common = 0.0, None
+        self._fed: Array | None = None
+        if common is not None and self.common_share > 0.0:
+            times = self.position_correlation_time, self.velocity_correlation_time
+            self._share, self._common = self.common_share, common.find("gps", times, error_process, axes=3)
+        self.is_fed = self._is_impaired or self._common is not None
         self._satellites: tuple[float, Array] = (math.nan, np.zeros((0, 3)))
         slots = np.zeros((self.count, self.delay().slots, 3))
         names = "position_before", "velocity_before", "position_after", "velocity_after"
@@ -282,7 +308,17 @@ class GPS(CompiledSensor):
         }
 
     def feed(self, state: VehicleState) -> None:
-        """Find the reception at the present positions."""
+        """Set the present common errors, and find the reception at the present positions."""
+        if self._common is not None:
+            common = self._common.at(self.vehicle.sensors.now)
+            if common is not self._fed:
+                self._fed = common
+                self.rows["common_position"][...] = common[0]
+                self.rows["common_velocity"][...] = common[1]
+        if self._is_impaired:
+            self._receive(state)
+
+    def _receive(self, state: VehicleState) -> None:
         rows, ratio = self.rows, self.environment.jamming_at(state.position, self._cast)
         rows["noise_share"][...] = np.sqrt(1.0 + ratio)[:, None]
         lost = ratio >= LOSS_RATIO
@@ -297,9 +333,7 @@ class GPS(CompiledSensor):
 
     def _directions(self) -> Array:
         """Return the directions to the satellites, which are renewed every 10 s of simulated time."""
-        time = self.vehicle.sensors.time
-        assert time is not None
-        t = 10.0 * math.floor(float(time[0]) / 10.0)
+        t = 10.0 * math.floor(self.vehicle.sensors.now / 10.0)
         if self._satellites[0] != t:
             origin = self.environment.origin
             self._satellites = t, satellite_directions(origin.latitude, origin.longitude, t)
@@ -319,7 +353,7 @@ class GPS(CompiledSensor):
         states = list(zip(*(column.tolist() for column in columns), strict=True))
         found = {state: self._accuracy(stamp - state[0], *state[1:]) for state in set(states)}
         each = [found[state] for state in states]
-        used = rows["solved_used"].astype(np.int64) if self.is_fed else self.satellite_count
+        used = rows["solved_used"].astype(np.int64) if self._is_impaired else self.satellite_count
         eph, epv, fix_type = (np.array(values) for values in zip(*each, strict=True))
         return GpsReading(
             stamp,
@@ -348,7 +382,7 @@ class GPS(CompiledSensor):
         initial, tau = self.initial_accuracy, self.settling_time
         eph = settling(age, initial=initial, final=self.eph, time_constant=tau) * horizontal
         epv = settling(age, initial=initial, final=self.epv, time_constant=tau) * vertical
-        lost = used == 0 and self.is_fed
+        lost = used == 0 and self._is_impaired
         if lost or age < self.startup_delay or eph > self.fix_2d_accuracy:
             return eph, epv, NO_FIX
         if max(eph, epv) > self.fix_3d_accuracy:

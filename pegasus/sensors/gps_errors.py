@@ -8,6 +8,7 @@ import numpy as np
 from pegasus.base.arrays import Array, row_product
 from pegasus.base.components import require, require_vector
 from pegasus.base.step_math import Real, Vec3, exp, expm1
+from pegasus.environment.common_errors import LinearProcess
 
 
 def error_covariance(position_time: float, velocity_time: float) -> Array:
@@ -52,6 +53,19 @@ def error_coefficients(position_time: float, velocity_time: float, *, dt: float)
     return transition, np.array([[own, shared], [0.0, velocity]])
 
 
+def error_process(position_time: float, velocity_time: float) -> LinearProcess:
+    """Return the process of both errors, for a position error of 1 m, for `CommonErrors`.
+
+    Args:
+        position_time: Time constant of the position error [s].
+        velocity_time: Time constant of the velocity error [s].
+    """
+    interval = min(position_time, velocity_time) / 40
+    (_, shared), (_, variance) = error_covariance(position_time, velocity_time).tolist()
+    initial = np.array([[1.0, 0.0], [shared, math.sqrt(variance - shared * shared)]])
+    return LinearProcess(initial, *error_coefficients(position_time, velocity_time, dt=interval), interval)
+
+
 def settling(t: float, *, initial: float, final: float, time_constant: float) -> float:
     """Return the step response of a first-order filter (AirSim 2017, sec. 3.4.4).
 
@@ -86,6 +100,10 @@ class GpsNoise:
     drive_shared: float
     drive_velocity: float
     """Drive of position and velocity error."""
+    own_root: float
+    """Standard deviation of the receiver's part of a position error of 1 m [m]."""
+    common_root: float
+    """Standard deviation of the part that all receivers have in common [m]."""
     impaired: int
     """1 if the reception varies."""
     rtk: int

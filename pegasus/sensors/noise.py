@@ -3,8 +3,11 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from pegasus.base.components import require
 from pegasus.base.step_math import Vec3, exp, expm1
+from pegasus.environment.common_errors import LinearProcess
 
 
 def white_noise_sigma(noise_density: float, *, rate_hz: float) -> float:
@@ -44,6 +47,17 @@ def gauss_markov_coefficients(sigma: float, *, correlation_time: float, dt: floa
     """
     phi = exp(-dt / correlation_time)
     return phi, sigma * math.sqrt(-expm1(-2 * dt / correlation_time))
+
+
+def gauss_markov_process(correlation_time: float) -> LinearProcess:
+    """Return the Gauss-Markov process of unit variance for `CommonErrors`.
+
+    Args:
+        correlation_time: Time constant tau [s].
+    """
+    interval = correlation_time / 2000
+    phi, drive = gauss_markov_coefficients(1.0, correlation_time=correlation_time, dt=interval)
+    return LinearProcess(np.ones((1, 1)), np.array([[phi]]), np.array([[drive]]), interval)
 
 
 @dataclass(frozen=True)

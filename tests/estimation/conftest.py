@@ -7,6 +7,7 @@ import pytest
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
 from pegasus.estimation import EKF
+from pegasus.sensors import GPS, Barometer
 
 HEIGHT = 12.0
 """Height of the flights [m]: well above the error of the altitude by GPS and barometer."""
@@ -25,6 +26,10 @@ def flight() -> Callable[..., tuple[Simulation, Multirotor]]:
         options = {"spacing": 15.0, **options} if options.get("count", 1) > 1 else options
         estimator = EKF() if estimator is None else estimator
         flown = Multirotor(vehicle, backends=backends, estimator=estimator, **options)
+        for sensor in flown.sensors.values():
+            if isinstance(sensor, GPS | Barometer):
+                # Copies count as independent samples of the errors.
+                sensor.common_share = 0.0
         return simulation, simulation.add(flown)
 
     yield make

@@ -258,7 +258,7 @@ def test_velocity_compass_and_position_agree_far_away(
 
 def test_errors_are_east_north_and_up_of_the_receiver(bench: Any) -> None:
     """Accuracies given per axis would be those of the map, which is turned far from its origin."""
-    gps = GPS(latency=0.0, **(QUIET | {"position_error_sigma": (5.0, 0.0, 0.0)}))
+    gps = GPS(latency=0.0, common_share=0.0, **(QUIET | {"position_error_sigma": (5.0, 0.0, 0.0)}))
     # Here true north is along -x of the map.
     bench.environment = Environment(origin=Geodetic(90.0, 0.0))
     state = bench.bind(gps, count=200)

@@ -58,7 +58,8 @@ def near(bench: Any, distances: list[float], **changes: Any) -> tuple[GPS, Any]:
 def test_errors_near_a_jammer_grow_by_its_power(bench: Any) -> None:
     """Errors would not follow the carrier to noise density, or be stated otherwise than they are."""
     distance, count = 100.0, 1000
-    gps, state = near(bench, [distance] * count + [1e6] * count, position_noise_density=(0.0, 0.0, 0.0))
+    places, quiet = [distance] * count + [1e6] * count, {"position_noise_density": (0.0, 0.0, 0.0)}
+    gps, state = near(bench, places, common_share=0.0, **quiet)
     reading = bench.readings(gps, state, 100)[-1]
     share = math.sqrt(1 + LOSS * (50.0 / distance) ** 2)
     error = gps.rows["solved_position"] - state.position
