@@ -137,7 +137,7 @@ def encode(message: Any, *, sequence: int, system: int = 1, component: int = 200
     """
     template = getattr(message, "template", None)
     if template is None:
-        writer = dialect().MAVLink(None, system, component)
+        writer = _writer(system, component)
         writer.seq = sequence & 0xFF
         return bytes(message.pack(writer))
     frame: bytes = template.frame(message, bytes((0, 0, sequence & 0xFF, system, component)))
@@ -149,16 +149,17 @@ class Decoder:
 
     Args:
         names: Names of the messages to decode; all of the dialect if none is given.
+        rest: Called with all other bytes.
     """
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, rest: Callable[[bytes], None] = lambda _: None) -> None:
         kinds = {kind.msgname: kind for kind in dialect().mavlink_map.values()}
         self._wanted: dict[bytes, tuple[bytes, Template | None]] = {}
         """CRC_EXTRA and template, if there is one, by message id."""
         for name in names or kinds:
             number, extra = _identity(kinds[name])
             self._wanted[number] = extra, getattr(message_type(name), "template", None)
-        self._checksum = dialect().mcrf4xx
+        self._checksum, self._rest = dialect().mcrf4xx, rest
         self._reader = dialect().MAVLink(None)
         self._waiting = b""
         self.bad_byte_count = 0
@@ -175,10 +176,12 @@ class Decoder:
         while True:
             start = data.find(_START, at)
             if start < 0:
-                self.bad_byte_count += end - at
+                if at < end:
+                    self._skip(data[at:])
                 self._waiting = b""
                 return
-            self.bad_byte_count += start - at
+            if start > at:
+                self._skip(data[at:start])
             at = start
             if end - at < _HEADER_SIZE:
                 break
@@ -198,9 +201,19 @@ class Decoder:
                     at += size
                     continue
             # Not a frame to decode: the next one may begin within these bytes.
+            self._skip(_START)
             at += 1
-            self.bad_byte_count += 1
         self._waiting = data[at:]
+
+    def _skip(self, data: bytes) -> None:
+        self.bad_byte_count += len(data)
+        self._rest(data)
+
+
+@cache
+def _writer(system: int, component: int) -> Any:
+    """Return pymavlink's writer of frames of a sender."""
+    return dialect().MAVLink(None, system, component)
 
 
 def _identity(kind: Any) -> tuple[bytes, bytes]:

@@ -99,37 +99,36 @@ class FailureListener:
     """Commands to inject failures, from the links of N autopilots.
 
     Args:
-        links: Function that opens a link to each autopilot.
-        systems: System id of each.
+        links: Links with the copy at their other end; an autopilot may have several.
+        systems: System id of each autopilot.
         vehicle: The vehicle.
         rotors: Map from outputs to rotors.
     """
 
     def __init__(
         self,
-        links: Sequence[Callable[[], Link]],
+        links: Sequence[tuple[int, Link]],
         systems: Sequence[int],
         vehicle: "Multirotor",
         rotors: RotorMap,
     ) -> None:
-        self._links = [open_link() for open_link in links]
-        self._decoders = [Decoder("COMMAND_LONG") for _ in links]
+        self._lines = [(copy, link, Decoder("COMMAND_LONG")) for copy, link in links]
         self._systems, self._vehicle, self._rotors = systems, vehicle, rotors
         self._labels: dict[tuple[int, int], list[str]] = {}
         self._sequence = 0
 
     def read(self) -> None:
         """Inject the failures that were asked for since the last call, and acknowledge them."""
-        for copy, (link, decoder) in enumerate(zip(self._links, self._decoders, strict=True)):
+        for copy, link, decoder in self._lines:
             if not link.has_pending:
                 continue
             for command in decoder.feed(link.receive()):
                 if command.command == INJECT_FAILURE:
-                    self._answer(copy, self._take(copy, command))
+                    self._answer(copy, link, self._take(copy, command))
 
     def close(self) -> None:
         """Close the links."""
-        for link in self._links:
+        for _, link, _ in self._lines:
             link.close()
 
     def _take(self, copy: int, command: Any) -> int:
@@ -152,7 +151,7 @@ class FailureListener:
         self._labels.setdefault((copy, unit), []).extend(labels)
         return ACCEPTED
 
-    def _answer(self, copy: int, result: int) -> None:
+    def _answer(self, copy: int, link: Link, result: int) -> None:
         ack = make_message(
             "COMMAND_ACK",
             command=INJECT_FAILURE,
@@ -161,7 +160,7 @@ class FailureListener:
             target_component=_AUTOPILOT,
         )
         try:
-            self._links[copy].send(encode(ack, sequence=self._sequence, system=self._systems[copy]))
+            link.send(encode(ack, sequence=self._sequence, system=self._systems[copy]))
         except LinkClosedError:
             return
         self._sequence += 1

@@ -63,13 +63,13 @@ class HilInstance:
         self.received_at = time.monotonic()
         """Wall time of its connection or last answer [s]."""
         self.hub = LinkHub(link)
-        """Hub by which others share the link."""
+        """Hub by which others share the link; they get all messages but the answers."""
         self.trouble: str | None = None
         """Last failure; None if there was none."""
         self._rotors, self._system, self._hold_time = rotors, system, hold_time
         self._rest = [0.0] * len(rotors.channels)
         self._speeds = self._rest
-        self._decoder = Decoder("HIL_ACTUATOR_CONTROLS")
+        self._decoder = self._new_decoder()
         self._sequence = 0
         self._outgoing: list[bytes] = []
         self._sampled: dict[bytes, int] = {}
@@ -171,7 +171,7 @@ class HilInstance:
             _log.info("%s is connected%s", self.name, " again" if self.was_connected else "")
             self.was_connected, self.received_at = True, time.monotonic()
             self.phase, self._steady = Phase.STARTING, _STEADY
-            self._decoder = Decoder("HIL_ACTUATOR_CONTROLS")
+            self._decoder = self._new_decoder()
             self._epoch, self.is_clocked = None, False
             self._forget()
             return True
@@ -180,7 +180,6 @@ class HilInstance:
         except LinkClosedError as error:
             self._disconnect(str(error))
             return True
-        self.hub.deliver(data)
         for message in self._decoder.feed(data):
             self._take(message)
         return bool(data)
@@ -214,6 +213,9 @@ class HilInstance:
                 _log.warning("%s %s at t = %.3f s; its rotors stop", self.name, self.trouble, t)
             self.armed, self._speeds = False, self._rest
         return self._speeds
+
+    def _new_decoder(self) -> Decoder:
+        return Decoder("HIL_ACTUATOR_CONTROLS", rest=self.hub.deliver)
 
     def _take(self, message: Any) -> None:
         self.lockstep = bool(message.flags & _LOCKSTEP)

@@ -123,7 +123,6 @@ class PX4(Backend):
         self._pilot: Pilot | None = None
         self._listener: EstimateListener | None = None
         self._failures: FailureListener | None = None
-        self._command_failures: FailureListener | None = None
         self._battery: BatteryTelemetry | None = None
         if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
             self.trajectory = trajectory_from_spec(self.trajectory)
@@ -220,7 +219,7 @@ class PX4(Backend):
         # Compiled before the autopilots start, which would wait for it.
         self._truth = Truth(vehicle.state, vehicle.environment)
         numbers = range(self.first_instance, self.first_instance + vehicle.count)
-        hubs = [instance.hub for instance in self._instances]
+        hubs = hil_hubs = [instance.hub for instance in self._instances]
         if self.connection is None:
             # The offboard port is left to the user: PX4 answers only its first partner there.
             self._hubs = hubs = [LinkHub(UdpLink("127.0.0.1", PAYLOAD_PORT + number)) for number in numbers]
@@ -234,14 +233,8 @@ class PX4(Backend):
         )
         self.estimate = self._listener.estimate
         self._failures = FailureListener(
-            [instance.hub.tap for instance in self._instances],
+            [(copy, hub.tap()) for group in (hil_hubs, self._hubs) for copy, hub in enumerate(group)],
             [number + 1 for number in numbers],
-            vehicle,
-            self._rotors,
-        )
-        self._command_failures = FailureListener(
-            [hub.tap for hub in self._hubs],
-            [number + 1 for number in numbers][: len(self._hubs)],
             vehicle,
             self._rotors,
         )
@@ -299,9 +292,8 @@ class PX4(Backend):
             if imu is not None:
                 instance.add_sensor(self._messages[0].message(i, times[i], forces[i], rates[i]))
             instance.send(t)
-        for failures in (self._failures, self._command_failures):
-            if failures is not None:
-                failures.read()
+        if self._failures is not None:
+            self._failures.read()
         if self._listener is not None:
             self._listener.update(t, state, present=present)
         if self._battery is not None:
@@ -336,11 +328,10 @@ class PX4(Backend):
             for hub in self._hubs:
                 hub.link.close()
             self._links, self._instances, self._hubs = [], [], []
-            followers = (self._pilot, self._listener, self._failures, self._command_failures, self._battery)
-            for follower in followers:
+            for follower in (self._pilot, self._listener, self._failures, self._battery):
                 if follower is not None:
                     follower.close()
-            self._pilot = self._listener = self._failures = self._command_failures = self._battery = None
+            self._pilot = self._listener = self._failures = self._battery = None
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None

@@ -49,7 +49,7 @@ def asked():
         )
         rotors = rotor_map(vehicle.spec.px4, vehicle, output_count=16, field="px4")
         wires = [Wire(), Wire()]
-        listener = FailureListener([lambda w=w: w for w in wires], [1, 2], vehicle, rotors)
+        listener = FailureListener(list(enumerate(wires)), [1, 2], vehicle, rotors)
 
         def ask(unit, kind, instance=0):
             command = make_message(
