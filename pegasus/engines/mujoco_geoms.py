@@ -77,6 +77,7 @@ class MujocoGeoms:
         self._hulls: dict[object, str] = {}
         self._shown: dict[object, str] = {}
         self._parts: dict[object, ConvexParts] = {}
+        self._deviations: dict[str, float] = {}
         self._fields: dict[object, tuple[HeightField, str] | None] = {}
 
     def add_world(self, colliders: Iterable[Collider]) -> Any:
@@ -102,6 +103,13 @@ class MujocoGeoms:
         self._surfaces = mujoco.MjSpec()
         for collider in surfaces:
             self._add_surface(collider, limit=int(np.clip(share, _FEWEST_PLATES, PLATE_LIMIT)))
+        if self._deviations:
+            _log.warning(
+                "%s%s: too many faces for exact contacts; they may deviate by up to %.2g m",
+                next(iter(self._deviations)),
+                f" and {len(self._deviations) - 1} more" if len(self._deviations) > 1 else "",
+                max(self._deviations.values()),
+            )
         return self._surfaces.compile()
 
     def add_to_body(self, element: Any, collider: Collider) -> None:
@@ -211,9 +219,7 @@ class MujocoGeoms:
             if len(faces) > limit and (field is None or field.deviation > THINNEST):
                 field = sampled_height_field(vertices, faces, THINNEST)
                 if field is not None and field.deviation > THINNEST:
-                    _log.warning(
-                        "%s: its height field deviates by up to %.3g m", collider.path, field.deviation
-                    )
+                    self._deviations[collider.path] = field.deviation
             if field is not None and (len(faces) > limit or field.deviation <= THINNEST):
                 self._fields[key] = field, self._add_field(field)
         return self._fields[key]
@@ -255,11 +261,7 @@ class MujocoGeoms:
             if parts.deviation * size > _COARSE and len(prototype) <= _QUICKLY_SOLVED:
                 parts = min(parts, self._solid(collider), key=lambda found: found.deviation)
             if parts.deviation * size > THINNEST:
-                _log.warning(
-                    "%s: has too many faces for exact contacts; they may deviate by up to %.2g m",
-                    collider.path,
-                    parts.deviation * size,
-                )
+                self._deviations[collider.path] = parts.deviation * size
             self._parts[key, size] = parts
         return self._parts[key, size]
 

@@ -27,33 +27,24 @@ _TYPES = {
 }
 
 
-def resolve_documents(stage: Usd.Stage) -> None:
-    """Replace references to MaterialX documents by converted layers, in memory.
+def materialx_layer(document: Path) -> Path:
+    """Return the layer of a MaterialX document, kept in the user's cache.
 
     Args:
-        stage: A stage of files.
+        document: The document.
 
     Raises:
-        ConfigError: If a document is not valid.
+        ConfigError: If it is not valid.
     """
-    if Sdf.FileFormat.FindByExtension("mtlx") is not None:
-        return
-    for layer in stage.GetUsedLayers():
-        for path in sorted(layer.GetCompositionAssetDependencies()):
-            document = Path(layer.ComputeAbsolutePath(path))
-            if document.suffix.lower() != ".mtlx" or not document.is_file() or not layer.permissionToEdit:
-                continue
-            try:
-                converted = _converted(document)
-            except (ElementTree.ParseError, ValueError, TypeError) as error:
-                raise ConfigError(
-                    f"is not valid MaterialX: {error}", file=document, remedy="export it again"
-                ) from None
-            layer.UpdateCompositionAssetDependency(path, str(converted))
+    try:
+        return _converted(document)
+    except (ElementTree.ParseError, ValueError, TypeError) as error:
+        raise ConfigError(
+            f"is not valid MaterialX: {error}", file=document, remedy="export it again"
+        ) from None
 
 
 def _converted(document: Path) -> Path:
-    """Return the layer of a document, kept in the user's cache."""
     content = document.read_bytes()
     digest = hashlib.sha256(str(document).encode() + b"\0" + content).hexdigest()[:24]
     path = user_cache() / "materialx" / f"{digest}.usda"

@@ -318,9 +318,7 @@ def _expand(
     else:
         needed, picked = 1, np.zeros_like(polygons.corners)
     if len(array) < needed:
-        notices.add(
-            f"{interpolation} {name} left out: {len(array)} values, not {needed}", polygons.prim.GetPath()
-        )
+        notices.add(f"{interpolation} {name} left out: fewer values than needed", polygons.prim.GetPath())
         return None
     if refinement is not None:
         array = refinement.interpolated(array[:needed], str(interpolation)).astype(np.float32)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pxr import Tf, Usd, UsdGeom, UsdUtils
+from pxr import Sdf, Tf, Usd, UsdGeom, UsdUtils
 
 from pegasus.base.arrays import Array, sum_along
 from pegasus.base.errors import ConfigError
 from pegasus.base.file_kinds import refuse_other_kinds
 from pegasus.base.system import GLTF_SUFFIXES, SCENE_SUFFIXES
 from pegasus.scene.gltf import NOTICES, PARTS, usd_file
-from pegasus.scene.materialx_files import SOURCE, resolve_documents
+from pegasus.scene.materialx_files import SOURCE, materialx_layer
 
 
 class Notices:
@@ -110,7 +110,7 @@ def open_stage(path: str | Path) -> Usd.Stage:
         with quiet(Notices()):
             file = usd_file(file)
             stage = Usd.Stage.Open(str(file))
-            resolve_documents(stage)
+            _resolve_documents(stage)
     except Tf.ErrorException as error:
         raise ConfigError(
             f"is not valid USD: {_reason(error, file)}",
@@ -128,6 +128,20 @@ def open_stage(path: str | Path) -> Usd.Stage:
             remedy="check that its references resolve and that its prims are active",
         )
     return stage
+
+
+def _resolve_documents(stage: Usd.Stage) -> None:
+    """Replace references to files that OpenUSD lacks plugins for by converted layers, in memory."""
+    converters = {".mtlx": materialx_layer, **dict.fromkeys(GLTF_SUFFIXES, usd_file)}
+    for suffix in list(converters):
+        if Sdf.FileFormat.FindByExtension(suffix[1:]) is not None:
+            del converters[suffix]
+    for layer in stage.GetUsedLayers():
+        for path in sorted(layer.GetCompositionAssetDependencies()):
+            document = Path(layer.ComputeAbsolutePath(path))
+            convert = converters.get(document.suffix.lower())
+            if convert is not None and document.is_file() and layer.permissionToEdit:
+                layer.UpdateCompositionAssetDependency(path, str(convert(document)))
 
 
 def stage_files(stage: Usd.Stage) -> list[str]:
@@ -190,10 +204,25 @@ def stage_frame(stage: Usd.Stage, notices: Notices) -> StageFrame:
 
 def note_unresolved(stage: Usd.Stage, notices: Notices) -> None:
     """Add a notice for every unresolved reference, payload and sublayer, and what a conversion left out."""
-    for line in stage.GetRootLayer().customLayerData.get(NOTICES, "").splitlines():
-        notices.add(line, stage_source(stage))
+    for layer in stage.GetUsedLayers():
+        data = layer.customLayerData
+        for line in data.get(NOTICES, "").splitlines():
+            notices.add(line, data[SOURCE])
+        if NOTICES in data and layer != stage.GetRootLayer():
+            mismatched = UsdGeom.GetStageUpAxis(stage) != UsdGeom.Tokens.y
+            if mismatched or UsdGeom.GetStageMetersPerUnit(stage) != 1.0:
+                notices.add(
+                    "glTF file referenced as it is, in metres with y up: turn and scale it", data[SOURCE]
+                )
     for problem in sorted({str(error) for error in stage.GetCompositionErrors()}):
-        notices.add(" ".join(problem.split()))
+        notices.add(*_grouped(problem))
+
+
+def _grouped(problem: str) -> tuple[str, str | None]:
+    """Return a diagnostic of OpenUSD without the prim at its end, and that prim."""
+    text = " ".join(problem.split())
+    found = re.fullmatch(r"(.*?)\s?<(/[^<>]*)>\.?", text)
+    return (found[1], found[2]) if found else (text, None)
 
 
 @contextmanager
@@ -205,7 +234,7 @@ def quiet(notices: Notices) -> Iterator[None]:
         yield
     finally:
         for warning in delegate.TakeUncoalescedDiagnostics():
-            notices.add(" ".join(warning.commentary.split()))
+            notices.add(*_grouped(warning.commentary))
         # OpenUSD prints again once the delegate is gone.
         del delegate
 

@@ -4,6 +4,7 @@ import gc
 import logging
 import sys
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import mesh_shapes
@@ -415,3 +416,14 @@ def test_a_mesh_is_compiled_from_its_own_vertices_and_faces():
             wanted = getattr(compiled, name)
             assert len(wanted)
             np.testing.assert_array_equal(getattr(engine._model, name)[: len(wanted)], wanted, err_msg=name)
+
+
+def test_deviations_of_many_meshes_are_one_line(caplog, monkeypatch):
+    """A world of a thousand such meshes would print a thousand lines."""
+    monkeypatch.setattr("pegasus.engines.mujoco_geoms.PLATE_LIMIT", 500)
+    tori = [mesh(*mesh_shapes.torus(5.0 + k, 2.0, 60, 30)) for k in range(3)]
+    tori = [replace(torus, path=f"/World/torus_{k}") for k, torus in enumerate(tori)]
+    with caplog.at_level(logging.WARNING):
+        engine_with(*tori)
+    (line,) = [record.getMessage() for record in caplog.records if "too many faces" in record.getMessage()]
+    assert line.startswith("/World/torus_0 and 2 more: ")

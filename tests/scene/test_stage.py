@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gltf_model import Model
 from pxr import Tf, Usd, UsdGeom
 
 from pegasus.base.errors import ConfigError
-from pegasus.scene.stage import Notices, open_stage, quiet, stage_frame
+from pegasus.scene.stage import Notices, open_stage, quiet, scene_files, stage_frame
 from pegasus.scene.translation import translate
 
 CUBE = 'def Cube "Box" {}\n'
@@ -131,3 +132,19 @@ def test_the_same_message_is_one_line() -> None:
     notices.add("no collider")
     notices.add("left out", "/Rope")
     assert notices.lines() == ["/J0 and 3 more: joint ignored", "no collider", "/Rope: left out"]
+
+
+def test_usd_files_reference_gltf_files(tmp_path: Path) -> None:
+    """A referenced glTF file would be missing, or turned without a word."""
+    model = Model()
+    model.mesh(model.part())
+    model.glb(tmp_path / "m.glb")
+    parts = [f'def Xform "{name}" (references = @{file}@) {{}}\n' for name, file in
+             (("A", "m.glb"), ("B", "m.glb"), ("C", "no.usd"), ("D", "no.usd"))]  # fmt: skip
+    path = write(tmp_path / "w.usda", HEADER + "".join(parts))
+    scene = translate(path)
+    assert [item.path.split("/")[1] for item in scene.instances] == ["A", "B"]
+    assert [line for line in scene.warnings if "y up: turn and scale it" in line]
+    (missing,) = [line for line in scene.warnings if "no.usd" in line]
+    assert missing.startswith("/C and 1 more: ")
+    assert scene_files(path) == [path, tmp_path / "m.glb"]
