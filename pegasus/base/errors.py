@@ -16,6 +16,10 @@ _EXTRAS = {
     "xarray": ("xarray", "xarray", "a data set"),
 }
 """Packages by their modules, with the extra that installs each and what needs it."""
+_VERY_CLOSE = 0.8
+"""Similarity from which on a name is taken for misspelt, whatever its words."""
+_FAMILY = 3
+"""Largest number of names with the same first word that are asked for."""
 
 
 class ConfigError(ValueError):
@@ -133,9 +137,16 @@ def package_error(error: ModuleNotFoundError) -> ConfigError:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> list[str]:
-    """Return, in a list, the question for the known name most like a misspelt one; [] if none is alike."""
+    """Return, in a list, the question for the known names most like a wrong one; [] if none is alike.
+
+    Unless a spelling is very close, names with the same first word go first: motor_loss for motor_failure.
+    """
     import difflib  # Imported on use: no command without a misspelling needs it.
 
     plain = {other.lower().replace("-", "_"): other for other in sorted(known)}
-    alike = difflib.get_close_matches(name.lower().replace("-", "_"), plain, n=1)
-    return [f"did you mean {plain[other]}?" for other in alike]
+    wrong = name.lower().replace("-", "_")
+    family = [other for other in plain if "_" in wrong and other.partition("_")[0] == wrong.partition("_")[0]]
+    alike = difflib.get_close_matches(wrong, plain, n=1, cutoff=_VERY_CLOSE)
+    alike = alike or difflib.get_close_matches(wrong, family, n=_FAMILY, cutoff=0.0)
+    alike = alike or difflib.get_close_matches(wrong, plain, n=1)
+    return [f"did you mean {', or '.join(plain[other] for other in alike)}?"] if alike else []

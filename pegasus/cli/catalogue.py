@@ -1,6 +1,7 @@
 """The commands `pegasus list`, `show` and `check`."""
 
 import json
+import textwrap
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -42,6 +43,7 @@ class Calibration(StrEnum):
     CAMCHAIN = "camchain"
 
 
+_PIPE_WIDTH = 110
 _FILES = (Kind.WORLDS, Kind.VEHICLES, Kind.SCENARIOS)
 
 
@@ -104,11 +106,18 @@ def show_vehicle(
         flow = False if kalibr is Calibration.IMU else None
         print(yaml.safe_dump(content, sort_keys=False, default_flow_style=flow, width=110), end="")
         return
+    terminal, sheet = console(), vehicle_sheet(name)
+    if not terminal.is_terminal:
+        width = max(len(label) for label, _ in sheet) + 2
+        for label, value in sheet:
+            lines = textwrap.wrap(value, _PIPE_WIDTH - width, break_long_words=False, break_on_hyphens=False)
+            print(f"{label:<{width}}" + f"\n{width * ' '}".join(lines))
+        return
     table = Table("", "", show_header=False, box=None)
     table.columns[1].overflow = "fold"
-    for label, value in vehicle_sheet(name):
+    for label, value in sheet:
         table.add_row(Text(label), Text(value))
-    console().print(table)
+    terminal.print(table)
 
 
 @show.command("world")

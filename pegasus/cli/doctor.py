@@ -64,7 +64,7 @@ class Finding:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
 ) -> None:
-    """Report what is installed, and the remedy for what is missing; in a pipe, only what is missing."""
+    """Report what is installed, and the remedy for what is missing; in a pipe, only what is not found."""
     findings = examine()
     missing = [finding for finding in findings if finding.status is Status.MISSING]
     terminal = console()
@@ -76,7 +76,12 @@ def doctor(
     else:
         for finding in missing:
             print(f"missing: {finding.subject}: {finding.found}; {finding.remedy}")
-        print(f"Pegasus {__version__}: {f'{len(missing)} parts are missing' if missing else 'ready to fly'}")
+        optional = [finding for finding in findings if finding.status is Status.OPTIONAL]
+        for finding in optional:
+            print(f"optional: {finding.subject}: {finding.found}; {finding.remedy}")
+        lacking = f", without {', '.join(finding.subject for finding in optional)}" if optional else ""
+        state = f"{len(missing)} parts are missing" if missing else f"ready to fly{lacking}"
+        print(f"Pegasus {__version__}: {state}")
     if missing:
         raise typer.Exit(1)
 

@@ -8,6 +8,10 @@ from typing import Any
 from pegasus.base.errors import ConfigError, did_you_mean
 from pegasus.base.system import SCENE_SUFFIXES
 
+_MISSION = ("trajectory", "relative", "spin_up", "idle_ratio")
+"""Fields that all controllers have; another one keeps them."""
+_WITHOUT_MISSION = ("px4", "ardupilot", "ros2")
+"""Backends that are no controllers."""
 CHANGES = "changes"
 """Place that errors in changes name in place of a file."""
 
@@ -42,10 +46,15 @@ class Changes:
             try:
                 for place, name, where in list(_places(changed, path.split("."), ())):
                     full = ".".join(map(str, (*where, name)))
-                    # Parameters of the former model mean nothing to another one.
+                    # Other parameters of the former model mean nothing to another one.
                     component = name == "model" and not (where[:1] == ("vehicles",) and len(where) == 2)
-                    if component and place.get("model") != self._values[path]:
+                    if component and place.get("model") != (model := self._values[path]):
+                        common = (
+                            () if model in _WITHOUT_MISSION or where[-2:-1] != ("backends",) else _MISSION
+                        )
+                        kept = {field: place[field] for field in common if field in place}
                         place.clear()
+                        place.update(kept)
                     place[name] = copy.deepcopy(self._values[path])
                     self._given[full] = path
             except ConfigError as error:

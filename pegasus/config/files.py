@@ -71,6 +71,18 @@ def described_vehicle(content: Mapping[str, Any]) -> VehicleSpec:
     return parse(_extended("vehicles", content, Path(), []), VehicleSpec)
 
 
+def described_world(content: Mapping[str, Any]) -> WorldSpec:
+    """Return the description of a world given as a mapping, which may extend a world.
+
+    Args:
+        content: Fields by name, as in a file in the current folder.
+
+    Raises:
+        ConfigError: If a field is unknown, missing or not allowed.
+    """
+    return _placed(parse(_extended("worlds", content, Path(), []), WorldSpec), Path())
+
+
 def load_scenario(name: str | Path, changes: Changes | None = None) -> tuple[ScenarioSpec, Path]:
     """Return a scenario and the file that it came from.
 

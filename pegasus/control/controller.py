@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -109,6 +109,17 @@ class Controller(Backend):
     thrust_share: ClassVar[float] = 1.0
     """Share of the largest thrust used for acceleration; the rest is reserved for attitude control."""
 
+    def __new__(cls, *_: Any, **parameters: Any) -> Self:
+        """Validate the names of the parameters of a class that is not a dataclass."""
+        unknown = parameters.keys() - {field.name for field in fields(cls)}
+        if unknown and "__init__" not in vars(cls):
+            raise ConfigError(
+                "is not a parameter: the class is not a dataclass of its own",
+                field=f"{cls.__name__}.{min(unknown)}",
+                remedy="write @dataclass(eq=False) above the class, and declare it as a field with a type",
+            )
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         self.trajectory = _trajectories(self.trajectory)
         self._own = self._checked()
@@ -164,7 +175,7 @@ class Controller(Backend):
             dt: Time since the previous call [s]; 0 at the first.
         """
         if self._drive is not None:
-            return self._drive.drive(*self.wrench(state, reference, dt))
+            return self._drive.drive(*self._own_wrench(state, reference, dt))
         return self._law_step(state, reference, dt)
 
     def reset(self, copies: IntArray) -> None:
@@ -180,8 +191,15 @@ class Controller(Backend):
         """Store the vehicle's mass properties, rotors and environment.
 
         Raises:
-            ConfigError: If its rotors cannot control it, or cannot lift it.
+            ConfigError: If its rotors cannot control it, or cannot lift it, or it has not been initialized.
         """
+        if "_mission" not in vars(self):
+            raise ConfigError(
+                "has an __init__ that does not call that of Controller",
+                field=type(self).__name__,
+                remedy="write @dataclass(eq=False) above the class and parameters as its fields, or call "
+                "super().__init__(trajectory)",
+            )
         self._estimator = vehicle.estimator
         self.count, self.mass, self.inertia = vehicle.count, vehicle.mass, vehicle.inertia
         self._curve, self._environment = vehicle.thrust_curve, vehicle.environment
@@ -389,6 +407,23 @@ class Controller(Backend):
             found.append(float((room[used] / share[used]).min()) / float(self.inertia[axis, axis]))
         roll, pitch, yaw = found
         return roll, pitch, yaw
+
+    def _own_wrench(self, state: VehicleState, reference: Reference, dt: float) -> tuple[Array, Array]:
+        """Return the wrench of a custom controller, after validation of its shape."""
+        wrench, shapes = self.wrench(state, reference, dt), ((self.count, 3), (3,))
+        if (
+            isinstance(wrench, tuple)
+            and len(wrench) == 2
+            and all(np.shape(part) in shapes for part in wrench)
+        ):
+            return wrench[0], wrench[1]
+        parts = wrench if isinstance(wrench, tuple | list) else (wrench,)
+        raise ConfigError(
+            f"must return a force [N] and a torque [N m], each of shape {shapes[0]}: one row per copy",
+            field=f"shapes of {type(self).__name__}.wrench",
+            value=[np.shape(part) for part in parts],
+            remedy="return force, torque",
+        )
 
     @property
     def _law_step(self) -> ControlStep:

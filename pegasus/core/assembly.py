@@ -1,14 +1,14 @@
 """World, vehicles, scene, engine and host application of a simulation, by the names that users give."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pegasus.base.errors import ConfigError, did_you_mean, package_error
 from pegasus.base.system import SCENE_SUFFIXES
-from pegasus.config.files import described_vehicle, load_vehicle, load_world
-from pegasus.config.scenario import SpawnPoint, VehicleSpec, WorldSpec
+from pegasus.config.files import described_vehicle, described_world, load_vehicle, load_world
+from pegasus.config.scenario import Component, SpawnPoint, VehicleSpec, WorldSpec, parse
 from pegasus.core.engine import DEFAULT_ENGINE, ENGINES, Engine
 from pegasus.core.host import HOSTS, Host, running_host
 from pegasus.scene.scene import Scene
@@ -16,18 +16,33 @@ from pegasus.scene.scene import Scene
 _LOG = logging.getLogger(__name__)
 
 
-def world_of(world: str | Path | WorldSpec) -> tuple[WorldSpec, Path | None]:
+def world_of(world: str | Path | Mapping[str, Any] | WorldSpec) -> tuple[WorldSpec, Path | None]:
     """Return the description of a world, and the file that it came from.
 
     Args:
-        world: Name of a shipped world, path of a YAML or USD file, or a description.
+        world: Name of a shipped world, path of a YAML or USD file, its content, or a description.
     """
     if isinstance(world, WorldSpec):
         return world, None
+    if isinstance(world, Mapping):
+        return described_world(world), None
     path = Path(world).expanduser()
     if path.suffix.lower() in SCENE_SUFFIXES:
         return WorldSpec(name=path.stem, usd=path.resolve()), None
     return load_world(world)
+
+
+def with_wind(world: WorldSpec, wind: Component | Sequence[Component]) -> WorldSpec:
+    """Return the description of a world with another wind.
+
+    Args:
+        world: The world.
+        wind: The wind as in a world file: its fields, or a list of winds that are added up.
+
+    Raises:
+        ConfigError: If it is no wind.
+    """
+    return parse({**world.model_dump(), "wind": wind}, WorldSpec)
 
 
 def vehicle_of(model: str | Path | Mapping[str, Any] | VehicleSpec) -> tuple[VehicleSpec, Path | None]:

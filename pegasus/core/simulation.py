@@ -4,7 +4,7 @@ import copy
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +15,8 @@ import numpy as np
 from pegasus.base.components import require, require_positive
 from pegasus.base.errors import ConfigError
 from pegasus.base.streams import stream
-from pegasus.config.scenario import WorldSpec
-from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, world_of
+from pegasus.config.scenario import Component, WorldSpec
+from pegasus.core.assembly import engine_of, host_of, placed_world, scene_of, with_wind, world_of
 from pegasus.core.backend import Failure
 from pegasus.core.engine import DEFAULT_ENGINE, Engine
 from pegasus.core.multirotor import Multirotor
@@ -50,7 +50,9 @@ class Simulation:
     Use it as a context manager, which stops backends and closes recordings also after an error.
 
     Args:
-        world: Name of a shipped world, path of a YAML or USD file, or a description.
+        world: Name of a shipped world, path of a YAML or USD file, the content of a world file, such as
+            `{"extends": "town", "gravity": {"model": "uniform"}}`, or a description.
+        wind: Wind in place of that of the world, as in a world file: `{"mean_velocity": [4, 0, 0]}`.
         engine: `mujoco`, `isaac` for Isaac Sim, `auto` for Isaac Sim within it and MuJoCo elsewhere, or an
             engine.
         rate: Physics steps per simulated second [Hz].
@@ -67,8 +69,9 @@ class Simulation:
 
     def __init__(
         self,
-        world: str | Path | WorldSpec = "flat",
+        world: str | Path | Mapping[str, Any] | WorldSpec = "flat",
         *,
+        wind: Component | Sequence[Component] | None = None,
         engine: str | Engine = "auto",
         rate: float = 250.0,
         seed: int = 0,
@@ -76,15 +79,20 @@ class Simulation:
         renderer: str | Renderer = "auto",
         alter_scene: Callable[[Scene, WorldSpec], Scene] | None = None,
     ) -> None:
-        require(0 < rate <= 1e5, "rate", rate, "must be above 0 and at most 100000 Hz")
+        allowed = "must be a rate, from 1 to 100000 steps per second"
+        remedy = f"a step of {rate:g} s has the rate {1 / rate:g}" if 0 < rate < 1 else None
+        require(1 <= rate <= 1e5, "rate", rate, allowed, remedy)
         valid_seed = isinstance(seed, int | np.integer) and 0 <= seed < 2**63
         require(valid_seed, "seed", seed, "must be a whole number from 0 up to 2**63 - 1")
         world, file = world_of(world)
+        if wind is not None:
+            world = with_wind(world, wind)
         self.rate, self.seed = float(rate), int(seed)
         try:
             self.environment = Environment.from_spec(world)
         except ConfigError as error:
-            raise error.within(file=file) from None
+            is_argument = wind is not None and (error.field or "").startswith("wind")
+            raise error.within(file=None if is_argument else file) from None
         self.given_world = world
         """The world as it was described, before a generator made its scene."""
         self.world = placed_world(world, file)
@@ -276,7 +284,12 @@ class Simulation:
 
         Args:
             count: Number of steps.
+
+        Raises:
+            ConfigError: If it is not a whole number.
         """
+        whole = isinstance(count, int | np.integer) and count >= 0
+        require(whole, "count", count, "must be a whole number of steps", "sim.run(0.01) runs for 0.01 s")
         for k in range(count):
             with self._lock:
                 if self._playback is Playback.STOPPED:

@@ -87,6 +87,11 @@ def test_did_you_mean():
     """A slip of the keyboard would find nothing, or an unrelated name be proposed."""
     assert did_you_mean("irsi", ["x500", "iris"]) == ["did you mean iris?"]
     assert did_you_mean("First-Flight", ["first_flight"]) == ["did you mean first_flight?"]
+    faults = ["cell_failure", "motor_loss", "motor_stuck", "motor_seized", "sensor_off"]
+    (question,) = did_you_mean("motor_failure", faults)
+    assert "motor_loss" in question
+    assert "cell_failure" not in question
+    assert did_you_mean("motor_los", faults) == ["did you mean motor_loss?"]
     assert did_you_mean("zeppelin", ["x500", "iris"]) == []
 
 

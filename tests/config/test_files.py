@@ -222,6 +222,9 @@ def test_another_model_has_other_parameters():
         "vehicles"
     ][0]["backends"][0]
     assert backend == {"model": "px4", "airframe": "none_iris"}
+    (other,) = changed(vehicles__0__backends__0__model="cascaded_pid")["vehicles"][0]["backends"]
+    trajectory = SCENARIO["vehicles"][0]["backends"][0]["trajectory"]
+    assert other == {"model": "cascaded_pid", "trajectory": trajectory}, "controllers share their missions"
     # The vehicle's own model is none of a component.
     assert changed(vehicles__1__model="x500")["vehicles"][1] == {"model": "x500", "name": "second"}
 

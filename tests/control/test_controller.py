@@ -55,6 +55,37 @@ def test_a_users_own_controller_flies(vehicles):
     np.testing.assert_allclose(plant.state.position, [[1.0, -1.0, 2.0]], atol=0.01)
 
 
+class Undecorated(Controller):
+    gain: float = 1.0
+
+    def wrench(self, state, reference, dt):
+        return np.zeros(3)
+
+
+class WithoutBase(Controller):
+    def __init__(self):
+        self.gain = 1.0
+
+
+class OfWrongShape(Controller):
+    def wrench(self, state, reference, dt):
+        return np.zeros((self.count, 1)), np.zeros((self.count, 3))
+
+
+def test_slips_in_an_own_controller_are_named(vehicles):
+    """A controller without @dataclass, or with a wrench of a wrong shape, would end in a traceback."""
+    path = trajectories.hold(height=1.0)
+    with pytest.raises(ConfigError, match=r"^Undecorated.gain: is not a parameter: .*@dataclass\(eq=False\)"):
+        Undecorated(path, gain=2.0)
+    with pytest.raises(ConfigError, match=r"^WithoutBase: has an __init__ .*@dataclass\(eq=False\) above"):
+        started(vehicles, WithoutBase())
+    for kind, shapes in ((Undecorated, r"\[\(3,\)\]"), (OfWrongShape, r"\[\(2, 1\), \(2, 3\)\]")):
+        vehicle, own = started(vehicles, kind(path), count=2)
+        plant = vehicles.Plant(vehicle, position=(0, 0, 0.0))
+        with pytest.raises(ConfigError, match=rf"{kind.__name__}.wrench = {shapes}: must return a force"):
+            plant.fly(own, 2.0)
+
+
 def test_an_own_controller_may_command_the_rotors_itself(vehicles):
     """If this fails, a learnt policy that puts out rotor speeds has to go through the allocation."""
 

@@ -218,13 +218,18 @@ def test_a_command_beyond_all_sense_is_the_highest_speed():
     ("make", "message"),
     [
         (lambda: Simulation("nowhere"), "world = 'nowhere': no such world"),
-        (lambda: Simulation("flat", rate=0.0), "rate = 0.0: must be above 0"),
-        (lambda: Simulation("flat", rate=float("nan")), "rate = nan: must be above 0"),
+        (lambda: Simulation("flat", rate=0.0), "rate = 0.0: must be a rate, from 1 to 100000 steps"),
+        (lambda: Simulation("flat", rate=0.004), "must be a rate, .*; a step of 0.004 s has the rate 250"),
+        (lambda: Simulation("flat", rate=float("nan")), "rate = nan: must be a rate"),
         (lambda: Simulation("flat", seed=-1), "seed = -1: must be a whole number"),
         (
             lambda: Simulation("flat", engine="bullet"),
             "engine = 'bullet': must be one of auto, mujoco, isaac",
         ),
+        (lambda: Simulation("flat").step(0.01), r"count = 0.01: must be a whole number of steps; sim.run"),
+        (lambda: Simulation("flat", wind=(1, 0, 0)), r"^wind = \(1, 0, 0\): must be a mapping"),
+        (lambda: Simulation("flat", wind={"model": "gust"}), "^wind.model = 'gust': must be one of .*gusts"),
+        (lambda: Simulation({"extends": "flat", "wnd": {}}), "^wnd: unknown field; did you mean wind"),
         (lambda: Multirotor("iris", count=0), "count = 0: must be a whole number"),
         (
             lambda: Multirotor(
@@ -255,6 +260,16 @@ def test_bad_arguments_fail_at_the_door(make, message):
     """Each of these would otherwise fail somewhere deep inside a flight."""
     with pytest.raises(ConfigError, match=message):
         make()
+
+
+def test_a_world_may_be_described_in_a_script():
+    """A script would need a file for a world that differs by its wind."""
+    wind = {"mean_velocity": [4.0, 0.0, 0.0]}
+    described = {"extends": "flat", "wind": wind}
+    for simulation in (Simulation(described), Simulation("flat", wind=wind)):
+        with simulation:
+            assert simulation.world_name == "flat"
+            np.testing.assert_array_equal(simulation.environment.wind.mean_velocity, wind["mean_velocity"])
 
 
 def test_a_sensor_faster_than_the_physics_is_refused():
