@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Converter = Callable[[int, Any, int], Any]
-"""Function from time [us], reading and row to a message."""
+Converter = Callable[..., Any]
+"""Function from time [us], reading and row to a message; see `HilSource.limit` for its keyword `number`."""
 
 
 @dataclass(frozen=True, eq=False)
