@@ -12,6 +12,9 @@ LOWEST = 1.0
 _BRAKING_SHARE = 0.5
 """Share of the available acceleration planned for braking; the rest is for control."""
 
+_STEEPEST = 1.4
+"""Largest tilt that is planned for braking [rad]."""
+
 _UPRIGHT = 0.2
 """Least cosine of the tilt at which a vehicle has a heading that can be approached."""
 
@@ -49,7 +52,7 @@ def eased_position(error: Vec3, position_gain: Vec3, body: Body, tilt_limit: Rea
     weight = -body.gravity[2]
     highest = body.max_thrust / body.mass * THRUST_SHARE
     spare = maximum(highest * highest - weight * weight, 0.01 * weight * weight)
-    level = _BRAKING_SHARE * minimum(weight * tan(tilt_limit), sqrt(spare))
+    level = _BRAKING_SHARE * minimum(weight * tan(minimum(tilt_limit, _STEEPEST)), sqrt(spare))
     # A climb is braked by gravity, a descent by the thrust that is left.
     brake = maximum(weight - LOWEST, 0.1 * weight)
     if error[2] < 0.0:

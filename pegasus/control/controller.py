@@ -1,5 +1,6 @@
 """Base class of controllers: mission, wrench allocation and limits of the rotors."""
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
@@ -14,6 +15,8 @@ from pegasus.control.allocation import Allocation
 from pegasus.control.control_bank import ControlBank
 from pegasus.control.control_step import ControlStep, Law
 from pegasus.control.drive import DriveStep, drive_limits
+from pegasus.control.feasibility import Limits as FlightLimits
+from pegasus.control.feasibility import excesses_of
 from pegasus.control.mission import Mission
 from pegasus.control.mission_group import MissionGroup
 from pegasus.control.mission_step import FLY, IDLE, REST, START
@@ -24,6 +27,8 @@ from pegasus.core.backend import Backend
 from pegasus.core.multirotor import Multirotor
 from pegasus.core.sensor import Reading
 from pegasus.core.state import Plan, Reference, VehicleState
+
+_log = logging.getLogger(__name__)
 
 _AIR_INTERVAL = 1.0
 """Update interval of gravity and air density [s]; they depend on the altitude only."""
@@ -100,6 +105,8 @@ class Controller(Backend):
     """Idle time before take-off [s]; 0 for a vehicle that starts in the air."""
     idle_ratio: PerCopy[float] = each(0.15)
     """Rotor speed at idle relative to hover."""
+    strict: bool = False
+    """Whether a trajectory that exceeds the vehicle is an error instead of a warning."""
 
     drives = True
     reads_sensors = False
@@ -249,6 +256,7 @@ class Controller(Backend):
         in_python = type(self).wrench is not Controller.wrench
         self._drive = DriveStep(*parts, self._limits) if in_python else None
         self.start()
+        self._check_flights(vehicle.name, weight)
 
     @property
     def bank(self) -> type[ControlBank] | None:
@@ -393,6 +401,32 @@ class Controller(Backend):
                     raise
                 raise error.about(f"{error.field} of copy {k}") from None
         return own
+
+    def _check_flights(self, name: str, weight: float) -> None:
+        """Warn of trajectories that exceed the vehicle, or raise a ConfigError if `strict`."""
+        flights = [mission.outline for mission in self.missions]
+        shared = len(flights) < len(self._own)
+        tilts = [getattr(own, "tilt_limit", math.inf) for own in self._own]
+        limits = []
+        for k in range(len(flights)):
+            copies = range(self.count) if shared or len(flights) == 1 else [k]
+            limits.append(
+                FlightLimits(
+                    gravity=self.gravity[k],
+                    thrust=self.thrust_share * float(self.max_thrust[list(copies)].min()) / self.mass,
+                    tilt=min(tilts[c % len(tilts)] for c in copies),
+                    turning=min(self._angular_acceleration(weight, copies[0])[:2]),
+                )
+            )
+        excesses = excesses_of(flights, limits)
+        if not excesses:
+            return
+        problem = "exceeds the vehicle: " + "; ".join(excess.figure for excess in excesses)
+        remedy = ", ".join(["fly it slower", *(excess.remedy for excess in excesses)])
+        error = ConfigError(problem, field=f"trajectory of {name}", remedy=remedy)
+        if self.strict:
+            raise error
+        _log.warning("%s", error)
 
     def _angular_acceleration(self, weight: float, copy: int) -> tuple[float, float, float]:
         """Return the angular acceleration about each axis that a copy's rotors have in hover [rad/s^2]."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pegasus.base.components import require
 from pegasus.base.step_math import (
+    Quat,
     Real,
     Vec3,
     clamped,
@@ -16,6 +17,7 @@ from pegasus.base.step_math import (
     maximum,
     minimum,
     norm,
+    rotate,
     rotate_inverse,
     scaled,
     sin,
@@ -36,6 +38,12 @@ from pegasus.control.per_copy import DERIVED, Derived, PerCopy, each
 from pegasus.control.tuning import Tuning
 from pegasus.core.trajectory import Vec3 as Triple
 
+UPRIGHT_LIMIT = 1.4
+"""Largest tilt limit with which the thrust always points up [rad]."""
+
+_HEADED = 0.16
+"""Least cosine of the tilt with which a heading is commanded; that of a tilt of 1.4 rad is larger."""
+
 _HALF_TURN = 1e-9
 """Value of 1 + trace below which two attitudes are half a turn apart."""
 
@@ -44,7 +52,8 @@ def limited_acceleration(demand: Vec3, body: Body, tilt_limit: Real) -> Vec3:
     """Return the commanded acceleration within the rotors' limits.
 
     The vertical component has priority; the horizontal one is scaled down to the tilt limit and to the rest
-    of the largest acceleration.
+    of the largest acceleration. Beyond a tilt limit of a right angle the vertical one may point down, as far
+    as the limit allows beside the horizontal one.
 
     Args:
         demand: Desired acceleration by the rotors, world frame [m/s^2].
@@ -54,6 +63,19 @@ def limited_acceleration(demand: Vec3, body: Body, tilt_limit: Real) -> Vec3:
     highest = body.max_thrust / body.mass * THRUST_SHARE
     up = minimum(maximum(demand[2], LOWEST), highest)
     horizontal = sqrt(demand[0] * demand[0] + demand[1] * demand[1])
+    if tilt_limit > UPRIGHT_LIMIT:
+        lowest = horizontal * cos(tilt_limit) / maximum(sin(tilt_limit), 1e-12)
+        lowest = maximum(lowest, minimum(highest * cos(tilt_limit), 0.0))
+        up = minimum(maximum(demand[2], lowest), highest)
+        allowed = sqrt(highest * highest - up * up)
+        scale = allowed / maximum(maximum(horizontal, allowed), 1e-12)
+        limited = Vec3(demand[0] * scale, demand[1] * scale, up)
+        size = norm(limited)
+        if size < 1e-9:
+            return Vec3(0.0, 0.0, LOWEST)
+        if size < LOWEST:
+            limited = limited * (LOWEST / size)
+        return limited
     allowed = minimum(up * tan(tilt_limit), sqrt(highest * highest - up * up))
     scale = allowed / maximum(maximum(horizontal, allowed), 1e-12)
     return Vec3(demand[0] * scale, demand[1] * scale, up)
@@ -136,6 +158,30 @@ def attitude_from_thrust(
     return x_axis, y_axis, z_axis, Vec3(roll_rate, dot(x_axis, jerk) * inverse, heading_rate)
 
 
+def free_of_heading(orientation: Quat, thrust: Vec3, jerk: Vec3) -> tuple[Vec3, Vec3, Vec3, Vec3]:
+    """Return the desired axes and rates, as `attitude_from_thrust`, of the least turn from an attitude.
+
+    Args:
+        orientation: Attitude, unit quaternion, body to world.
+        thrust: Acceleration by the rotors, world frame [m/s^2].
+        jerk: Rate of the acceleration, world frame [m/s^3].
+    """
+    inverse = 1.0 / norm(thrust)
+    z_axis = thrust * inverse
+    forward = rotate(orientation, Vec3(1.0, 0.0, 0.0))
+    left = rotate(orientation, Vec3(0.0, 1.0, 0.0))
+    # The axis of the vehicle that is nearer to the plane across the thrust keeps its direction in it.
+    if abs(dot(left, z_axis)) < abs(dot(forward, z_axis)):
+        y_axis = left - z_axis * dot(left, z_axis)
+        y_axis = y_axis * (1.0 / norm(y_axis))
+        x_axis = cross(y_axis, z_axis)
+    else:
+        x_axis = forward - z_axis * dot(forward, z_axis)
+        x_axis = x_axis * (1.0 / norm(x_axis))
+        y_axis = cross(z_axis, x_axis)
+    return x_axis, y_axis, z_axis, Vec3(-dot(y_axis, jerk) * inverse, dot(x_axis, jerk) * inverse, 0.0)
+
+
 def attitude_error(x: Vec3, y: Vec3, z: Vec3) -> Vec3:
     """Return the rotation from the desired to the true attitude as 2 sin(angle / 2) about its axis.
 
@@ -208,6 +254,8 @@ def geometric_law(
     integral = integrated(integral, change, demand, thrust, own.integral_limit)
     yaw = eased_yaw(body.orientation, setpoint.yaw, heading_gain(own), own.yaw_acceleration)
     x, y, z, rates = attitude_from_thrust(thrust, setpoint.jerk, yaw, setpoint.yaw_rate)
+    if z[2] < _HEADED:
+        x, y, z, rates = free_of_heading(body.orientation, thrust, setpoint.jerk)
     torque = attitude_torque(
         own,
         body,
@@ -259,7 +307,7 @@ class GeometricController(Controller):
     yaw_acceleration: Derived[float] = DERIVED
     """Angular acceleration planned to stop at a heading [rad/s^2]; by default derived from the vehicle."""
     tilt_limit: PerCopy[float] = each(1.0)
-    """Largest commanded tilt [rad]."""
+    """Largest commanded tilt [rad], up to pi; beyond a tilt of 80 degrees the heading is free."""
 
     def check(self) -> None:
         """Raise a ConfigError unless the parameters are allowed; see `Controller.check`."""
@@ -273,7 +321,7 @@ class GeometricController(Controller):
             check_derived(name, getattr(self, name), check_above_zero)
         require(self.integral_limit >= 0, "integral_limit", self.integral_limit, "must not be negative")
         limit = self.tilt_limit
-        require(0 < limit <= 1.4, "tilt_limit", limit, "must be above 0 and at most 1.4 rad (80 degrees)")
+        require(0 < limit <= math.pi, "tilt_limit", limit, "must be above 0 and at most pi [rad]")
 
     def derive(self, tuning: Tuning) -> None:
         """Set the gains that are not given; see `Controller.derive`."""

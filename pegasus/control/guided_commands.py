@@ -19,6 +19,9 @@ from pegasus.core.multirotor import Multirotor
 from pegasus.core.placement import Copies, chosen_copies, spawn_point_of
 from pegasus.core.state import VehicleState
 
+_DEEPEST = 1e4
+"""Length of the ray that looks for ground [m]."""
+
 _NEAR, _SLOW, _TURNED, _TURNING = 0.15, 0.15, 0.05, 0.15
 """Errors of position [m], velocity [m/s], attitude [rad] and rates [rad/s] at which a command is done."""
 
@@ -117,7 +120,8 @@ class GuidedCommands(Backend):
             copies: Copies M that fly.
 
         Raises:
-            ConfigError: If a copy is not in the air, a value is not allowed, or no spawn point has the name.
+            ConfigError: If a copy is not in the air, a value is not allowed, a point is underground, or no
+                spawn point has the name.
         """
         mask = self._mask(copies)
         if isinstance(point, str):
@@ -128,8 +132,27 @@ class GuidedCommands(Backend):
         heading = np.nan if yaw is None else _angles("yaw", yaw, mask)
         limit = self.speed if speed is None else speed
         require(0 < limit < math.inf, "speed", limit, "must be above 0 m/s")
+        self.guided.require_air(mask)
+        self._require_above_ground(target, mask)
         self.guided.go_to(mask, target, speed=limit, yaw=heading)
         return self._moving("goto", mask, heading)
+
+    def _require_above_ground(self, target: Array, mask: BoolArray) -> None:
+        """Raise a ConfigError for a point below a copy with nothing beneath it: z is up."""
+        if self._flyer is None:
+            return
+        places = self._flyer.state.position.copy()
+        heights = places[:, 2].copy()
+        places[mask] = target
+        down = np.zeros_like(places)
+        down[:, 2] = -1.0
+        beneath = self._flyer.manager.cast(self._flyer, places, down, _DEEPEST).distance
+        low = np.flatnonzero(mask & (places[:, 2] < heights) & np.isinf(beneath))
+        if len(low):
+            point = places[low[0]].tolist()
+            raise ConfigError(
+                "is below the ground", field="point", value=point, remedy="z is up: give a height above it"
+            )
 
     def velocity(
         self,

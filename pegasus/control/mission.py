@@ -52,7 +52,9 @@ class Mission:
         """Reference of the vehicles at the last `update`; live arrays."""
         self.landed = np.zeros(count, dtype=bool)
         """Vehicles that have completed the last landing, shape (N,)."""
-        self.duration = spin_up + sequence(trajectory, start=_ON_THE_GROUND).duration
+        self.outline = sequence(trajectory, start=_ON_THE_GROUND)
+        """The flight of a vehicle that starts at the trajectory's origin."""
+        self.duration = spin_up + self.outline.duration
         """Time from the start to the end of the trajectory [s]; exact from take-off on."""
         self._alone: OwnTable | None = None
         self.restart()

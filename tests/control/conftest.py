@@ -53,6 +53,7 @@ def layout(position, axis, spin):
 class StandIn:
     """Stand-in for the vehicle that a controller reads; an Iris by default."""
 
+    name: str = "iris"
     count: int = 1
     mass: float = 1.5
     inertia: np.ndarray = field(default_factory=lambda: np.diag([0.029125, 0.029125, 0.055225]))

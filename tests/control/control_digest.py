@@ -98,6 +98,7 @@ def control(rows):
     spins = np.where(np.arange(6) % 2, 1.0, -1.0)
     angles = [math.pi / 3 * k for k in range(6)]
     vehicle = SimpleNamespace(
+        name="iris",
         count=len(rows),
         mass=1.5,
         inertia=np.array([[0.03, 0.001, 0.002], [0.001, 0.03, -0.001], [0.002, -0.001, 0.05]]),

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.signal import impulse
 from scipy.spatial.transform import Rotation
 
+from pegasus import Multirotor, Simulation
 from pegasus.base.errors import ConfigError
 from pegasus.base.frames import matrix_from_quaternion
 from pegasus.base.step_math import Quat, Vec3
@@ -20,6 +22,8 @@ from pegasus.control.geometric import (
     limited_acceleration,
 )
 from pegasus.core.state import Reference
+from pegasus.core.trajectory import TimedPath, points_of
+from pegasus.recording import TrackingAudit
 
 GRAVITY = 9.80665
 
@@ -314,7 +318,7 @@ def test_same_gains_fly_another_airframe(vehicles):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"tilt_limit": 1.6}, "tilt_limit = 1.6: must be above 0 and at most 1.4 rad (80 degrees)"),
+        ({"tilt_limit": 3.2}, "tilt_limit = 3.2: must be above 0 and at most pi [rad]"),
         ({"rate_gain": (1.0, -1.0, 1.0)}, "rate_gain = (1.0, -1.0, 1.0): all three must be above 0"),
         ({"integral_gain": (0.0, -1.0, 0.0)}, "integral_gain = (0.0, -1.0, 0.0): none may be negative"),
     ],
@@ -339,3 +343,61 @@ def test_thrust_and_torque_at_hover(vehicles):
     plant.state.orientation[:] = Rotation.from_rotvec([0.01, 0, 0]).as_quat()
     _, torque = controller.wrench(plant.state, reference, 0.0)
     np.testing.assert_allclose(torque, [[-0.029125 * 120 * 2 * math.sin(0.005), 0, 0]], atol=1e-9)
+
+
+class Loop(TimedPath):
+    """Two vertical loops of 1.5 m in a plane, at a heading of 0."""
+
+    name = "loop"
+
+    def __init__(self, plane):
+        self._plane, self._profile = plane, trajectories.Profile(4 * math.pi, rate=3.6, acceleration=6.0)
+        self.duration = self._profile.duration
+
+    def samples(self, times):
+        q, v, a, j = (part[:, None] for part in self._profile.at(times))
+        ahead = np.array([math.cos(self._plane), math.sin(self._plane), 0.0])
+        c, s = 1.5 * np.cos(q), 1.5 * np.sin(q)
+        up = np.array([0.0, 0.0, 1.0])
+        place = s * ahead + (1.5 - c) * up + [0.0, 0.0, 4.0]
+        first, second, third = c * ahead + s * up, -s * ahead + c * up, -c * ahead - s * up
+        motion = [
+            place,
+            first * v,
+            second * v * v + first * a,
+            third * v**3 + 3 * second * v * a + first * j,
+        ]
+        return points_of(len(times), motion, 0.0)
+
+
+@pytest.mark.parametrize("plane", [0.0, 0.5 * math.pi, 0.7])
+def test_loops_are_flown(plane):
+    """If this fails, the thrust never points down, or the heading turns round where the thrust is level.
+
+    Pitching through a loop, the direction across heading and thrust changes its sign at a right angle.
+    """
+    audit = TrackingAudit()
+    flight = trajectories.sequence(trajectories.takeoff(height=4.0), Loop(plane))
+    control = GeometricController(flight, tilt_limit=math.pi, strict=True)
+    with Simulation("flat", observers=[audit]) as sim:
+        racer = sim.add(Multirotor("racer", backends=[control]))
+        lowest = 1.0
+        while sim.time < control.mission.duration:
+            sim.step()
+            lowest = min(lowest, racer.state.rotation[0, 2, 2])
+    assert lowest < -0.9
+    assert audit.errors()["racer"].segments["loop"].maximum < 0.3
+
+
+@pytest.mark.parametrize("limit", [1.0, 1.4, 1.5, 2.0, 3.0, math.pi])
+def test_commanded_tilt_keeps_to_its_limit(limit):
+    """If this fails, more tilt is commanded than is allowed, or more thrust than there is."""
+    body = SimpleNamespace(max_thrust=30.0, mass=1.5)
+    rng = np.random.default_rng(2)
+    for demand in rng.normal(size=(300, 3)) * rng.choice([0.0, 0.5, 5.0, 20.0], size=(300, 1)):
+        limited = limited_acceleration(Vec3(*demand), body, limit)
+        size = math.sqrt(sum(part * part for part in limited))
+        assert 0.99 < size <= 18.0 + 1e-9
+        assert math.acos(limited[2] / size) <= limit + 1e-9
+        if limit == math.pi and 1.0 < np.linalg.norm(demand) < 18.0:
+            assert tuple(limited) == pytest.approx(tuple(demand))

@@ -169,3 +169,15 @@ def test_wrong_input(name, values, message):
     """A wrong command would be followed, or fail deep in the arithmetic."""
     with pytest.raises(ConfigError, match=message):
         getattr(GuidedController(), name)(**values)
+
+
+def test_points_below_the_ground(flight):
+    """If this fails, heights counted downwards fly a vehicle into the ground."""
+    sim, vehicle, pilot = flight
+    with pytest.raises(
+        ConfigError, match=r"point = \[1.0, 0.0, -5.0\]: is below the ground; z is up"
+    ) as caught:
+        pilot.goto([1.0, 0.0, -5.0], copies=1)
+    assert "\n" not in str(caught.value)
+    pilot.goto([1.0, 0.0, 0.6], copies=1).wait(sim)
+    assert vehicle.state.position[1, 2] == pytest.approx(0.6, abs=0.15)

@@ -33,6 +33,30 @@ from pegasus.core.trajectory import (
 _JERK = 10.0
 """Largest jerk in the optimisation of times, by acceleration^2 / speed: six times that of a smooth ramp."""
 
+_WITHIN = 50
+"""Instants of each piece whose height is compared with the ground."""
+_TOUCH = 1e-3
+"""Depth below the ground that is rounding [m]."""
+
+
+def check_path(spline: Spline, points: tuple[Vec3, ...], ground: float) -> None:
+    """Raise a ConfigError if a curve sinks below the ground between its points.
+
+    Args:
+        spline: The curve.
+        points: Its points [m].
+        ground: Height of the ground in the trajectory's frame [m].
+    """
+    lowest = spline.on_grid(_WITHIN)[:, :, 0, 2].min(axis=1)
+    k = int(lowest.argmin())
+    if lowest[k] < ground - _TOUCH:
+        raise ConfigError(
+            f"the path to the next point sinks to z = {lowest[k]:.3g} m, below the ground, z = {ground:g} m",
+            field=f"points.{k}",
+            value=points[k],
+            remedy="raise it or its neighbours, or add a point between them",
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Waypoints(TimedPath):
@@ -51,7 +75,7 @@ class Waypoints(TimedPath):
     yaw: Yaw = None
     """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     ground: float = 0.0
-    """Least height of all points [m]."""
+    """Least height of the path [m]."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +85,8 @@ class Waypoints(TimedPath):
         require(0 < self.speed < math.inf, "speed", self.speed, "must be above 0 m/s")
         require(0 < self.acceleration < math.inf, "acceleration", self.acceleration, "must be above 0 m/s^2")
         check_yaw(self.yaw)
+        if not self.stop:
+            check_path(self._spline, self.points, self.ground)
         object.__setattr__(self, "duration", self._legs.duration if self.stop else self._spline.duration)
 
     @cached_property
@@ -119,7 +145,7 @@ class MinimumSnap(TimedPath):
     yaw: Yaw = None
     """Heading [rad]; "forward" for along the path; by default that of the previous part."""
     ground: float = 0.0
-    """Least height of all points [m]."""
+    """Least height of the path [m]."""
     duration: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,6 +169,7 @@ class MinimumSnap(TimedPath):
         )
         require(self.laps > 0, "laps", self.laps, "must be above 0")
         self._check_velocities()
+        check_path(self._spline, self._ring, self.ground)
         object.__setattr__(self, "duration", self._spline.duration * self.laps)
 
     @property

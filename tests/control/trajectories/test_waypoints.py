@@ -173,3 +173,20 @@ def test_bad_points_are_named(points, message):
 def test_ground_may_lie_lower():
     """If this fails, nothing can be flown in a valley below the world's origin."""
     assert trajectories.waypoints(((0, 0, 1), (1, 0, -3)), ground=-5.0).duration > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "points", "figure"),
+    [
+        (trajectories.minimum_snap, ((0, 0, 3.5), (0, 0, 0.8), (9, 5, 1.2)), "z = -0.2"),
+        (trajectories.waypoints, ((0, 0, 3.5), (0, 0, 0.3), (9, 5, 0.5)), "z = -2.35"),
+    ],
+)
+def test_a_path_below_the_ground_between_points(kind, points, figure):
+    """If this fails, a path whose points are all above the ground is flown into it."""
+    with pytest.raises(ConfigError, match=r"points\.1 = .*: the path to the next point sinks to") as caught:
+        kind(points)
+    assert figure in str(caught.value)
+    assert kind(points, ground=-3.0).duration > 1.0
+    # A straight line down to the ground is not below it.
+    assert kind(((0, 0, 2), (0, 0, 0))).duration > 1.0
