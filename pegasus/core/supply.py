@@ -90,7 +90,9 @@ def check_supply(layout: RotorLayout, p: VehicleParameters, environment: Environ
         thrust = np.full((1, 1), weight / upward)
         hover = float(p.thrust_curve.rotor_speed(thrust, np.full((1, 1), density))[0, 0])
         load = load_at(layout, p, hover, density)
-        if problem := _problem(battery, load, p.motor.max_speed * _share(p, load.voltage)):
+        problem = _problem(battery, load, p.motor.max_speed * _share(p, load.voltage))
+        # A thrust that is not a number, and so no speed of hovering, is reported in the first step.
+        if problem and hover <= p.motor.max_speed:
             raise ConfigError(
                 f"the vehicle cannot hover: {problem}",
                 field="battery.resistance",
