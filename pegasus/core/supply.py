@@ -9,7 +9,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.core.rotors import RotorLayout
 from pegasus.dynamics import Battery, DrivenMotor
-from pegasus.dynamics.battery import load_current
+from pegasus.dynamics.battery_step import load_current
 from pegasus.environment import Environment
 
 
@@ -51,8 +51,8 @@ def load_at(layout: RotorLayout, p: VehicleParameters, speed: float, air_density
     drawn = p.motor.electrical_power(speed, torque)
     motors = layout.count * (torque * speed / battery.efficiency if drawn is None else drawn)
     power = max(motors, 0.0) + battery.avionics_power
-    current = float(load_current(power, battery.full_voltage, battery.resistance))
-    voltage = battery.full_voltage - battery.resistance * current
+    current = float(load_current(power, battery.full_voltage, battery.steady_resistance))
+    voltage = battery.full_voltage - battery.steady_resistance * current
     return SupplyLoad(speed, motors, power, current, voltage)
 
 
