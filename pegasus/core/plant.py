@@ -23,7 +23,7 @@ from pegasus.core.plant_models import (
     plant_rows_of,
 )
 from pegasus.dynamics import plant, plant_rows
-from pegasus.dynamics.battery import BatteryRows, draw
+from pegasus.dynamics.battery_step import BatteryRows, draw
 from pegasus.dynamics.driven_rotors import DrivenRows
 from pegasus.dynamics.ground_effect import FAR
 from pegasus.dynamics.rotor_wrenches import SeparateRows

@@ -18,7 +18,7 @@ from pegasus.core.driven import hub_inertia
 from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.dynamics import Drag, DrivenMotor, Motor, ThrustCurve, driven_rotors, plant_rows, rotor_wrenches
 from pegasus.dynamics import plant as step
-from pegasus.dynamics.battery import NO_CELLS, BatteryRows, Cells
+from pegasus.dynamics.battery_step import NO_CELLS, BatteryRows, Cells
 from pegasus.dynamics.drag import LinearDrag, QuadraticDrag, linear_drag, quadratic_drag
 from pegasus.dynamics.driven_rotors import NO_DRIVE, Drive, DrivenRows
 from pegasus.dynamics.ground_effect import GroundEffect, image_sources

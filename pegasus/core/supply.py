@@ -9,7 +9,7 @@ from pegasus.base.errors import ConfigError
 from pegasus.core.dynamics_models import VehicleParameters
 from pegasus.core.rotors import RotorLayout
 from pegasus.dynamics import Battery, DrivenMotor
-from pegasus.dynamics.battery import load_current
+from pegasus.dynamics.battery_step import load_current
 from pegasus.environment import Environment
 
 
@@ -51,8 +51,8 @@ def load_at(layout: RotorLayout, p: VehicleParameters, speed: float, air_density
     drawn = p.motor.electrical_power(speed, torque)
     motors = layout.count * (torque * speed / battery.efficiency if drawn is None else drawn)
     power = max(motors, 0.0) + battery.avionics_power
-    current = float(load_current(power, battery.full_voltage, battery.resistance))
-    voltage = battery.full_voltage - battery.resistance * current
+    current = float(load_current(power, battery.full_voltage, battery.steady_resistance))
+    voltage = battery.full_voltage - battery.steady_resistance * current
     return SupplyLoad(speed, motors, power, current, voltage)
 
 
@@ -90,7 +90,9 @@ def check_supply(layout: RotorLayout, p: VehicleParameters, environment: Environ
         thrust = np.full((1, 1), weight / upward)
         hover = float(p.thrust_curve.rotor_speed(thrust, np.full((1, 1), density))[0, 0])
         load = load_at(layout, p, hover, density)
-        if problem := _problem(battery, load, p.motor.max_speed * _share(p, load.voltage)):
+        problem = _problem(battery, load, p.motor.max_speed * _share(p, load.voltage))
+        # A thrust that is not a number, and so no speed of hovering, is reported in the first step.
+        if problem and hover <= p.motor.max_speed:
             raise ConfigError(
                 f"the vehicle cannot hover: {problem}",
                 field="battery.resistance",

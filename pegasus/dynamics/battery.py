@@ -1,4 +1,4 @@
-"""Battery models: voltage under load, charge, and limits of the rotor speed."""
+"""Parameters of batteries."""
 
 import math
 from dataclasses import dataclass
@@ -6,207 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from pegasus.base.arrays import Array, namespace
+from pegasus.base.arrays import Array
 from pegasus.base.components import require
-from pegasus.base.step_math import Column, Real, interpolate, maximum, minimum, sqrt
+from pegasus.dynamics.battery_step import PERIOD, cell_voltage, load_current, warmth_factor
 
-_PERIOD = 0.04
-"""Simulated time between updates of charge and voltage, over which the power is averaged [s]."""
+ZERO_CELSIUS = 273.15
+"""Temperature of 0 degrees Celsius [K]."""
 _HOUR = 3600.0
-
-
-def cell_voltage(charge: Array) -> Array:
-    """Return the open-circuit voltage of a lithium polymer cell [V].
-
-    U = -1.031 exp(-35 s) + 3.685 + 0.2156 s - 0.1178 s^2 + 0.3201 s^3, as measured on cells of 850 mA h
-    (M. Chen and G. A. Rincon-Mora, Accurate electrical battery model capable of predicting runtime and I-V
-    performance, IEEE Transactions on Energy Conversion 21, 2006).
-
-    Args:
-        charge: State of charge s, 0 to 1, of any shape.
-    """
-    xp = namespace(charge)
-    polynomial = ((0.3201 * charge - 0.1178) * charge + 0.2156) * charge + 3.685
-    voltage: Array = polynomial - 1.031 * xp.exp(-35.0 * charge)
-    return voltage
-
-
-def load_current(power: Real, open_circuit_voltage: Real, resistance: Real) -> Real:
-    """Return the current at which a battery delivers a power [A].
-
-    The smaller root of R I^2 - U I + P = 0: Kirchhoff's law with P = (U - R I) I. The largest power is
-    U^2 / (4 R), at half the voltage.
-
-    Args:
-        power: Drawn power P, 0 or more [W].
-        open_circuit_voltage: Voltage U without load [V].
-        resistance: Internal resistance R [ohm].
-    """
-    square = open_circuit_voltage * open_circuit_voltage
-    drawn = minimum((4.0 * resistance) * power, square)
-    return drawn / ((2.0 * resistance) * (open_circuit_voltage + sqrt(square - drawn)))
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Parameters of the batteries of a kind of vehicle, and of the motors that they supply."""
-
-    fitted: int
-    """1 for a vehicle with a battery, 0 for one without."""
-    capacity: float
-    """Charge when full [A h]."""
-    resistance: float
-    """Internal resistance [ohm]."""
-    low_charge: float
-    """State of charge at and below which the battery is low."""
-    efficiency: float
-    """Shaft power by electrical power of the motors."""
-    avionics_power: float
-    """Power of all other consumers [W]."""
-    cutoff_voltage: float
-    """Voltage of the pack below which the rotors stop [V]."""
-    rated_voltage: float
-    """Voltage of the pack at which the motors reach `max_speed` [V]."""
-    electrical: int
-    """1 for motors that draw `electrical_power`, and whose speed the voltage itself limits."""
-    max_speed: float
-    """Limits of the rotor speed at that voltage [rad/s]."""
-    min_speed: float
-    state_of_charge: tuple[float, ...]
-    """States of charge of `voltages`."""
-    voltages: tuple[float, ...]
-    """Open-circuit voltages of the pack [V]."""
-
-
-NO_CELLS = Cells(0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0, 0.0, 0.0, (0.0, 1.0), (1.0, 1.0))
-"""Parameters of a vehicle without a battery."""
-
-
-@dataclass
-class BatteryRows:
-    """Parameters of batteries by kind of vehicle; their state by copy."""
-
-    kind: Column[int]
-    cells: Column[Cells]
-    shaft_power: Column[Real]
-    """Mean power of all rotors over the step, torque times speed [W]."""
-    electrical_power: Column[Real]
-    """Mean power that driven motors draw over the step [W]."""
-    charge: Column[Real]
-    """State of charge, 0 to 1."""
-    voltage: Column[Real]
-    """Voltage under load [V]."""
-    current: Column[Real]
-    """Current drawn [A]."""
-    empty: Column[int]
-    """1 while the rotors are stopped by low voltage, or have no charge left."""
-    allowed_voltage: Column[Real]
-    """Damped voltage, which limits the rotor speeds [V]."""
-    work: Column[Real]
-    """Sum of the power of the motors since the last update [W], over `work_steps` steps."""
-    work_steps: Column[int]
-    highest_speed: Column[Real]
-    """Limits of the commands [rad/s]."""
-    lowest_speed: Column[Real]
-    voltage_share: Column[Real]
-    """Shares of open-circuit voltage and capacity, and factor of the resistance; 1 without faults."""
-    capacity_share: Column[Real]
-    resistance_share: Column[Real]
-    news: Column[int]
-    """1 where a battery has become low or has stopped its rotors since this was set to 0."""
-    bell: Column[int]
-    """One cell for all copies, set to 1 with any `news`."""
-
-
-def supply(
-    p: Cells,
-    charge: Real,
-    allowed_voltage: Real,
-    motor_power: Real,
-    time: Real,
-    voltage_share: Real,
-    capacity_share: Real,
-    resistance_share: Real,
-) -> tuple[Real, Real, Real, Real, int, Real, Real]:
-    """Return a battery after a time with the mean power of all motors: at their shafts, or electrical.
-
-    Electrical power below 0 charges the battery. The results are charge, voltage, current, allowed voltage,
-    being empty, and largest and smallest speed of the rotors, as in `BatteryRows`. Rotors that low voltage
-    has stopped may turn again as soon as the voltage is back. The shares are 1 without faults.
-    """
-    resistance = p.resistance * resistance_share
-    power = maximum(motor_power / p.efficiency, 0.0) + p.avionics_power
-    if p.electrical == 1:
-        power = motor_power + p.avionics_power
-    if charge <= 0.0:
-        # An empty battery delivers no power.
-        power = 0.0
-    open_voltage = interpolate(charge, p.state_of_charge, p.voltages) * voltage_share
-    current = load_current(power, open_voltage, resistance)
-    voltage = open_voltage - resistance * current
-    left = maximum(charge - current * (time / (_HOUR * (p.capacity * capacity_share))), 0.0)
-    # Relaxed by half: voltage lowers speed, which raises voltage; this damps the oscillation.
-    settled = 0.5 * (allowed_voltage + voltage)
-    share = minimum(settled / p.rated_voltage, 1.0)
-    if p.electrical == 1:
-        left = minimum(left, 1.0)
-        share = 1.0
-    stopped = 0
-    if voltage < p.cutoff_voltage:
-        stopped = 1
-    if left <= 0.0:
-        stopped = 1
-    highest = p.max_speed * share
-    lowest = p.min_speed
-    if lowest < 0.0:
-        lowest = lowest * share
-    if stopped == 1:
-        highest = 0.0
-        lowest = maximum(p.min_speed, 0.0)
-    return left, voltage, current, settled, stopped, highest, lowest
-
-
-def draw(i: int, rows: BatteryRows, dt: Real) -> None:
-    """Draw the power of the rotors over a step from the battery of row i.
-
-    Charge, voltage and limits are updated every 0.04 s with the mean power.
-    """
-    p = rows.cells[rows.kind[i]]
-    if p.fitted == 1:
-        drawn = rows.shaft_power[i]
-        if p.electrical == 1:
-            drawn = rows.electrical_power[i]
-        rows.work[i] = rows.work[i] + drawn
-        rows.work_steps[i] = rows.work_steps[i] + 1
-        count = Real(rows.work_steps[i])
-        if count * dt >= _PERIOD:
-            charge = rows.charge[i]
-            empty = rows.empty[i]
-            left, voltage, current, allowed, stopped, highest, lowest = supply(
-                p,
-                charge,
-                rows.allowed_voltage[i],
-                rows.work[i] / count,
-                count * dt,
-                rows.voltage_share[i],
-                rows.capacity_share[i],
-                rows.resistance_share[i],
-            )
-            rows.charge[i] = left
-            rows.voltage[i] = voltage
-            rows.current[i] = current
-            rows.allowed_voltage[i] = allowed
-            rows.empty[i] = stopped
-            rows.highest_speed[i] = highest
-            rows.lowest_speed[i] = lowest
-            rows.work[i] = 0.0
-            rows.work_steps[i] = 0
-            if charge > p.low_charge and left <= p.low_charge:
-                rows.news[i] = 1
-            if stopped > empty:
-                rows.news[i] = 1
-            if rows.news[i] == 1:
-                rows.bell[0] = 1
+_NO_BRANCHES = (0.0, 1.0)
+Pair = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +52,18 @@ class Battery:
     """Shaft power by electrical power of the motors; not used for motors that give a torque."""
     avionics_power: float = 0.0
     """Power of all other consumers [W]."""
+    branch_resistances: tuple[float, ...] = ()
+    """Resistances of one or two RC branches in series with `resistance` [ohm]."""
+    branch_time_constants: tuple[float, ...] = ()
+    """Their time constants [s]."""
+    temperature: float = 25.0
+    """Temperature of the air around the cells, and of the cells at first [degrees Celsius]."""
+    activation_temperature: float = 0.0
+    """B in the factor exp(B (1 / T - 1 / 298.15 K)) of all resistances [K]; 0 for none."""
+    heat_capacity: float | None = None
+    """Heat capacity of the cells [J/K]; they keep their temperature if None."""
+    cooling: float = 0.0
+    """Heat that the cells give to the air by their temperature above it [W/K]."""
 
     def __post_init__(self) -> None:
         whole = isinstance(self.cell_count, int) and 1 <= self.cell_count <= 100
@@ -255,6 +75,7 @@ class Battery:
         require(0 < self.efficiency <= 1, "efficiency", self.efficiency, "must be above 0, to 1")
         require(self.avionics_power >= 0, "avionics_power", self.avionics_power, "must not be below 0 W")
         self._require_curve()
+        self._require_branches()
         full, rated = self.full_voltage, self.rated_voltage
         require(rated is None or rated > 0, "rated_voltage", rated, "must be above 0 V")
         require(
@@ -273,6 +94,17 @@ class Battery:
     def cutoff(self) -> float:
         """Voltage of the pack under load below which the rotors stop [V]."""
         return self.cell_count * self.cutoff_voltage
+
+    @property
+    def steady_resistance(self) -> float:
+        """Resistance under a lasting load at the temperature of the air, branches included [ohm]."""
+        return (self.resistance + sum(self.branch_resistances)) * self._warmth_factor
+
+    @property
+    def _warmth_factor(self) -> float:
+        if self.activation_temperature == 0.0:
+            return 1.0
+        return float(warmth_factor(self.activation_temperature, self.temperature + ZERO_CELSIUS))
 
     def curve(self) -> tuple[Array, Array]:
         """Return states of charge and the open-circuit voltages of one cell there [V], shape (K,) each."""
@@ -294,13 +126,39 @@ class Battery:
         charge = np.linspace(self.charge, 0.0, 1001)
         open_voltage = self.cell_count * np.interp(charge, *self.curve())
         power = motor_power + self.avionics_power
-        current = np.array([load_current(power, u, self.resistance) for u in open_voltage.tolist()])
-        enough = open_voltage - self.resistance * current >= self.cell_count * self.cutoff_voltage
+        resistance = self.steady_resistance
+        current = np.array([load_current(power, u, resistance) for u in open_voltage.tolist()])
+        enough = open_voltage - resistance * current >= self.cell_count * self.cutoff_voltage
         last = len(charge) if enough.all() else int(enough.argmin())
         if last < 2:
             return 0.0
         time = _HOUR * self.capacity / current[:last]
         return float((0.5 * (time[1:] + time[:-1]) * -np.diff(charge[:last])).sum())
+
+    def branches(self) -> tuple[Pair, Pair]:
+        """Return resistances [ohm] and time constants [s] of both branches, those of missing ones 0 and 1."""
+        pairs = [*zip(self.branch_resistances, self.branch_time_constants, strict=True)]
+        (r1, t1), (r2, t2) = (*pairs, _NO_BRANCHES, _NO_BRANCHES)[:2]
+        return (r1, r2), (t1, t2)
+
+    def _require_branches(self) -> None:
+        given, times = self.branch_resistances, self.branch_time_constants
+        fits = len(given) == len(times) <= 2
+        require(fits, "branch_resistances", given, "must be one or two, as many as branch_time_constants")
+        require(all(0 < r < math.inf for r in given), "branch_resistances", given, "must be above 0 ohm")
+        require(all(0 < t < math.inf for t in times), "branch_time_constants", times, "must be above 0 s")
+        require(-60 <= self.temperature <= 100, "temperature", self.temperature, "must be from -60 to 100")
+        for name in ("activation_temperature", "cooling"):
+            value = getattr(self, name)
+            require(0 <= value < 1e5, name, value, "must be from 0 to below 1e5")
+        capacity = self.heat_capacity
+        require(capacity is None or capacity >= 1, "heat_capacity", capacity, "must be at least 1 J/K")
+        require(
+            capacity is None or self.cooling * PERIOD < capacity,
+            "cooling",
+            self.cooling,
+            f"must be below heat_capacity / {PERIOD:g} s",
+        )
 
     def _require_curve(self) -> None:
         charges, voltages = self.state_of_charge, self.cell_voltages

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pegasus.base.arrays import Array, BoolArray, IntArray
-from pegasus.base.step_math import interpolate
-from pegasus.dynamics.battery import Battery, Cells, supply
+from pegasus.base.step_math import Vec3, interpolate
+from pegasus.dynamics.battery import ZERO_CELSIUS, Battery
+from pegasus.dynamics.battery_step import Cells, supply
 from pegasus.dynamics.motors import DrivenMotor, Motor
 
 _SUPPLY = ("charge", "voltage", "current", "allowed_voltage", "empty", "highest_speed", "lowest_speed")
@@ -21,11 +22,18 @@ def cells_of(battery: Battery, motor: Motor) -> Cells:
         motor: Motor that it supplies.
     """
     charge, voltage = battery.curve()
+    resistances, times = battery.branches()
     voltages = (voltage * battery.cell_count).tolist()
     return Cells(
         fitted=1,
         capacity=battery.capacity,
         resistance=battery.resistance,
+        branch_resistance=resistances,
+        branch_time=times,
+        activation=battery.activation_temperature,
+        temperature=battery.temperature + ZERO_CELSIUS,
+        heat_capacity=battery.heat_capacity or 0.0,
+        cooling=battery.cooling,
         low_charge=battery.low_charge,
         efficiency=battery.efficiency,
         avionics_power=battery.avionics_power,
@@ -83,6 +91,12 @@ class BatteryState:
         return self.columns["current"]
 
     @property
+    def temperature(self) -> Array:
+        """Temperature of the cells [degrees Celsius], shape (N,)."""
+        around: Array = np.array([cells.temperature for cells in self.cells]) - ZERO_CELSIUS
+        return around + self.columns["cell_state"][:, 2]
+
+    @property
     def empty(self) -> BoolArray:
         """Whether the rotors are stopped by low voltage, or have no charge left, shape (N,)."""
         empty: BoolArray = self.columns["empty"] != 0
@@ -113,7 +127,7 @@ class BatteryState:
         start = self._start[rows] if len(self._start) > 1 else self._start
         for name, values in zip(_SUPPLY, start.T, strict=True):
             self.columns[name][rows] = values
-        for name in ("work", "work_steps", "news"):
+        for name in ("work", "work_steps", "news", "cell_state"):
             self.columns[name][rows] = 0
 
 
@@ -121,4 +135,4 @@ def _charged(cells: Cells, battery: Battery) -> tuple[float, ...]:
     """Return the values of `_SUPPLY` at the initial charge, without load of the rotors."""
     charge = float(battery.charge)
     allowed = interpolate(charge, cells.state_of_charge, cells.voltages)
-    return supply(cells, charge, allowed, 0.0, 0.0, 1.0, 1.0, 1.0)
+    return supply(cells, charge, allowed, Vec3(0.0, 0.0, 0.0), 0.0, 0.0, 1.0, 1.0, 1.0)[:-1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from pegasus.base.arrays import Array
 from pegasus.base.components import require, require_vector
-from pegasus.base.step_math import Real, Reals, Vec3, norm
+from pegasus.base.step_math import Real, Reals, Vec3, length, magnitude, norm
 
 Triple = tuple[float, float, float]
 
@@ -68,13 +68,17 @@ def linear_drag(
 def quadratic_drag(
     p: "QuadraticDrag", air_velocity: Vec3, angular_velocity: Vec3, rotor_speeds: Reals, air_density: Real
 ) -> tuple[Vec3, Vec3]:
-    """Return F_i = -(1/2) rho C_d A_i |v| v_i and M_i = -C_i |w| w_i (Hector 2012, eq. 2)."""
+    """Return force and torque; see `QuadraticDrag`."""
     pressure = -0.5 * p.drag_coefficient * air_density * norm(air_velocity)
+    turning = 0.0
+    if p.rotor_coefficients[0] + p.rotor_coefficients[1] + p.rotor_coefficients[2] > 0.0:
+        for j in range(length(rotor_speeds)):
+            turning += magnitude(rotor_speeds[j])
     spin = -norm(angular_velocity)
     force = Vec3(
-        pressure * p.areas[0] * air_velocity[0],
-        pressure * p.areas[1] * air_velocity[1],
-        pressure * p.areas[2] * air_velocity[2],
+        (pressure * p.areas[0] - turning * p.rotor_coefficients[0]) * air_velocity[0],
+        (pressure * p.areas[1] - turning * p.rotor_coefficients[1]) * air_velocity[1],
+        (pressure * p.areas[2] - turning * p.rotor_coefficients[2]) * air_velocity[2],
     )
     torque = Vec3(
         spin * p.angular_coefficients[0] * angular_velocity[0],
@@ -100,10 +104,12 @@ class LinearDrag(Drag):
 
 @dataclass(frozen=True, kw_only=True)
 class QuadraticDrag(Drag):
-    """Force by areas: F_i = -(1/2) rho C_d A_i |v| v_i, and torque M = -C_m |w| w.
+    """Force by areas, F_i = -(1/2) rho C_d A_i |v| v_i - D_i (sum |w_j|) v_i, and torque M = -C_m |w| w.
 
     Source: AirSim technical report, sec. 3.3.1, in the vector form of Hector 2012, eq. 2, so that the
-    force opposes the airspeed vector in all directions.
+    force opposes the airspeed vector in all directions. The second term is the drag of turning rotors as it
+    is measured in wind tunnels (Foerster, System Identification of the Crazyflie 2.0, ETH Zurich 2015); the
+    thrust curve `rotor` has its own.
     """
 
     law: ClassVar[Any] = staticmethod(quadratic_drag)
@@ -114,8 +120,11 @@ class QuadraticDrag(Drag):
     """C_d, common to all axes."""
     angular_coefficients: Triple = (0.0, 0.0, 0.0)
     """Diagonal of C_m [N m s^2]."""
+    rotor_coefficients: Triple = (0.0, 0.0, 0.0)
+    """Diagonal of D, by the sum of the rotor speeds w_j [N s^2/(m rad)]."""
 
     def __post_init__(self) -> None:
         require_vector("areas", self.areas, unit="m^2", negative_allowed=False)
         require(self.drag_coefficient >= 0, "drag_coefficient", self.drag_coefficient, "must not be negative")
         require_vector("angular_coefficients", self.angular_coefficients, negative_allowed=False)
+        require_vector("rotor_coefficients", self.rotor_coefficients, negative_allowed=False)

@@ -26,8 +26,11 @@ from pegasus.dynamics.rotor_states import DESCENT, Coefficients, after_download,
 from pegasus.dynamics.thrust_curves import signed_root
 
 _TURN = 2.0 * math.pi
+_PI = math.pi
 _SLOW = 3e-9
 """Speed of a blade tip [m/s] below which advance ratios are those of this speed."""
+_LEAST = 1e-30
+"""Square of a speed [m^2/s^2] that keeps the place across the axis finite in air at rest."""
 _DENSITY = 50.0
 """Points of the tables per unit of the advance ratio along the axis."""
 _ACROSS = 21
@@ -58,6 +61,8 @@ class RotorParameters:
     """Thrust by C_T, air density and squared speed, D^4 / (2 pi)^2 [m^4]."""
     end: float
     """Largest place along the axis in the last cell of the tables."""
+    end_ratio: float
+    """Advance ratio there."""
     cells: tuple[float, ...]
     """C_T and then C_P D / (2 pi) of each cell between evenly spaced advance ratios along the axis, from -2
     on, and across it, which vary faster: its value at the corner, and what x, y and x y add to it with places
@@ -142,11 +147,17 @@ def rotor_in_flight(
     square = tip * tip
     plane = air_velocity[0] * air_velocity[0] + air_velocity[1] * air_velocity[1]
     along = _BY_RATIO * air_velocity[2] / tip + _FIRST
-    across = _LAST_ACROSS * plane / (plane + _HALF_TIP * square)
+    turning = speed
     # The comparisons hold no value that is not a number, which would point outside the tables.
     if not along > 0.0:
         along = 0.0
-    along = minimum(along, p.end)
+        # The speed at which the rotor would be at the end of the tables.
+        turning = air_velocity[2] * (-_PI / DESCENT) / p.radius
+    if along > p.end:
+        along = p.end
+        turning = air_velocity[2] * (_PI / p.end_ratio) / p.radius
+    reach = turning * p.radius
+    across = _LAST_ACROSS * plane / (plane + _HALF_TIP * reach * reach + _LEAST)
     if not across > 0.0:
         across = 0.0
     across = minimum(across, _END_ACROSS)
@@ -156,9 +167,9 @@ def rotor_in_flight(
         first = 0
     x = along - floor(along)
     y = across - floor(across)
-    pressure = air_density * p.pressure * (speed * magnitude(speed))
-    thrust = pressure * value_in_cell(p.cells, first, x, y)
-    torque = pressure * value_in_cell(p.cells, first + 4, x, y)
+    pressure = air_density * p.pressure
+    thrust = pressure * (turning * magnitude(turning)) * value_in_cell(p.cells, first, x, y)
+    torque = pressure * (speed * magnitude(speed)) * value_in_cell(p.cells, first + 4, x, y)
     # In-plane over tip speed by in-plane speed: r / (1 + r^2), which leaves nothing to a rotor at rest.
     share = magnitude(tip) / (square + plane)
     pull = -magnitude(thrust) * p.tilt * share
@@ -191,7 +202,8 @@ def speed_at_rest(p: RotorParameters, thrust: Real, air_density: Real) -> Real:
 class RotorThrust(PropellerThrust):
     """Propeller by tables, in axial and forward flight, with flapping blades.
 
-    Axial flight is that of `PropellerThrust` with `beyond: momentum`. Across its axis the rotor has Glauert's
+    Axial flight is that of `PropellerThrust` with `beyond: momentum`, and so is the drag of slow and stopped
+    rotors along their axis. Across its axis the rotor has Glauert's
     induced velocity, and with its tip speed w R and in-plane speed u, mu = (u / w R) / (1 + (u / w R)^2),
 
         H = -T (a + d) mu u / |u|,   M = k_beta a mu z x -u / |u|
@@ -244,6 +256,7 @@ class RotorThrust(PropellerThrust):
             radius=self.diameter / 2.0,
             pressure=squared(self.diameter * self.diameter) / squared(_TURN),
             end=math.nextafter(len(self._table) - 1, 0.0),
+            end_ratio=(len(self._table) - 1) / _DENSITY - DESCENT,
             cells=tuple(cells_of(self._table * (1.0, self.diameter / _TURN)).ravel().tolist()),
             rest_thrust=float(self._table[round(DESCENT * _DENSITY), 0, 0]),
             tilt=self.flapping + self.induced_drag,

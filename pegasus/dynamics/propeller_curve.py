@@ -44,14 +44,17 @@ class PropellerTables:
     """Parts by unit of advance ratio."""
     rest_thrust: float
     """C_T at rest."""
+    brakes: int
+    """1 if a slower or stopped rotor keeps the drag that it has at the ends of the tables."""
 
 
-def propeller_tables(diameter: float, made: Coefficients) -> PropellerTables:
+def propeller_tables(diameter: float, made: Coefficients, *, brakes: bool = False) -> PropellerTables:
     """Return the parameters of `propeller_thrust`, with parts that hold one point of the tables at most.
 
     Args:
         diameter: Diameter [m].
         made: Coefficients over the advance ratio.
+        brakes: Whether a rotor slower than at the ends of the tables keeps the drag that it has there.
     """
     ratios = made.advance_ratio
     span, nearest = ratios[-1] - ratios[0], min(b - a for a, b in pairwise(ratios))
@@ -77,6 +80,7 @@ def propeller_tables(diameter: float, made: Coefficients) -> PropellerTables:
         first=tuple(map(float, first.tolist())),
         parts=count / span,
         rest_thrust=interpolate(0.0, ratios, made.thrust),
+        brakes=int(brakes),
     )
 
 
@@ -99,17 +103,22 @@ def interval_of_ratio(p: PropellerTables, ratio: Real) -> int:
 def propeller_thrust(
     p: PropellerTables, speed: Real, air_velocity: Vec3, air_density: Real
 ) -> tuple[Vec3, Vec3]:
-    """Return T = C_T rho n^2 D^4 and Q = C_P rho n^2 D^5 / (2 pi), n = w / (2 pi)."""
+    """Return T = C_T rho n^2 D^4 and Q = C_P rho n^2 D^5 / (2 pi), n = w / (2 pi); see `PropellerThrust`."""
     travel = speed * p.radius_by_pi
     if magnitude(travel) < _SLOW:
         travel = _SLOW
-    ratio = air_velocity[2] / travel
+    flown = air_velocity[2] / travel
     last = length(p.advance_ratio) - 1
-    ratio = minimum(maximum(ratio, p.advance_ratio[0]), p.advance_ratio[last])
+    ratio = minimum(maximum(flown, p.advance_ratio[0]), p.advance_ratio[last])
+    turning = speed
+    if p.brakes == 1 and ratio != flown:
+        # The speed at which the rotor would be at the end of the tables.
+        turning = air_velocity[2] / (ratio * p.radius_by_pi)
     k = interval_of_ratio(p, ratio)
     beyond = ratio - p.advance_ratio[k]
     pressure = air_density * p.pressure * (speed * magnitude(speed))
-    thrust = pressure * (p.thrust[k] + beyond * p.thrust_slope[k])
+    thrust = air_density * p.pressure * (turning * magnitude(turning))
+    thrust = thrust * (p.thrust[k] + beyond * p.thrust_slope[k])
     torque = pressure * (p.torque[k] + beyond * p.torque_slope[k])
     return Vec3(0.0, 0.0, thrust), Vec3(0.0, 0.0, torque)
 
@@ -127,6 +136,8 @@ class PropellerThrust(ThrustCurve):
     J = v / (n D), as wind tunnels publish them, interpolated linearly: given here, or read from a file of the
     propeller database of the University of Illinois. Beyond their ends they are held, or continued by
     momentum theory through the vortex-ring state and as a windmill; see `pegasus.dynamics.rotor_states`.
+    A rotor that turns more slowly than at the ends of these, or has stopped, keeps the force along its axis
+    that it has there at its speed through the air: T = (C_T / J^2) rho v^2 D^2, the drag of its blades.
     """
 
     law: ClassVar[Any] = staticmethod(propeller_thrust)
@@ -223,4 +234,5 @@ class PropellerThrust(ThrustCurve):
         if self.download > 0:
             pairs = zip(made.advance_ratio, thrust, strict=True)
             thrust = tuple(after_download(c, disc_inflow(j, c), self.download) for j, c in pairs)
-        return propeller_tables(self.diameter, Coefficients(made.advance_ratio, thrust, made.power))
+        tables = Coefficients(made.advance_ratio, thrust, made.power)
+        return propeller_tables(self.diameter, tables, brakes=self._way_beyond() == "momentum")

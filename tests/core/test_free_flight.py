@@ -185,6 +185,8 @@ VEHICLES = sorted(path.stem for path in (Path(__file__).parents[2] / "config" / 
 
 NO_DRAG = LinearDrag(coefficients=(0.0, 0.0, 0.0))
 NO_THRUST = QuadraticThrust(thrust_constant=1e-30, torque_constant=0.0)
+STOPPED = QuadraticThrust(thrust_constant=1e-3, torque_constant=0.0)
+"""Rotors that have no force in any air while they stand still."""
 
 
 @pytest.mark.parametrize("name", VEHICLES)
@@ -214,7 +216,8 @@ def test_spinning_rotors_make_no_energy(name):
 def test_free_fall_with_spin_keeps_angular_momentum(name):
     """A wrench held at the start attitude about an origin off the centre of mass loses percents of it."""
     with Simulation(flat()) as sim:
-        drone = sim.add(Multirotor(name, drag=NO_DRAG, sensors={}, position=(0, 0, 600)))
+        bare = {"thrust_curve": STOPPED, "drag": NO_DRAG, "sensors": {}}
+        drone = sim.add(Multirotor(name, **bare, position=(0, 0, 600)))
         sim.play()
         drone.place((0, 0, 600), angular_velocity=(8.0, 3.0, 1.0))
 
@@ -237,7 +240,8 @@ def test_projectile_with_quadratic_drag(rate):
     drag = QuadraticDrag(areas=(0.1, 0.1, 0.1))
     with Simulation(flat(), rate=rate) as sim:
         sim.environment.atmosphere = Uniform()
-        drone = sim.add(Multirotor("iris", drag=drag, sensors={}, position=(0, 0, 200)))
+        bare = {"thrust_curve": STOPPED, "drag": drag, "sensors": {}}
+        drone = sim.add(Multirotor("iris", **bare, position=(0, 0, 200)))
         sim.play()
         drone.place((0, 0, 200), velocity=(30.0, 0.0, 20.0))
         sim.run(5.0)

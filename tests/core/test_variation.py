@@ -346,7 +346,7 @@ def test_a_scenario_varies_its_vehicles(tmp_path):
         "world": "flat",
         "seed": 3,
         "duration": 1.0,
-        "vehicles": [{"model": "iris", "name": "varied", "count": 10, "variation": DRAWN}],
+        "vehicles": [{"model": str(PLAIN_IRIS), "name": "varied", "count": 10, "variation": DRAWN}],
     }
     file.write_text(yaml.safe_dump(content))
     with Flight(file).simulation as simulation:

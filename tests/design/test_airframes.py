@@ -1,6 +1,7 @@
 """Tests of the shipped airframes: they stand, hover, fly the square, and reach their documented limits."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ from scipy.optimize import linprog
 
 from pegasus import Multirotor, Simulation
 from pegasus.base.step_math import Vec3, rotate_inverse
-from pegasus.config.files import load_vehicle
-from pegasus.config.scenario import inertia_tensor
+from pegasus.config.files import load_vehicle, load_world
+from pegasus.config.scenario import WorldSpec, inertia_tensor
 from pegasus.config.settings import names
 from pegasus.control import Allocation, Body, GeometricController, Setpoint, trajectories
 from pegasus.control.geometric import attitude_torque
+from pegasus.design.silhouette import silhouette_areas
 from pegasus.design.vehicle_sheet import vehicle_sheet
 from pegasus.environment import Environment
 from pegasus.scene.colliders import lowest_point
@@ -121,6 +123,84 @@ def test_published_hover_times_are_compared():
     assert set(names("vehicles")) - set(BATTERIES) == {"tilted_hexarotor"}
 
 
+def drags() -> dict[str, tuple[list[float], float]]:
+    """Return the areas by drag coefficient [m^2] and the speeds of falls [m/s] of the page, by airframe."""
+    row = re.compile(r"^\| (\w+) \| ([\d.]+(?:, [\d.]+){2}) \| ([\d.]+) \|$", re.MULTILINE)
+    rows = row.findall(PAGE.read_text())
+    return {name: ([float(cell) for cell in areas.split(",")], float(fall)) for name, areas, fall in rows}
+
+
+DRAGS = drags()
+
+
+@pytest.mark.parametrize("name", names("vehicles"))
+def test_drag_is_that_of_the_silhouette(name):
+    """A vehicle would fall and fly through other air than its size meets."""
+    areas, _ = DRAGS[name]
+    vehicle = Multirotor(name)
+    assert list(vehicle.drag.areas) == areas
+    assert vehicle.drag.drag_coefficient == 1.0
+    top = 0.8 if name in ("iris", "typhoon_h", "pegasus") else 1.05
+    blades = 4 * 2 * 0.0235 * 0.008 * 1.2 if name == "crazyflie" else 0.0
+    expected = silhouette_areas(vehicle) * [1.05, 1.05, top] + [0.0, 0.0, blades]
+    np.testing.assert_allclose(areas, expected, rtol=0.01, atol=6e-5)
+
+
+@pytest.mark.parametrize("name", names("vehicles"))
+def test_falls_as_fast_as_the_page_says(name):
+    """A vehicle without power would fall as in vacuum: 118 m/s after 12 s."""
+    _, stated = DRAGS[name]
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor(name, position=(0.0, 0.0, 500.0), sensors={}))
+        sim.run(duration=12.0)
+        fall = -vehicle.state.velocity[0, 2]
+    assert fall == pytest.approx(stated, abs=0.11)
+    assert (12.0 < fall < 18.0) if name == "crazyflie" else (19.0 < fall < 40.0)
+
+
+@pytest.mark.parametrize("name", sorted(set(names("vehicles")) - {"crazyflie"}))
+def test_takes_less_power_in_forward_flight_than_in_hover(name):
+    """Translational lift would be missing: the power would grow from hover on."""
+    vehicle = Multirotor(name)
+    curve, weight = vehicle.thrust_curve, vehicle.mass * G / vehicle.rotor_count
+
+    def power(across):
+        """Return the shaft power that carries the weight with a flow across the axis of a rotor [W]."""
+        low, high = 0.0, vehicle.motor.max_speed
+        for _ in range(50):
+            speed = 0.5 * (low + high)
+            force, torque = curve.law(curve.parameters(), speed, Vec3(across, 0.0, 0.0), 1.225)
+            low, high = (low, speed) if force[2] > weight else (speed, high)
+        return torque[2] * speed
+
+    course = [power(across) for across in (0.0, 3.0, 6.0, 9.0)]
+    assert all(a > b for a, b in pairwise(course))
+    assert course[2] < 0.9 * course[0]
+
+
+IN_WIND = re.findall(
+    r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", PAGE.read_text(), re.MULTILINE
+)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in IN_WIND if row[0] in ("iris", "racer")], ids=lambda row: row[0]
+)
+def test_power_in_wind_is_that_of_the_page(row):
+    """The page would state another power, or the vehicle lean too much for its translational lift."""
+    name, *stated = row
+    for speed, watts in zip((0.0, 6.0, 12.0), map(float, stated[::2]), strict=True):
+        world = WorldSpec(
+            **load_world("flat")[0].model_dump() | {"wind": {"mean_velocity": [-speed, 0.0, 0.0]}}
+        )
+        hold = GeometricController(trajectories.hold(height=30.0), spin_up=0.0)
+        with Simulation(world) as sim:
+            vehicle = sim.add(Multirotor(name, position=(0.0, 0.0, 30.0), sensors={}, backends=[hold]))
+            sim.run(duration=8.0)
+            drawn = vehicle.battery.voltage[0] * vehicle.battery.current[0]
+        assert drawn == pytest.approx(watts, abs=1.0)
+
+
 def limits(name):
     """Return an airframe's allocation, weight [N] and the largest thrust of a rotor [N]."""
     vehicle, ground, one = Multirotor(name), np.zeros((1, 3)), np.ones((1, 1))
@@ -205,7 +285,8 @@ def test_only_tilted_rotors_move_sideways_without_leaning(name):
             if vehicle.state.position[0, 2] > 1.0:
                 tilt = max(tilt, float(np.hypot(*vehicle.state.rotation[0, 2, :2])))
         reached = vehicle.state.position[0, 1]
-    assert tilt < np.radians(0.2)
+    # The drag of its rotors pulls above the centre of mass, which this controller has no integral for.
+    assert tilt < np.radians(0.25)
     if name == "tilted_hexarotor":
         assert reached == pytest.approx(1.5, abs=0.02)
     else:

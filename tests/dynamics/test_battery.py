@@ -5,14 +5,15 @@ import math
 import array_api_strict
 import numpy as np
 import pytest
-from scipy.integrate import trapezoid
+from scipy.integrate import solve_ivp, trapezoid
 
 from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Vec3
 from pegasus.core.plant import own_columns
 from pegasus.dynamics import Battery, BatteryState, FirstOrderMotor, IdealMotor
-from pegasus.dynamics.battery import BatteryRows, cell_voltage, draw, load_current, supply
 from pegasus.dynamics.battery_state import cells_of
+from pegasus.dynamics.battery_step import BatteryRows, cell_voltage, draw, load_current, supply
 
 MOTOR = IdealMotor(max_speed=1000.0)
 FLAT = {"state_of_charge": (0.0, 1.0), "cell_voltages": (3.7, 3.7)}
@@ -218,9 +219,81 @@ def test_compiled_and_plain_execution_give_the_same_bits():
     assert alone.voltage[0] == states[0].voltage[0]
 
 
+BRANCHES = {"branch_resistances": (0.03, 0.02), "branch_time_constants": (0.6, 5.0)}
+
+
+def test_branches_sag_and_recover_with_their_time_constants():
+    """Voltage would jump to its steady value, or a branch have another resistance or time constant."""
+    pack = battery(**FLAT, **BRANCHES, capacity=50.0, cutoff_voltage=0.0)
+    state = connected(pack)
+
+    def rate(_, v):
+        current = load_current(100.0 / 0.75, 14.8 - v.sum(), 0.05)
+        return (np.array([0.03, 0.02]) * current - v) / np.array([0.6, 5.0])
+
+    drawn(state, 100.0, steps=500)
+    sagged = solve_ivp(rate, (0, 2.0), np.zeros(2), "DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
+    # The current is that of the voltages 0.04 s before.
+    np.testing.assert_allclose(state.columns["cell_state"][0, :2], sagged, rtol=3e-3)
+    assert state.voltage[0] == pytest.approx(14.8 - sagged.sum() - 0.05 * state.current[0], abs=2e-3)
+    before = state.columns["cell_state"][0, :2].copy()
+    drawn(state, 0.0, steps=250)
+    np.testing.assert_allclose(
+        state.columns["cell_state"][0, :2], before * np.exp(-1.0 / np.array([0.6, 5.0])), rtol=1e-12
+    )
+    drawn(state, 100.0, steps=10_000)
+    steady = load_current(100.0 / 0.75, 14.8, 0.1)
+    assert pack.steady_resistance == pytest.approx(0.1)
+    assert state.current[0] == pytest.approx(steady, rel=1e-3)
+    state.reset()
+    assert (state.columns["cell_state"] == 0.0).all()
+
+
+def test_cold_cells_have_more_resistance_and_warm_themselves():
+    """Resistance would not follow Arrhenius' law, or the heat not be that of the resistance."""
+    warmth = {"temperature": -10.0, "activation_temperature": 2500.0, "heat_capacity": 200.0, "cooling": 0.5}
+    pack = battery(**FLAT, **warmth, capacity=50.0)
+    factor = math.exp(2500.0 * (1 / 263.15 - 1 / 298.15))
+    assert 3.0 < factor < 3.1
+    assert pack.steady_resistance == pytest.approx(0.05 * factor, rel=1e-12)
+    state = connected(pack)
+    drawn(state, 100.0)
+    current = load_current(100.0 / 0.75, 14.8, 0.05 * factor)
+    assert state.current[0] == pytest.approx(current, rel=1e-12)
+    assert state.temperature[0] == pytest.approx(-10.0 + 0.05 * factor * current**2 * 0.04 / 200.0, abs=1e-9)
+
+    def rate(_, y):
+        resistance = 0.05 * math.exp(2500.0 * (1 / (263.15 + y[0]) - 1 / 298.15))
+        heat = resistance * load_current(100.0 / 0.75, 14.8, resistance) ** 2
+        return [(heat - 0.5 * y[0]) / 200.0]
+
+    drawn(state, 100.0, steps=15_000 - 10)
+    warmed = solve_ivp(rate, (0, 60.0), [0.0], "DOP853", rtol=1e-10, atol=1e-12).y[0, -1]
+    assert warmed > 2.0
+    assert state.temperature[0] == pytest.approx(-10.0 + warmed, abs=0.01)
+
+
+def test_without_branches_and_heat_the_bits_are_those_of_a_plain_battery():
+    """A battery of a file from before would last differently."""
+    plain, spelt = connected(battery(capacity=0.02)), connected(battery(capacity=0.02, temperature=-20.0))
+    for state in plain, spelt:
+        drawn(state, 60.0, steps=200)
+    for name in "charge", "voltage", "current", "highest_speed":
+        np.testing.assert_array_equal(plain.columns[name], spelt.columns[name])
+    assert plain.columns["cell_state"].tolist() == [[0.0, 0.0, 0.0]]
+
+
 @pytest.mark.parametrize(
     ("field", "changes"),
     [
+        ("branch_resistances", {"branch_resistances": (0.1,)}),
+        ("branch_resistances", {"branch_resistances": (0.1,) * 3, "branch_time_constants": (1.0,) * 3}),
+        ("branch_resistances", {"branch_resistances": (0.0,), "branch_time_constants": (1.0,)}),
+        ("branch_time_constants", {"branch_resistances": (0.1,), "branch_time_constants": (0.0,)}),
+        ("temperature", {"temperature": 298.15}),
+        ("activation_temperature", {"activation_temperature": -1.0}),
+        ("heat_capacity", {"heat_capacity": 0.0}),
+        ("cooling", {"heat_capacity": 1.0, "cooling": 100.0}),
         ("cell_count", {"cell_count": 0}),
         ("cell_count", {"cell_count": 3.5}),
         ("capacity", {"capacity": float("inf")}),
@@ -249,7 +322,7 @@ def test_bad_parameters_are_refused(field, changes):
 def test_a_motor_without_a_largest_speed_stops_when_its_battery_is_empty():
     """An unlimited speed would become not a number, or go on without charge."""
     cells = cells_of(battery(), IdealMotor())
-    full = supply(cells, 1.0, cells.rated_voltage, 100.0, 0.04, 1.0, 1.0, 1.0)
-    empty = supply(cells, 0.0, cells.rated_voltage, 100.0, 0.04, 1.0, 1.0, 1.0)
-    assert full[5:] == (math.inf, 0.0)
-    assert empty[4:] == (1, 0.0, 0.0)
+    full = supply(cells, 1.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0)
+    empty = supply(cells, 0.0, cells.rated_voltage, Vec3(0.0, 0.0, 0.0), 100.0, 0.04, 1.0, 1.0, 1.0)
+    assert full[5:7] == (math.inf, 0.0)
+    assert empty[4:7] == (1, 0.0, 0.0)

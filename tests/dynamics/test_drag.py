@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pegasus.base.errors import ConfigError
+from pegasus.base.step_math import Vec3
 from pegasus.dynamics import LinearDrag, QuadraticDrag
 
 RHO = np.array([[1.225]])
@@ -31,6 +32,16 @@ def test_quadratic_torque():
     drag = QuadraticDrag(areas=(0.0, 0.0, 0.0), angular_coefficients=(0.1, 0.2, 0.3))
     _, torque = drag.wrench(np.zeros((1, 3)), np.array([[0.0, 3.0, 4.0]]), RHO)
     np.testing.assert_allclose(torque, [[0.0, -0.2 * 5 * 3, -0.3 * 5 * 4]])
+
+
+def test_drag_of_turning_rotors():
+    """Foerster's drag of a Crazyflie, 9.18e-7 N per m/s and rad/s, would stay when its rotors stop."""
+    drag = QuadraticDrag(areas=(0.0, 0.0, 0.0), rotor_coefficients=(9.18e-7, 9.18e-7, 10.31e-7))
+    air, still = Vec3(2.0, -1.0, 0.5), Vec3(0.0, 0.0, 0.0)
+    force, _ = drag.law(drag, air, still, (2000.0, -2000.0, 1900.0, 2100.0), 1.2)
+    assert [force[k] for k in range(3)] == pytest.approx([-0.014688, 0.007344, -0.004124])
+    stopped, _ = drag.law(drag, air, still, (0.0, 0.0, 0.0, 0.0), 1.2)
+    assert [stopped[k] for k in range(3)] == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(

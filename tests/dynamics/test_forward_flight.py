@@ -137,13 +137,30 @@ def test_download_is_that_of_hover_and_follows_the_flow_through_the_disc(curve):
         assert torque[2] * SPEED - force[2] * climb > 0.0
 
 
-@pytest.mark.parametrize("climb", [-1.0, -1e-10, 0.0, 1e-10, 1.0])
-def test_rotor_at_rest_has_no_force_of_its_own(climb):
+@pytest.mark.parametrize("climb", [-1e-10, 0.0, 1e-10])
+def test_rotor_at_rest_has_no_force_across_its_axis(climb):
     """A division by the tip speed would give a rotor at rest in wind an infinite force or NaN."""
     for speed in (0.0, 1e-12, 1e-3):
         force, torque = at(ROTOR, 12.0, -3.0, climb, speed=speed)
         assert np.abs(force).max() < 1e-6
         assert np.abs(torque).max() < 1e-4
+
+
+@pytest.mark.parametrize("curve", [AXIAL, ROTOR])
+@pytest.mark.parametrize("climb", [-20.0, -5.0, 5.0, 20.0])
+def test_stopped_rotor_has_the_drag_of_its_blades(curve, climb):
+    """A vehicle without power would fall as in vacuum, or slow and stopped rotors have other drags."""
+    stopped, _ = at(curve, 0.0, 0.0, climb, speed=0.0)
+    # By density, the square of the speed and the area of the disc, of which the blades cover a tenth.
+    assert -np.sign(climb) * stopped[2] / (0.5 * RHO * AREA * climb**2) == pytest.approx(0.12, abs=0.03)
+    slow, torque = at(curve, 0.0, 0.0, climb, speed=1.0)
+    assert slow[2] == pytest.approx(stopped[2], rel=1e-12)
+    assert abs(torque[2]) < 1e-5
+    # It joins that of a turning rotor: at the end of the tables, J = -2 and 1.71.
+    edge = 2 * math.pi * climb / (curve.diameter * (-2.0 if climb < 0 else 1.71))
+    for near in (0.999, 1.001):
+        turning, _ = at(curve, 0.0, 0.0, climb, speed=near * edge)
+        assert turning[2] == pytest.approx(stopped[2], rel=0.03)
 
 
 def test_speed_in_still_air_is_the_inverse_of_thrust():

@@ -5,7 +5,7 @@ from fault_rig import flying
 
 from pegasus import ConfigError
 from pegasus.dynamics import Battery
-from pegasus.dynamics.battery import cell_voltage
+from pegasus.dynamics.battery_step import cell_voltage
 from pegasus.faults import BatteryCold, BatteryEmpty, CellFailure
 
 PACK = Battery(cell_count=4, capacity=3.0, resistance=0.02, cutoff_voltage=2.0)

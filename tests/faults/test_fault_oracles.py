@@ -10,7 +10,7 @@ from flyers import Constant
 from pegasus import Multirotor, Simulation
 from pegasus.control import GeometricController, trajectories
 from pegasus.dynamics import Battery, FirstOrderMotor, LinearDrag, QuadraticThrust
-from pegasus.dynamics.battery import cell_voltage
+from pegasus.dynamics.battery_step import cell_voltage
 from pegasus.estimation import EKF
 from pegasus.faults import (
     BirdStrike,
