@@ -28,6 +28,8 @@ _HEARD = ("ATTITUDE_QUATERNION", "LOCAL_POSITION_NED", "GPS_GLOBAL_ORIGIN", "HEA
 """Names of the messages that are decoded; heartbeats only show that the autopilot is there."""
 _SAME_INSTANT = 1e-6
 """Tolerance of equal times [s]."""
+_SAME_AXES = 1.0
+"""Distance within which north is the same [m]; it turns by less than 2e-6 rad below 85 degrees."""
 _SYSTEM, _COMPONENT = 245, 192
 _FLAT_DEGREE = 111_318.84502145034
 """Length of a degree in ArduPilot [m], LOCATION_SCALING_FACTOR times 1e7."""
@@ -103,8 +105,9 @@ class EstimateListener:
             line.received_at = estimate.received[row] = t
             moved = line.axes.reverse.vector((message.y, message.x, -message.z))
             self.local_position[row] = moved
-            here = tuple(a + b for a, b in zip(line.local_origin, moved, strict=True))
-            line.heading_axes = self._axes(here)
+            here = [a + b for a, b in zip(line.local_origin, moved, strict=True)]
+            if math.dist(here, line.heading_place) > _SAME_AXES:
+                self._set_heading(line, here)
             speed = line.heading_axes.reverse.vector((message.vy, message.vx, -message.vz))
             estimate.position[row], estimate.velocity[row] = here, speed
             place, velocity = state.position[row].tolist(), state.velocity[row].tolist()
@@ -125,8 +128,12 @@ class EstimateListener:
     def _place(self, line: "_Line", place: list[float]) -> None:
         """Set the origin of an autopilot's local frame in the world [m]."""
         if line.local_origin is None:
-            line.heading_axes = self._axes(place)
+            self._set_heading(line, place)
         line.local_origin, line.axes = place, self._axes(place)
+
+    def _set_heading(self, line: "_Line", place: list[float]) -> None:
+        """Set the axes of velocity and attitude to those of a place in the world [m]."""
+        line.heading_place, line.heading_axes = place, self._axes(place)
 
     def _axes(self, place: Sequence[float]) -> LocalAxes:
         return LocalAxes() if self._flat else LocalAxes.at(self._origin, place)
@@ -150,6 +157,8 @@ class _Line:
         """Origin of its local frame in the world [m]; None before the first step."""
         self.axes = self.heading_axes = LocalAxes()
         """Axes of its local frame, and those of its velocity and attitude."""
+        self.heading_place: list[float] = []
+        """Place in the world at which the latter are computed [m]."""
         self.received_at = -math.inf
         self._link: Link | None = None
         self._decoder = Decoder(*_HEARD)

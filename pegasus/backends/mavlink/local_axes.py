@@ -3,10 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
-from pegasus.base.step_math import Quat, Vec3, quaternion_product
-from pegasus.environment.geodesy import Geodetic, convergence, level_turn
+from pegasus.base.step_math import Vec3
+from pegasus.environment.geodesy import Geodetic, convergence
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class LocalAxes:
         """
         return cls(*convergence(origin, Vec3(*position)))
 
-    @property
+    @cached_property
     def reverse(self) -> "LocalAxes":
         """The world's axes as seen from these."""
         return LocalAxes(self.cosine, -self.sine)
@@ -38,13 +39,18 @@ class LocalAxes:
         return math.atan2(self.sine, self.cosine)
 
     def vector(self, vector: Sequence[float]) -> tuple[float, float, float]:
-        """Return a vector of the world as local east, north and up."""
-        turned = level_turn(Vec3(*vector), self.cosine, self.sine)
-        return turned.x, turned.y, turned.z
+        """Return a vector of the world as local east, north and up; it is `geodesy.level_turn` in numbers."""
+        x, y, z = vector
+        return self.cosine * x + self.sine * y, self.cosine * y - self.sine * x, z
 
     def attitude(self, quaternion: Sequence[float]) -> tuple[float, float, float, float]:
         """Return an orientation xyzw, body to world, as body to local east, north and up."""
+        x, y, z, w = quaternion
+        sine, cosine = self._half
+        return cosine * x - sine * y, cosine * y + sine * x, cosine * z + sine * w, cosine * w - sine * z
+
+    @cached_property
+    def _half(self) -> tuple[float, float]:
+        """Sine and cosine of half the angle by which attitudes turn."""
         half = -0.5 * self.angle
-        turn = Quat(0.0, 0.0, math.sin(half), math.cos(half))
-        turned = quaternion_product(turn, Quat(*quaternion))
-        return turned.x, turned.y, turned.z, turned.w
+        return math.sin(half), math.cos(half)

@@ -20,6 +20,7 @@ FREQUENT = frozenset(
         "HIL_SENSOR",
         "HIL_STATE_QUATERNION",
         "LOCAL_POSITION_NED",
+        "SET_POSITION_TARGET_LOCAL_NED",
     }
 )
 """Names of the messages with a template."""
