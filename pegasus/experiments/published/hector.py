@@ -149,7 +149,7 @@ def _drag_entries(left: float) -> list[Entry]:
         rotor_speed=np.zeros((1, 4)),
         rotor_acceleration=np.zeros((1, 4)),
     )
-    force, torque = model_wrench(_stand(_drag(_DENSITY)), samples, air_density=_DENSITY)
+    force, torque = model_wrench(_stand(_drag(_DENSITY), thrust_curve=EPP1045), samples, air_density=_DENSITY)
     return [
         Entry("drag at (6, 0, 8) m/s along x", "N", -0.12 * 10 * 6, float(force[0, 0])),
         Entry("drag at (6, 0, 8) m/s along z", "N", -0.1 * 10 * 8, float(force[0, 2])),
@@ -173,7 +173,8 @@ def _coasting() -> Array:
         altitude = np.array([sim.environment.origin.altitude + _HEIGHT])
         drag = _drag(float(sim.environment.atmosphere.air(altitude).density[0]))
         model = {"extends": "iris", "battery": None, "mass": MASS}
-        vehicle = sim.add(Multirotor(model, drag=drag, sensors={}, position=(0, 0, _HEIGHT)))
+        parts = {"drag": drag, "thrust_curve": EPP1045}
+        vehicle = sim.add(Multirotor(model, **parts, sensors={}, position=(0, 0, _HEIGHT)))  # type: ignore[arg-type]
         sim.play()
         vehicle.place((0, 0, _HEIGHT), velocity=(10.0, 0.0, 0.0))
         found = [10.0]
