@@ -160,7 +160,7 @@ class Minimal:
             for link, stamp in due:
                 while stamp not in (answer := link.recv(65536)):
                     pass
-        (controls,) = Decoder("HIL_ACTUATOR_CONTROLS").feed(answer)
+        *_, controls = Decoder("HIL_ACTUATOR_CONTROLS").feed(answer)
         if not controls.mode & ARMED:
             raise SystemExit("the last PX4 of the minimal simulator does not fly")
 

@@ -564,3 +564,18 @@ def test_numbers_that_are_none_come_through():
     (got,) = Decoder().feed(encode(sent, sequence=0))
     assert math.isnan(got.controls[0])
     assert got.controls[1:3] == (math.inf, -math.inf)
+
+
+def test_bytes_of_other_messages_are_passed_on():
+    """If this fails, others on an autopilot's link lose messages, or get all of its answers to decode."""
+    wanted = [encode(message, sequence=0) for message in STREAM if message.msgname == "HIL_ACTUATOR_CONTROLS"]
+    others = [encode(message, sequence=0) for message in STREAM if message.msgname != "HIL_ACTUATOR_CONTROLS"]
+    stream = b"".join(frame + wanted[0] for frame in others)
+    rng = random.Random(3)
+    for _ in range(50):
+        cuts = sorted(rng.sample(range(len(stream)), 9))
+        rest: list[bytes] = []
+        decoder = Decoder("HIL_ACTUATOR_CONTROLS", rest=rest.append)
+        pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+        assert len(decode(*pieces, decoder=decoder)) == len(others)
+        assert b"".join(rest) == b"".join(others)
