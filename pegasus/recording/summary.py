@@ -75,6 +75,8 @@ class Summary:
     """Energy balances by vehicle."""
     failures: Sequence[Failure] = ()
     """Autopilots that have terminated or stopped responding."""
+    autopilot_logs: Sequence[str] = ()
+    """Paths of the autopilots' own logs, such as ULogs."""
 
     @property
     def real_time_factor(self) -> float:
@@ -171,6 +173,9 @@ def summarize(
         tracking=tracking.errors(),
         energy=energy.balances(),
         failures=simulation.failures,
+        autopilot_logs=[
+            str(log) for vehicle in simulation.vehicles for b in vehicle.backends for log in b.logs
+        ],
     )
 
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Converter = Callable[[int, Any, int], NamedTuple]
-"""Function from time [us], reading and row to a message."""
+Converter = Callable[..., NamedTuple]
+"""Function from time [us], reading and row to a message; see `HilSource.limit` for a keyword."""
 
 
 @dataclass(frozen=True, eq=False)
