@@ -92,6 +92,11 @@ class Backend:
     """Failures of autopilots since `start`, kept after `stop` for the summary of the run."""
 
     @property
+    def logs(self) -> Sequence[Path]:
+        """Files in which running autopilots keep their own logs."""
+        return ()
+
+    @property
     def bank(self) -> "type[BackendBank] | None":
         """Class that runs this driving backend together with others, in place of `publish` and `command`."""
         return None

@@ -38,6 +38,8 @@ _LATE_LANDING = 30.0
 """Simulated time that vehicles have after their missions to come to rest on the ground [s]."""
 _BAG_NAME = "rosbag2"
 """Folder of the bag in that of a run."""
+_CHECK_INTERVAL = 0.1
+"""Simulated time between checks whether autopilots have ended [s]."""
 _PROGRESS_COUNT = 200
 """Number of progress updates of a run."""
 
@@ -161,11 +163,14 @@ class Flight:
         simulation, rate = self.simulation, self.spec.rate
         speed = None if self.spec.speed == "max" else float(self.spec.speed)
         interval = max(1, round(self.duration * rate / _PROGRESS_COUNT))
+        check = max(1, round(_CHECK_INTERVAL * rate))
         # The duration of a mission is known after take-off, so the end is computed again.
         while (left := round((self.duration - simulation.time) * rate)) > 0:
             for now in simulation.stepping(left / rate, speed=speed):
                 if progress is not None and simulation.step_count % interval == 0:
                     progress(now)
+                if simulation.step_count % check == 0 and self._all_autopilots_have_ended():
+                    return
             if simulation.playback is Playback.STOPPED:
                 return
         # A vehicle that flies on estimates may reach the ground later than planned.
@@ -176,6 +181,12 @@ class Flight:
                 return
         if progress is not None:
             progress(simulation.time)
+
+    def _all_autopilots_have_ended(self) -> bool:
+        """Return whether every vehicle was driven by a program that has ended."""
+        failures = self.simulation.failures
+        ended = sum(failure.exit_status is not None for failure in failures)
+        return ended > 0 and ended == sum(vehicle.count for vehicle in self.simulation.vehicles)
 
     def _mission_end(self) -> float:
         return max((mission.end for mission in self._missions()), default=math.inf) + _AFTER_MISSION

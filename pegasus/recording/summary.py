@@ -79,6 +79,8 @@ class Summary:
     """Outcomes of the flights by vehicle."""
     failures: Sequence[Failure] = ()
     """Autopilots that have terminated or stopped responding."""
+    autopilot_logs: Sequence[str] = ()
+    """Paths of the autopilots' own logs, such as ULogs."""
 
     @property
     def real_time_factor(self) -> float:
@@ -198,6 +200,9 @@ def summarize(
         energy=energy.balances(),
         outcomes=outcomes.outcomes(),
         failures=simulation.failures,
+        autopilot_logs=[
+            str(log) for vehicle in simulation.vehicles for b in vehicle.backends for log in b.logs
+        ],
     )
 
 

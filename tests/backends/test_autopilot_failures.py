@@ -4,7 +4,7 @@ import json
 
 import pytest
 from ardupilot_rig import SLOW_LOOP, source_tree
-from px4_rig import iris, processes
+from px4_rig import PX4Tree, iris, processes
 
 from pegasus import AutopilotError, Simulation
 from pegasus.backends import PX4
@@ -40,9 +40,12 @@ def test_px4_fails_in_flight(pegasus, tree, tmp_path, fault, problem, status):
     assert code == 3
     (folder,) = (tmp_path / "out").iterdir()
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary["simulated_time"] == 1.5
     (failure,) = summary["failures"]
     assert failure["time"] == pytest.approx(0.5, abs=0.1)
+    # Nothing flies any more once the only autopilot has ended; a silent one may answer again.
+    end = 1.5 if status is None else failure["time"] + 0.2
+    assert failure["time"] < summary["simulated_time"] <= end
+    assert (summary["simulated_time"] == 1.5) is (status is None)
     number = failure["autopilot"].removeprefix("PX4 ")
     assert failure == {
         **{"vehicle": "iris", "autopilot": f"PX4 {number}", "problem": problem, "exit_status": status},
@@ -110,6 +113,23 @@ def test_ardupilot_fails(pegasus, tmp_path, trick, problem, status, seconds):
         assert err.splitlines()[-1] == f"pegasus: {said} {problem} at t = {failure['time']:.3f} s"
         assert failure["time"] == pytest.approx(seconds, abs=0.01)
         assert [problem in line for line in out.splitlines() if "ArduPilot" in line] == [True]
+
+
+def test_others_fly_on(pegasus, tree, tmp_path):
+    """A run would end with the first of several autopilots."""
+    tree.say("--controller none --fault exit@0.3s:7")
+    backend = {"model": "px4", "directory": str(tree.folder)}
+    dying, other = (
+        {"backends": [backend]},
+        {"name": "other", "backends": [{**backend, "directory": str(tmp_path / "two")}]},
+    )
+    PX4Tree(tmp_path / "two").say("--controller none")
+    scenario = flying(dying, duration=1.0)
+    scenario["vehicles"].append({**scenario["vehicles"][0], **other})
+    write(tmp_path, s__yaml=scenario)
+    assert pegasus("run", "s.yaml", "--out", "out")[0] == 3
+    (folder,) = (tmp_path / "out").iterdir()
+    assert json.loads((folder / "summary.json").read_text())["simulated_time"] == 1.0
 
 
 def test_failures_in_python(tree):

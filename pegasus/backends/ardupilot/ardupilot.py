@@ -72,8 +72,8 @@ class ArduPilot(Backend):
 
     At every step the state is sent to all instances, and all answers are received before the rotors move.
     Specific force and angular velocity are the last readings of the vehicle's IMU; position, velocity and
-    attitude are true, and ArduPilot simulates GPS, barometer and compass from them. Readings of rangefinders,
-    an airspeed sensor and a battery are sent if the vehicle has them.
+    attitude are true, and ArduPilot simulates GPS, barometer and compass from them. Readings of rangefinders
+    and an airspeed sensor, and voltage and current of the battery, are sent if the vehicle has them.
 
     Instance i sends to UDP port 9002 + 10 i, has MAVLink at TCP port 5760 + 10 i and system id i + 1.
     """
@@ -162,7 +162,7 @@ class ArduPilot(Backend):
         if not self.links:
             self._open()
         self._imu: ImuReading | None = None
-        self._optional = OptionalReadings(self._environment)
+        self._optional = OptionalReadings(self._environment, self._vehicle.battery)
         self._lines: list[FaultyLine | None] = [None] * self._count
         self.failures = []
         self._listener = EstimateListener(

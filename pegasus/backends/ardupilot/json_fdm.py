@@ -13,6 +13,7 @@ from pegasus.sensors import AirspeedReading, RangeReading, Reading
 from pegasus.sensors.airspeed import true_airspeed
 
 if TYPE_CHECKING:
+    from pegasus.dynamics.battery_state import BatteryState
     from pegasus.environment import Environment
 
 _HEADER = struct.Struct("<HHI")
@@ -171,21 +172,19 @@ def encode_optional(
 
 
 class OptionalReadings:
-    """Optional readings for ArduPilot: rangefinders, one airspeed sensor, one battery.
-
-    A battery is any sensor whose reading has `voltage` [V] and `current` [A], each of shape (N,).
+    """Optional readings for ArduPilot: rangefinders, one airspeed sensor, and the vehicle's battery.
 
     Args:
         environment: Environment, whose air density converts indicated to true airspeed.
+        battery: The vehicle's battery; None if it has none.
     """
 
-    def __init__(self, environment: "Environment") -> None:
-        self._environment = environment
+    def __init__(self, environment: "Environment", battery: "BatteryState | None" = None) -> None:
+        self._environment, self._battery = environment, battery
         self._true_airspeed: Array = np.zeros(0)
         self._latest: dict[str, Reading] = {}
         self._rangefinders: list[str] = []
         self._airspeeds: list[str] = []
-        self._batteries: list[str] = []
 
     def take(self, readings: Mapping[str, Reading], position: Array) -> None:
         """Store new readings.
@@ -200,7 +199,6 @@ class OptionalReadings:
             latest = self._latest.items()
             self._rangefinders = [name for name, reading in latest if isinstance(reading, RangeReading)]
             self._airspeeds = [name for name, reading in latest if isinstance(reading, AirspeedReading)]
-            self._batteries = [name for name, reading in latest if hasattr(reading, "voltage")]
         for name in self._airspeeds[:1]:
             if isinstance(reading := readings.get(name), AirspeedReading):
                 density = self._environment.air_density(position)
@@ -211,15 +209,15 @@ class OptionalReadings:
 
         Rangefinders are numbered in the order of the vehicle's sensors; those after the sixth are omitted.
         """
-        if not (self._rangefinders or self._airspeeds or self._batteries):
+        if not (self._rangefinders or self._airspeeds or self._battery):
             return ""
         latest: dict[str, Any] = self._latest
         airspeed = battery = None
         if self._airspeeds:
             # ArduPilot squares it, which would lose the sign.
             airspeed = max(float(self._true_airspeed[copy]), 0.0)
-        for name in self._batteries[:1]:
-            battery = float(latest[name].voltage[copy]), float(latest[name].current[copy])
+        if self._battery is not None:
+            battery = float(self._battery.voltage[copy]), float(self._battery.current[copy])
         ranges = [_range(latest[name], copy) for name in self._rangefinders[:MAX_RANGES]]
         return encode_optional(ranges=ranges, airspeed=airspeed, battery=battery)
 

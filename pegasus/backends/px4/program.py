@@ -6,6 +6,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pegasus.backends.mavlink.link import TcpServerLink
@@ -39,6 +40,8 @@ _INHERITED = re.compile(rf"(?!({'|'.join(_RESERVED)}|PX4_SYS_AUTOSTART)$)(ROS|PX
 _PARAMETER = "PX4_PARAM_"
 """Prefix of variables that set parameters."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LOGGED = {"SDLOG_PROFILE": 1}
+"""PX4's default topics; its start script for simulations adds those of estimator replay, 20 MB per minute."""
 _SPEED_FACTOR, _FASTEST = "PX4_SIM_SPEED_FACTOR", 10.0
 """Variable by which PX4's start script multiplies the timeouts of links, and its maximum here."""
 
@@ -52,10 +55,15 @@ SYS_STATUS, ATTITUDE, GLOBAL_POSITION_INT, SERVO_OUTPUT_RAW, RC_CHANNELS, VFR_HU
 POSITION_TARGET_LOCAL_NED, POSITION_TARGET_GLOBAL_INT, HIGHRES_IMU, TIMESYNC, DISTANCE_SENSOR, ALTITUDE,
 WIND_COV, ESC_INFO, ESC_STATUS, ODOMETRY.
 """
+_LINKS, _SHARED, _SEPARATE = "px4-rc.mavlink", "=14549", "=$((14840+px4_instance))"
+"""PX4's script of links, and the port to which all instances above 9 send there, with what replaces it."""
+_LINKS, _SHARED, _SEPARATE = "px4-rc.mavlink", "=14549", "=$((14840+px4_instance))"
+"""PX4's script of links, and the port to which all instances above 9 send there, with what replaces it."""
+_SHARED_FROM = 10
 _GIMBAL_PORT, _OFFBOARD_PORT, _GROUND_STATION_PORT = 13030, 14580, 18570
 _UDP_PORTS = (PAYLOAD_PORT, _GIMBAL_PORT, _OFFBOARD_PORT, _GROUND_STATION_PORT)
 """First ports that PX4 opens after it has connected to its simulator (px4-rc.mavlink)."""
-_COMMAND_SOCKET = "/tmp/px4-sock-{}"
+_COMMAND_SOCKET, _LOCK = "/tmp/px4-sock-{}", "/tmp/px4_lock-{}"
 
 
 class PX4Program:
@@ -126,6 +134,8 @@ class PX4Program:
         # PX4 runs by simulation time, a ground station by wall time.
         factor = _FASTEST if speed is None else min(speed, _FASTEST)
         scaled = {_SPEED_FACTOR: f"{factor:g}"} if factor > 1.0 else {}
+        if instance >= _SHARED_FROM:
+            scaled |= self._separate_links(directory)
         script = "etc/init.d-posix/rcS"
         arguments = [str(self._binary), str(self._data), "-s", script, "-i", str(instance), "-d"]
         return AutopilotProcess(
@@ -151,6 +161,16 @@ class PX4Program:
             return float(value)
         except ValueError:
             raise ConfigError("must be a number", field=f"environment.{variable}", value=value) from None
+
+    def _separate_links(self, directory: Path) -> dict[str, str]:
+        """Write a script of links with a port of the instance's own, and return the PATH to it."""
+        original = self._data / "init.d-posix" / _LINKS
+        # A folder that cannot be written is reported at the start.
+        with suppress(OSError):
+            text = original.read_text(encoding="utf-8").replace(_SHARED, _SEPARATE)
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / _LINKS).write_text(text, encoding="utf-8")
+        return {"PATH": f"{directory.resolve()}:{os.environ.get('PATH', '')}"}
 
     def _has_wings(self, airframe: str) -> bool:
         folder = self._data / "init.d-posix" / "airframes"
@@ -245,6 +265,17 @@ def require_unused(instance: int) -> None:
         )
     for first in _UDP_PORTS:
         require_free(first + instance, "udp")
+
+
+def remove_remains(instance: int) -> None:
+    """Remove the files that an ended instance leaves outside of its folder.
+
+    Args:
+        instance: PX4's instance number.
+    """
+    for name in (_COMMAND_SOCKET, _LOCK):
+        with suppress(OSError):
+            Path(name.format(instance)).unlink()
 
 
 def reserve(link: TcpServerLink, process: AutopilotProcess) -> None:

@@ -30,12 +30,14 @@ from pegasus.backends.px4.hil_sensors import HilSensors
 from pegasus.backends.px4.lockstep import HilLockstep
 from pegasus.backends.px4.program import (
     HIL_PORT,
+    LOGGED,
     PAYLOAD_PORT,
     PAYLOAD_STREAMS,
     PX4Program,
     all_ports,
     environment_of,
     hil_port,
+    remove_remains,
     require_unused,
     reserve,
 )
@@ -164,7 +166,13 @@ class PX4(Backend):
                 self.directory,
                 airframe=airframe,
                 parameters=given,
-                derived={**self._sensors.delays, **geometry, **self._battery_parameters(), **self._asked()},
+                derived={
+                    **self._sensors.delays,
+                    **geometry,
+                    **LOGGED,
+                    **self._battery_parameters(),
+                    **self._asked(),
+                },
                 sensor_rate=self._sensors.rate,
                 environment=self._environment,
             )
@@ -314,11 +322,19 @@ class PX4(Backend):
         """Return the rest of the trajectory."""
         return None if self._pilot is None else self._pilot.plan(t)
 
+    @property
+    def logs(self) -> list[Path]:
+        """ULogs of the launched autopilots in their folders."""
+        folders = [process.directory for process in self._processes]
+        return sorted(log for folder in folders for log in folder.glob("log/**/*.ulg"))
+
     def stop(self) -> None:
         """End launched autopilots and close every link."""
         processes, self._processes = self._processes, []
         try:
             stop_all(processes)
+            for i in range(len(processes)):
+                remove_remains(self.first_instance + i)
         finally:
             if self._lockstep is not None:
                 self._lockstep.close()

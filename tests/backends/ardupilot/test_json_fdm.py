@@ -3,7 +3,7 @@
 import json
 import math
 import struct
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -231,12 +231,6 @@ def test_more_than_ardupilot_takes():
         encode_optional(ranges=(1.0,) * 7)
 
 
-@dataclass(frozen=True, eq=False)
-class BatteryReading(Reading):
-    voltage: np.ndarray
-    current: np.ndarray
-
-
 def test_readings_besides_the_imus():
     """Rangefinder or battery readings would be lost, or reach a wrong vehicle."""
 
@@ -245,11 +239,13 @@ def test_readings_besides_the_imus():
 
     # 2,500 m up the air has 78.1 % of its density at sea level (US Standard Atmosphere 1976, table I).
     place = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 2500.0]])
-    readings = OptionalReadings(Environment(origin=Geodetic(0.0, 0.0, 0.0)))
-    readings.take({"imu": Reading(0.0)}, place)
-    assert readings.text(0) == ""
+    air = Environment(origin=Geodetic(0.0, 0.0, 0.0))
+    bare = OptionalReadings(air)
+    bare.take({"imu": Reading(0.0)}, place)
+    assert bare.text(0) == ""
+    battery = SimpleNamespace(voltage=np.array([12.0, 11.0]), current=np.array([20.0, 30.0]))
+    readings = OptionalReadings(air, battery)
     readings.take({"front": ranging(0.0, 40.0, 0.1, (False, False)), "down": ranging(0.0, 1.0, 2.0)}, place)
-    readings.take({"battery": BatteryReading(0.0, np.array([12.0, 11.0]), np.array([20.0, 30.0]))}, place)
     pressure = np.zeros(2)
     readings.take({"pitot": AirspeedReading(0.0, pressure, np.array([-9.0, 8.0]), pressure)}, place)
     readings.take({"imu": Reading(0.1), "down": ranging(0.1, 1.5, 2.5)}, place)

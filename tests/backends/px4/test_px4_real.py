@@ -58,8 +58,7 @@ def test_links_of_others_beside_a_trajectory(real):
     with Simulation(seed=7) as simulation:
         vehicle = simulation.add(iris(backend))
         number = backend.first_instance
-        # From instance 10 on, all PX4 send to the same port.
-        with bind_udp("0.0.0.0", 14540 + min(number, 9)) as user:
+        with bind_udp("0.0.0.0", (14540 if number < 10 else 14840) + number) as user:
             fly_until(simulation, lambda: backend.armed[0], limit=30.0)
             datagrams(user)
             heard, told = 0, set()
