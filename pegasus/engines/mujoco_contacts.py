@@ -74,35 +74,6 @@ class Solution:
     """True for bodies that may touch another body, shape (M,)."""
 
 
-class ContactRecord:
-    """Contacts with a force or an overlap.
-
-    Args:
-        model: The model.
-        geom: The two geoms of each contact, shape (N, 2).
-        distance: Gaps between the surfaces [m], shape (N,).
-        position: Contact points in the world [m], shape (N, 3).
-        frame: Unit normal and tangents, shape (N, 9).
-        force: Forces in these frames [N], shape (N, 3).
-    """
-
-    def __init__(
-        self, model: Any, geom: IntArray, distance: Array, position: Array, frame: Array, force: Array
-    ) -> None:
-        kept = (force[:, 0] > 0.0) | (distance <= 0.0)
-        axes = frame[kept].reshape(-1, 3, 3)
-        self.body = model.geom_bodyid[geom[kept]]
-        """The two bodies of each contact, 0 for the world, shape (K, 2)."""
-        self.position = position[kept]
-        """Contact points in the world [m], shape (K, 3)."""
-        self.normal = axes[:, 0]
-        """Unit normals from the first body to the second, shape (K, 3)."""
-        self.force = (force[kept][:, :, None] * axes).sum(axis=1)
-        """Forces on the second body in the world [N], shape (K, 3)."""
-        self.distance = distance[kept]
-        """Gaps between the surfaces, negative when they overlap [m], shape (K,)."""
-
-
 def solve(
     model: Any, data: Any, dt: float, free: Array, wrench: Array, passing: BoolArray, colliding: BoolArray
 ) -> Solution | None:
@@ -114,12 +85,12 @@ def solve(
         dt: Length of the step [s].
         free: Velocity of the free joints at the end of the step without contacts, shape (M, 6).
         wrench: Force and torque on the free joints without gyroscopic terms, shape (M, 6).
-        passing: Bodies that are known to pass by all obstacles, shape (M,).
+        passing: Contacts of bodies that are known to pass by each other, shape (K,).
         colliding: Bodies that may touch other bodies, shape (M,); `free` is in their pose at the start.
     """
     bodies = model.geom_bodyid[data.contact.geom] - 1
-    early = _of_contacts(colliding, bodies)
-    step = _Step(model, data, dt, free, bodies, _of_contacts(passing, bodies), early, colliding)
+    early = np.append(colliding, False)[bodies].any(axis=1) if colliding.any() else None
+    step = _Step(model, data, dt, free, bodies, passing, early, colliding)
     if not step.closing():
         return None
     every = np.ones(data.nisland + 1, dtype=bool)
@@ -129,7 +100,7 @@ def solve(
     touching[bodies[acting]] = True
     at_start = colliding[:, None]
     motion = step.second_order(resting, acting, bodies, at_start)
-    separation = np.zeros(motion.shape)
+    separation, work = np.zeros(motion.shape), np.zeros(len(motion))
     # What an island needs is done for it alone: it must not depend on what the others do.
     deep = step.islands(step.gap < -_SLOP)
     if deep.any():
@@ -137,34 +108,33 @@ def solve(
         if early is not None:
             # Both bodies are moved, though their contact may not act: they may be moving apart.
             touching[bodies[(push[:, 0] > 0.0) & early & deep[step.island]]] = True
-        moved = deep[data.tree_island + 1][:, None]
+        moved = deep[step.group][:, None]
         separation = np.where(moved, corrected - motion, 0.0)
-        resting *= step.paying(resting, dt * (wrench * separation).sum(axis=1))
+        acting |= push[:, 0] > 0.0
+        work = dt * (wrench * separation).sum(axis=1)
         separation[~colliding] = 0.0
-        motion = np.where(moved, np.where(at_start, resting, corrected), motion)
-    velocity = resting
-    rebound = step.rebound(acting, early)
+        motion = np.where(moved, corrected, motion)
+    resting = step.paid(resting, work, touching[:-1], acting)
+    rebound = step.rebound(force[:, 0] > 0.0, early)
     bouncing = step.islands(rebound > 0.0)
     if bouncing.any():
         bounced, impulse = step.solve(
             np.where(rebound > 0.0, rebound, step.allowed), bouncing, resting, force
         )
+        acting |= impulse[:, 0] > 0.0
         touching[bodies[impulse[:, 0] > 0.0]] = True
+    if early is not None:
+        # Impulses act at the start; the common motion of an island is free flight.
+        lag = 0.5 * step.common(dt * step.free, touching[:-1], acting)
+        motion = np.where(at_start, resting - lag, motion)
+    velocity = resting
+    if bouncing.any():
         change = bounced - resting
-        share = step.share(resting, bounced, motion, np.where(at_start, change, 0.0), wrench)
-        velocity = resting + share[:, None] * change
-        motion = np.where(at_start, velocity, motion)
-        of_contact = share[np.max(bodies, axis=1)][:, None]
-        force = force + of_contact * (impulse - force)
+        gained = np.where(at_start, change, 0.0)
+        share = step.share(resting, bounced, motion, gained, wrench)[:, None]
+        velocity, motion = resting + share * change, motion + share * gained
+        force = force + share[np.max(bodies, axis=1)] * (impulse - force)
     return Solution(velocity, motion, separation, force, touching[:-1], colliding)
-
-
-def _of_contacts(chosen: BoolArray, bodies: npt.NDArray[np.int32]) -> BoolArray | None:
-    """Return which contacts some bodies (M,) have, given both bodies of each, shape (K,); None if none."""
-    if not chosen.any():
-        return None
-    found: BoolArray = np.append(chosen, False)[bodies]
-    return np.asarray(found.any(axis=1))
 
 
 class _Step:
@@ -177,26 +147,29 @@ class _Step:
         dt: float,
         free: Array,
         bodies: npt.NDArray[np.int32],
-        ignored: BoolArray | None,
+        passing: BoolArray,
         early: BoolArray | None,
         colliding: BoolArray,
     ) -> None:
         self._model, self._data, self._dt = model, data, dt
         self._colliding = None if early is None else colliding
-        self.island: IntArray = data.tree_island[bodies.max(axis=1)] + 1
-        """Island of each contact, from 1, shape (K,); 0 for bodies without constraints."""
+        self.group: IntArray = data.tree_island + 1
+        """Island of each body, from 1, shape (M,); 0 for bodies without constraints."""
+        self.island = self.group[bodies.max(axis=1)]
+        """Island of each contact, shape (K,)."""
+        self._with_world = bodies.min(axis=1) < 0
         contact = data.contact
         self._count = data.ncon
         self._velocity = data.qvel.copy()
-        self._free = (free.ravel() - self._velocity) / dt
+        self.free: Array = (free.ravel() - self._velocity) / dt
+        """Accelerations without contacts, shape (6 M,)."""
         self._friction = contact.friction[:, 0].copy()
         self._restitution = contact.solref[:, 1] - 1.0
         self.gap: Array = contact.dist.copy()
         """Gaps between the surfaces [m], shape (K,)."""
         self._start = self._project(self._velocity)
-        self._acceleration = self._project(self._free)
-        if ignored is not None:
-            self.gap[ignored] = _NO_OBSTACLE
+        self._acceleration = self._project(self.free)
+        self.gap[passing] = _NO_OBSTACLE
         self.allowed = np.where(
             self.gap > 0.0, -self.gap / dt, np.minimum(-_CORRECTION * self.gap / dt, _SETTLING * dt)
         )
@@ -224,14 +197,14 @@ class _Step:
             force: Forces of the others, shape (K, 3).
         """
         data, dt = self._data, self._dt
-        left, group = islands, data.tree_island + 1
+        left, group = islands, self.group
         found, forces = data.qacc.reshape(-1, 6).copy(), np.zeros((self._count, 3))
         warm = data.qacc_warmstart.reshape(-1, 6).copy()
         reference = data.efc_aref.reshape(-1, 3)
         reference[:, 1:] = self._start[:, 1:] / -dt
         lift = self._lift(self._start + dt * self._acceleration)
         enlarged = np.minimum(self._friction * self._friction, 0.5)
-        data.qacc_smooth[:] = self._free
+        data.qacc_smooth[:] = self.free
         mujoco.mj_mulM(self._model, data, data.qfrc_smooth, data.qacc_smooth)
         for round_number in range(_ROUNDS):
             reference[:, 0] = (wanted - lift - self._start[:, 0]) / dt
@@ -260,7 +233,7 @@ class _Step:
             # Its accelerations agree with its forces, which keep the momentum, to the tolerance only.
             change = np.zeros((1, self._velocity.size))
             mujoco.mj_solveM(self._model, data, change, data.qfrc_constraint[None])
-            kept = (self._velocity + dt * (self._free + change[0])).reshape(-1, 6)
+            kept = (self._velocity + dt * (self.free + change[0])).reshape(-1, 6)
             solved[self._colliding] = kept[self._colliding]
         if velocity is not None and force is not None:
             solved = np.where(islands[group][:, None], solved, velocity)
@@ -300,20 +273,51 @@ class _Step:
         wanted: Array = np.where(self.gap < -_SLOP, pushing, self.allowed)
         return wanted
 
-    def paying(self, velocity: Array, work: Array) -> Array:
-        """Return factors of velocities that take the energy of a correction from the motion, shape (M, 1).
+    def paid(self, velocity: Array, work: Array, touching: BoolArray, acting: BoolArray) -> Array:
+        """Return velocities from which the energy of a correction is taken, shape (M, 6).
 
-        Bodies that touch each other share it.
+        Contacts without rebound only take energy, also where the iteration does not converge. Bodies that
+        touch each other share it; their common velocity remains.
 
         Args:
             velocity: Velocity of the free joints, shape (M, 6).
             work: Work of the wrench along the correction [J], shape (M,).
+            touching: Bodies on which a contact acts, shape (M,).
+            acting: Contacts that act, shape (K,).
         """
-        group = self._data.tree_island + 1
-        energy = group_sums(group, _energies(self._model, self._data, velocity))
+        group = np.where(touching, self.group, 0)
+        common = self.common(velocity, touching, acting)
+        own = velocity - common
+        free = (self._velocity + self._dt * self.free).reshape(-1, 6) - common
+        most, half, energy = (
+            group_sums(group, _energies(self._model, self._data, values))
+            for values in (free, 0.5 * (free + own), own)
+        )
+        # A part of all impulses keeps momentum and angular momentum. Energy is quadratic in it.
+        c = 2.0 * (most + energy) - 4.0 * half
+        part = np.clip((c - (energy - most)) / np.maximum(c, 1e-300), 0.0, 1.0)
+        own = np.where((energy > most)[group, None], free + part[group, None] * (own - free), own)
+        energy = np.minimum(energy, most)
         left = np.maximum(energy + np.minimum(group_sums(group, work), 0.0), 0.0)
-        factor: Array = np.sqrt(left / np.maximum(energy, 1e-300))[group, None]
-        return factor
+        paid = common + np.sqrt(left / np.maximum(energy, 1e-300))[group, None] * own
+        return np.where(touching[:, None], paid, velocity)
+
+    def common(self, velocity: Array, touching: BoolArray, acting: BoolArray) -> Array:
+        """Return the velocity of the centre of mass of the touching bodies of each island, shape (M, 6).
+
+        It is zero where the world acts on one of them.
+
+        Args:
+            velocity: Velocity of the free joints, shape (M, 6) or (6 M,).
+            touching: Bodies on which a contact acts, shape (M,).
+            acting: Contacts that act, shape (K,).
+        """
+        group = np.where(touching, self.group, 0)
+        momentum = _momenta(self._model, self._data, velocity)
+        mass = np.maximum(group_sums(group, self._model.body_mass[1:]), 1e-300)
+        mass[self.islands(acting & self._with_world)[: len(mass)]] = mass[0] = np.inf
+        axes = [(group_sums(group, axis) / mass)[group] for axis in momentum[:, :3].T]
+        return np.stack([*axes, *np.zeros((3, len(group)))], axis=-1)
 
     def rebound(self, acting: BoolArray, early: BoolArray | None) -> Array:
         """Return the normal velocities after rebounds, shape (K,); 0 for contacts that do not rebound.
@@ -351,8 +355,7 @@ class _Step:
             change: Change of that velocity by the whole rebound, shape (M, 6).
             wrench: Force and torque, shape (M, 6).
         """
-        model, data = self._model, self._data
-        group = data.tree_island + 1
+        model, data, group = self._model, self._data, self.group
         budget = _energies(model, data, self._velocity.reshape(-1, 6))
         budget += self._dt * (wrench * motion).sum(axis=1)
         half = _energies(model, data, 0.5 * (resting + bounced))
@@ -382,9 +385,13 @@ def group_sums(group: IntArray, values: Array) -> Array:
     return np.asarray(np.bincount(group, weights=values), dtype=float)
 
 
-def _energies(model: Any, data: Any, velocity: Array) -> Array:
-    """Return the kinetic energy of each body [J], shape (M,)."""
+def _momenta(model: Any, data: Any, velocity: Array) -> Array:
+    """Return the generalised momentum of each body, shape (M, 6); the first half is that of translation."""
     momentum = np.zeros(velocity.size)
     mujoco.mj_mulM(model, data, momentum, velocity.ravel())
-    energy: Array = 0.5 * (velocity * momentum.reshape(-1, 6)).sum(axis=1)
-    return energy
+    return momentum.reshape(-1, 6)
+
+
+def _energies(model: Any, data: Any, velocity: Array) -> Array:
+    """Return the kinetic energy of each body [J], shape (M,)."""
+    return np.asarray(0.5 * (velocity * _momenta(model, data, velocity)).sum(axis=1))

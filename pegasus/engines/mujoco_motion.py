@@ -8,9 +8,10 @@ import numpy as np
 from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.frames import cross, matrix_from_quaternion, rotate, rotate_inverse
 from pegasus.core.engine import BodyState
-from pegasus.engines.mujoco_contacts import ContactRecord, Solution, group_sums, solve
-from pegasus.engines.mujoco_proximity import OVERLAP, Proximity
-from pegasus.engines.mujoco_rest import Found, Rest, both
+from pegasus.engines.mujoco_contacts import Solution, group_sums, solve
+from pegasus.engines.mujoco_proximity import Levels, Proximity
+from pegasus.engines.mujoco_rest import ContactRecord, Found, Rest, both
+from pegasus.engines.mujoco_sweep import Path, Travel, travel
 from pegasus.engines.mujoco_tumbling import Tumbling
 
 _NO_CONTACTS = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -114,41 +115,26 @@ class BodyMotion:
     def _step_near(self, near: BoolArray, dt: float) -> BoolArray:
         """Advance by dt [s] where some bodies may touch something. Return which remain at rest, (M,)."""
         proximity, state, free = self._proximity, self.state, self._end
-        motion = proximity.motion
-        fast = near & proximity.fast(motion)
-        blocked, swept = self._no_body, bool(fast.any())
+        levels = proximity.levels(near, free.position - state.position, proximity.motion)
+        swept = bool(levels.each().any())
         if not swept and not self._detect(near):
             _copy(state, free)
             return self._no_body
-        start, end = self._central(state), self._central(free)
+        path = self._free_path(self._central(state), self._central(free), dt)
+        blocked = self._no_body
         if swept:
-            momenta = self._momentum(start), self._momentum(end)
-            part, blocked = proximity.travelled(
-                fast,
-                motion,
-                lambda part: self._place(*self._on_free_path(start, end, momenta, part, dt)),
-                overlap=_TOUCH,
-            )
+            blocked = self._travel(path, levels, fixed=self._no_body, overlap=_TOUCH).stopped
             self._detect(near)
-        solution = self._solved(start, end, dt, passing=fast & ~blocked) if self._data.ncon else None
-        touching = self._no_body if solution is None else solution.touching
-        still = self._no_body if solution is None else _still(start, solution)
-        rest = (state.position[still], state.orientation[still]) if still.any() else None
+        solution = self._solved(path, levels, blocked) if self._data.ncon else None
+        still = self._no_body
+        if solution is not None:
+            still = _still(path.start, solution)
+            self._take_contacts(path, solution)
+        pose = state.position[still], state.orientation[still]
         _copy(state, free)
-        stopped = blocked & ~touching
-        if stopped.any():
-            way = part[:, None]
-            placed = self._on_free_path(start, end, momenta, part, dt)
-            velocity = start.velocity + way * (end.velocity - start.velocity)
-            spin = self._tumbling.spin(placed[1], momenta[0] + way * (momenta[1] - momenta[0]))
-            self._set(stopped, *placed, velocity, spin)
-        if solution is None or not touching.any():
-            return self._no_body
-        if (touching & ~still).any():
-            self._move(solution, start, dt)
-        if rest is not None:
-            state.position[still], state.orientation[still] = rest
-            state.velocity[still] = state.angular_velocity[still] = 0.0
+        self._move(path, (path.touching | blocked) & ~still, still)
+        state.position[still], state.orientation[still] = pose
+        state.velocity[still] = state.angular_velocity[still] = 0.0
         return still
 
     def _detect(self, near: BoolArray) -> int:
@@ -157,19 +143,26 @@ class BodyMotion:
         self._proximity.detect(near)
         return int(self._data.ncon)
 
-    def _solved(self, start: BodyState, end: BodyState, dt: float, *, passing: BoolArray) -> Solution | None:
-        """Return the solution of the contacts at the start, with velocities of the centres of mass."""
-        model, data, tumbling = self._model, self._data, self._tumbling
+    def _solved(self, path: Path, levels: Levels, blocked: BoolArray) -> Solution | None:
+        """Return the solution of the contacts at the start, with velocities of the centres of mass.
+
+        Args:
+            path: Paths in free flight.
+            levels: How often they were checked.
+            blocked: Bodies that met something on them, shape (M,).
+        """
+        model, data, start = self._model, self._data, path.start
         pairs = model.geom_bodyid[data.contact.geom]
+        passing = (levels.between(pairs - 1) > 0) & ~np.append(False, blocked)[pairs].any(axis=1)
         two = pairs.min(axis=1) > 0
-        colliding, spin = self._no_body, end.angular_velocity
+        colliding, spin = self._no_body, path.spin
         if two.any():
             # Impulses between bodies act in the pose at the start: there both gain opposite angular momenta.
             colliding = np.isin(np.arange(1, model.nbody), pairs[two])
-            at_start = tumbling.spin(start.orientation, self._momentum(end))
+            at_start = self._tumbling.spin(start.orientation, path.momenta[1])
             spin = np.where(colliding[:, None], at_start, spin)
         # MuJoCo's velocities are those of the origins of the body frames.
-        free = np.hstack([end.velocity, spin])
+        free = np.hstack([path.velocity, spin])
         wrench = np.hstack([self._force, self._torque])
         if self._has_offset:
             rotation = matrix_from_quaternion(start.orientation)
@@ -181,48 +174,91 @@ class BodyMotion:
         mujoco.mj_factorM(model, data)
         mujoco.mj_makeConstraint(model, data)
         mujoco.mj_island(model, data)
-        solution = solve(model, data, dt, free, wrench, passing, colliding)
+        solution = solve(model, data, path.dt, free, wrench, passing, colliding)
         self._record(np.zeros((data.ncon, 3)) if solution is None else solution.force)
         if solution is not None and self._has_offset:
             for velocity in (solution.velocity, solution.motion, solution.separation):
                 velocity[:, :3] += rotate(rotation, cross(velocity[:, 3:], self._center_of_mass))
         return solution
 
-    def _move(self, solution: Solution, start: BodyState, dt: float) -> None:
-        """Set the state of the touching bodies after a step."""
-        moved = solution.motion[:, :3]
-        velocity, spin = solution.velocity[:, :3], solution.velocity[:, 3:]
-        colliding = (solution.colliding & solution.touching)[:, None]
-        position = start.position
-        if colliding.any():
-            apart, momentum = self._apart(solution, start, dt)
-            position = position + apart
+    def _free_path(self, start: BodyState, end: BodyState, dt: float) -> Path:
+        """Return the paths of all bodies in free flight, given the states of the centres of mass."""
+        return Path(
+            dt=dt,
+            start=start,
+            position=start.position,
+            way=end.position - start.position,
+            momenta=(self._momentum(start), self._momentum(end)),
+            velocity=end.velocity,
+            spin=end.angular_velocity,
+            turning=end.angular_velocity,
+            touching=self._no_body,
+            colliding=self._no_body,
+        )
 
-        def on_path(part: Array) -> tuple[Array, Array]:
-            way = part[:, None] * dt
-            self._pose[:, 3], self._pose[:, 4:] = start.orientation[:, 3], start.orientation[:, :3]
+    def _take_contacts(self, path: Path, solution: Solution) -> None:
+        """Let the touching bodies take the paths that their contacts leave them."""
+        path.touching, path.colliding = solution.touching, solution.touching & solution.colliding
+        touching, colliding = path.touching[:, None], path.colliding[:, None]
+        path.way = np.where(touching, path.dt * solution.motion[:, :3], path.way)
+        path.velocity = np.where(touching, solution.velocity[:, :3], path.velocity)
+        path.spin = np.where(touching, solution.velocity[:, 3:], path.spin)
+        path.turning = np.where(touching, solution.motion[:, 3:], path.turning)
+        if colliding.any():
+            apart, momentum = self._apart(solution, path.start, path.dt)
+            path.position = path.position + np.where(colliding, apart, 0.0)
+            first, last = path.momenta
+            path.momenta = np.where(colliding, momentum, first), np.where(colliding, momentum, last)
+
+    def _move(self, path: Path, moving: BoolArray, still: BoolArray) -> None:
+        """Set the states of some bodies (M,) after a step, given those that do not move (M,)."""
+        if not moving.any():
+            return
+        motion = self._proximity.motion_of(path.way / path.dt, path.turning, path.dt)
+        levels = self._proximity.levels(moving, path.way, motion)
+        velocity, spin = path.velocity, path.spin
+        if not levels.each().any():
+            position, orientation = self._placed(path, np.ones(self._count), np.zeros((self._count, 3)))
+            self._set(moving, position, orientation, velocity, self._spin(path, orientation))
+            return
+        travel = self._travel(path, levels, fixed=still, overlap=_OVERLAP)
+        position, orientation = self._placed(path, travel.part, travel.drift)
+        spin = self._spin(path, orientation)
+        scale = self._spent(path, travel, spin)[:, None]
+        velocity = velocity - (1.0 - scale) * travel.relative(velocity)
+        self._set(moving | travel.stopped, position, orientation, velocity, scale * spin)
+
+    def _travel(self, path: Path, levels: Levels, *, fixed: BoolArray, overlap: float) -> Travel:
+        """Return how far the bodies get on their paths."""
+
+        def place(part: Array, drift: Array) -> None:
+            position, orientation = self._placed(path, part, drift)
+            if self._has_offset:
+                rotation = matrix_from_quaternion(orientation)
+                position = position - rotate(rotation, self._center_of_mass)
+            self._put(position, orientation)
+
+        mass = self._mass[:, 0]
+        return travel(self._proximity, levels, path.way, mass, place, fixed=fixed, overlap=overlap)
+
+    def _placed(self, path: Path, part: Array, drift: Array) -> tuple[Array, Array]:
+        """Return positions and orientations after parts (M,) of their paths and further ways (M, 3) [m]."""
+        way, (first, last) = part[:, None], path.momenta
+        mean = first + 0.5 * way * (last - first)
+        orientation = self._tumbling.turned(path.start.orientation, mean, part * path.dt)
+        by_contact = path.touching & ~path.colliding
+        if by_contact.any():
             # MuJoCo's exponential map: the bits of NumPy's sine may depend on the number of rows.
-            mujoco.mj_integratePos(self._model, self._data.qpos, (way * solution.motion).ravel(), 1.0)
-            orientation = self._pose[:, [4, 5, 6, 3]]
-            if colliding.any():
-                turned = self._tumbling.turned(start.orientation, momentum, part * dt)
-                orientation = np.where(colliding, turned, orientation)
-            return position + way * moved, orientation
+            self._put(path.start.position, path.start.orientation)
+            motion = np.hstack([np.zeros((self._count, 3)), way * path.dt * path.turning])
+            mujoco.mj_integratePos(self._model, self._data.qpos, motion.ravel(), 1.0)
+            orientation = np.where(by_contact[:, None], self._pose[:, [4, 5, 6, 3]], orientation)
+        return path.position + way * path.way + drift, orientation
 
-        part = np.ones(self._count)
-        motion = self._proximity.motion_of(moved, solution.motion[:, 3:], dt)
-        fast = solution.touching & self._proximity.fast(motion)
-        if fast.any():
-            part, _ = self._proximity.travelled(
-                fast, motion, lambda part: self._place(*on_path(part)), overlap=OVERLAP
-            )
-        placed = on_path(part)
-        if colliding.any():
-            spin = np.where(colliding, self._tumbling.spin(placed[1], momentum), spin)
-        if fast.any():
-            scale = self._spent(solution, (1.0 - part) * dt)[:, None]
-            velocity, spin = scale * velocity, scale * spin
-        self._set(solution.touching, *placed, velocity, spin)
+    def _spin(self, path: Path, orientation: Array) -> Array:
+        """Return the angular velocities at the end of a step, given the orientations (M, 4), shape (M, 3)."""
+        by_contact = (path.touching & ~path.colliding)[:, None]
+        return np.where(by_contact, path.spin, self._tumbling.spin(orientation, path.momenta[1]))
 
     def _apart(self, solution: Solution, start: BodyState, dt: float) -> tuple[Array, Array]:
         """Return ways that separate overlapping bodies [m], and angular momenta [N m s], shape (M, 3) each.
@@ -247,13 +283,20 @@ class BodyMotion:
         moved = (after <= before)[group, None]
         return np.where(moved, way, 0.0), np.where(moved, left, momentum)
 
-    def _spent(self, solution: Solution, unused: Array) -> Array:
-        """Return factors of velocities without the work of the wrench in unused time [s], shape (M,)."""
-        velocity, spin = solution.velocity[:, :3], solution.velocity[:, 3:]
+    def _spent(self, path: Path, travel: Travel, spin: Array) -> Array:
+        """Return factors of velocities without the work of the wrench on ways not covered, shape (M,).
+
+        Bodies that move on together have one factor, of their velocities relative to each other: the work on
+        their common way is done.
+        """
+        velocity, force = travel.relative(path.velocity), travel.relative(self._force / self._mass)
         energy = 0.5 * (self._mass * velocity * velocity).sum(axis=1) + self._tumbling.energies(spin)
-        power = (self._force * solution.motion[:, :3] + self._torque * solution.motion[:, 3:]).sum(axis=1)
-        work = np.maximum(unused * power, 0.0)
-        scale: Array = np.sqrt(np.maximum(energy - work, 0.0) / np.maximum(energy, 1e-300))
+        power = (self._mass * force * path.way).sum(axis=1) / path.dt
+        power = power + (self._torque * path.turning).sum(axis=1)
+        work = group_sums(travel.group, (1.0 - travel.part) * path.dt * power)
+        energy = group_sums(travel.group, energy)
+        left = np.maximum(energy - np.maximum(work, 0.0), 0.0)
+        scale: Array = np.sqrt(left / np.maximum(energy, 1e-300))[travel.group]
         return scale
 
     def _momentum(self, state: BodyState) -> Array:
@@ -281,21 +324,6 @@ class BodyMotion:
         state.position[rows], state.orientation[rows] = position[rows], orientation[rows]
         state.velocity[rows], state.angular_velocity[rows] = velocity[rows], spin[rows]
         self._in_model = False
-
-    def _place(self, position: Array, orientation: Array) -> None:
-        """Put poses into the model, given positions of the centres of mass."""
-        if self._has_offset:
-            position = position - rotate(matrix_from_quaternion(orientation), self._center_of_mass)
-        self._put(position, orientation)
-
-    def _on_free_path(
-        self, start: BodyState, end: BodyState, momenta: tuple[Array, Array], part: Array, dt: float
-    ) -> tuple[Array, Array]:
-        """Return positions and orientations after a part (M,) of free flight, given both angular momenta."""
-        way = part[:, None]
-        mean = momenta[0] + 0.5 * way * (momenta[1] - momenta[0])
-        orientation = self._tumbling.turned(start.orientation, mean, part * dt)
-        return start.position + way * (end.position - start.position), orientation
 
     def _integrate(self, dt: float) -> None:
         """Compute the state at the end of a step without contacts, by RK4 with the wrench held."""
@@ -363,3 +391,5 @@ _STILL = 1e-8
 """Velocity below which a body at rest remains where it is [m/s, rad/s]."""
 _TOUCH = 1e-9
 """Growth of an overlap above which free flight is not free [m]."""
+_OVERLAP = 0.0001
+"""Growth of an overlap that ends the path of a body [m]."""

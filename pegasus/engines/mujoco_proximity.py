@@ -1,6 +1,5 @@
-"""Distances of moving bodies to everything else: when to detect collisions, and how far a fast body gets."""
+"""Distances of moving bodies to everything else: when to detect collisions, and how often."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.base.compiler import Kernel, Rows
 from pegasus.base.step_math import Column, Quat, Real, Vec3, maximum, minimum, norm, sqrt
 from pegasus.core.engine import BodyState
@@ -26,8 +25,6 @@ _ACCURACY = 1e-4
 _MOST_CONTACTS = 50
 # Distance by which a body moves between two collision checks on its path [m]: a quarter of the thinnest wall.
 _STRIDE = 0.005
-OVERLAP = 0.001
-"""Growth of an overlap that ends the path of a body in contact [m]."""
 
 
 @dataclass
@@ -112,6 +109,32 @@ def motion_bound(way: Vec3, a: Quat, b: Quat, reach: Real) -> Real:
 _FLIGHT = Kernel(fly_apart)
 
 
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Numbers of checks along the paths of a step, as binary logarithms; 0 for none."""
+
+    world: IntArray
+    """That of each body against the world, shape (M,)."""
+    pairs: dict[tuple[int, int], int]
+    """Those of bodies that may touch each other, by their numbers in rising order."""
+
+    def each(self) -> IntArray:
+        """Return the largest number of each body, shape (M,)."""
+        level = self.world.copy()
+        for pair, between in self.pairs.items():
+            for body in pair:
+                level[body] = max(level[body], between)
+        return level
+
+    def between(self, bodies: IntArray) -> IntArray:
+        """Return the numbers of pairs (K, 2) of bodies, -1 for the world, shape (K,)."""
+        one, two = bodies.min(axis=1), bodies.max(axis=1)
+        level: IntArray = self.world[two]
+        for k in np.flatnonzero(one >= 0):
+            level[k] = self.pairs.get((int(one[k]), int(two[k])), 0)
+        return level
+
+
 class Proximity:
     """Lower bounds of the distances between each body and everything else.
 
@@ -149,6 +172,8 @@ class Proximity:
         self._to_world, self._to_bodies = np.zeros(count), np.zeros(count)
         self._wait = np.zeros(count, dtype=np.int64)
         self._near = np.zeros(1, dtype=np.int32)
+        # Bodies that may touch each other in the step that `near` considered, from 0, shape (P, 2).
+        self._pairs = np.zeros((0, 2), dtype=np.int64)
         self._distance = _SEARCH_DISTANCES[0]
         columns = {"reach": self._reach, "arm": self._reach + 2.0 * _lengths(model.body_ipos[1:]) + MARGIN}
         columns |= {"motion": self.motion, "to_world": self._to_world, "to_bodies": self._to_bodies}
@@ -175,12 +200,16 @@ class Proximity:
             at_start: Puts the bodies into the model at their poses at the start of the step.
         """
         self._wait -= 1
+        self._pairs = self._pairs[:0]
         due = ~(self._to_bodies > 0.0) | (~(self._to_world > 0.0) & (self._wait <= 0))
         if due.any():
             # Bodies whose bounds are nearly used up are searched along, not one by one in the next steps.
             left = np.minimum(self._to_world, self._to_bodies)
             due |= (left > 0.0) & (left < _SEARCH_SHARE * self._distance)
             at_start()
+        searched = np.zeros(self._count, dtype=bool)
+        while due.any():
+            searched |= due
             distance = max(self._distance, 2.0 * _SEARCH_STEPS * float(self.motion[due].max()))
             to_world, to_bodies = self._left(due, distance)
             # A body that was found is near for the others too.
@@ -189,6 +218,7 @@ class Proximity:
             left = np.minimum(to_world, to_bodies)[due]
             self._distance = float(np.clip(2.0 * left.min(), *_SEARCH_DISTANCES))
             self._wait[due & (to_world <= 0.0)] = _SEARCH_STEPS
+            due = ~(self._to_bodies > 0.0) & ~searched
         return ~self._clear()
 
     def forget(self, rows: Any) -> None:
@@ -212,54 +242,41 @@ class Proximity:
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_collision(self._model, self._data)
 
-    def gaps(self, rows: BoolArray) -> Array:
-        """Return the smallest gap of each body in the present poses [m], infinite if none, shape (M,).
+    def overlaps(self, rows: BoolArray) -> dict[tuple[int, int], float]:
+        """Return the largest overlaps in the present poses as negative gaps [m], by pair; -1 is the world.
 
         Args:
-            rows: Bodies that are considered, shape (M,).
+            rows: Bodies of which each pair has at least one, shape (M,).
         """
         self.detect(rows)
-        smallest = np.full(self._model.nbody, math.inf)
-        if self._data.ncon:
-            bodies = self._model.geom_bodyid[self._data.contact.geom]
-            for side in (0, 1):
-                np.minimum.at(smallest, bodies[:, side], self._data.contact.dist)
-        return smallest[1:]
+        contact = self._data.contact
+        found: dict[tuple[int, int], float] = {}
+        deep = contact.dist < 0.0
+        bodies = np.sort(self._model.geom_bodyid[contact.geom[deep]], axis=1) - 1
+        for (one, two), gap in zip(bodies.tolist(), contact.dist[deep].tolist(), strict=True):
+            found[one, two] = min(gap, found.get((one, two), 0.0))
+        return found
 
-    def travelled(
-        self, rows: BoolArray, motion: Array, place: Callable[[Array], None], *, overlap: float
-    ) -> tuple[Array, BoolArray]:
-        """Return the part of its path that each body gets along, and whether an obstacle ended it, (M,).
+    def levels(self, rows: BoolArray, way: Array, motion: Array) -> Levels:
+        """Return how often paths must be checked.
 
-        The path is checked at distances below that to the nearest obstacle, or of half a centimetre.
+        What counts is the motion relative to what a body may touch: bodies that fall together are slow.
 
         Args:
-            rows: Bodies that move, shape (M,).
-            motion: Upper bound of the motion of each body's points along the path [m], shape (M,).
-            place: Puts these bodies into the model, given the part of the path of each body, shape (M,).
-            overlap: Growth of an overlap that ends the path [m].
+            rows: Bodies whose paths are checked, shape (M,).
+            way: Ways of the bodies in the step [m], shape (M, 3).
+            motion: Upper bounds of the motion of each body's points in the step [m], shape (M,).
         """
-        part, hit, moving = np.zeros(self._count), np.zeros(self._count, dtype=bool), rows.copy()
-        place(part)
-        gap = self.gaps(moving)
-        ending = np.minimum(gap, 0.0) - overlap
-        while moving.any():
-            # Two boxes that are beside each other may have no contact within the margin.
-            stride = np.where(gap < MARGIN, np.maximum(gap, _STRIDE), _STRIDE)
-            before = part
-            part = np.where(moving, np.minimum(part + stride / np.maximum(motion, _STRIDE), 1.0), part)
-            place(part)
-            gap = self.gaps(moving)
-            ended = moving & (gap < ending)
-            # A body stops before the obstacle, but not where it started: it could stay there for ever.
-            part = np.where(ended & (before > 0.0), before, part)
-            hit |= ended
-            moving &= ~ended & (part < 1.0)
-        return np.where(rows, part, 1.0), hit
-
-    def fast(self, motion: Array) -> BoolArray:
-        """Return which bodies move farther than may remain unchecked, shape (M,)."""
-        return motion > _STRIDE
+        world_is_far = (self._to_world > 0.0) & (motion <= self.motion)
+        levels = Levels(np.where(rows & ~world_is_far, _level(motion), 0), {})
+        if len(self._pairs):
+            one, two = self._pairs.T
+            turning = motion - _lengths(way)
+            together = _level(_lengths(way[one] - way[two]) + turning[one] + turning[two])
+            levels.pairs.update(
+                ((a, b), level) for (a, b), level in zip(self._pairs.tolist(), together.tolist(), strict=True)
+            )
+        return levels
 
     def motion_of(self, velocity: Array, spin: Array, dt: float) -> Array:
         """Return upper bounds of the motion of each body's points in a step [m], shape (M,)."""
@@ -286,8 +303,10 @@ class Proximity:
             two = (pairs > 0).all(axis=1)
             body = pairs.max(axis=1)[~two]
             np.minimum.at(to_world, body, gap[~two] - motion[body])
+            left = (gap - 2.0 * motion[pairs].max(axis=1))[two]
             for side in (0, 1):
-                np.minimum.at(to_bodies, pairs[two, side], (gap - 2.0 * motion[pairs].max(axis=1))[two])
+                np.minimum.at(to_bodies, pairs[two, side], left)
+            self._pairs = np.concatenate([self._pairs, np.sort(pairs[two][left <= 0.0] - 1, axis=1)])
             to_world[np.bincount(pairs.ravel(), minlength=len(motion)) >= _MOST_CONTACTS] = 0.0
         self._search(False, MARGIN)
         return to_world[1:], to_bodies[1:]
@@ -299,6 +318,12 @@ class Proximity:
         model.geom_contype[moving], model.geom_conaffinity[moving] = types
         model.geom_margin[moving] = margin
         model.body_margin[1:] = margin
+
+
+def _level(motion: Array) -> IntArray:
+    """Return the binary logarithms of the numbers of checks along ways [m], shape (M,)."""
+    level: IntArray = np.where(motion > _STRIDE, np.frexp(motion / _STRIDE)[1], 0)
+    return level
 
 
 def _lengths(vectors: Array) -> Array:

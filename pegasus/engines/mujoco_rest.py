@@ -1,10 +1,10 @@
-"""Bodies at rest: with the same inputs they remain where they are, and are left out of the step."""
+"""Contacts of a step, and bodies at rest, which remain where they are while their inputs stay the same."""
 
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from pegasus.base.arrays import Array, BoolArray
+from pegasus.base.arrays import Array, BoolArray, IntArray
 from pegasus.core.engine import BodyState
 
 Found: TypeAlias = tuple[Any, Array, Array, Array, Array]
@@ -55,6 +55,35 @@ class Rest:
         rows = np.append(False, bodies)[self._body[self._found[0]].max(axis=1)]
         geom, gap, position, frame, force = (values[rows] for values in self._found)
         return geom, gap, position, frame, force
+
+
+class ContactRecord:
+    """Contacts with a force or an overlap.
+
+    Args:
+        model: The model.
+        geom: The two geoms of each contact, shape (N, 2).
+        distance: Gaps between the surfaces [m], shape (N,).
+        position: Contact points in the world [m], shape (N, 3).
+        frame: Unit normal and tangents, shape (N, 9).
+        force: Forces in these frames [N], shape (N, 3).
+    """
+
+    def __init__(
+        self, model: Any, geom: IntArray, distance: Array, position: Array, frame: Array, force: Array
+    ) -> None:
+        kept = (force[:, 0] > 0.0) | (distance <= 0.0)
+        axes = frame[kept].reshape(-1, 3, 3)
+        self.body = model.geom_bodyid[geom[kept]]
+        """The two bodies of each contact, 0 for the world, shape (K, 2)."""
+        self.position = position[kept]
+        """Contact points in the world [m], shape (K, 3)."""
+        self.normal = axes[:, 0]
+        """Unit normals from the first body to the second, shape (K, 3)."""
+        self.force = (force[kept][:, :, None] * axes).sum(axis=1)
+        """Forces on the second body in the world [N], shape (K, 3)."""
+        self.distance = distance[kept]
+        """Gaps between the surfaces, negative when they overlap [m], shape (K,)."""
 
 
 def both(one: Found | None, other: Found) -> Found:

@@ -335,7 +335,9 @@ def test_fast_bodies_that_meet_head_on_do_not_pass_through_each_other(name, phas
     energy = moving_energy(kind, start)
     flight = list(fly_into_each_other(kind, start, 0.24))
     for state, _ in flight:
-        assert state.position[0, 0] < state.position[1, 0]
+        apart = state.position[1] - state.position[0]
+        # Vehicles may roll over each other: one is then above the other by more than both are high.
+        assert apart[0] > 0.0 or np.hypot(*apart[1:]) > 0.25
         assert moving_energy(kind, state) < energy * (1 + 1e-6)
         np.testing.assert_allclose(state.velocity.sum(axis=0), 0.0, atol=1e-6)
     assert flight[-1][1]
