@@ -18,7 +18,7 @@ from pegasus import Multirotor, Simulation
 from pegasus.backends.ros2.backend import ROS2
 from pegasus.backends.ros2.contents import Content, sensor_contents, state_contents
 from pegasus.backends.ros2.frames import Frames
-from pegasus.backends.ros2.graph import CLOCK, IMAGES, SENSOR_DATA
+from pegasus.backends.ros2.graph import CLOCK, IMAGES, SENSOR_DATA, Publisher
 from pegasus.backends.ros2.images import image
 from pegasus.backends.ros2.messages import encode
 from pegasus.backends.ros2.transport import open_transport
@@ -32,6 +32,8 @@ REPETITIONS = 5
 IMAGE = "sensor_msgs/msg/Image"
 PICTURE = "front/color/image_raw"
 PICTURE_COUNT = 100
+PATIENCE = 60.0
+"""Longest wait for the subscribing process [s]."""
 
 
 class Clocked(ROS2):
@@ -72,7 +74,9 @@ def contents_of(one: Multirotor, backend: ROS2) -> list[Content]:
 def listen(count: int) -> None:
     """Read every topic of a number of vehicles until the input ends (the subscribing process)."""
     transport = open_transport()
-    contents = contents_of(vehicle(1), ROS2())
+    with Simulation("flat", rate=RATE) as simulation:
+        # Contents depend on what sensors learn from a vehicle in a world.
+        contents = contents_of(simulation.add(vehicle(1)), ROS2())
     readers = []
     for number in range(count):
         node = transport.node("listener", f"drone{number}")
@@ -112,24 +116,35 @@ def measure(count: int, seconds: float) -> None:
         other = subprocess.Popen(
             [sys.executable, __file__, "listen", str(count)], stdin=subprocess.PIPE, env=environment
         )
-        stream = backend._publications._state[0]
-        while not all(publisher.matched for _, publisher, _ in stream._copies):
-            time.sleep(0.05)
-        time.sleep(1.0)
-        print(f"{count} vehicle(s), every topic read:  {share(simulation, backend, count, seconds)}")
-        if count == 1:
-            picture(backend)
-        assert other.stdin is not None
-        other.stdin.close()
-        other.wait()
+        try:
+            for _, publisher, _ in backend._publications._state[0]._copies:
+                await_listener(publisher, other)
+            time.sleep(1.0)
+            print(f"{count} vehicle(s), every topic read:  {share(simulation, backend, count, seconds)}")
+            if count == 1:
+                picture(backend, other)
+            other.communicate(timeout=PATIENCE)
+        finally:
+            other.kill()
+            other.wait()
 
 
-def picture(backend: ROS2) -> None:
+def await_listener(publisher: Publisher, other: "subprocess.Popen[bytes]") -> None:
+    """Wait until the subscribing process listens to a topic."""
+    end = time.monotonic() + PATIENCE
+    while not publisher.matched:
+        if other.poll() is not None:
+            raise SystemExit(f"the subscribing process ended with code {other.returncode}")
+        if time.monotonic() > end:
+            raise SystemExit(f"the subscribing process was not found within {PATIENCE:g} s")
+        time.sleep(0.05)
+
+
+def picture(backend: ROS2, other: "subprocess.Popen[bytes]") -> None:
     """Print the cost of an image from the array to the network."""
     (node,) = backend._nodes
     publisher = node.publisher(IMAGE, PICTURE, IMAGES)
-    while not publisher.matched:
-        time.sleep(0.05)
+    await_listener(publisher, other)
     pixels = np.random.default_rng(0).integers(255, size=(480, 640, 3), dtype=np.uint8)
     times = []
     for _ in range(PICTURE_COUNT):

@@ -154,6 +154,10 @@ class Backend:
     def stop(self) -> None:
         """Release everything that `start` acquired; calling it twice is allowed."""
 
+    def restart(self) -> None:
+        """End a run that begins anew at once by `start`; connections may be kept."""
+        self.stop()
+
 
 BACKENDS: Registry[Backend] = Registry(
     "backend",

@@ -255,9 +255,12 @@ class Simulation:
 
     def stop(self) -> None:
         """End the run: stop backends and observers, reset vehicles and clock."""
+        self._halt()
+
+    def _halt(self, *, again: bool = False) -> None:
         with self._changed:
             try:
-                self._end()
+                self._end(again=again)
             finally:
                 self._playback = Playback.STOPPED
                 self._run += 1
@@ -270,7 +273,7 @@ class Simulation:
         """Stop, and restore the playback state."""
         with self._changed:
             before = self._playback
-            self.stop()
+            self._halt(again=before is not Playback.STOPPED)
             if before is not Playback.STOPPED:
                 self.play()
             if before is Playback.PAUSED:
@@ -413,13 +416,14 @@ class Simulation:
         if self._closed:
             raise RuntimeError("this simulation is closed; make a new one")
 
-    def _end(self) -> None:
+    def _end(self, *, again: bool = False) -> None:
         """Stop every backend and observer, each one even if another fails, then raise the first failure."""
         failures: list[Exception] = []
-        stoppable: list[Any] = [b for vehicle in self.vehicles for b in vehicle.backends]
-        for part in [*stoppable, *self._observers]:
+        backends = [backend for vehicle in self.vehicles for backend in vehicle.backends]
+        stops: list[Callable[[], object]] = [b.restart if again else b.stop for b in backends]
+        for stop in [*stops, *(observer.stop for observer in self._observers)]:
             try:
-                part.stop()
+                stop()
             except Exception as error:
                 failures.append(error)
         if failures:

@@ -111,6 +111,8 @@ class ROS2(Backend):
         """Begin a run without any command."""
         if self._transport is None:
             self._open()
+        elif self._publications is None:
+            self._fill()
         self._begin()
 
     def publish(self, t: float, state: VehicleState, readings: Mapping[str, Reading]) -> None:
@@ -129,6 +131,13 @@ class ROS2(Backend):
             self._commands.fail(self._vehicle.faults.links)
         self._commands.read(t, self._demands, state)
         return self._pilot.command(t, state, self._demands)
+
+    def restart(self) -> None:
+        """End the run, but stay on the graph with all topics, so that other nodes see no end."""
+        publications, self._publications = self._publications, None
+        if publications is not None:
+            publications.finish()
+            self._faults.finish()
 
     def stop(self) -> None:
         """Leave the graph."""
@@ -153,21 +162,16 @@ class ROS2(Backend):
             for namespace in self.namespaces:
                 self._nodes.append(transport.node(_NODE, namespace))
             vehicle = self._vehicle
-            topics = Topics(
+            self._topics = topics = Topics(
                 self._nodes, self._options, physics_rate=vehicle.physics_rate, claims=transport.claims
             )
             self._clock = transport.clock()
             self._clock.use(topics.clock(), physics_rate=vehicle.physics_rate)
-            names = [self.frames.names(namespace) for namespace in self.namespaces]
-            for node, own in zip(self._nodes, names, strict=True):
+            self._names = [self.frames.names(namespace) for namespace in self.namespaces]
+            for node, own in zip(self._nodes, self._names, strict=True):
                 owner = f"the body of {node.namespace}"
                 transport.claims.take(own.base_link, "frame", owner, field="frames.prefix", sole=True)
-            state = state_contents(vehicle, self.frames, self.variances) + estimate_contents(vehicle)
-            self._publications = Publications(vehicle, topics, names, state)
-            self._commands = (
-                Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None
-            )
-            self._faults = FaultTopics(topics, vehicle)
+            self._fill()
             topics.require_known()
             self._begin()
             for node in self._nodes:
@@ -175,6 +179,16 @@ class ROS2(Backend):
         except BaseException:
             self.stop()
             raise
+
+    def _fill(self) -> None:
+        """Make what is published and received in a run."""
+        vehicle, topics = self._vehicle, self._topics
+        state = state_contents(vehicle, self.frames, self.variances) + estimate_contents(vehicle)
+        self._publications = Publications(vehicle, topics, self._names, state)
+        self._commands = (
+            Commands(topics, vehicle.rotor_count, frame=self.frames.map) if self.control else None
+        )
+        self._faults = FaultTopics(topics, vehicle)
 
     def _begin(self) -> None:
         if not self.control:

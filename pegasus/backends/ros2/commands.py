@@ -22,6 +22,11 @@ _TRAJECTORY = "trajectory_msgs/msg/MultiDOFJointTrajectory"
 
 _MAX_DELAY = 3600.0
 """Maximum time until a path begins [s]; a later stamp comes from another clock."""
+_MAX_SPEED, _MAX_ACCELERATION, _MAX_TURN = 100.0, 200.0, 35.0
+"""Largest plausible speed [m/s], acceleration [m/s^2] and rate of the heading [rad/s] of a command; no
+multirotor reaches them, so larger ones are of other units or of a fault."""
+_MAX_TILT = math.pi
+"""Largest plausible roll and pitch [rad]; larger ones are degrees."""
 _FIRST_CHANNEL = 1000
 """Number of the first topic of commands among those whose messages can be lost."""
 _REPORT_INTERVAL = 1.0
@@ -174,12 +179,15 @@ def take_attitude_thrust(demand: Demand, message: Message, t: float, _: Motion) 
         t: Simulation time [s].
 
     Raises:
-        ConfigError: If there are not four numbers, one is not finite, or the thrust is negative.
+        ConfigError: If there are not four numbers, one is not finite, the thrust is negative, or roll or
+            pitch is above half a turn.
     """
     _require_numbers(message.data, 4, "numbers: roll, pitch, yaw [rad] and thrust [N]")
     roll, pitch, yaw, thrust = message.data.tolist()
     if thrust < 0:
         raise ConfigError("must not be negative", field="thrust", value=thrust)
+    _require_within("roll", roll, _MAX_TILT, "rad")
+    _require_within("pitch", pitch, _MAX_TILT, "rad")
     demand.take_attitude((roll, pitch, yaw), thrust, t)
 
 
@@ -192,11 +200,13 @@ def take_velocity(demand: Demand, message: Message, t: float, _: Motion) -> None
         t: Simulation time [s].
 
     Raises:
-        ConfigError: If a number is not finite.
+        ConfigError: If a number is not finite, or speed or rate are not plausible.
     """
     linear, angular = _numbers(message.linear), _numbers(message.angular)
     _require_finite("linear", linear)
     _require_finite("angular", angular)
+    _require_within("linear", math.hypot(*linear), _MAX_SPEED, "m/s")
+    _require_within("angular.z", message.angular.z, _MAX_TURN, "rad/s")
     demand.take_velocity(linear, message.angular.z, t)
 
 
@@ -225,8 +235,8 @@ def take_trajectory(demand: Demand, message: Message, t: float, motion: Motion) 
         motion: Motion of the vehicle.
 
     Raises:
-        ConfigError: If the stamp is not of simulation time, there is no point, times do not increase, or a
-            number is not finite.
+        ConfigError: If the stamp is not of simulation time, there is no point, times are negative or do not
+            increase, a number is not finite, or speed, acceleration or turns are not plausible.
     """
     stamp = message.header.stamp
     begin = stamp.sec + stamp.nanosec * 1e-9 or t
@@ -240,6 +250,8 @@ def take_trajectory(demand: Demand, message: Message, t: float, motion: Motion) 
     points = []
     for k, given in enumerate(message.points):
         time = given.time_from_start.sec + given.time_from_start.nanosec * 1e-9
+        if time < 0:
+            raise ConfigError("must not be negative", field=f"points.{k}.time_from_start", value=time)
         if not given.transforms:
             raise ConfigError("must not be empty", field=f"points.{k}.transforms")
         points.append(
@@ -253,6 +265,12 @@ def take_trajectory(demand: Demand, message: Message, t: float, motion: Motion) 
         )
         for values in points[-1][1], (points[-1].yaw,), points[-1].velocity, points[-1].acceleration:
             _require_finite(f"points.{k}", values or ())
+        _require_within(
+            f"points.{k}.accelerations",
+            math.hypot(*points[-1].acceleration or ()),
+            _MAX_ACCELERATION,
+            "m/s^2",
+        )
         if k and not time > points[-2].time:
             raise ConfigError(
                 "must be later than that of the previous point",
@@ -264,7 +282,11 @@ def take_trajectory(demand: Demand, message: Message, t: float, motion: Motion) 
     now = max(t - begin, 0.0)
     if points[0].time > now:
         points.insert(0, PathPoint(now, motion.position, motion.yaw, motion.velocity, (0.0, 0.0, 0.0)))
-    demand.take_path(CommandedPath(points), begin)
+    path = CommandedPath(points)
+    speed, turn = path.peaks()
+    _require_within("speed", speed, _MAX_SPEED, "m/s")
+    _require_within("rate of the heading", turn, _MAX_TURN, "rad/s")
+    demand.take_path(path, begin)
 
 
 def _motion_of(state: VehicleState, copy: int) -> Motion:
@@ -294,3 +316,8 @@ def _require_finite(field: str, values: Iterable[float]) -> None:
     values = [float(value) for value in values]
     if not all(map(math.isfinite, values)):
         raise ConfigError("must be finite numbers", field=field, value=values)
+
+
+def _require_within(field: str, value: float, limit: float, unit: str) -> None:
+    if not abs(value) <= limit:
+        raise ConfigError(f"must be within {limit:.4g} {unit}", field=field, value=value)

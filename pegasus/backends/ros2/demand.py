@@ -12,6 +12,8 @@ import numpy as np
 from pegasus.base.arrays import Array
 
 _POWERS = np.arange(6.0)
+_SAMPLES = np.linspace(0.0, 1.0, 33)
+"""Times at which the speed of a piece is looked at, in parts of its duration."""
 _DERIVATIVES = np.array([[math.perm(k, d) for k in range(6)] for d in range(4)], dtype=np.float64)
 """Factors of the k-th coefficient in the d-th derivative, shape (4, 6)."""
 
@@ -99,6 +101,17 @@ class CommandedPath:
     def duration(self) -> float:
         """Time of the last point [s]."""
         return self._times[-1]
+
+    def peaks(self) -> tuple[float, float]:
+        """Return the highest speed [m/s] and rate of the heading [rad/s] along the path."""
+        if not self._pieces:
+            return 0.0, 0.0
+        durations = np.diff(self._times)
+        since = durations[:, None] * _SAMPLES
+        rows = _DERIVATIVES[1, 1:] * since[..., None] ** _POWERS[:5]
+        velocity = rows @ np.stack(self._pieces)[:, 1:]
+        speed = np.sqrt((velocity * velocity).sum(axis=-1)).max()
+        return float(speed), float(np.abs(np.diff(self._yaws) / durations).max())
 
     def at(self, time: float) -> PathState:
         """Return the state at a time.

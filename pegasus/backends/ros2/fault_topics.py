@@ -70,6 +70,12 @@ class FaultTopics:
                 self._told[copy] = names
                 publisher.publish(encode(message(_STRING, data=names)))
 
+    def finish(self) -> None:
+        """End the run: no fault acts any more."""
+        for publisher, told in zip(self._publishers, self._told, strict=False):
+            if told:
+                publisher.publish(encode(message(_STRING)))
+
     def _take(self, copy: int, text: str) -> None:
         try:
             described = yaml.safe_load(text)

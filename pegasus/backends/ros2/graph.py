@@ -130,6 +130,8 @@ MAX_DOMAIN = 232
 """Highest domain of ROS 2."""
 _PARTICIPANTS = 32
 """Participants on one machine that find each other without multicast, as ROS 2 sets it for Cyclone DDS."""
+_KEY_HASH = "<GenerateKeyhash>true</GenerateKeyhash>"
+"""Lets Fast DDS see the end of single writers and readers, which it knows by their key hash alone."""
 _LINGER = "<WriterLingerDuration>20 ms</WriterLingerDuration>"
 """Time that each closing writer waits for acknowledgements; Cyclone's default is 1 s, one after another."""
 
@@ -169,7 +171,11 @@ class Discovery:
             )
         return "".join(
             f"<{tag}>{content}</{tag}>"
-            for tag, content in (("General", general), ("Discovery", discovery), ("Internal", _LINGER))
+            for tag, content in (
+                ("General", general),
+                ("Discovery", discovery),
+                ("Internal", _KEY_HASH + _LINGER),
+            )
             if content
         )
 

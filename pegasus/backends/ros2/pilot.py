@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 _ACCELERATION = 4.0
 """Maximum acceleration towards a commanded velocity [m/s^2]."""
 _MAX_LEAD = 1.0
-"""Maximum distance from the vehicle to the point moved by a commanded velocity [m]."""
+"""Maximum distance from the vehicle to the point moved by a commanded velocity, level and upright [m]."""
+_MAX_LEAD_SPEED = 2.0
+"""Maximum difference between the velocity of that point and the vehicle's, level and upright [m/s]."""
+_MAX_LEAD_ANGLE = 1.0
+"""Maximum angle from the vehicle's heading to that of the point [rad]."""
+_MAX_TURN = 3.5
+"""Maximum rate of the heading that is followed [rad/s], 200 degrees per second."""
 _AIR_INTERVAL = 1.0
 """Interval between updates of gravity and air density [s]."""
 
@@ -37,6 +43,20 @@ def limited_step(velocity: Array, target: Array, limit: float) -> Array:
     length = np.sqrt((change * change).sum(axis=-1, keepdims=True))
     moved: Array = velocity + change * np.minimum(1.0, limit / np.maximum(length, 1e-12))
     return moved
+
+
+def leashed(offset: Array, limit: float) -> Array:
+    """Return an offset with its horizontal and its vertical part shortened to a limit each, shape (3,).
+
+    They are apart so that a speed out of reach does not cost height.
+
+    Args:
+        offset: The offset, shape (3,).
+        limit: Maximum length of each part.
+    """
+    x, y, z = offset.tolist()
+    share = min(1.0, limit / max(math.hypot(x, y), 1e-12))
+    return np.array([x * share, y * share, min(max(z, -limit), limit)])
 
 
 @dataclass(eq=False)
@@ -140,18 +160,21 @@ class Pilot:
             # Begin at the vehicle's motion, without a jump.
             self._free[i] = True
             reference.position[i], reference.velocity[i] = state.position[i], state.velocity[i]
-            reference.yaw[i] = math.atan2(state.rotation[i, 1, 0], state.rotation[i, 0, 0])
+            reference.yaw[i] = state.heading[i]
             dt = 0.0
-        yaw = reference.yaw[i] + yaw_rate * dt
+        yaw_rate = min(max(yaw_rate, -_MAX_TURN), _MAX_TURN)
+        heading = state.heading[i]
+        lead = math.remainder(reference.yaw[i] + yaw_rate * dt - heading, 2 * math.pi)
+        yaw = heading + min(max(lead, -_MAX_LEAD_ANGLE), _MAX_LEAD_ANGLE)
         c, s = math.cos(yaw), math.sin(yaw)
         forward, left, up = velocity
         wanted = np.array([c * forward - s * left, s * forward + c * left, up])
         before = reference.velocity[i].copy()
         now = limited_step(before, wanted, _ACCELERATION * dt)
         offset = reference.position[i] + dt / 2 * (before + now) - state.position[i]
-        distance = math.sqrt(float(offset @ offset))
-        reference.position[i] = state.position[i] + offset * min(1.0, _MAX_LEAD / max(distance, 1e-12))
-        reference.velocity[i] = now
+        # The point waits for a vehicle that cannot go as fast, so that the next command is obeyed at once.
+        reference.position[i] = state.position[i] + leashed(offset, _MAX_LEAD)
+        reference.velocity[i] = state.velocity[i] + leashed(now - state.velocity[i], _MAX_LEAD_SPEED)
         reference.acceleration[i] = (now - before) / dt if dt > 0 else 0.0
         reference.jerk[i] = 0.0
         reference.yaw[i], reference.yaw_rate[i], reference.idle[i] = yaw, yaw_rate, False
@@ -160,6 +183,7 @@ class Pilot:
         assert demand.path is not None
         reference = self.reference
         motion, yaw, yaw_rate = demand.path.at(t - demand.path_begin)
+        yaw_rate = min(max(yaw_rate, -_MAX_TURN), _MAX_TURN)
         reference.position[i], reference.velocity[i], reference.acceleration[i], reference.jerk[i] = motion
         reference.yaw[i], reference.yaw_rate[i], reference.idle[i] = yaw, yaw_rate, False
         # A later hold or velocity continues from the path.

@@ -167,6 +167,8 @@ class SharedClock:
 class Topics:
     """Topics of N copies of a vehicle, opened by their default names with the user's options.
 
+    A topic that the run before has opened is returned again, without the messages that came since.
+
     Args:
         nodes: Node of each copy.
         options: Options of topics by their default names.
@@ -185,6 +187,8 @@ class Topics:
         self._nodes, self._options, self._rate, self._claims = nodes, options, physics_rate, claims
         self._names: dict[str, str] = {}
         self._known: list[str] = []
+        self._publishers: dict[str, list[Publisher]] = {}
+        self._subscriptions: dict[str, list[Subscription]] = {}
 
     def publishers(
         self, topic: str, kind: str, qos: QoS, rate_hz: float | None = None
@@ -203,9 +207,13 @@ class Topics:
         options = self._chosen(topic)
         if not options.enabled:
             return None
-        name = options.name or topic
-        self._claim(topic, name, kind, sole=topic not in _SHARED_TOPICS)
-        publishers = [node.publisher(kind, name, options.quality(qos)) for node in self._nodes]
+        if topic not in self._publishers:
+            name = options.name or topic
+            self._claim(topic, name, kind, sole=topic not in _SHARED_TOPICS)
+            self._publishers[topic] = [
+                node.publisher(kind, name, options.quality(qos)) for node in self._nodes
+            ]
+        publishers = self._publishers[topic]
         rate = rate_hz if options.rate_hz is None else options.rate_hz
         # Rates above that of the physics mean every step.
         if rate is None or rate >= self._rate:
@@ -228,9 +236,15 @@ class Topics:
         require(rate is None, f"topics.{topic}.rate_hz", rate, "must be left out: the topic is received")
         if not options.enabled:
             return None
-        name = options.name or topic
-        self._claim(topic, name, kind, sole=False)
-        return [node.subscription(kind, name, options.quality(qos)) for node in self._nodes]
+        if topic not in self._subscriptions:
+            name = options.name or topic
+            self._claim(topic, name, kind, sole=False)
+            self._subscriptions[topic] = [
+                node.subscription(kind, name, options.quality(qos)) for node in self._nodes
+            ]
+        for subscription in self._subscriptions[topic]:
+            subscription.take()
+        return self._subscriptions[topic]
 
     def clock(self) -> TopicOptions | None:
         """Return the options of the clock, which all vehicles share; None if there are none."""

@@ -42,7 +42,7 @@ class Peer:
         self._participant = DomainParticipant(domain, Qos(Policy.Userdata(b"enclave=/;")))
         self._readers, self._writers = {}, {}
         self._endpoints = BuiltinDataReader(self._participant, BuiltinTopicDcpsPublication)
-        self._found = {}
+        self._found, self._seen = {}, set()
         self._nodes = {}
         graph = self._topic(GRAPH, "ParticipantEntitiesInfo")
         self._graph = DataReader(self._participant, graph, self._qos("latched", 1))
@@ -92,6 +92,7 @@ class Peer:
             gid = sample.key.bytes
             if sample.sample_info.valid_data:
                 self._found[gid] = sample
+                self._seen.add(gid.hex())
             else:
                 self._found.pop(gid, None)
         return {
@@ -117,6 +118,11 @@ class Peer:
             "reliable": isinstance(found.qos[Policy.Reliability], Policy.Reliability.Reliable),
             "latched": found.qos[Policy.Durability] == Policy.Durability.TransientLocal,
         }
+
+    def writers(self):
+        """Return the identifiers of all writers seen so far, also of those that have ended."""
+        self.nodes()
+        return sorted(self._seen)
 
     def _topic(self, name, kind):
         return Topic(self._participant, name, getattr(messages, kind))

@@ -71,3 +71,12 @@ def test_headings_turn_the_short_way():
         [PathPoint(0.0, (0, 0, 0), np.radians(170)), PathPoint(1.0, (1, 0, 0), np.radians(-170))]
     )
     assert path.at(0.5).yaw == pytest.approx(np.pi)
+
+
+def test_the_highest_speed_and_turn_of_a_path():
+    """A path would be refused or flown by the speed between its ends, not by that within a piece."""
+    still = (0.0, 0.0, 0.0)
+    ends = [PathPoint(0.0, (0, 0, 0), 0.0, still, still), PathPoint(2.0, (4, 0, 0), 1.0, still, still)]
+    # A quintic from rest to rest is fastest at its middle, at 15/8 of its mean speed.
+    assert CommandedPath(ends).peaks() == pytest.approx((15 / 8 * 2.0, 0.5))
+    assert CommandedPath(ends[:1]).peaks() == (0.0, 0.0)

@@ -157,3 +157,28 @@ def test_copies_do_as_each_was_told():
     assert vehicle.state.velocity[1, 2] == pytest.approx(1.0, abs=0.1)
     np.testing.assert_allclose(np.linalg.norm(vehicle.rotor_force[2]), 10.0, rtol=0.02)
     assert not backend.pilot._speeds[3].any()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_turn_that_no_vehicle_follows(sign):
+    """A rate of the heading out of reach would throw the vehicle down."""
+    vehicle, _ = flown(lambda demands, t: demands[0].take_velocity((0.0, 0.0, 0.0), sign * 30.0, t), 4.0)
+    assert vehicle.state.angular_velocity[0] == pytest.approx([0.0, 0.0, sign * 3.5], abs=0.1)
+    assert vehicle.state.position[0, 2] == pytest.approx(10.0, abs=0.3)
+
+
+def test_a_speed_out_of_reach_costs_neither_height_nor_time():
+    """The reference would run away, so that the vehicle sank, or went on for long after a new command."""
+
+    def tell(demands, t):
+        demands[0].take_velocity((90.0 if t < 20.0 else 0.0, 0.0, 0.0), 0.0, t)
+
+    backend = Told()
+    backend.tell = lambda t: tell(backend.demands, t)
+    with Simulation("flat") as sim:
+        vehicle = sim.add(Multirotor(PLAIN_IRIS, position=(0, 0, 10), backends=[backend]))
+        sim.run(20.0)
+        fast = vehicle.state.velocity[0, 0]
+        sim.run(3.0)
+        assert vehicle.state.velocity[0, 0] < fast - 4.0
+        assert vehicle.state.position[0, 2] == pytest.approx(10.0, abs=1.0)

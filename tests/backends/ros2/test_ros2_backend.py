@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from dds_rig import DDSPeer
 from px4_rig import fly_until, says
-from ros2_rig import TRANSPORT, Witness, begin, ignore, listen, seen, stamp_of, xyz, xyzw
+from ros2_rig import TRANSPORT, Witness, begin, ignore, listen, nanoseconds, seen, stamp_of, xyz, xyzw
 from scipy.spatial.transform import Rotation
 
 from pegasus import Multirotor, Simulation
@@ -15,6 +15,7 @@ from pegasus.backends import ROS2
 from pegasus.backends.ros2.backend import ROS2 as SAME
 from pegasus.control import GeometricController, trajectories
 from pegasus.estimation import EKF
+from pegasus.faults import MotorLoss
 from pegasus.sensors import IMU, Odometry, Rangefinder
 from tests.waits import LIMIT, wait_until
 
@@ -289,7 +290,7 @@ def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
         assert peer.ask("matched", topic="/here/state/pose") == 1
         # The clock continues without the vehicle that was first.
         seen(sim, peer, ["/clock", "/here/state/pose"])
-        # After a stop all nodes are created anew.
+        # A reset keeps the node.
         sim.reset()
         seen(sim, peer, ["/clock", "/here/state/pose"])
         sim.stop()
@@ -297,6 +298,41 @@ def test_a_vehicle_comes_and_goes(peer, nothing_stays):  # noqa: ARG001
         # The last share to close takes the participant and all of its entities along.
         wait_until(lambda: not peer.ask("nodes").get("/here/pegasus", {}).get("writes"))
     ignore(peer, ["/gone/state/pose", "/here/state/pose", "/clock"])
+
+
+def test_a_reset_keeps_nodes_and_topics(peer, nothing_stays):  # noqa: ARG001
+    """Every reset would leave a writer of each topic behind at the listeners of some middleware."""
+    layout = {"dim": [], "data_offset": 0}
+    topics = {"/again/state/pose": "PoseStamped", "/clock": "Clock"}
+    with Simulation("flat") as sim:
+        vehicle = sim.add(
+            Multirotor("iris", position=(0, 0, 5), backends=[ROS2("again", transport=TRANSPORT)])
+        )
+        listen(peer, topics)
+        peer.ask("advertise", topic="/again/control/rotors", kind="Float64MultiArray")
+        peer.ask("listen", topic="/again/faults/acting", kind="String", qos="latched")
+        seen(sim, peer, topics)
+        wait_until(lambda: peer.ask("matched", topic="/again/control/rotors"))
+        wait_until(lambda: "rt/again/sensors/imu" in peer.ask("nodes")["/again/pegasus"]["writes"])
+        before = peer.ask("writers")
+        vehicle.inject(MotorLoss(2))
+        sim.step(10)
+        for _ in range(3):
+            peer.ask("send", topic="/again/control/rotors", layout=layout, data=[700.0] * 4)
+            wait_until(lambda: sim.step() or vehicle.rotor_command.any())
+            peer.ask("send", topic="/again/control/rotors", layout=layout, data=[600.0] * 4)
+            time.sleep(0.2)
+            sim.reset()
+            # A command of the run before has ended with it.
+            sim.step(5)
+            assert not vehicle.rotor_command.any()
+            newest = seen(sim, peer, topics)
+            assert nanoseconds(newest["/clock"]["clock"]) < 4e9
+        assert peer.ask("writers") == before
+        told = peer.messages("/again/faults/acting", 2)
+        assert [bool(message["data"]) for message in told[:2]] == [True, False]
+        peer.ask("retire", topic="/again/control/rotors")
+    ignore(peer, [*topics, "/again/faults/acting"])
 
 
 def test_a_stuck_listener_holds_nobody_up(domain):
