@@ -167,6 +167,7 @@ class OutcomeAudit:
         self._tallies: dict[str, _Tally] = {}
         self._flying: list[tuple[_Tally, slice]] = []
         self._bodies: BodyState | None = None
+        self._contacts, self._touching = NO_CONTACTS, np.zeros(0, dtype=bool)
 
     def start(self, simulation: Simulation) -> None:
         """Reset the audit.
